@@ -15,12 +15,21 @@ import sys
 import tempfile
 import time
 
-from serving import Server
+from serving import Server, write_with_template
 
 GLINFER, MODEL = sys.argv[1:3]
 HI = [{"role": "user", "content": "hi there"}]
 # An answer of these takes long: no end of text ends it.
 LONG = {"prompt": "Once upon a time", "n_predict": 400, "ignore_eos": True, "temperature": 0}
+TOOLS = [{"type": "function", "function": {"name": "weather", "description": "How it is.", "parameters": {
+    "type": "object", "properties": {"city": {"enum": ["Oslo", "Rome"]}}, "required": ["city"], "additionalProperties": False}}}]
+CALLED = [{"role": "assistant", "content": None, "tool_calls": [
+    {"id": "a", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}]},
+    {"role": "tool", "tool_call_id": "a", "content": "sunny"}]
+TEMPLATE = """{% if tools %}tools:{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% endif %}{{ mood }}{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}{% for call in m.tool_calls or [] %}{{ '\\n<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}{{ call.function.arguments | tojson }}}
+</tool_call>{% endfor %}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
 
 
 def same(found, wanted, what=""):
@@ -208,9 +217,46 @@ def keeps_a_connection(server):
     connection.close()
 
 
-SHARED = [tells_of_itself, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, keeps_to_json,
+def tells_of_tools_where_the_template_does_not(server):
+    prompt = server.ask("/apply-template", messages=HI + CALLED, tools=TOOLS)["prompt"]
+    true("<|im_start|>system\nYou can call these tools:\n<tools>\n{\"name\":\"weather\"" in prompt, prompt)
+    true(prompt.endswith('<|im_start|>assistant\n<tool_call>\n{"name":"weather","arguments":{"city":"Oslo"}}\n</tool_call><|im_end|>\n'
+                         '<|im_start|>user\n<tool_response>\nsunny\n</tool_response><|im_end|>\n<|im_start|>assistant\n'), prompt)
+    calls_tools(server)
+
+
+def calls_tools(server):
+    choice = {"type": "function", "function": {"name": "weather"}}
+    body = {"messages": HI, "tools": TOOLS, "tool_choice": choice, "parallel_tool_calls": False, "max_tokens": 100}
+    answer = server.ask("/v1/chat/completions", **body)["choices"][0]
+    same((answer["finish_reason"], answer["message"]["content"]), ("tool_calls", None), "reason")
+    function = answer["message"]["tool_calls"][0]["function"]
+    same((function["name"], json.loads(function["arguments"])["city"] in ("Oslo", "Rome")), ("weather", True), "call")
+    deltas = [e["choices"][0]["delta"] for e in server.stream("/v1/chat/completions", **body) if e != "[DONE]"]
+    same([call["index"] for delta in deltas for call in delta.get("tool_calls", [])], [0], "streamed")
+    same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
+    for wrong in [{"tools": 1}, {"tools": [{}]}, {"tool_choice": "never"}, {"tool_choice": {"type": "function", "function": {"name": "x"}}}]:
+        same(server.post("/v1/chat/completions", {**body, **wrong})[0], 400, str(wrong))
+    text = server.ask("/v1/chat/completions", **{**body, "tool_choice": "none", "max_tokens": 5})["choices"][0]
+    same(text["message"].get("tool_calls"), None, "none")
+    server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})
+
+
+SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, keeps_to_json,
           stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
           frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
+
+
+def calls_tools_as_the_template_does():
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "tools.gguf")
+        write_with_template(MODEL, TEMPLATE, model)
+        with Server(GLINFER, model) as server:
+            prompt = server.ask("/apply-template", messages=HI + CALLED, tools=TOOLS, chat_template_kwargs={"mood": "<|im_end|>"})["prompt"]
+            true(prompt.startswith("tools:" + json.dumps(TOOLS[0]) + "<|im_end|><|im_start|>user\nhi there<|im_end|>"), prompt)
+            true(prompt.endswith('<|im_start|>assistant\n\n<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call><|im_end|>'
+                                 '<|im_start|>tool\nsunny<|im_end|><|im_start|>assistant\n'), prompt)
+            calls_tools(server)
 
 
 def says_503_when_full():
@@ -329,7 +375,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, ends_at_the_second_signal,
+ALONE = [calls_tools_as_the_template_does, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, refuses_to_start]
 
 

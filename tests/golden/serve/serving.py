@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -120,3 +121,52 @@ class Server:
                 raise RuntimeError("a slot stays busy")
             time.sleep(0.02)
         return time.monotonic() - begin
+
+
+SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # of GGUF's scalar types
+STRING, ARRAY = 8, 9
+
+
+def write_with_template(model, template, path):
+    """Writes a copy of a GGUF file (version 3, aligned to 32 bytes) with another chat template."""
+    with open(model, "rb") as file:
+        data = file.read()
+    at = 24
+    n_tensors, n_pairs = struct.unpack_from("<QQ", data, 8)
+
+    def skip_string(at):
+        return at + 8 + struct.unpack_from("<Q", data, at)[0]
+
+    def skip_value(at, kind):
+        if kind == STRING:
+            return skip_string(at)
+        if kind != ARRAY:
+            return at + SIZES[kind]
+        kind, n = struct.unpack_from("<IQ", data, at)
+        at += 12
+        if kind != STRING:
+            return at + n * SIZES[kind]
+        for _ in range(n):
+            at = skip_string(at)
+        return at
+
+    head = data[:at]
+    for _ in range(n_pairs):
+        begin = at
+        at = skip_string(at)
+        name = data[begin + 8:at]
+        kind, = struct.unpack_from("<I", data, at)
+        value = at + 4
+        at = skip_value(value, kind)
+        if name == b"tokenizer.chat_template":
+            text = template.encode()
+            head += data[begin:value] + struct.pack("<Q", len(text)) + text
+        else:
+            head += data[begin:at]
+    begin = at
+    for _ in range(n_tensors):
+        at = skip_string(at)
+        at += 4 + 8 * struct.unpack_from("<I", data, at)[0] + 4 + 8
+    head += data[begin:at]
+    with open(path, "wb") as file:
+        file.write(head + bytes(-len(head) % 32) + data[at + -at % 32:])

@@ -1,6 +1,6 @@
 #include "cli/serve/api/serve_reply.h"
 
-#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/answer/serve_answer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 // Requests for answers: their JSON becomes a task, which the scheduler takes in.
-#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
 #include "cli/serve/api/serve_tokens.h"
+#include "cli/serve/api/serve_tools.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct request {
     int64_t n_choices;
     int64_t n_top;
     bool has_probs, is_stream, has_usage, has_ids;
+    const struct serve_call_style *calls;
 };
 
 static void open_request(struct request *request, const struct serve_api *api, cJSON *body,
@@ -257,6 +259,7 @@ static void submit(struct request *request, struct serve_reply *reply)
     answer->is_stream = request->is_stream;
     answer->has_usage = request->has_usage;
     answer->has_ids = request->has_ids;
+    answer->calls = request->calls;
     answer->n_top = (uint32_t)request->n_top;
     const enum serve_queued queued = serve_scheduler_submit(scheduler, request->task);
     if (queued == SERVE_QUEUED) {
@@ -310,12 +313,17 @@ void serve_handle_completions(const struct serve_api *api, cJSON *body, struct s
 void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
     struct request request;
+    struct serve_tools tools = {0};
     struct cli_ids ids = {0};
     open_request(&request, api, body, &serve_format_chat);
     read_shared(&request);
-    if (!request.fields.is_wrong && serve_read_messages(&request.fields, request.tokenizer, &ids)) {
+    serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
+    if (!request.fields.is_wrong &&
+        serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids)) {
         add_jobs(&request, &ids);
     }
+    request.calls = tools.style;
+    serve_tools_finish(&tools);
     free(ids.items);
     close_request(&request, reply);
 }

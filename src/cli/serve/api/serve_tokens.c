@@ -3,6 +3,7 @@
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_text.h"
+#include "cli/serve/api/serve_tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +70,7 @@ bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokeniz
 
 //-- messages --------------------------------------------------------------------------------------
 
-// Appends a message's content: a text, or a list of parts of which all are texts.
-static bool append_content(struct serve_fields *fields, const cJSON *content,
-                           struct cli_bytes *text)
+bool serve_read_content(struct serve_fields *fields, const cJSON *content, struct cli_bytes *text)
 {
     const cJSON *item;
     if (cJSON_IsString(content)) {
@@ -120,10 +119,10 @@ static bool encode_messages(struct serve_fields *fields, const struct glinfer_to
     return true;
 }
 
-bool serve_read_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                         struct cli_ids *ids)
+bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
+                         const struct glinfer_tokenizer *tokenizer, struct cli_ids *ids)
 {
-    const cJSON *list = serve_fields_get(fields, "messages"), *item;
+    const cJSON *item;
     const size_t n = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
     if (n == 0) {
         return serve_fields_refuse(fields, 400, "\"messages\" is a list of at least one message");
@@ -135,9 +134,9 @@ bool serve_read_messages(struct serve_fields *fields, const struct glinfer_token
     cJSON_ArrayForEach(item, list)
     {
         messages[i].role = role_of(item);
-        is_done =
-            is_done && messages[i].role &&
-            append_content(fields, cJSON_GetObjectItemCaseSensitive(item, "content"), &texts[i]);
+        is_done = is_done && messages[i].role &&
+                  serve_read_content(fields, cJSON_GetObjectItemCaseSensitive(item, "content"),
+                                     &texts[i]);
         messages[i].content = texts[i].data;
         i++;
     }
@@ -241,11 +240,16 @@ void serve_handle_template(const struct serve_api *api, cJSON *body, struct serv
     struct serve_fields fields = {.object = body};
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
     struct cli_ids ids = {0};
-    if (!serve_read_messages(&fields, tokenizer, &ids)) {
+    struct serve_tools tools = {0};
+    struct serve_task *task = serve_task_create(NULL);
+    serve_tools_read(&fields, tokenizer, task, &tools);
+    if (fields.is_wrong || !serve_read_conversation(&fields, tokenizer, &tools, &ids)) {
         reply_wrong(reply, &fields);
     } else {
         reply_tokens(reply, "prompt", tokenizer, &ids);
     }
+    serve_tools_finish(&tools);
+    serve_task_unref(task);
     free(ids.items);
     cJSON_Delete(body);
 }

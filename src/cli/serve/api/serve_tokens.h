@@ -8,9 +8,12 @@
 // is.
 bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                        const cJSON *prompt, struct cli_ids *ids);
-// Appends the tokens of "messages" in the model's chat template.
-bool serve_read_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                         struct cli_ids *ids);
+// Appends a message's content to text: a text, or a list of parts all of which are texts. Appends
+// nothing for null.
+bool serve_read_content(struct serve_fields *fields, const cJSON *content, struct cli_bytes *text);
+// Appends the tokens of a list of messages with roles and contents in the model's chat template.
+bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
+                         const struct glinfer_tokenizer *tokenizer, struct cli_ids *ids);
 // Returns the text of tokens as JSON; what is no UTF-8 is replaced.
 cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n);
 

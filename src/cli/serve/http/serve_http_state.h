@@ -2,7 +2,7 @@
 #ifndef SERVE_HTTP_STATE_H
 #define SERVE_HTTP_STATE_H
 
-#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/http/serve_http.h"
 
 #include <microhttpd.h>

@@ -1,4 +1,4 @@
-#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/answer/serve_answer.h"
 
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_text.h"
@@ -51,6 +51,7 @@ void serve_answer_destroy(struct serve_answer *answer)
         cli_bytes_finish(&choice->text);
         cli_bytes_finish(&choice->bytes);
         free(choice->ids.items);
+        cJSON_Delete(choice->calls);
         cJSON_Delete(choice->probs);
     }
     free(answer->choices);
@@ -95,31 +96,65 @@ static void report_progress(struct serve_answer *answer, const struct serve_even
     emit(answer, json);
 }
 
+static cJSON *read_probs(struct serve_answer *answer, const struct serve_event *event,
+                         const struct serve_events *events)
+{
+    return event->n_probs > 0 ? answer->format->probs(answer, &answer->choices[event->choice],
+                                                      event, events->probs.items + event->probs)
+                              : NULL;
+}
+
+// Sends what may be shown of a choice's text beyond what was; takes probs over.
+static void show(struct serve_answer *answer, uint32_t index, size_t end, cJSON *probs)
+{
+    struct serve_choice *choice = &answer->choices[index];
+    const size_t begin = choice->shown;
+    if (end > begin || probs || answer->has_ids) {
+        choice->shown = end;
+        emit(answer,
+             answer->format->token(answer, index, choice->text.data + begin, end - begin, probs));
+    }
+}
+
 static void take_token(struct serve_answer *answer, const struct serve_event *event,
                        const struct serve_events *events)
 {
     struct serve_choice *choice = &answer->choices[event->choice];
-    const char *text = events->texts.data + event->text;
     cJSON *probs = NULL;
-    cli_bytes_append(&choice->text, text, event->text_size);
+    cli_bytes_append(&choice->text, events->texts.data + event->text, event->text_size);
     if (event->id >= 0) {
-        const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(answer->scheduler);
         size_t size = 0;
-        const char *bytes = glinfer_token_bytes(tokenizer, event->id, &size);
+        const char *bytes =
+            glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
         cli_bytes_append(&choice->bytes, bytes, bytes ? size : 0);
         cli_ids_append(&choice->ids, &event->id, 1);
-        if (event->n_probs > 0) {
-            probs =
-                answer->format->probs(answer, choice, event, events->probs.items + event->probs);
-        }
+        probs = read_probs(answer, event, events);
     }
-    if (!answer->is_stream) {
+    if (answer->is_stream) {
+        const struct cli_bytes *text = &choice->text;
+        show(answer, event->choice,
+             answer->calls ? serve_count_shown(answer->calls, text->data, text->size) : text->size,
+             probs);
+    } else {
         choice->probs = choice->probs || !probs ? choice->probs : cJSON_CreateArray();
         cJSON_AddItemToArray(choice->probs, probs);
-    } else if (event->text_size > 0 || probs || answer->has_ids) {
-        emit(answer, answer->format->token(answer, event->choice, text, event->text_size, probs));
-    } else {
-        cJSON_Delete(probs);
+    }
+}
+
+// Tells calls of tools from the text of an answer that is over.
+static void find_calls(struct serve_answer *answer, uint32_t index)
+{
+    struct serve_choice *choice = &answer->choices[index];
+    size_t n = choice->text.size;
+    if (answer->calls && n > 0) {
+        choice->calls = serve_read_calls(answer->calls, choice->text.data, n, &n);
+    }
+    if (answer->is_stream && n > choice->shown) {
+        show(answer, index, n, NULL);
+    }
+    if (choice->calls) { // what is before them is the text
+        choice->text.size = n;
+        choice->text.data[n] = 0;
     }
 }
 
@@ -129,6 +164,7 @@ static void end_choice(struct serve_answer *answer, const struct serve_event *ev
     choice->is_over = true;
     choice->stats = event->stats;
     answer->n_over++;
+    find_calls(answer, event->choice);
     emit(answer, answer->format->finish(answer, event->choice));
     if (answer->n_over < answer->task->n_jobs) {
         return;

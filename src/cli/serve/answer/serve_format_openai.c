@@ -1,6 +1,6 @@
 // The shapes of OpenAI's /v1/chat/completions and /v1/completions.
 #include "cli/common/cli_json.h"
-#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/answer/serve_answer.h"
 
 //-- shared ----------------------------------------------------------------------------------------
 
@@ -36,6 +36,9 @@ static cJSON *add_choice(cJSON *list, uint32_t index, const char *finish_reason)
 static const char *finish_reason(const struct serve_choice *choice)
 {
     const enum glinfer_stop stop = choice->stats.stop;
+    if (choice->calls) {
+        return "tool_calls";
+    }
     return stop == GLINFER_STOP_EOS || stop == GLINFER_STOP_WORD ? "stop" : "length";
 }
 
@@ -105,7 +108,13 @@ static cJSON *chat_whole(const struct serve_answer *answer)
         cJSON *choice = add_choice(list, i, finish_reason(own));
         cJSON *message = cJSON_AddObjectToObject(choice, "message");
         cJSON_AddStringToObject(message, "role", "assistant");
-        cJSON_AddItemToObject(message, "content", cli_json_text(own->text.data, own->text.size));
+        cJSON_AddItemToObject(message, "content",
+                              own->calls && own->text.size == 0
+                                  ? cJSON_CreateNull()
+                                  : cli_json_text(own->text.data, own->text.size));
+        if (own->calls) {
+            cJSON_AddItemToObject(message, "tool_calls", cJSON_Duplicate(own->calls, 1));
+        }
         if (own->probs) {
             cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
             cJSON_AddItemToObject(logprobs, "content", cJSON_Duplicate(own->probs, 1));
@@ -141,12 +150,27 @@ static cJSON *chat_token(struct serve_answer *answer, uint32_t index, const char
     return json;
 }
 
+// Adds calls as a stream has them: with their index.
+static void add_calls(cJSON *delta, const cJSON *calls)
+{
+    cJSON *list = cJSON_Duplicate(calls, 1), *call;
+    int i = 0;
+    cJSON_ArrayForEach(call, list)
+    {
+        cJSON_AddNumberToObject(call, "index", i++);
+    }
+    cJSON_AddItemToObject(delta, "tool_calls", list);
+}
+
 static cJSON *chat_finish(const struct serve_answer *answer, uint32_t index)
 {
+    const struct serve_choice *own = &answer->choices[index];
     cJSON *json = envelope(answer);
-    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index,
-                               finish_reason(&answer->choices[index]));
-    cJSON_AddObjectToObject(choice, "delta");
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, finish_reason(own));
+    cJSON *delta = cJSON_AddObjectToObject(choice, "delta");
+    if (own->calls) {
+        add_calls(delta, own->calls);
+    }
     if (!answer->has_usage) {
         serve_add_timings(json, answer, index);
     }

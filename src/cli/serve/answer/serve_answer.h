@@ -4,6 +4,7 @@
 #ifndef SERVE_ANSWER_H
 #define SERVE_ANSWER_H
 
+#include "cli/serve/answer/serve_calls.h"
 #include "cli/serve/api/serve_reply.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
@@ -12,6 +13,8 @@ struct serve_choice {
     struct cli_bytes text;  // as it was delivered
     struct cli_bytes bytes; // of all tokens, a stop text's too
     struct cli_ids ids;
+    size_t shown;       // bytes of text that a stream has sent
+    cJSON *calls;       // of tools, once the answer is over; owned, NULL: none
     cJSON *probs;       // a list, if log-probabilities are wanted; owned
     size_t text_offset; // in characters, of the next token
     uint32_t n_cached, slot;
@@ -45,7 +48,8 @@ struct serve_answer {
     struct serve_task *task;           // a reference
     struct serve_choice *choices;      // one for each job
     char id[48];
-    int64_t created; // seconds since 1970
+    int64_t created;                      // seconds since 1970
+    const struct serve_call_style *calls; // of tools that are looked for; NULL: none
     bool is_stream, has_usage, has_ids;
     uint32_t n_top; // log-probabilities of others that are wanted with each token's
 

@@ -1,6 +1,6 @@
 // The shapes of llama-server's /completion.
 #include "cli/common/cli_json.h"
-#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_sampling.h"
 
 static cJSON *native_probs(struct serve_answer *answer, struct serve_choice *choice,

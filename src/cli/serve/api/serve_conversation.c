@@ -1,0 +1,230 @@
+// Messages with tools, calls and their results, as the model's own template takes them, or told in
+// plain words where it takes none.
+#include "cli/common/cli_json.h"
+#include "cli/serve/api/serve_tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_role(const cJSON *message, const char *role)
+{
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(message, "role");
+    return cJSON_IsString(own) && strcmp(own->valuestring, role) == 0;
+}
+
+//-- for a template that takes tools ---------------------------------------------------------------
+
+// Makes the arguments of calls objects, which templates expect, of the texts that OpenAI has.
+static void open_arguments(cJSON *message)
+{
+    cJSON *call;
+    cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(message, "tool_calls"))
+    {
+        cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+        const cJSON *text = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+        cJSON *arguments = cJSON_IsString(text) ? cJSON_Parse(text->valuestring) : NULL;
+        if (cJSON_IsObject(arguments)) {
+            cJSON_ReplaceItemInObjectCaseSensitive(function, "arguments", arguments);
+        } else {
+            cJSON_Delete(arguments);
+        }
+    }
+}
+
+// Returns a copy of the messages whose contents are texts; NULL with the mistake noted.
+static cJSON *copy_messages(struct serve_fields *fields)
+{
+    const cJSON *list = serve_fields_get(fields, "messages"), *item;
+    cJSON *copy = cJSON_CreateArray();
+    cJSON_ArrayForEach(item, list)
+    {
+        struct cli_bytes text = {0};
+        cJSON *message = cJSON_Duplicate(item, 1);
+        cJSON_AddItemToArray(copy, message);
+        if (!cJSON_IsObject(message) ||
+            !cJSON_IsString(cJSON_GetObjectItemCaseSensitive(message, "role"))) {
+            serve_fields_refuse(fields, 400, "every message has a \"role\"");
+            break;
+        }
+        if (serve_read_content(fields, cJSON_GetObjectItemCaseSensitive(message, "content"),
+                               &text)) {
+            cJSON_DeleteItemFromObjectCaseSensitive(message, "content");
+            cJSON_AddStringToObject(message, "content", text.data);
+        }
+        cli_bytes_finish(&text);
+        if (is_role(message, "developer")) {
+            cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("system"));
+        }
+        open_arguments(message);
+    }
+    if (cJSON_GetArraySize(copy) == 0) {
+        serve_fields_refuse(fields, 400, "\"messages\" is a list of at least one message");
+    }
+    if (fields->is_wrong) {
+        cJSON_Delete(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static bool encode_json(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                        const cJSON *messages, const cJSON *tools, struct cli_ids *ids)
+{
+    struct glinfer_chat_json chat;
+    struct glinfer_error err;
+    bool is_done;
+    const cJSON *own = serve_fields_get(fields, "chat_template_kwargs");
+    char *text = cJSON_PrintUnformatted(messages);
+    char *tool_text = tools ? cJSON_PrintUnformatted(tools) : NULL;
+    char *variables = own ? cJSON_PrintUnformatted(own) : NULL;
+    glinfer_chat_json_init(&chat);
+    chat.messages = text;
+    chat.tools = tool_text;
+    chat.variables = variables;
+    do {
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        is_done = glinfer_chat_tokenize_json(tokenizer, &chat, ids->items, ids->capacity,
+                                             &ids->count, &err);
+    } while (is_done && ids->count > ids->capacity);
+    cJSON_free(text);
+    cJSON_free(tool_text);
+    cJSON_free(variables);
+    return is_done || serve_fields_refuse(fields, 400, "%s", err.message);
+}
+
+//-- for one that takes none -----------------------------------------------------------------------
+
+static void append(struct cli_bytes *text, const char *more)
+{
+    cli_bytes_append(text, more, strlen(more));
+}
+
+static void append_tools(struct cli_bytes *text, const cJSON *tools)
+{
+    const cJSON *tool;
+    append(text, "You can call these tools:\n<tools>\n");
+    cJSON_ArrayForEach(tool, tools)
+    {
+        serve_append_json(text, cJSON_GetObjectItemCaseSensitive(tool, "function"));
+        append(text, "\n");
+    }
+    append(text, "</tools>\nTo call one, answer with its name and its arguments in this way and "
+                 "with nothing else:\n<tool_call>\n{\"name\": \"...\", \"arguments\": {...}}\n"
+                 "</tool_call>\nIts result follows between <tool_response> and </tool_response>.");
+}
+
+static void append_calls(struct cli_bytes *text, const cJSON *message)
+{
+    const cJSON *call;
+    cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(message, "tool_calls"))
+    {
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddItemToObject(
+            json, "name", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(function, "name"), 1));
+        cJSON_AddItemToObject(
+            json, "arguments",
+            cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(function, "arguments"), 1));
+        append(text, text->size > 0 ? "\n<tool_call>\n" : "<tool_call>\n");
+        serve_append_json(text, json);
+        append(text, "\n</tool_call>");
+        cJSON_Delete(json);
+    }
+}
+
+static void append_result(struct cli_bytes *text, const char *content)
+{
+    append(text, text->size > 0 ? "\n<tool_response>\n" : "<tool_response>\n");
+    append(text, content);
+    append(text, "\n</tool_response>");
+}
+
+static void set_text(cJSON *message, const struct cli_bytes *text)
+{
+    cJSON_ReplaceItemInObjectCaseSensitive(message, "content", cJSON_CreateString(text->data));
+}
+
+// Tells of the tools in the system message, which is put in front if there is none.
+static void tell_tools(cJSON *messages, const cJSON *tools)
+{
+    struct cli_bytes text = {0};
+    cJSON *first = cJSON_GetArrayItem(messages, 0);
+    if (!is_role(first, "system")) {
+        first = cJSON_CreateObject();
+        cJSON_AddStringToObject(first, "role", "system");
+        cJSON_AddStringToObject(first, "content", "");
+        cJSON_InsertItemInArray(messages, 0, first);
+    }
+    append(&text, cJSON_GetObjectItemCaseSensitive(first, "content")->valuestring);
+    append(&text, text.size > 0 ? "\n\n" : "");
+    append_tools(&text, tools);
+    set_text(first, &text);
+    cli_bytes_finish(&text);
+}
+
+// Makes calls text of the assistant, and results that follow each other one message of the user.
+static void tell_calls(cJSON *messages)
+{
+    for (cJSON *message = messages->child, *next; message; message = next) {
+        struct cli_bytes text = {0};
+        const char *content = cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring;
+        next = message->next;
+        if (is_role(message, "tool")) {
+            append_result(&text, content);
+            while (next && is_role(next, "tool")) {
+                cJSON *after = next->next;
+                append_result(&text,
+                              cJSON_GetObjectItemCaseSensitive(next, "content")->valuestring);
+                cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
+                next = after;
+            }
+            cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("user"));
+        } else {
+            append(&text, content);
+            append_calls(&text, message);
+        }
+        set_text(message, &text);
+        cli_bytes_finish(&text);
+    }
+}
+
+//-- either ----------------------------------------------------------------------------------------
+
+static bool has_calls(const struct serve_fields *fields)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, serve_fields_get(fields, "messages"))
+    {
+        if (is_role(item, "tool") || cJSON_GetObjectItemCaseSensitive(item, "tool_calls")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                             const struct serve_tools *tools, struct cli_ids *ids)
+{
+    const bool has_variables = serve_fields_get(fields, "chat_template_kwargs") != NULL;
+    const struct serve_call_style *style = tools->style;
+    if (!style && !has_variables && !has_calls(fields)) {
+        return serve_read_messages(fields, serve_fields_get(fields, "messages"), tokenizer, ids);
+    }
+    cJSON *messages = copy_messages(fields);
+    if (!messages) {
+        return false;
+    }
+    style = style ? style : serve_find_style(tokenizer);
+    if (!style->is_native) {
+        tell_calls(messages);
+        if (tools->list) {
+            tell_tools(messages, tools->list);
+        }
+    }
+    const bool is_done =
+        style->is_native || has_variables
+            ? encode_json(fields, tokenizer, messages, style->is_native ? tools->list : NULL, ids)
+            : serve_read_messages(fields, messages, tokenizer, ids);
+    cJSON_Delete(messages);
+    return is_done;
+}

@@ -1,0 +1,108 @@
+// Calls of tools in what a model writes, and schemas of tools.
+#include "cli/serve/api/serve_tools.h"
+#include "tests/unit/cmocka_test.h"
+
+static void text_is_shown_up_to_a_call(void **state)
+{
+    (void)state;
+    const struct serve_call_style *style = &serve_style_tagged;
+    static const struct {
+        const char *text;
+        size_t shown;
+    } cases[] = {
+        {"",                     0 },
+        {"a < b",                5 },
+        {"a <",                  2 },
+        {"a <tool_cal",          2 },
+        {"a <tool_cat",          11},
+        {"a <tool_call>",        2 },
+        {"a <tool_call>{} more", 2 },
+        {"<<tool_call",          1 },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(serve_count_shown(style, cases[i].text, strlen(cases[i].text)),
+                         cases[i].shown);
+    }
+}
+
+#define WHOLE SIZE_MAX // all of the text
+
+// Reads calls as "name arguments;" each.
+static void expect_calls(const struct serve_call_style *style, const char *text,
+                         const char *expected, size_t expected_shown)
+{
+    char found[256] = "";
+    size_t shown = strlen(text);
+    cJSON *list = serve_read_calls(style, text, strlen(text), &shown);
+    const cJSON *call;
+    cJSON_ArrayForEach(call, list)
+    {
+        const cJSON *function = cJSON_GetObjectItem(call, "function");
+        strcat(found, cJSON_GetObjectItem(function, "name")->valuestring);
+        strcat(found, cJSON_GetObjectItem(function, "arguments")->valuestring);
+        strcat(found, ";");
+    }
+    assert_string_equal(found, expected);
+    assert_int_equal(shown, expected_shown == WHOLE ? strlen(text) : expected_shown);
+    cJSON_Delete(list);
+}
+
+static void calls_are_read(void **state)
+{
+    (void)state;
+    const struct serve_call_style *tagged = &serve_style_tagged, *plain = &serve_style_plain;
+    expect_calls(tagged,
+                 "hm <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>",
+                 "f{\"a\":1};", 3);
+    expect_calls(tagged,
+                 "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n<tool_call>\n"
+                 "{\"name\":\"g\",\"arguments\":{}}",
+                 "f{};g{};", 0);
+    expect_calls(tagged, "<tool_call>\n{\"name\": \"f\", \"argu", "", WHOLE);
+    expect_calls(tagged, "<tool_call>\n{\"name\": 1, \"arguments\": {}}", "", WHOLE);
+    expect_calls(tagged, "no call", "", WHOLE);
+    expect_calls(plain, "{\"name\": \"f\", \"parameters\": {\"a\": [1]}}", "f{\"a\":[1]};", 0);
+    expect_calls(plain, "{\"names\": 1}", "", WHOLE);
+}
+
+static void schemas_lose_what_grammars_do_not_know(void **state)
+{
+    (void)state;
+    cJSON *schema = cJSON_Parse(
+        "{\"type\":\"object\",\"title\":\"t\",\"properties\":{\"format\":{\"type\":\"string\","
+        "\"format\":\"uri\"},\"n\":{\"type\":\"number\",\"minimum\":0.5},\"i\":{\"type\":"
+        "\"integer\",\"minimum\":1,\"multipleOf\":2},\"d\":{\"type\":\"string\",\"format\":"
+        "\"date\"}},"
+        "\"not\":{},\"items\":{\"uniqueItems\":true}}");
+    assert_true(serve_relax_schema(schema, 0));
+    char *text = cJSON_PrintUnformatted(schema);
+    assert_string_equal(
+        text,
+        "{\"type\":\"object\",\"properties\":{\"format\":{\"type\":\"string\"},\"n\":{\"type\":"
+        "\"number\"},\"i\":{\"type\":\"integer\",\"minimum\":1},\"d\":{\"type\":\"string\","
+        "\"format\":\"date\"}},\"items\":{}}");
+    cJSON_free(text);
+    cJSON_Delete(schema);
+    char deep[2048] = "";
+    for (int i = 0; i < 100; i++) {
+        strcat(deep, "{\"items\":");
+    }
+    strcat(deep, "{}");
+    for (int i = 0; i < 100; i++) {
+        strcat(deep, "}");
+    }
+    schema = cJSON_Parse(deep);
+    assert_non_null(schema);
+    assert_false(serve_relax_schema(schema, 0));
+    cJSON_Delete(schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_shown_up_to_a_call),
+        cmocka_unit_test(calls_are_read),
+        cmocka_unit_test(schemas_lose_what_grammars_do_not_know),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
