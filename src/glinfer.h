@@ -396,6 +396,29 @@ GLINFER_API bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer
                                        const struct glinfer_message *messages, size_t n_messages,
                                        int32_t *ids, size_t cap, size_t *n,
                                        struct glinfer_error *err);
+
+// A conversation with what messages may have beside a role and a content, as JSON that the model's
+// own template finds as it is.
+struct glinfer_chat_json {
+    size_t struct_size;
+    const char *messages;  // an array of objects
+    const char *tools;     // an array of objects, or NULL: none
+    const char *variables; // an object of what the template also asks for, such as
+                           // {"enable_thinking": false}; NULL: none
+};
+
+static inline void glinfer_chat_json_init(struct glinfer_chat_json *chat)
+{
+    memset(chat, 0, sizeof(*chat));
+    chat->struct_size = sizeof(*chat);
+}
+
+// Encodes such a conversation, ready for the assistant's next answer. All texts in it are data.
+// Fails with INVALID_ARGUMENT (no JSON, or what the template itself refuses, in its words),
+// UNSUPPORTED (the template cannot be run, or one was chosen by name), NO_MEMORY.
+GLINFER_API bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
+                                            const struct glinfer_chat_json *chat, int32_t *ids,
+                                            size_t cap, size_t *n, struct glinfer_error *err);
 // True if the file has a chat template that is recognised.
 GLINFER_API bool glinfer_chat_available(const struct glinfer_tokenizer *tokenizer);
 
@@ -581,6 +604,9 @@ struct glinfer_grammar {
     size_t n_trigger_words;
     const int32_t *trigger_tokens; // n_trigger_tokens ids
     size_t n_trigger_tokens;
+    // Texts around the JSON of json_schema, such as those that mark a call of a tool; NULL: none.
+    const char *json_before, *json_after;
+    uint32_t max_json; // so many of all that, one behind another, at most; 0: one
 };
 
 static inline void glinfer_grammar_init(struct glinfer_grammar *grammar)

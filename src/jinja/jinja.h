@@ -18,10 +18,13 @@ struct gi_jinja;
 struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_error *err);
 void gi_jinja_destroy(struct gi_jinja *jinja);
 
-// The input of a template. It is also given no tools and documents, and asked to begin the answer.
+// The input of a template. It is also given no documents, and asked to begin the answer.
 struct gi_jinja_input {
     const struct glinfer_message *messages;
     size_t n_messages;
+    // JSON texts, or NULL: an array in place of messages, an array of tools, an object of further
+    // variables.
+    const char *json_messages, *json_tools, *json_variables;
     const char *bos, *eos; // the texts of these tokens, not terminated
     size_t bos_size, eos_size;
 };
@@ -34,8 +37,8 @@ struct gi_jinja_output {
 };
 
 // Writes a conversation. Fails with INVALID_ARGUMENT where the template itself refuses it (in its
-// words), UNSUPPORTED (what it asks for is not known, or takes too long), NO_MEMORY. On success the
-// output is freed with gi_jinja_output_finish.
+// words) or JSON is wrong, UNSUPPORTED (what it asks for is not known, or takes too long),
+// NO_MEMORY. On success the output is freed with gi_jinja_output_finish.
 bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
                      struct gi_jinja_output *output, struct glinfer_error *err);
 void gi_jinja_output_finish(struct gi_jinja_output *output);

@@ -1,6 +1,7 @@
 #include "jinja/jinja_run.h"
 
 #include "jinja/jinja.h"
+#include "jinja/jinja_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,29 @@ static void add_messages(struct gi_jinja_run *run, const struct gi_jinja_input *
     set_name(pool, &run->root->variables, "messages", list);
 }
 
+// Adds the variables that come as JSON; those of the language keep their names.
+static void add_json(struct gi_jinja_run *run, const struct gi_jinja_input *input)
+{
+    struct gi_jinja_pool *pool = &run->pool;
+    struct gi_jinja_dict *variables = &run->root->variables;
+    if (input->json_variables) {
+        const struct gi_jinja_value own =
+            gi_jinja_from_json(pool, input->json_variables, GI_JINJA_DICT, "variables");
+        for (size_t i = 0; own.kind == GI_JINJA_DICT && i < own.dict->keys.count; i++) {
+            gi_jinja_set(pool, variables, own.dict->keys.items[i], own.dict->values.items[i]);
+        }
+    }
+    if (input->json_messages) {
+        set_name(pool, variables, "messages",
+                 gi_jinja_from_json(pool, input->json_messages, GI_JINJA_LIST, "messages"));
+    } else {
+        add_messages(run, input);
+    }
+    set_name(pool, variables, "tools",
+             input->json_tools ? gi_jinja_from_json(pool, input->json_tools, GI_JINJA_LIST, "tools")
+                               : gi_jinja_none());
+}
+
 static bool take_output(struct gi_jinja_run *run, const struct gi_jinja_text *text,
                         struct gi_jinja_output *output)
 {
@@ -267,14 +291,13 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     struct gi_jinja_run run = {.scope = &root, .root = &root, .out = &text};
     struct gi_jinja_dict *variables = &root.variables;
     gi_jinja_pool_init(&run.pool, MAX_POOL, err);
-    add_messages(&run, input);
     const struct gi_jinja_string bos = {input->bos, NULL, input->bos_size};
     const struct gi_jinja_string eos = {input->eos, NULL, input->eos_size};
+    set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
+    set_name(&run.pool, variables, "documents", gi_jinja_none());
+    add_json(&run, input);
     set_name(&run.pool, variables, "bos_token", gi_jinja_value_of(bos));
     set_name(&run.pool, variables, "eos_token", gi_jinja_value_of(eos));
-    set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
-    set_name(&run.pool, variables, "tools", gi_jinja_none());
-    set_name(&run.pool, variables, "documents", gi_jinja_none());
     run_body(&run, jinja->body);
     const bool is_done = take_output(&run, &text, output);
     gi_jinja_pool_finish(&run.pool);

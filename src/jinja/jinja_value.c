@@ -78,6 +78,8 @@ bool gi_jinja_is_true(struct gi_jinja_value value)
         return value.number != 0;
     case GI_JINJA_STRING:
         return value.string.size != 0;
+    case GI_JINJA_FLOAT:
+        return true;
     case GI_JINJA_LIST:
         return value.list->count != 0;
     case GI_JINJA_DICT:
@@ -115,6 +117,7 @@ static bool is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct
         return false;
     }
     switch (a.kind) {
+    case GI_JINJA_FLOAT:
     case GI_JINJA_STRING:
         return gi_jinja_same(a.string, b.string);
     case GI_JINJA_LIST:
@@ -142,6 +145,7 @@ const char *gi_jinja_kind_name(enum gi_jinja_kind kind)
         [GI_JINJA_NONE] = "none",
         [GI_JINJA_BOOL] = "a truth value",
         [GI_JINJA_INT] = "a number",
+        [GI_JINJA_FLOAT] = "a number with a fraction",
         [GI_JINJA_STRING] = "a string",
         [GI_JINJA_LIST] = "a list",
         [GI_JINJA_DICT] = "a mapping",
@@ -318,6 +322,9 @@ static void write_value(struct writer *writer, struct gi_jinja_value value, int 
         return;
     case GI_JINJA_DICT:
         write_container(writer, &value.dict->keys, &value.dict->values, depth);
+        return;
+    case GI_JINJA_FLOAT:
+        gi_jinja_append(writer->pool, &writer->text, value.string);
         return;
     case GI_JINJA_INT:
         snprintf(number, sizeof(number), "%lld", (long long)value.number);

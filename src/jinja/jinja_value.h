@@ -11,6 +11,7 @@ enum gi_jinja_kind {
     GI_JINJA_NONE,
     GI_JINJA_BOOL,
     GI_JINJA_INT,
+    GI_JINJA_FLOAT, // of JSON, which templates only write: `string` has its digits
     GI_JINJA_STRING,
     GI_JINJA_LIST,
     GI_JINJA_DICT,

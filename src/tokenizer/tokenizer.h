@@ -78,6 +78,11 @@ bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text te
 bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
                               struct gi_ids *ids, struct glinfer_error *err);
+// Does the same with a conversation in JSON. Fails with UNSUPPORTED if no template of the file can
+// be run, as glinfer_chat_tokenize_json does otherwise.
+bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
+                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
+                                   struct glinfer_error *err);
 
 // Returns the bytes that a token stands for in text; control tokens give their name. {NULL, 0} out
 // of range.

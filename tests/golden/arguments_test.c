@@ -126,6 +126,21 @@ REFUSED(chat_no_content, size_t n;
 REFUSED(chat_no_ids, size_t n;
         return !glinfer_chat_tokenize(f->tokenizer, &question, 1, NULL, 4, &n, err))
 REFUSED(chat_no_n, return !glinfer_chat_tokenize(f->tokenizer, &question, 1, NULL, 0, NULL, err))
+static const struct glinfer_chat_json chat_json = {.struct_size = sizeof(chat_json),
+                                                   .messages = "[]"},
+                                      no_json = {.struct_size = sizeof(no_json)},
+                                      cut_json = {.struct_size = 9, .messages = "[]"};
+REFUSED(json_no_tokenizer, size_t n;
+        return !glinfer_chat_tokenize_json(NULL, &chat_json, NULL, 0, &n, err))
+REFUSED(json_no_chat, size_t n;
+        return !glinfer_chat_tokenize_json(f->tokenizer, NULL, NULL, 0, &n, err))
+REFUSED(json_cut, size_t n;
+        return !glinfer_chat_tokenize_json(f->tokenizer, &cut_json, NULL, 0, &n, err))
+REFUSED(json_no_messages, size_t n;
+        return !glinfer_chat_tokenize_json(f->tokenizer, &no_json, NULL, 0, &n, err))
+REFUSED(json_no_ids, size_t n;
+        return !glinfer_chat_tokenize_json(f->tokenizer, &chat_json, NULL, 4, &n, err))
+REFUSED(json_no_n, return !glinfer_chat_tokenize_json(f->tokenizer, &chat_json, NULL, 0, NULL, err))
 
 IGNORED(template_past_the_last, return !glinfer_chat_template_at(1000000))
 IGNORED(bytes_no_tokenizer, size_t n; return !glinfer_token_bytes(NULL, 1, &n))
@@ -277,6 +292,12 @@ static const struct {
     {"glinfer_chat_tokenize",         "content is NULL",      chat_no_content        },
     {"glinfer_chat_tokenize",         "ids is NULL",          chat_no_ids            },
     {"glinfer_chat_tokenize",         "n is NULL",            chat_no_n              },
+    {"glinfer_chat_tokenize_json",    "tokenizer is NULL",    json_no_tokenizer      },
+    {"glinfer_chat_tokenize_json",    "chat is NULL",         json_no_chat           },
+    {"glinfer_chat_tokenize_json",    "struct_size",          json_cut               },
+    {"glinfer_chat_tokenize_json",    "messages is NULL",     json_no_messages       },
+    {"glinfer_chat_tokenize_json",    "ids is NULL",          json_no_ids            },
+    {"glinfer_chat_tokenize_json",    "n is NULL",            json_no_n              },
     {"glinfer_session_create",        "model is NULL",        session_no_model       },
     {"glinfer_session_create",        "struct_size",          session_cut            },
     {"glinfer_session_create",        "type_k is 53",         session_type_k         },

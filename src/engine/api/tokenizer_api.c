@@ -119,6 +119,21 @@ bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
     return hand_over_ids(ok, &list, ids, cap, n);
 }
 
+bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
+                                const struct glinfer_chat_json *chat, int32_t *ids, size_t cap,
+                                size_t *n, struct glinfer_error *err)
+{
+    struct gi_ids list = {0};
+    struct glinfer_chat_json own = {0};
+    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_SET(chat, err) || !GI_TAKE(&own, chat, err) ||
+        !GI_CHECK_SET(own.messages, err) || !GI_CHECK_ARRAY(ids, cap, err) ||
+        !GI_CHECK_SET(n, err)) {
+        return false;
+    }
+    const bool ok = gi_tokenizer_encode_chat_json(tokenizer->core, &own, &list, err);
+    return hand_over_ids(ok, &list, ids, cap, n);
+}
+
 const char *glinfer_chat_template_at(size_t index)
 {
     return gi_tokenizer_template_at(index);

@@ -45,6 +45,10 @@ bool gi_constraint_check(const struct glinfer_generate_params *params, struct gl
                             "an answer that keeps to a grammar ends with it: ignore_eos cannot be "
                             "asked for as well");
     }
+    if (own.gbnf && (own.json_before || own.json_after || own.max_json)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "json_before, json_after and max_json are for a JSON schema");
+    }
     return true;
 }
 
@@ -56,6 +60,11 @@ static struct gi_hash hash_text(const struct glinfer_grammar *grammar)
     gi_hash_init(&hash);
     gi_hash_add(&hash, &is_gbnf, sizeof(is_gbnf));
     gi_hash_add(&hash, text, strlen(text));
+    for (int i = 0; i < 2; i++) {
+        const char *around = i == 0 ? grammar->json_before : grammar->json_after;
+        gi_hash_add(&hash, around ? around : "", around ? strlen(around) + 1 : 0);
+    }
+    gi_hash_add(&hash, &grammar->max_json, sizeof(grammar->max_json));
     for (size_t i = 0; i < grammar->n_trigger_words; i++) {
         gi_hash_add(&hash, grammar->trigger_words[i], strlen(grammar->trigger_words[i]));
     }
@@ -133,9 +142,12 @@ static bool read_grammar(struct gi_constraint *constraint, const struct glinfer_
     const struct gi_grammar_names names = {.find = find_token,
                                            .user = model->tokenizer.core,
                                            .n_tokens = (int32_t)model->hparams.n_vocab};
+    const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
+                                          grammar->max_json};
     struct gi_schema_grammar schema = {0};
     if (grammar->json_schema &&
-        !gi_json_schema_grammar(grammar->json_schema, strlen(grammar->json_schema), &schema, err)) {
+        !gi_json_schema_grammar_framed(grammar->json_schema, strlen(grammar->json_schema), &frame,
+                                       &schema, err)) {
         return false;
     }
     const char *text = grammar->gbnf ? grammar->gbnf : schema.data;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/api/arguments.h"
+#include "engine/generate/joint_run.h"
 #include "engine/run/step_executors.h"
 #include "engine/state/context_full.h"
 #include "gpu/device/fence.h"
@@ -161,18 +162,11 @@ static void end_prompt(struct gi_generation *run)
     run->is_finished = true;
 }
 
-// Waits for the oldest chain, whose tokens are to be delivered.
-static bool take_chain(struct gi_generation *run)
+// Begins to deliver the tokens of a chain that has run.
+static bool take_landing(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     struct gi_landing *landing = &run->landing;
-    if (!gi_runner_take(&session->runner, landing, run->err)) {
-        return false;
-    }
-    if (landing->is_faulty) {
-        return recover(run, landing);
-    }
-    learn_time(run, landing);
     const uint32_t n_live = count_live(run, landing);
     if (!check_chain(run, landing, n_live) || !gi_host_sample_choose(run, landing)) {
         return false;
@@ -185,6 +179,20 @@ static bool take_chain(struct gi_generation *run)
         end_prompt(run);
     }
     return true;
+}
+
+// Waits for the oldest chain, whose tokens are to be delivered.
+static bool take_chain(struct gi_generation *run)
+{
+    struct gi_landing *landing = &run->landing;
+    if (!gi_runner_take(&run->session->runner, landing, run->err)) {
+        return false;
+    }
+    if (landing->is_faulty) {
+        return recover(run, landing);
+    }
+    learn_time(run, landing);
+    return take_landing(run);
 }
 
 static void deliver_next(struct gi_generation *run)
@@ -213,6 +221,12 @@ static bool look(struct gi_generation *run, bool takes)
     return true;
 }
 
+static bool advance_jointly(struct gi_generation *run)
+{
+    bool has_landed = false;
+    return gi_joint_run_advance(run, &has_landed) && (!has_landed || take_landing(run));
+}
+
 // Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
 // so a second chain would only hold the first one back; behind one that rests the GPU is idle, and
 // where the host chooses tokens there is nothing to submit. With a mask the logits of the next step
@@ -220,6 +234,7 @@ static bool look(struct gi_generation *run, bool takes)
 static bool submit_or_take(struct gi_generation *run)
 {
     const struct glinfer_session *session = run->session;
+    const bool is_joint = gi_joint_run_suits(run);
     const bool is_slow =
         gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
     const bool is_alone = is_slow || gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
@@ -228,7 +243,11 @@ static bool submit_or_take(struct gi_generation *run)
         return gi_generation_submit_logits(run);
     }
     const bool is_full = session->runner.n_flights == (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
-    const bool takes = is_full || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
+    const bool takes =
+        is_full || is_joint || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
+    if (is_joint && session->runner.n_flights == 0) {
+        return advance_jointly(run);
+    }
     if (run->is_stepped && !look(run, takes)) {
         return false;
     }

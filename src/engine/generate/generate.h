@@ -56,11 +56,13 @@ struct gi_generation {
     uint32_t n_keep, n_shifts; // tokens that shifts keep; shifts so far
     bool is_rebuilding;        // a cache that was lost
     // In steps with a budget (engine/generate/step.c) nothing waits or sleeps:
+    bool may_join; // steps with those of other sessions (joint_run.h)
     bool is_stepped;
-    bool is_waiting;     // for the GPU or for the end of a rest; set by gi_generation_advance
-    bool is_end_seen;    // the latest chain was taken soon after its end
-    uint64_t polled_ns;  // when the GPU was last seen at work
-    uint64_t rest_until; // time of the clock
+    bool is_waiting;           // for the GPU or for the end of a rest; set by gi_generation_advance
+    bool is_end_seen;          // the latest chain was taken soon after its end
+    uint64_t polled_ns;        // when the GPU was last seen at work
+    uint64_t rest_until;       // time of the clock
+    struct glinfer_error late; // that another answer's turn found (joint_run.h)
     // Set by the latest advance, as far as it delivered something:
     struct glinfer_event event;
     struct glinfer_token token;

@@ -13,6 +13,8 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
 {
     const struct glinfer_generate_params *params = &run->params;
     const struct glinfer_session *session = run->session;
+    // Any end of a joint step then takes the likeliest token, too.
+    const bool is_greedy = run->end == GI_STEP_END_GREEDY && session->group->n_slots > 1;
     struct gi_step_state state = {
         .token = token,
         .n_past = n_past,
@@ -22,9 +24,9 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
         .n_stop = session->n_stop_ids,
         .seed_lo = (uint32_t)params->seed,
         .seed_hi = (uint32_t)(params->seed >> 32),
-        .top_k = params->top_k,
+        .top_k = is_greedy ? 1 : params->top_k,
         .n_probs = params->n_probs,
-        .temperature = params->temperature,
+        .temperature = is_greedy ? 0.0f : params->temperature,
         .top_p = params->top_p > 0.0f && params->top_p < 1.0f ? params->top_p : 1.0f,
         .min_p = params->min_p,
         .ban_stop = params->ignore_eos,
@@ -263,7 +265,7 @@ bool gi_generation_submit_open(struct gi_generation *run)
     if (open->n_steps > run->stats.chain_length) {
         run->stats.chain_length = open->n_steps;
     }
-    return gi_host_sample_request(run);
+    return gi_host_sample_request(run, &run->session->tables.graph.logits.range);
 }
 
 //-- a cache that was lost -------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "engine/api/samplers.h"
 #include "engine/generate/constraint.h"
 #include "engine/generate/generate.h"
+#include "engine/generate/joint_run.h"
 #include "engine/run/step_executors.h"
 #include "engine/state/context_full.h"
 
@@ -188,7 +189,8 @@ static bool prepare(struct gi_generation *run)
            gi_tables_list(tables, GI_LIST_STEP + run->end, run->err) &&
            (!is_new_kind || gi_tables_prepare_rest(tables, run->err)) &&
            (!has_steps || gi_step_executors_prepare(session, run->end, false, run->params.progress,
-                                                    run->params.progress_user, run->err));
+                                                    run->params.progress_user, run->err)) &&
+           (!has_steps || !run->may_join || gi_joint_run_prepare(run));
 }
 
 // Takes a broken answer up again: what it delivered is known and not delivered anew.

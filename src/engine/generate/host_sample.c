@@ -92,10 +92,9 @@ bool gi_host_sample_write(const struct gi_generation *run)
                                      run->base + run->n_submitted - 1, 1);
 }
 
-bool gi_host_sample_request(struct gi_generation *run)
+bool gi_host_sample_request(struct gi_generation *run, const struct gi_range *logits)
 {
     struct gi_gpu *gpu = gi_session_gpu(run->session);
-    const struct gi_range *logits = &run->session->tables.graph.logits.range;
     if (!gi_host_sample_is_on(run)) {
         return true;
     }

@@ -31,8 +31,9 @@ void gi_host_sample_end(struct gi_generation *run, bool is_done);
 bool gi_host_sample_is_on(const struct gi_generation *run);
 // Writes what the next step begins with. True without doing anything if nothing is chosen here.
 bool gi_host_sample_write(const struct gi_generation *run);
-// Asks for the logits of the step that was submitted last. Likewise.
-bool gi_host_sample_request(struct gi_generation *run);
+// Asks for the logits of the step that was submitted last, which lie at the start of a range.
+// Likewise.
+bool gi_host_sample_request(struct gi_generation *run, const struct gi_range *logits);
 // Chooses the token of a step that has run, and makes landing->entries tell it; has the grammar
 // accept it, whoever has chosen it. Fails with GPU_LOST, DRIVER, and UNSUPPORTED if every token is
 // banned.

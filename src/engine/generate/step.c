@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/api/arguments.h"
 #include "engine/generate/generate.h"
+#include "engine/generate/joint_run.h"
 #include "engine/run/step_executors.h"
 #include "gpu/dispatch/run_count.h"
 
@@ -25,6 +26,10 @@ static uint64_t find_wake(const struct glinfer_session *session)
     }
     if (now < run->rest_until) {
         return run->rest_until;
+    }
+    const uint64_t joint = gi_joint_run_expected(run);
+    if (joint > 0) {
+        return joint > now + POLL_NS ? joint : now + POLL_NS;
     }
     if (session->runner.n_flights == 0 || run->open.executor) {
         return gi_gpu_platform(gi_session_gpu(session))->is_software ? 0 : now + POLL_NS;
@@ -128,6 +133,7 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     struct gi_gpu *gpu = gi_session_gpu(session);
     struct gi_platform_saved saved;
     if (gi_gpu_enter_last(gpu, &saved)) {
+        gi_joint_run_leave(session->generation);
         gi_host_sample_end(session->generation, is_whole);
         end_count(device, count_answers(device) - 1);
         gi_gpu_leave(gpu, &saved);
@@ -193,6 +199,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct
     }
     session->runner.box.pause_ns = until_ns;
     session->runner.box.has_begun = false;
+    gi_joint_run_set_pause(session, until_ns);
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     do {
         ok = gi_generation_advance(run);
@@ -200,6 +207,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct
              (gi_clock_ns() < until_ns || run->next < run->n_live));
     gi_gpu_watch(gi_session_gpu(session), NULL);
     session->runner.box.pause_ns = 0;
+    gi_joint_run_set_pause(session, 0);
     return ok;
 }
 
@@ -264,6 +272,7 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
         set_budget(session, true);
+        run->may_join = true;
         gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
         ok = gi_generation_start(run);
         gi_gpu_watch(gi_session_gpu(session), NULL);

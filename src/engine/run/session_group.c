@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "engine/generate/joint_run.h"
 #include "engine/load/model_info.h"
 #include "engine/run/session.h"
 
@@ -214,6 +215,8 @@ void gi_session_group_release(struct gi_session_group *group, const struct glinf
     }
     group->placed &= ~bit;
     if (group->placed == 0) {
+        gi_joint_run_destroy(group->run);
+        group->run = NULL;
         gi_joint_tables_finish(&group->joint);
         gi_arena_finish(&group->memory, group->model->device->gpu);
         group->model->used -= group->reserved;

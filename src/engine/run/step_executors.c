@@ -122,8 +122,10 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .cache_dir = device->cache_dir,
             .may_compile = device->may_compile,
         };
-        own->upgrades[end] = ends[end].name ? gi_upgrade_create(&params, err) : NULL;
-        if (ends[end].name && !own->upgrades[end]) {
+        // Programs would depend on the slot, and most steps of a group are joint ones.
+        const bool is_wanted = ends[end].name && session->group->n_slots == 1;
+        own->upgrades[end] = is_wanted ? gi_upgrade_create(&params, err) : NULL;
+        if (is_wanted && !own->upgrades[end]) {
             return false;
         }
     }

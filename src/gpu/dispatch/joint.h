@@ -9,7 +9,9 @@
 // Tells where the sequences of a joint chain are.
 struct gi_joint_place {
     uint32_t live;                // bit i: slot i takes part; dispatches of others are left out
+    uint32_t left;                // bit i: nobody waits for slot i of a chain in flight
     uint32_t n_past[GI_MAX_ROWS]; // keys of each in the cache before the first step
+    uint32_t first[GI_MAX_ROWS];  // steps of each since its epoch began
 };
 
 #endif

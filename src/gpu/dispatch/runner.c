@@ -7,20 +7,33 @@
 #include <assert.h>
 #include <string.h>
 
-// The entries of a chain's steps, then the run count and the fault of its executor.
-#define READBACK_SIZE (GI_RUNNER_READ_SIZE + 2 * sizeof(uint32_t))
+// Makes room for the entries of a chain's steps, the run count and the fault of its executor.
+static bool init(struct gi_runner *runner, struct gi_gpu *gpu, uint64_t size,
+                 struct glinfer_error *err)
+{
+    gi_time_box_init(&runner->box, gpu, 0);
+    for (int i = 0; i < GI_RUNNER_SLOTS; i++) {
+        if (!gi_readback_init(&runner->readbacks[i], gpu, size + 2 * sizeof(uint32_t), err)) {
+            return false;
+        }
+    }
+    return true;
+}
 
 bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                     struct gi_range ring, struct glinfer_error *err)
 {
     *runner = (struct gi_runner){.gpu = gpu, .state = state, .ring = ring};
-    gi_time_box_init(&runner->box, gpu, 0);
-    for (int i = 0; i < GI_RUNNER_SLOTS; i++) {
-        if (!gi_readback_init(&runner->readbacks[i], gpu, READBACK_SIZE, err)) {
-            return false;
-        }
-    }
-    return true;
+    return init(runner, gpu, GI_RUNNER_READ_SIZE, err);
+}
+
+bool gi_runner_init_joint(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
+                          struct gi_range rings, uint32_t n_slots, uint64_t stride,
+                          struct glinfer_error *err)
+{
+    *runner = (struct gi_runner){
+        .gpu = gpu, .state = state, .ring = rings, .n_slots = n_slots, .ring_stride = stride};
+    return init(runner, gpu, n_slots * GI_MAX_JOINT_CHAIN * sizeof(struct gi_ring_entry), err);
 }
 
 void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns)
@@ -83,19 +96,36 @@ bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
     return gi_executor_submit(executor, &own, err);
 }
 
-// Asks for the ring's entries of a flight, which may go round its end.
-static void read_entries(struct gi_runner *runner, struct gi_readback *readback,
-                         const struct gi_flight *flight)
+// Asks for n entries of a ring from the first on, which may go round its end.
+static void read_ring(struct gi_runner *runner, struct gi_readback *readback, uint64_t offset,
+                      uint32_t first, uint32_t n)
 {
     const uint64_t size = sizeof(struct gi_ring_entry);
-    const uint32_t begin = flight->first % GI_RING_SLOTS, left = GI_RING_SLOTS - begin;
-    const uint32_t head = flight->n_steps < left ? flight->n_steps : left;
-    gi_readback_add(readback, runner->gpu, runner->ring.buffer, runner->ring.offset + begin * size,
-                    head * size);
-    if (head < flight->n_steps) {
-        gi_readback_add(readback, runner->gpu, runner->ring.buffer, runner->ring.offset,
-                        (flight->n_steps - head) * size);
+    const uint32_t begin = first % GI_RING_SLOTS, left = GI_RING_SLOTS - begin;
+    const uint32_t head = n < left ? n : left;
+    gi_readback_add(readback, runner->gpu, runner->ring.buffer, offset + begin * size, head * size);
+    if (head < n) {
+        gi_readback_add(readback, runner->gpu, runner->ring.buffer, offset, (n - head) * size);
     }
+}
+
+// Asks for the entries of a flight, slot by slot, and returns how many those are.
+static uint32_t read_entries(struct gi_runner *runner, struct gi_readback *readback,
+                             const struct gi_flight *flight)
+{
+    uint32_t n = 0;
+    if (runner->n_slots == 0) {
+        read_ring(runner, readback, runner->ring.offset, flight->first, flight->n_steps);
+        return flight->n_steps;
+    }
+    for (uint32_t i = 0; i < runner->n_slots; i++) {
+        if (flight->joint.live >> i & 1) {
+            read_ring(runner, readback, runner->ring.offset + i * runner->ring_stride,
+                      flight->joint.first[i], flight->n_steps);
+            n += flight->n_steps;
+        }
+    }
+    return n;
 }
 
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
@@ -109,17 +139,22 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                                .has_fault = fault.buffer != NULL,
                                .begin_ns = chain->begin_ns ? chain->begin_ns : gi_clock_ns()};
     assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && chain->n_steps <= GI_MAX_CHAIN);
+    assert((runner->n_slots > 0) == (chain->joint != NULL));
+    assert(!chain->joint || chain->n_steps <= GI_MAX_JOINT_CHAIN);
     if (!gi_runner_run(runner, executor, chain, err)) {
         return false;
     }
     if (chain->cursor && chain->cursor->is_paused) {
         return true;
     }
+    if (chain->joint) {
+        flight.joint = *chain->joint;
+    }
     const struct gi_run_total after = gi_run_count_submitted(runner->gpu);
     flight.n_submitted = after.n;
     flight.n_indirect = (after.n_indirect - before.n_indirect) / chain->n_steps;
     gi_readback_begin(readback);
-    read_entries(runner, readback, &flight);
+    flight.n_entries = read_entries(runner, readback, &flight);
     gi_run_count_add(runner->gpu, readback);
     if (flight.has_fault) {
         gi_readback_add(readback, runner->gpu, fault.buffer, fault.offset, fault.size);
@@ -196,10 +231,11 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
         return false;
     }
     uint32_t tail[2] = {0}; // the run count, the fault
-    memcpy(tail, entries + flight.n_steps, (flight.has_fault ? 2 : 1) * sizeof(tail[0]));
+    memcpy(tail, entries + flight.n_entries, (flight.has_fault ? 2 : 1) * sizeof(tail[0]));
     runner->n_flights--;
     *landing = (struct gi_landing){.first = flight.first,
                                    .n_steps = flight.n_steps,
+                                   .joint = flight.joint,
                                    .entries = entries,
                                    .is_faulty = tail[1] != 0,
                                    .n_submitted = flight.n_submitted,
@@ -207,6 +243,19 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
                                    .n_indirect = flight.n_indirect,
                                    .begin_ns = flight.begin_ns};
     return true;
+}
+
+struct gi_landing gi_landing_of_slot(const struct gi_landing *landing, uint32_t slot)
+{
+    struct gi_landing own = *landing;
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < slot; i++) {
+        rank += landing->joint.live >> i & 1;
+    }
+    const bool is_live = landing->joint.live >> slot & 1;
+    own.first = landing->joint.first[slot];
+    own.entries = is_live ? landing->entries + (size_t)rank * landing->n_steps : NULL;
+    return own;
 }
 
 bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err)

@@ -1,34 +1,41 @@
-// A runner submits chains of decode steps for one sequence, waits for them and hands their tokens
-// out. It is the one way in which answers, scores, profiles, tuning and checks write step_state,
-// submit and wait. It owns the readbacks of the chains in flight; step_state and the ring of
-// results belong to whoever made them. One thread, with the context current.
+// A runner submits chains of decode steps for one sequence, or joint ones for several, waits for
+// them and hands their tokens out. It is the one way in which answers, scores, profiles, tuning and
+// checks write step_state, submit and wait. It owns the readbacks of the chains in flight;
+// step_state and the ring of results belong to whoever made them. One thread, with the context
+// current.
 #ifndef GI_GPU_RUNNER_H
 #define GI_GPU_RUNNER_H
 
 #include "gpu/dispatch/executor.h"
+#include "gpu/dispatch/joint.h"
 #include "gpu/dispatch/step_state.h"
 #include "gpu/dispatch/time_box.h"
 #include "gpu/memory/buffer.h"
 #include "gpu/memory/readback.h"
 
 #define GI_MAX_CHAIN        256 // steps
+#define GI_MAX_JOINT_CHAIN  64  // joint steps
 #define GI_CHAINS_IN_FLIGHT 2
 #define GI_RUNNER_SLOTS     (GI_CHAINS_IN_FLIGHT + 1) // and one whose entries are looked at
 #define GI_RUNNER_READ_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry))
 
 // A chain that was submitted and is not taken yet.
 struct gi_flight {
-    uint32_t first, n_steps; // steps since the epoch began
-    bool has_fault;          // its executor may have given up
-    uint32_t n_submitted;    // dispatches since the epoch began (gpu/dispatch/run_count.h)
-    uint32_t n_indirect;     // of a step, with grids from the GPU
-    uint64_t begin_ns;       // time of the clock when its submission began
-    uint64_t submitted_ns;   // likewise, when all of it was submitted
+    uint32_t first, n_steps;     // steps since the epoch began
+    struct gi_joint_place joint; // of a joint chain
+    uint32_t n_entries;          // that were asked for
+    bool has_fault;              // its executor may have given up
+    uint32_t n_submitted;        // dispatches since the epoch began (gpu/dispatch/run_count.h)
+    uint32_t n_indirect;         // of a step, with grids from the GPU
+    uint64_t begin_ns;           // time of the clock when its submission began
+    uint64_t submitted_ns;       // likewise, when all of it was submitted
 };
 
 struct gi_runner {
     struct gi_gpu *gpu;          // borrowed
     struct gi_range state, ring; // step_state; GI_RING_SLOTS entries
+    uint32_t n_slots;            // of joint chains, each with a ring; 0: one sequence
+    uint64_t ring_stride;        // bytes between rings
     uint64_t budget_ns;          // GPU time of a submission
     struct gi_time_box box;      // of what is submitted in a chain's box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
@@ -43,6 +50,7 @@ struct gi_runner {
 struct gi_landing {
     uint32_t first, n_steps;
     const struct gi_ring_entry *entries; // n_steps; valid until another landing is taken
+    struct gi_joint_place joint;         // of a joint chain: gi_landing_of_slot
     bool is_faulty;                      // the executor gave up: entries hold nothing
     uint32_t n_submitted, n_ran;         // dispatches since the epoch began
     uint32_t n_indirect;                 // of a step, with grids from the GPU
@@ -52,6 +60,11 @@ struct gi_landing {
 // Fails with NO_MEMORY, DRIVER.
 bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                     struct gi_range ring, struct glinfer_error *err);
+// The same for joint chains of n_slots sequences: state is that of their list, rings holds a ring
+// every stride bytes.
+bool gi_runner_init_joint(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
+                          struct gi_range rings, uint32_t n_slots, uint64_t stride,
+                          struct glinfer_error *err);
 // Sets the GPU time that a submission may take.
 void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns);
 // Accepts all-zero.
@@ -73,8 +86,9 @@ bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, cons
 bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
                    const struct gi_chain *chain, struct glinfer_error *err);
 // The same, and asks for the ring's entries of its steps, of which `first` is the first since the
-// epoch began; fewer than GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor says is_paused
-// behind that is in flight once the same call, repeated, has submitted the rest.
+// epoch began (of joint steps chain->joint says that, of those live when all is submitted); fewer
+// than GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor says is_paused behind that is in
+// flight once the same call, repeated, has submitted the rest.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
 // Waits for all that was submitted. Fails with GPU_LOST, CANCELLED, DRIVER.
@@ -91,6 +105,8 @@ uint64_t gi_runner_expected(const struct gi_runner *runner);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);
+// Returns what a joint chain left of the sequence in a slot; entries is NULL if that took no part.
+struct gi_landing gi_landing_of_slot(const struct gi_landing *landing, uint32_t slot);
 // Forgets the chains in flight. Waits for those that may be given up, and sets *is_faulty if one
 // was. Fails with GPU_LOST.
 bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err);

@@ -56,15 +56,36 @@ static cJSON *parse(const char *text, size_t size, struct glinfer_error *err)
     return root;
 }
 
+static void write_root(struct gi_schema_writer *writer, const struct gi_schema_frame *frame)
+{
+    if (!frame->before && !frame->after && frame->max_count < 2) {
+        gi_schema_write(writer, "root ::= v1\n");
+        return;
+    }
+    gi_schema_write(writer, "framed ::= ");
+    gi_schema_write_literal(writer, frame->before ? frame->before : "");
+    gi_schema_write(writer, " v1 ");
+    gi_schema_write_literal(writer, frame->after ? frame->after : "");
+    gi_schema_write(writer, "\nroot ::= framed{1,%u}\n", frame->max_count ? frame->max_count : 1);
+}
+
 bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
                             struct glinfer_error *err)
+{
+    const struct gi_schema_frame none = {NULL, NULL, 0};
+    return gi_json_schema_grammar_framed(text, size, &none, grammar, err);
+}
+
+bool gi_json_schema_grammar_framed(const char *text, size_t size,
+                                   const struct gi_schema_frame *frame,
+                                   struct gi_schema_grammar *grammar, struct glinfer_error *err)
 {
     cJSON *root = parse(text, size, err);
     if (!root) {
         return false;
     }
     struct gi_schema_writer writer = {.root = root, .err = err};
-    gi_schema_write(&writer, "root ::= v1\n");
+    write_root(&writer, frame);
     gi_schema_write_shared(&writer);
     // A $ref to the whole leads to v1.
     if (!GI_ARRAY_PUSH(&writer.targets, "a schema", err, (struct gi_schema_target){root, 1})) {

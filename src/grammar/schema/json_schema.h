@@ -17,11 +17,18 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 // A grammar's text in GBNF, for gi_grammar_create; data is freed with free.
 struct gi_schema_grammar {
     char *data; // not terminated
     size_t size;
+};
+
+// Says what stands around the JSON.
+struct gi_schema_frame {
+    const char *before, *after; // UTF-8; NULL: nothing
+    uint32_t max_count;         // of all that, one behind another; 0: one
 };
 
 // The schema of any JSON object.
@@ -33,5 +40,9 @@ struct gi_schema_grammar {
 // NO_MEMORY.
 bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
                             struct glinfer_error *err);
+// Does the same for JSON in a frame.
+bool gi_json_schema_grammar_framed(const char *text, size_t size,
+                                   const struct gi_schema_frame *frame,
+                                   struct gi_schema_grammar *grammar, struct glinfer_error *err);
 
 #endif

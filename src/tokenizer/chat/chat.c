@@ -184,3 +184,16 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
     }
     return gi_error_set(err, own.status, "%s", own.message);
 }
+
+bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
+                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
+                                   struct glinfer_error *err)
+{
+    if (!tokenizer->chat.jinja) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "the chat template is %s, which takes messages of a role and a content "
+                            "alone: a file's own that can be run takes more",
+                            gi_tokenizer_template_name(tokenizer));
+    }
+    return gi_chat_template_encode_json(tokenizer, chat, ids, err);
+}

@@ -13,20 +13,23 @@ static struct gi_text token_text(const struct gi_tokenizer *tokenizer, int32_t i
     return id >= 0 ? gi_text_list_at(&tokenizer->texts, (size_t)id) : (struct gi_text){"", 0};
 }
 
-static bool render(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
-                   size_t n_messages, struct gi_jinja_output *output, struct glinfer_error *err)
+static bool render_input(const struct gi_tokenizer *tokenizer, struct gi_jinja_input input,
+                         struct gi_jinja_output *output, struct glinfer_error *err)
 {
     const struct gi_text bos = token_text(tokenizer, tokenizer->bos);
     const struct gi_text eos = token_text(tokenizer, tokenizer->eos);
-    const struct gi_jinja_input input = {
-        .messages = messages,
-        .n_messages = n_messages,
-        .bos = bos.data,
-        .eos = eos.data,
-        .bos_size = bos.size,
-        .eos_size = eos.size,
-    };
+    input.bos = bos.data;
+    input.eos = eos.data;
+    input.bos_size = bos.size;
+    input.eos_size = eos.size;
     return gi_jinja_render(tokenizer->chat.jinja, &input, output, err);
+}
+
+static bool render(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
+                   size_t n_messages, struct gi_jinja_output *output, struct glinfer_error *err)
+{
+    const struct gi_jinja_input input = {.messages = messages, .n_messages = n_messages};
+    return render_input(tokenizer, input, output, err);
 }
 
 //-- trials ----------------------------------------------------------------------------------------
@@ -299,13 +302,12 @@ static bool cut(const struct gi_jinja_output *output, size_t begin, struct gi_se
     return true;
 }
 
-bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
-                             const struct glinfer_message *messages, size_t n_messages,
-                             struct gi_ids *ids, struct glinfer_error *err)
+static bool encode_input(const struct gi_tokenizer *tokenizer, struct gi_jinja_input input,
+                         struct gi_ids *ids, struct glinfer_error *err)
 {
     struct gi_jinja_output output;
     struct gi_segments segments = {0};
-    if (!render(tokenizer, messages, n_messages, &output, err)) {
+    if (!render_input(tokenizer, input, &output, err)) {
         return false;
     }
     const size_t begin = output.size - skip_bos(tokenizer, &output).size;
@@ -314,4 +316,22 @@ bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
     free(segments.data);
     gi_jinja_output_finish(&output);
     return is_done;
+}
+
+bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
+                             const struct glinfer_message *messages, size_t n_messages,
+                             struct gi_ids *ids, struct glinfer_error *err)
+{
+    const struct gi_jinja_input input = {.messages = messages, .n_messages = n_messages};
+    return encode_input(tokenizer, input, ids, err);
+}
+
+bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
+                                  const struct glinfer_chat_json *chat, struct gi_ids *ids,
+                                  struct glinfer_error *err)
+{
+    const struct gi_jinja_input input = {.json_messages = chat->messages,
+                                         .json_tools = chat->tools,
+                                         .json_variables = chat->variables};
+    return encode_input(tokenizer, input, ids, err);
 }

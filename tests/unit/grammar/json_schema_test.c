@@ -348,9 +348,38 @@ static void every_allocation_may_fail(void **state)
     fail_msg("no number of allocations is enough");
 }
 
+// Calls of tools are JSON in a frame.
+static void json_may_stand_in_a_frame(void **state)
+{
+    (void)state;
+    const char *schema = "{\"const\": 1}";
+    const struct gi_schema_frame frame = {"<call>\n\"", "\xC3\xA9</call>", 2};
+    struct gi_schema_grammar text = {0};
+    assert_true(gi_json_schema_grammar_framed(schema, strlen(schema), &frame, &text, NULL));
+    struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, NULL);
+    assert_non_null(grammar);
+    static const struct {
+        const char *text;
+        bool is_allowed;
+    } cases[] = {
+        {"<call>\n\"1\xC3\xA9</call>",                                                     true },
+        {"<call>\n\"1\xC3\xA9</call><call>\n\"1\xC3\xA9</call>",                           true },
+        {"<call>\n\"1\xC3\xA9</call><call>\n\"1\xC3\xA9</call><call>\n\"1\xC3\xA9</call>", false},
+        {"1",                                                                              false},
+        {"",                                                                               false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(allows(grammar, cases[i].text, strlen(cases[i].text)),
+                         cases[i].is_allowed);
+    }
+    gi_grammar_destroy(grammar);
+    free(text.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_may_stand_in_a_frame),
         cmocka_unit_test(types_allow_their_values),
         cmocka_unit_test(constants_are_literal),
         cmocka_unit_test(strings_have_sizes_patterns_and_formats),

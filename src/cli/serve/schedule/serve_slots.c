@@ -4,19 +4,17 @@
 
 #include <assert.h>
 
-// Sessions are made here alone, so that all share one way to be made.
+// Creates sessions whose answers decode together; one alone is a plain session.
 static bool create_sessions(struct glinfer_model *model,
                             const struct glinfer_session_params *params, uint32_t n,
                             struct glinfer_session *sessions[SERVE_MAX_SLOTS],
                             struct glinfer_error *err)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        sessions[i] = glinfer_session_create(model, params, err);
-        if (!sessions[i]) {
-            return false;
-        }
+    if (n > 1) {
+        return glinfer_sessions_create(model, params, n, sessions, err);
     }
-    return true;
+    sessions[0] = glinfer_session_create(model, params, err);
+    return sessions[0] != NULL;
 }
 
 bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,

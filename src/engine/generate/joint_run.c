@@ -1,0 +1,434 @@
+#include "engine/generate/joint_run.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "engine/generate/adjust.h"
+#include "engine/run/session_group.h"
+#include "gpu/device/fence.h"
+
+#include <stdlib.h>
+
+struct gi_joint_run {
+    struct gi_session_group *group; // borrowed
+    struct gi_runner runner;
+    uint32_t n_rows; // as the list's step_state has them
+    // The chain that is being submitted, whole in one call or in several.
+    struct gi_executor *executor; // borrowed; NULL: there is none
+    struct gi_joint_place place;  // without the answers that left
+    struct gi_replay_cursor cursor;
+    uint32_t n_past, n_steps;
+    bool is_boxed;
+    uint64_t begin_ns; // time of the clock
+    // The chain that was taken.
+    struct gi_landing landing;
+    uint32_t untaken;            // slots whose answers have not looked at it, as bits
+    uint64_t polled_ns, last_ns; // when the GPU was last seen at work, and done
+    bool is_end_seen;
+};
+
+static uint32_t bit_of(const struct gi_generation *run)
+{
+    return 1u << run->session->slot;
+}
+
+static struct gi_joint_run *joint_of(const struct gi_generation *run)
+{
+    return run->session->group->run;
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static struct gi_joint_run *create(struct gi_session_group *group, struct glinfer_error *err)
+{
+    const struct gi_slot_array *rings = &group->arrays[GI_SESSION_RING];
+    struct gi_joint_run *joint = gi_array_zeroed(1, sizeof(*joint), "joint steps", err);
+    if (!joint) {
+        return NULL;
+    }
+    joint->group = group;
+    if (!gi_runner_init_joint(&joint->runner, group->model->device->gpu,
+                              gi_joint_tables_state(&group->joint), rings->range, group->n_slots,
+                              rings->stride, err)) {
+        gi_joint_run_destroy(joint);
+        return NULL;
+    }
+    return joint;
+}
+
+void gi_joint_run_destroy(struct gi_joint_run *joint)
+{
+    if (joint) {
+        gi_runner_finish(&joint->runner);
+        free(joint);
+    }
+}
+
+// Returns the answer in a slot that is in steps; NULL: there is none.
+static struct gi_generation *find_answer(const struct gi_session_group *group, uint32_t slot)
+{
+    const struct glinfer_session *session = group->sessions[slot];
+    return session ? session->generation : NULL;
+}
+
+// Returns the end that serves the answers of a set, as each later one serves those before it.
+static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_t set)
+{
+    enum gi_step_end end = GI_STEP_END_GREEDY;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        const struct gi_generation *run = find_answer(group, i);
+        end = run && (set >> i & 1) && run->end > end ? run->end : end;
+    }
+    return end;
+}
+
+bool gi_joint_run_prepare(struct gi_generation *run)
+{
+    struct gi_session_group *group = run->session->group;
+    if (group->n_slots == 1) {
+        return true;
+    }
+    group->run = group->run ? group->run : create(group, run->err);
+    const enum gi_step_end others = choose_end(group, UINT32_MAX);
+    return group->run && gi_joint_tables_step(&group->joint, run->end, run->err) &&
+           gi_joint_tables_step(&group->joint, others > run->end ? others : run->end, run->err);
+}
+
+//-- who takes part --------------------------------------------------------------------------------
+
+// Returns the slots of chains that are submitted or being submitted, and not taken.
+static uint32_t find_members(const struct gi_joint_run *joint)
+{
+    const struct gi_runner *runner = &joint->runner;
+    uint32_t set = joint->executor ? joint->place.live : 0;
+    for (uint32_t i = 0; i < runner->n_flights; i++) {
+        const uint32_t index = (runner->next_flight + GI_RUNNER_SLOTS - 1 - i) % GI_RUNNER_SLOTS;
+        set |= runner->flights[index].joint.live & ~runner->flights[index].joint.left;
+    }
+    return set;
+}
+
+static bool has_untaken(const struct gi_generation *run)
+{
+    return (joint_of(run)->untaken & bit_of(run)) != 0;
+}
+
+// True if an answer decodes: its first token is there, and more may come. One whose grammar is a
+// mask of the GPU's takes steps of its own, between which the mask is written.
+static bool is_decoding(const struct gi_generation *run)
+{
+    return run && run->is_stepped && run->n_submitted > 0 && !run->is_finished && !run->is_over &&
+           !gi_adjust_is_masked(run);
+}
+
+static bool has_company(const struct gi_generation *run)
+{
+    const struct gi_session_group *group = run->session->group;
+    bool has_others = false;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        const struct gi_generation *other = find_answer(group, i);
+        has_others = has_others || (other != run && is_decoding(other));
+    }
+    return has_others;
+}
+
+// In f32 all steps are joint ones, so that no bit depends on who else decodes; in f16, whose
+// results do not promise that, an answer alone takes faster ones.
+bool gi_joint_run_suits(const struct gi_generation *run)
+{
+    const struct gi_joint_run *joint = joint_of(run);
+    if (!joint || !is_decoding(run)) {
+        return false;
+    }
+    return has_untaken(run) || run->late.status != GLINFER_STATUS_OK ||
+           (find_members(joint) & bit_of(run)) || !run->session->tables.recorder.is_half ||
+           has_company(run);
+}
+
+// True if an answer has tokens that are not delivered, or a chain to look at.
+static bool is_behind(const struct gi_generation *run)
+{
+    return is_decoding(run) && (run->next < run->n_live || has_untaken(run));
+}
+
+// True if an answer can be in a chain that begins now.
+static bool is_ready(const struct gi_generation *run)
+{
+    return is_decoding(run) && run->session->runner.n_flights == 0 && !run->open.executor &&
+           run->late.status == GLINFER_STATUS_OK && run->n_submitted < run->max_steps &&
+           !run->is_full && gi_clock_ns() >= run->rest_until &&
+           !(gi_host_sample_is_on(run) && is_behind(run)) && gi_joint_run_suits(run);
+}
+
+// True if chains of an answer wait for each other.
+static bool needs_host(const struct gi_generation *run)
+{
+    return run->session->gpu_duty < 100 || gi_host_sample_is_on(run);
+}
+
+// Lists the answers for a chain that begins now; none if one has to be waited for.
+static uint32_t choose_slots(const struct gi_joint_run *joint)
+{
+    const struct gi_session_group *group = joint->group;
+    const uint32_t n_flights = joint->runner.n_flights;
+    bool is_alone = gi_gpu_platform(joint->runner.gpu)->is_software, is_any_behind = false;
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        const struct gi_generation *run = find_answer(group, i);
+        if (is_decoding(run)) {
+            is_alone = is_alone || needs_host(run);
+            is_any_behind = is_any_behind || is_behind(run);
+            set |= (uint32_t)is_ready(run) << i;
+        }
+    }
+    return n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT) || (is_alone && is_any_behind) ? 0
+                                                                                            : set;
+}
+
+//-- submitting ------------------------------------------------------------------------------------
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t least_ns(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Steps of a chain: as gi_generation_submit_chain has them for the answer that has the least.
+static uint32_t choose_length(const struct gi_joint_run *joint)
+{
+    const struct gi_runner *runner = &joint->runner;
+    const uint64_t fit = runner->step_ns ? runner->budget_ns / runner->step_ns : 1;
+    uint32_t n = fit < 1 ? 1 : fit > GI_MAX_JOINT_CHAIN ? GI_MAX_JOINT_CHAIN : (uint32_t)fit;
+    bool is_asked = false;
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        const struct gi_generation *run = find_answer(joint->group, i);
+        if (!(joint->place.live >> i & 1)) {
+            continue;
+        }
+        const uint32_t asked = run->session->chain_length;
+        n = asked > 0 && !is_asked ? least(asked, GI_MAX_JOINT_CHAIN) : n;
+        is_asked = asked > 0;
+        n = least(n, gi_host_sample_is_on(run) ? 1 : 2 * run->n_submitted);
+        n = least(n, run->max_steps - run->n_submitted);
+    }
+    return n;
+}
+
+// Writes the number of rows into the list's step_state.
+static bool write_rows(struct gi_joint_run *joint, uint32_t n_rows, struct glinfer_error *err)
+{
+    const struct gi_step_state state = {.n_tokens = n_rows};
+    if (joint->n_rows == n_rows) {
+        return true;
+    }
+    joint->n_rows = n_rows;
+    return gi_runner_write(&joint->runner, &state, err);
+}
+
+// Begins a chain of the answers of a set, which is submitted by submit_open.
+static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error *err)
+{
+    struct gi_session_group *group = joint->group;
+    struct gi_runner *runner = &joint->runner;
+    uint32_t n_rows = 0;
+    bool ok = true;
+    joint->place.live = set;
+    joint->n_past = 0;
+    runner->budget_ns = UINT64_MAX;
+    for (uint32_t i = 0; ok && i < group->n_slots; i++) {
+        struct gi_generation *run = find_answer(group, i);
+        if (!(set >> i & 1)) {
+            continue;
+        }
+        const uint32_t n_past = run->base + run->n_submitted - 1;
+        const uint64_t budget_ns = run->session->runner.budget_ns;
+        joint->place.n_past[i] = n_past;
+        joint->place.first[i] = run->n_submitted;
+        joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
+        gi_runner_set_budget(runner, least_ns(runner->budget_ns, budget_ns));
+        run->session->runner.last = NULL; // the counts of its own lists are no longer its state's
+        n_rows = i + 1;
+        run->err = err; // of this call, which is another answer's turn
+        ok = gi_host_sample_write(run);
+    }
+    joint->n_steps = choose_length(joint);
+    joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
+    joint->begin_ns = gi_clock_ns();
+    joint->cursor = (struct gi_replay_cursor){0};
+    joint->executor = gi_joint_tables_step(&group->joint, choose_end(group, set), err);
+    return ok && joint->executor && write_rows(joint, n_rows, err) &&
+           gi_time_box_reserve(&runner->box, group->model->device->programs, err);
+}
+
+// Books a chain that is submitted, and asks for the logits of answers whose tokens the host
+// chooses.
+static void book(struct gi_joint_run *joint)
+{
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        struct gi_generation *run = find_answer(joint->group, i);
+        struct glinfer_error *err = run ? run->err : NULL;
+        if (!(joint->place.live >> i & 1)) {
+            continue;
+        }
+        const struct gi_range logits = gi_joint_tables_logits(&joint->group->joint, i);
+        run->n_submitted += joint->n_steps;
+        run->stats.chain_length =
+            joint->n_steps > run->stats.chain_length ? joint->n_steps : run->stats.chain_length;
+        run->err = &run->late;
+        gi_host_sample_request(run, &logits);
+        run->err = err;
+    }
+    joint->executor = NULL;
+}
+
+static bool submit_open(struct gi_joint_run *joint, struct gi_generation *run)
+{
+    struct gi_runner *runner = &joint->runner;
+    struct gi_gpu *gpu = runner->gpu;
+    const struct gi_chain chain = {.n_past = joint->n_past,
+                                   .n_tokens = joint->n_rows,
+                                   .n_steps = joint->n_steps,
+                                   .begin_ns = joint->begin_ns,
+                                   .box = joint->is_boxed ? &runner->box : NULL,
+                                   .cursor = &joint->cursor,
+                                   .joint = &joint->place};
+    gi_gpu_watch(gpu, NULL); // a chain that one answer leaves is still the others'
+    const bool ok = gi_runner_submit(runner, joint->executor, &chain, 0, run->err);
+    gi_gpu_watch(gpu, &run->session->is_cancelled);
+    if (ok && !joint->cursor.is_paused) {
+        book(joint);
+    }
+    run->is_waiting = joint->cursor.is_paused;
+    return ok;
+}
+
+// Tells all answers of a chain that could not be submitted why.
+static bool fail_all(struct gi_joint_run *joint, const struct gi_generation *run)
+{
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        struct gi_generation *other = find_answer(joint->group, i);
+        if (other && other != run && (joint->place.live >> i & 1) && run->err) {
+            gi_error_set(&other->late, run->err->status, "%s", run->err->message);
+        }
+    }
+    joint->executor = NULL;
+    return false;
+}
+
+//-- taking ----------------------------------------------------------------------------------------
+
+// Takes the time of a chain as that of its steps, as long as its end was seen or it took less.
+static void learn_time(struct gi_joint_run *joint, const struct gi_landing *landing)
+{
+    struct gi_runner *runner = &joint->runner;
+    const uint64_t now = gi_clock_ns();
+    const uint64_t begin = joint->is_end_seen && joint->last_ns > landing->begin_ns
+                               ? joint->last_ns
+                               : landing->begin_ns;
+    const uint64_t ns = now > begin ? now - begin : 1, step_ns = ns / landing->n_steps;
+    joint->is_end_seen = (now - joint->polled_ns) * 4 < ns;
+    if (joint->is_end_seen || runner->step_ns == 0 || step_ns < runner->step_ns) {
+        runner->step_ns = step_ns;
+    }
+    joint->last_ns = now;
+}
+
+// Waits for nothing: takes the oldest chain in flight if it is done.
+static bool look(struct gi_joint_run *joint, struct gi_generation *run)
+{
+    bool is_done = false;
+    if (!gi_runner_poll(&joint->runner, &is_done, run->err)) {
+        return false;
+    }
+    run->is_waiting = !is_done;
+    if (!is_done) {
+        joint->polled_ns = gi_clock_ns();
+        return true;
+    }
+    if (!gi_runner_take(&joint->runner, &joint->landing, run->err)) {
+        return false;
+    }
+    learn_time(joint, &joint->landing);
+    joint->untaken = joint->landing.joint.live & ~joint->landing.joint.left;
+    return true;
+}
+
+// Hands an answer what the chain left of it.
+static bool take(struct gi_joint_run *joint, struct gi_generation *run)
+{
+    joint->untaken &= ~bit_of(run);
+    run->landing = gi_landing_of_slot(&joint->landing, run->session->slot);
+    run->session->runner.step_ns = joint->runner.step_ns;
+    run->last_ns = joint->last_ns;
+    run->last_cpu_ns = gi_clock_cpu_ns();
+    run->rested_ns = 0;
+    return true;
+}
+
+//-- turns -----------------------------------------------------------------------------------------
+
+static bool is_any_behind(const struct gi_joint_run *joint)
+{
+    bool is_any = false;
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        const struct gi_generation *run = find_answer(joint->group, i);
+        is_any = is_any || (run && is_behind(run));
+    }
+    return is_any;
+}
+
+bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
+{
+    struct gi_joint_run *joint = joint_of(run);
+    *has_landed = false;
+    if (run->late.status != GLINFER_STATUS_OK) {
+        return gi_error_set(run->err, run->late.status, "%s", run->late.message);
+    }
+    if (has_untaken(run)) {
+        *has_landed = true;
+        return take(joint, run);
+    }
+    const uint32_t set = joint->executor ? 0 : choose_slots(joint);
+    if (set != 0 && !begin(joint, set, run->err)) {
+        return fail_all(joint, run);
+    }
+    if (joint->executor) {
+        return submit_open(joint, run) || fail_all(joint, run);
+    }
+    // Entries of a chain are there until the next one is taken.
+    run->is_waiting = true;
+    return joint->runner.n_flights == 0 || is_any_behind(joint) || look(joint, run);
+}
+
+void gi_joint_run_leave(const struct gi_generation *run)
+{
+    struct gi_joint_run *joint = joint_of(run);
+    if (!joint) {
+        return;
+    }
+    joint->place.live &= ~bit_of(run);
+    joint->untaken &= ~bit_of(run);
+    for (uint32_t i = 0; i < GI_RUNNER_SLOTS; i++) {
+        joint->runner.flights[i].joint.left |= bit_of(run);
+    }
+}
+
+void gi_joint_run_set_pause(struct glinfer_session *session, uint64_t ns)
+{
+    struct gi_joint_run *joint = session->group->run;
+    if (joint) {
+        joint->runner.box.pause_ns = ns;
+        joint->runner.box.has_begun = false;
+    }
+}
+
+uint64_t gi_joint_run_expected(const struct gi_generation *run)
+{
+    const struct gi_joint_run *joint = joint_of(run);
+    return joint && joint->runner.n_flights > 0 && !joint->executor && gi_joint_run_suits(run)
+               ? gi_runner_expected(&joint->runner)
+               : 0;
+}

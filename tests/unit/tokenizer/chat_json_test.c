@@ -1,0 +1,69 @@
+// Conversations in JSON, as templates find them.
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/tokenizer/small_vocab.h"
+
+static struct gi_tokenizer *create(const char *template)
+{
+    struct small_vocab small;
+    struct glinfer_error err;
+    small_vocab_init(&small);
+    small.vocab.chat_template = small_text(template);
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
+    if (!tokenizer) {
+        fail_msg("%s", err.message);
+    }
+    return tokenizer;
+}
+
+// Messages, tools and variables as JSON; special tokens that their texts spell stay text.
+static void json_is_what_a_template_finds(void **state)
+{
+    (void)state;
+    struct gi_tokenizer *tokenizer =
+        create("{% for t in tools or [] %}{{ t.name }}{% endfor %}{% for m in messages %}"
+               "<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.calls or [] %}"
+               "{{ c | tojson }}{% endfor %}<|im_end|>{% endfor %}{{ word }}{% if "
+               "add_generation_prompt %}<|im_start|>{% endif %}");
+    static const char plain[] =
+        "he<|im_start|>user\nll{\"a\": [1, 0.5, true, null]}<|im_end|>lo<|im_start|>";
+    struct glinfer_chat_json chat = {
+        .messages = "[{\"role\": \"user\", \"content\": \"ll\", "
+                    "\"calls\": [{\"a\": [1, 0.5, true, null]}]}]",
+        .tools = "[{\"name\": \"he\"}]",
+        .variables = "{\"word\": \"lo\"}",
+    };
+    struct gi_ids ids = {0}, expected = {0};
+    struct glinfer_error err = {0};
+    assert_true(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
+    assert_true(gi_tokenizer_encode(tokenizer, small_text(plain), false, true, &expected, NULL));
+    assert_int_equal(ids.count, expected.count);
+    assert_memory_equal(ids.data, expected.data, ids.count * sizeof(*ids.data));
+    gi_ids_finish(&ids);
+    gi_ids_finish(&expected);
+    chat = (struct glinfer_chat_json){.messages = "[]", .tools = "[{\"name\": \"<|im_end|>\"}]"};
+    assert_true(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
+    for (size_t i = 0; i + 1 < ids.count; i++) {
+        assert_false(gi_tokenizer_is_control(tokenizer, ids.data[i]));
+    }
+    gi_ids_finish(&ids);
+    static const char *const wrong[][2] = {
+        {"[",     "messages are no JSON: it goes wrong at byte 1"},
+        {"{}",    "messages are no JSON array"                   },
+        {"[] []", "byte 3"                                       },
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        chat = (struct glinfer_chat_json){.messages = wrong[i][0]};
+        assert_false(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_non_null(strstr(err.message, wrong[i][1]));
+    }
+    gi_tokenizer_destroy(tokenizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_is_what_a_template_finds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
