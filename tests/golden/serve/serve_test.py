@@ -107,7 +107,7 @@ def has_openai_s_completions(server):
 def keeps_to_json(server):
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 9}, "ok": {"type": "boolean"}},
               "required": ["n", "ok"], "additionalProperties": False}
-    answer = server.ask("/v1/chat/completions", messages=HI, max_tokens=100, response_format={
+    answer = server.ask("/v1/chat/completions", messages=HI, max_tokens=300, seed=1, response_format={
         "type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}})
     found = json.loads(answer["choices"][0]["message"]["content"])
     true(isinstance(found["n"], int) and isinstance(found["ok"], bool), "schema")
@@ -227,7 +227,7 @@ def tells_of_tools_where_the_template_does_not(server):
 
 def calls_tools(server):
     choice = {"type": "function", "function": {"name": "weather"}}
-    body = {"messages": HI, "tools": TOOLS, "tool_choice": choice, "parallel_tool_calls": False, "max_tokens": 100}
+    body = {"messages": HI, "tools": TOOLS, "tool_choice": choice, "parallel_tool_calls": False, "max_tokens": 200, "seed": 1}
     answer = server.ask("/v1/chat/completions", **body)["choices"][0]
     same((answer["finish_reason"], answer["message"]["content"]), ("tool_calls", None), "reason")
     function = answer["message"]["tool_calls"][0]["function"]
