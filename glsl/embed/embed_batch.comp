@@ -4,12 +4,16 @@
 //   tokens  (n_tokens)
 //   quads, aux  one part of W (n_vocab, width)
 //
+// With ROWS (lib/slot.glsl) row m is of the token of slot m, whether it takes part or not, so that no
+// row ever holds anything but numbers.
+//
 // Group (i, m) owns WG_SIZE blocks of 32 columns of token m, an invocation one block; only the part
 // that holds the token's row writes. Reads each row of W once and writes four bytes an element:
 // bound by the writes.
+#define SLOT gl_WorkGroupID.y
 #include "lib/common.glsl"
 #include "lib/group.glsl"
-#include "lib/step_state.glsl"
+#include "lib/slot.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer X { vec4 x[]; };
 layout(std430, binding = 1) restrict readonly buffer Tokens { uint tokens[]; };
@@ -22,15 +26,22 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
+// Returns the id of row m; one that no part holds past a batch.
+uint token_of(uint m)
+{
+#if ROWS
+    return state.token;
+#else
+    return m < state.n_tokens ? tokens[m] : 0xFFFFFFFFu;
+#endif
+}
+
 void main()
 {
     uint block = gl_GlobalInvocationID.x;
     uint token = gl_WorkGroupID.y;
-    if (block >= params.n_block || token >= state.n_tokens) {
-        return;
-    }
-    uint row = tokens[token] - params.row_begin; // wraps to a large row before the part
-    if (row >= params.n_rows) {
+    uint row = token_of(token) - params.row_begin; // wraps to a large row before the part
+    if (block >= params.n_block || row >= params.n_rows) {
         return;
     }
     uint tile = row / TILE_ROWS;

@@ -14,74 +14,70 @@ void gi_joint_end_slot(struct gi_graph *graph)
     graph->recorder.slot = 0;
 }
 
-// Returns the row of a slot.
-static struct gi_rows slot_row(const struct gi_rows *rows, uint32_t slot)
+// Returns a recorder of dispatches for all slots.
+static struct gi_recorder record_all(const struct gi_graph *graph)
 {
-    const uint64_t size = rows->stride * sizeof(float);
-    return (struct gi_rows){
-        {rows->range.buffer, rows->range.offset + slot * size, size},
-        rows->stride, false
-    };
+    struct gi_recorder recorder = graph->recorder;
+    recorder.slots = (struct gi_slots){graph->joint->n_slots, graph->joint->state.range};
+    return recorder;
 }
 
-static struct gi_kv_layer slot_cache(const struct gi_graph *graph, uint32_t layer, uint32_t slot)
+// Returns a layer's cache of all slots.
+static struct gi_kv_layer joint_cache(const struct gi_graph *graph, uint32_t layer)
 {
+    const struct gi_slot_array *array = &graph->joint->kv[layer];
     struct gi_kv_layer kv = graph->kv_cache[layer];
-    kv.range = gi_slot_range(&graph->joint->kv[layer], slot);
+    kv.range = array->range;
+    kv.slot_size = array->stride;
     return kv;
 }
 
 bool gi_joint_embed(struct gi_graph *graph, struct glinfer_error *err)
 {
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < graph->joint->n_slots; i++) {
-        struct gi_stream stream = graph->stream;
-        stream.range = gi_slot_range(&graph->joint->stream, i);
-        gi_joint_begin_slot(graph, i);
-        graph->recorder.slot = 0; // of idle slots too
-        ok = gi_op_embed_token(
-            &graph->recorder, graph->weights.embed, &graph->vectors,
-            gi_norm_offset(&graph->norm_layout, graph->hparams->n_layer - 1, GI_NORM_NEXT),
-            graph->hparams->embed_scale, &stream, err);
-    }
-    gi_joint_end_slot(graph);
-    return ok;
+    struct gi_recorder recorder = record_all(graph);
+    return gi_op_embed_batch(&recorder, graph->weights.embed, (struct gi_range){0},
+                             graph->hparams->embed_scale, &graph->x, err);
 }
 
 bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
                       const struct gi_head_norm *norm, struct glinfer_error *err)
 {
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < graph->joint->n_slots; i++) {
-        const struct gi_kv_layer kv = slot_cache(graph, layer, i);
-        const struct gi_rows qkv = slot_row(&graph->qkv, i);
-        const struct gi_rows q = {kv.range, kv.n_head * kv.head_dim, false};
-        gi_joint_begin_slot(graph, i);
-        ok = norm ? gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &graph->qkv_layout, &qkv,
-                                       &graph->vectors, norm, rope, &kv, &q, err)
-                  : gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &qkv,
-                                  &graph->vectors, rope->n_rot, &kv, &q, err);
+    struct gi_recorder recorder = record_all(graph);
+    const struct gi_kv_layer kv = joint_cache(graph, layer);
+    const struct gi_rows q = {kv.range, (uint32_t)(kv.slot_size / sizeof(float)), false};
+    graph->attention_input = (struct gi_attention_input){
+        .layout = graph->qkv_layout,
+        .qkv = graph->qkv.range,
+        .qkv_stride = graph->qkv.stride,
+        .vectors = graph->vectors,
+        .rope = *rope,
+    };
+    if (norm) {
+        graph->attention_input.norm = *norm;
     }
-    gi_joint_end_slot(graph);
-    return ok;
+    graph->has_attention_input = gi_attention_qkv_suits(&recorder, &kv, &graph->attention_input);
+    return graph->has_attention_input ||
+           (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &graph->qkv_layout, &graph->qkv,
+                                      &graph->vectors, norm, rope, &kv, &q, err)
+                 : gi_op_rope_kv(&recorder, "rope_kv", &graph->qkv_layout, &graph->qkv,
+                                 &graph->vectors, rope->n_rot, &kv, &q, err));
 }
 
 bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule,
                         struct glinfer_error *err)
 {
     const struct gi_slot_array *rows = &graph->joint->attention;
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < graph->joint->n_slots; i++) {
-        const struct gi_kv_layer kv = slot_cache(graph, layer, i);
-        struct gi_attention_scratch scratch = graph->attention;
-        scratch.range = gi_slot_range(rows, i);
-        gi_joint_begin_slot(graph, i);
-        ok = gi_op_attention(&graph->recorder, "attention", &kv, rule, &scratch, err);
-    }
-    gi_joint_end_slot(graph);
+    struct gi_recorder recorder = record_all(graph);
+    const struct gi_kv_layer kv = joint_cache(graph, layer);
+    struct gi_attention_scratch scratch = graph->attention;
+    scratch.range = rows->range;
+    scratch.slot_size = rows->stride;
     graph->attn_input =
         (struct gi_rows){rows->range, (uint32_t)(rows->stride / sizeof(float)), false};
-    return ok;
+    return graph->has_attention_input
+               ? gi_op_attention_qkv(&recorder, "attention", &kv, rule, &graph->attention_input,
+                                     &scratch, err)
+               : gi_op_attention(&recorder, "attention", &kv, rule, &scratch, err);
 }
 
 bool gi_joint_output(struct gi_graph *graph, struct glinfer_error *err)

@@ -12,7 +12,7 @@
 // holds anything but numbers.
 bool gi_joint_embed(struct gi_graph *graph, struct glinfer_error *err);
 // Records q, k, v = rope(graph->qkv) of each slot into its cache; with norms of heads unless norm
-// is NULL.
+// is NULL. It may leave all of that to gi_joint_attention (gi_attention_qkv_suits).
 bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
                       const struct gi_head_norm *norm, struct glinfer_error *err);
 // Records attention of each slot over its cache, and leaves the rows in graph->attn_input.

@@ -97,7 +97,7 @@ static void decode_jointly(struct fixture *f, uint32_t live, uint32_t n_rows, ui
                            enum gi_step_end end, struct tokens *tokens)
 {
     const struct gi_range state = gi_joint_tables_state(&f->group->joint);
-    const struct gi_step_state own = {.n_tokens = n_rows};
+    const struct gi_step_state own = {.token = live, .n_tokens = n_rows};
     struct gi_joint_place place = {.live = live};
     struct glinfer_error err = {0};
     struct gi_executor *step = gi_joint_tables_step(&f->group->joint, end, &err);

@@ -11,7 +11,8 @@
 struct gi_joint_run {
     struct gi_session_group *group; // borrowed
     struct gi_runner runner;
-    uint32_t n_rows; // as the list's step_state has them
+    uint32_t n_rows;
+    struct gi_step_state written; // the list's, but for what it does not need
     // The chain that is being submitted, whole in one call or in several.
     struct gi_executor *executor; // borrowed; NULL: there is none
     struct gi_joint_place place;  // without the answers that left
@@ -217,14 +218,15 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
     return n;
 }
 
-// Writes the number of rows into the list's step_state.
-static bool write_rows(struct gi_joint_run *joint, uint32_t n_rows, struct glinfer_error *err)
+// Writes the number of rows, and which slots take part, into the list's step_state if it has
+// others.
+static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
 {
-    const struct gi_step_state state = {.n_tokens = n_rows};
-    if (joint->n_rows == n_rows) {
+    const struct gi_step_state state = {.token = joint->place.live, .n_tokens = joint->n_rows};
+    if (joint->written.token == state.token && joint->written.n_tokens == state.n_tokens) {
         return true;
     }
-    joint->n_rows = n_rows;
+    joint->written = state;
     return gi_runner_write(&joint->runner, &state, err);
 }
 
@@ -259,7 +261,8 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error
     joint->begin_ns = gi_clock_ns();
     joint->cursor = (struct gi_replay_cursor){0};
     joint->executor = gi_joint_tables_step(&group->joint, choose_end(group, set), err);
-    return ok && joint->executor && write_rows(joint, n_rows, err) &&
+    joint->n_rows = n_rows;
+    return ok && joint->executor &&
            gi_time_box_reserve(&runner->box, group->model->device->programs, err);
 }
 
@@ -296,7 +299,8 @@ static bool submit_open(struct gi_joint_run *joint, struct gi_generation *run)
                                    .cursor = &joint->cursor,
                                    .joint = &joint->place};
     gi_gpu_watch(gpu, NULL); // a chain that one answer leaves is still the others'
-    const bool ok = gi_runner_submit(runner, joint->executor, &chain, 0, run->err);
+    const bool ok = write_rows(joint, run->err) &&
+                    gi_runner_submit(runner, joint->executor, &chain, 0, run->err);
     gi_gpu_watch(gpu, &run->session->is_cancelled);
     if (ok && !joint->cursor.is_paused) {
         book(joint);

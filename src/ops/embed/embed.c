@@ -82,7 +82,7 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
                               const struct gi_embed_batch_params *params, struct gi_range tokens,
                               const struct gi_rows *x, struct glinfer_error *err)
 {
-    const struct gi_program_key key = {
+    struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_BATCH,
         .quant = part->quant->type,
         .n_defines = 1,
@@ -99,6 +99,10 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
                      .axis = 1,
                      .divisor = 1                                                                           },
     };
+    if (gi_recorder_is_joint(recorder)) {
+        dispatch.grid.rule = GI_GRID_FIXED;
+        gi_recorder_add_slots(recorder, 1, &key, &dispatch);
+    }
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 

@@ -26,7 +26,8 @@ bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
                        const struct gi_vectors *vectors, uint32_t gamma_offset, float scale,
                        struct gi_stream *stream, struct glinfer_error *err);
 
-// x[m] = scale * W[tokens[m]] for m < step_state.n_tokens; tokens is n_tokens uints.
+// x[m] = scale * W[tokens[m]] for m < step_state.n_tokens; tokens is n_tokens uints. In a joint
+// list row m is of slot m's token, and tokens of no interest.
 bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
                        struct gi_range tokens, float scale, const struct gi_rows *x,
                        struct glinfer_error *err);

@@ -1,6 +1,7 @@
 // Embedding, of a step and of a batch, and the activation of a batch, against their formulas in
 // double.
 #include "ops/gemv/gemv.h"
+#include "tests/kernel/cases/cases_slots.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 #include "tests/ref/ref_batch.h"
 
@@ -120,6 +121,22 @@ static bool check_embed_batch(struct kt_run *run, const struct kt_weight *weight
     return is_good;
 }
 
+// Records the same for the slots of a joint step. Of one that is out the token is 0.
+static bool record_joint(struct kt_run *run, const struct kt_weight *weight, uint32_t *tokens,
+                         uint32_t n_tokens, const struct gi_rows *x)
+{
+    struct glinfer_error err;
+    struct kt_slots slots;
+    kt_slots_init(&slots, run, n_tokens, 8);
+    for (uint32_t i = 0; i < n_tokens; i++) {
+        slots.states[i].token = tokens[i];
+        tokens[i] = slots.kinds[i] == KT_SLOT_OUT ? 0 : tokens[i];
+    }
+    return kt_slots_write(&slots, run) && (gi_op_embed_batch(&run->recorder, &weight->weight,
+                                                             (struct gi_range){0}, 0.5f, x, &err) ||
+                                           kt_fail(run, "%s", err.message));
+}
+
 static bool run_embed_batch(struct kt_run *run, size_t index)
 {
     const struct embed_case *c = &embed_cases[index / COUNT(embed_batch_sizes)];
@@ -132,6 +149,10 @@ static bool run_embed_batch(struct kt_run *run, size_t index)
     }
     struct gi_range range = kt_range(run, "tokens", tokens, n_tokens * sizeof(*tokens));
     struct gi_rows x = kt_rows(run, "x", NULL, n_tokens, kt_pad32(c->n_embd) + 32);
+    struct gi_rows joint = kt_rows(run, "joint", NULL, n_tokens, x.stride);
+    const bool is_joint = n_tokens <= GI_MAX_ROWS;
+    uint32_t *owns = kt_alloc(n_tokens, sizeof(*owns));
+    memcpy(owns, tokens, n_tokens * sizeof(*owns));
     bool is_good = kt_weight_init(&weight, run,
                                   &(struct kt_weight_params){.type = c->type,
                                                              .n_rows = c->n_vocab,
@@ -139,11 +160,14 @@ static bool run_embed_batch(struct kt_run *run, size_t index)
                                                              .max_part_rows = c->max_part_rows}) &&
                    (gi_op_embed_batch(&run->recorder, &weight.weight, range, 0.5f, &x, &err) ||
                     kt_fail(run, "%s", err.message)) &&
+                   (!is_joint || record_joint(run, &weight, owns, n_tokens, &joint)) &&
                    kt_seal(run) && kt_replay(run, c->n_past, n_tokens) &&
                    check_embed_batch(run, &weight, tokens, n_tokens, 0.5, &x) &&
+                   (!is_joint || check_embed_batch(run, &weight, owns, n_tokens, 0.5, &joint)) &&
                    kt_bench(run, c->n_past, n_tokens, (uint64_t)n_tokens * c->n_embd * 4);
     kt_weight_finish(&weight);
     free(tokens);
+    free(owns);
     return is_good;
 }
 
