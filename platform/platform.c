@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "platform/context_info.h"
 #include "platform/host.h"
+#include "platform/native_fence.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,22 +160,12 @@ void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(v
 
 bool gi_platform_submit(struct gi_platform *platform)
 {
-    const EGLDisplay display = platform->display.egl;
-    if (!gi_egl_has(eglQueryString(display, EGL_EXTENSIONS), "EGL_ANDROID_native_fence_sync")) {
-        return false;
-    }
-    const PFNEGLCREATESYNCKHRPROC create =
-        (PFNEGLCREATESYNCKHRPROC)eglGetProcAddress("eglCreateSyncKHR");
-    const PFNEGLDESTROYSYNCKHRPROC destroy =
-        (PFNEGLDESTROYSYNCKHRPROC)eglGetProcAddress("eglDestroySyncKHR");
-    const EGLSyncKHR sync =
-        create && destroy ? create(display, EGL_SYNC_NATIVE_FENCE_ANDROID, NULL) : EGL_NO_SYNC_KHR;
-    if (sync == EGL_NO_SYNC_KHR) {
-        return false;
-    }
-    glFlush(); // only then is there a fence
-    destroy(display, sync);
-    return true;
+    return gi_native_fence_submit(platform->display.egl);
+}
+
+int gi_platform_fence_fd(struct gi_platform *platform)
+{
+    return gi_native_fence_fd(platform->display.egl);
 }
 
 //-- one candidate -----------------------------------------------------------------------------

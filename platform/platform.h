@@ -81,6 +81,9 @@ void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_sa
 // all that was submitted to the kernel, where a plain flush may be put off and merged with the
 // next. False if the display has none.
 bool gi_platform_submit(struct gi_platform *platform);
+// Makes such a fence, too, flushes, and returns a descriptor that is readable once all that was
+// submitted is done; -1: there is none. The caller closes it.
+int gi_platform_fence_fd(struct gi_platform *platform);
 
 // Returns the address of a GL or EGL entry point; NULL if there is none. libglvnd returns a stub
 // for any name: look for the extension first.

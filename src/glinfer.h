@@ -744,8 +744,9 @@ GLINFER_API bool glinfer_step(struct glinfer_device *device, uint32_t budget_us,
 // holds the tokens that were delivered.
 GLINFER_API void glinfer_end(struct glinfer_session *session);
 // Returns a descriptor for poll, select and epoll that is readable when glinfer_step has something
-// to do; it stays the device's, and is neither read nor closed by the caller. Where a GPU does not
-// say when it is done, that is an estimate. Fails with -1 and IO, UNSUPPORTED.
+// to do; it stays the device's, and is neither read nor closed by the caller. Where a driver has no
+// fences of the kernel's (EGL_ANDROID_native_fence_sync), that is an estimate. Fails with -1 and
+// IO.
 GLINFER_API int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err);
 
 // How steps are submitted after glinfer_session_prepare.

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory_room.h"
 #include "engine/api/arguments.h"
+#include "engine/generate/wake.h"
 #include "engine/run/session.h"
 #include "engine/run/step_executors.h"
 #include "gpu/device/half_probe.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool gi_device_is_free(const struct glinfer_device *device, struct glinfer_error *err)
 {
@@ -195,9 +195,7 @@ static void close_device(struct glinfer_device *device)
     free(device->verdict_folder);
     gi_gpu_destroy(device->gpu);
     gi_platform_close(device->platform);
-    if (device->wake_fd >= 0) {
-        close(device->wake_fd);
-    }
+    gi_wake_close(device);
 }
 
 struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
@@ -210,7 +208,7 @@ struct glinfer_device *gi_device_create(const struct glinfer_device_params *para
         return NULL;
     }
     device->settings = *settings;
-    device->wake_fd = -1;
+    device->wake_fd = device->timer_fd = -1;
     if (!open_device(device, params, err) || !create_programs(device, err)) {
         glinfer_device_destroy(&device);
     }
@@ -374,7 +372,7 @@ static bool try_candidate(const struct glinfer_device_params *params,
                           const struct gi_settings *settings, const char *name,
                           struct glinfer_device_info *info)
 {
-    struct glinfer_device device = {.settings = *settings, .wake_fd = -1};
+    struct glinfer_device device = {.settings = *settings, .wake_fd = -1, .timer_fd = -1};
     struct glinfer_device_params own = *params;
     struct glinfer_error err;
     own.device = name;

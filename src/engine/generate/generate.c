@@ -227,22 +227,32 @@ static bool advance_jointly(struct gi_generation *run)
     return gi_joint_run_advance(run, &has_landed) && (!has_landed || take_landing(run));
 }
 
-// Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
-// so a second chain would only hold the first one back; behind one that rests the GPU is idle, and
-// where the host chooses tokens there is nothing to submit. With a mask the logits of the next step
-// are, which the GPU computes while the host works out what may come.
+static bool is_slow(const struct glinfer_session *session)
+{
+    return gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
+}
+
+// Returns how many chains may be in flight. A software renderer computes while we submit, so a
+// second chain would only hold the first one back; behind one that rests the GPU is idle, and where
+// the host chooses tokens there is nothing to submit. With a mask the logits of the next step are,
+// which the GPU computes while the host works out what may come.
+static uint32_t choose_flights(const struct gi_generation *run)
+{
+    const bool is_alone =
+        is_slow(run->session) || gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+    return is_alone ? 1 : GI_CHAINS_IN_FLIGHT;
+}
+
+// Submits a chain or takes one: whichever comes next.
 static bool submit_or_take(struct gi_generation *run)
 {
     const struct glinfer_session *session = run->session;
     const bool is_joint = gi_joint_run_suits(run);
-    const bool is_slow =
-        gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
-    const bool is_alone = is_slow || gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
     const bool wants_logits = gi_generation_wants_logits(run);
-    if (wants_logits && !is_slow && session->runner.n_flights > 0) {
+    if (wants_logits && !is_slow(session) && session->runner.n_flights > 0) {
         return gi_generation_submit_logits(run);
     }
-    const bool is_full = session->runner.n_flights == (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
+    const bool is_full = session->runner.n_flights == choose_flights(run);
     const bool takes =
         is_full || is_joint || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
     if (is_joint && session->runner.n_flights == 0) {
@@ -260,6 +270,25 @@ static bool submit_or_take(struct gi_generation *run)
     return run->n_submitted == 0 ? gi_generation_submit_prompt(run)
            : wants_logits        ? gi_generation_submit_logits(run)
                                  : gi_generation_submit_chain(run);
+}
+
+// True if the answer goes on behind the tokens that are to be delivered, so that the next chain is
+// submitted before them: in steps a caller takes a call for each, and the GPU would run out of
+// work. One that is submitted in pieces waits until they are delivered.
+static bool can_refill(const struct gi_generation *run)
+{
+    const struct gi_runner *runner = &run->session->runner;
+    const uint32_t n_flights = choose_flights(run);
+    return run->is_stepped && !run->is_finished && !run->open.executor && n_flights > 1 &&
+           runner->n_flights < n_flights && run->n_submitted < run->max_steps &&
+           run->n_live == run->landing.n_steps &&
+           !is_stop_id(run, run->landing.entries[run->n_live - 1].token) &&
+           !gi_generation_is_boxed(run) && !gi_joint_run_suits(run);
+}
+
+bool gi_generation_has_token(const struct gi_generation *run)
+{
+    return run->next < run->n_live && !run->is_finished && !can_refill(run);
 }
 
 // Delivers what was held back, and looks for errors behind the whole answer. One that comes too
@@ -292,9 +321,12 @@ bool gi_generation_advance(struct gi_generation *run)
     if (run->open.executor) {
         return gi_generation_submit_open(run);
     }
-    if (run->next < run->n_live) {
+    if (run->next < run->n_live && !can_refill(run)) {
         deliver_next(run);
         return true;
+    }
+    if (run->next < run->n_live) {
+        return gi_generation_submit_chain(run);
     }
     return run->is_full ? gi_generation_make_room(run) : submit_or_take(run);
 }

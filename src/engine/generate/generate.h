@@ -62,6 +62,7 @@ struct gi_generation {
     bool is_end_seen;          // the latest chain was taken soon after its end
     uint64_t polled_ns;        // when the GPU was last seen at work
     uint64_t rest_until;       // time of the clock
+    int watched_fd;            // of a chain that the device's descriptor waits for; -1: none
     struct glinfer_error late; // that another answer's turn found (joint_run.h)
     // Set by the latest advance, as far as it delivered something:
     struct glinfer_event event;
@@ -92,6 +93,8 @@ struct gi_text gi_generation_bytes(const struct gi_generation *run, int32_t id);
 // Does the next thing: submits, or waits for a chain, or delivers a token. Stepped, it sets
 // is_waiting in place of waiting, and submits until the runner's box pauses.
 bool gi_generation_advance(struct gi_generation *run);
+// True if that next thing is a token, which takes nothing of the GPU.
+bool gi_generation_has_token(const struct gi_generation *run);
 
 //-- what it submits (generate_submit.c) -----------------------------------------------------------
 
@@ -109,6 +112,8 @@ bool gi_generation_find_executors(struct gi_generation *run);
 // True if the logits of the next step can be submitted and were not, as they are with a mask.
 bool gi_generation_wants_logits(const struct gi_generation *run);
 bool gi_generation_submit_logits(struct gi_generation *run);
+// True if the next chain of decode steps is submitted in pieces, looking at its time.
+bool gi_generation_is_boxed(const struct gi_generation *run);
 // Submits the next chain of decode steps.
 bool gi_generation_submit_chain(struct gi_generation *run);
 // Goes on with what is open.

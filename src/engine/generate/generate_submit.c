@@ -94,7 +94,7 @@ bool gi_generation_find_executors(struct gi_generation *run)
     return run->step != NULL;
 }
 
-static bool is_step_boxed(const struct gi_generation *run)
+bool gi_generation_is_boxed(const struct gi_generation *run)
 {
     const struct gi_runner *runner = &run->session->runner;
     return runner->step_ns == 0 || runner->step_ns > runner->budget_ns || run->session->has_company;
@@ -116,7 +116,7 @@ bool gi_generation_submit_logits(struct gi_generation *run)
                                        .n_tokens = 1,
                                        .n_steps = 1,
                                        .is_logits = true,
-                                       .is_boxed = is_step_boxed(run),
+                                       .is_boxed = gi_generation_is_boxed(run),
                                        .begin_ns = gi_clock_ns()};
     return gi_generation_submit_open(run);
 }
@@ -126,7 +126,7 @@ bool gi_generation_submit_chain(struct gi_generation *run)
     return (run->step || gi_generation_find_executors(run)) && gi_host_sample_write(run) &&
            gi_adjust_write_mask(run) &&
            submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run),
-                  is_step_boxed(run));
+                  gi_generation_is_boxed(run));
 }
 
 void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)

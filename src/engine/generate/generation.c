@@ -156,6 +156,7 @@ struct gi_generation *gi_generation_create(struct glinfer_session *session,
         return NULL;
     }
     run->session = session;
+    run->watched_fd = -1;
     run->params = own;
     run->err = err;
     run->start_ns = gi_clock_ns();

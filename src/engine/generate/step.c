@@ -4,60 +4,11 @@
 #include "engine/api/arguments.h"
 #include "engine/generate/generate.h"
 #include "engine/generate/joint_run.h"
+#include "engine/generate/wake.h"
 #include "engine/run/step_executors.h"
 #include "gpu/dispatch/run_count.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/timerfd.h>
-
 #define STEP_BOX_NS (8 * UINT64_C(1000000)) // GPU time of a submission, in steps
-#define POLL_NS     (UINT64_C(500000))      // between two looks at a GPU that does not say when
-
-//-- waking up -------------------------------------------------------------------------------------
-
-// Returns the time of the clock at which an answer can go on; 0: now.
-static uint64_t find_wake(const struct glinfer_session *session)
-{
-    const struct gi_generation *run = session->generation;
-    const uint64_t now = gi_clock_ns();
-    if (!run->is_waiting) {
-        return 0;
-    }
-    if (now < run->rest_until) {
-        return run->rest_until;
-    }
-    const uint64_t joint = gi_joint_run_expected(run);
-    if (joint > 0) {
-        return joint > now + POLL_NS ? joint : now + POLL_NS;
-    }
-    if (session->runner.n_flights == 0 || run->open.executor) {
-        return gi_gpu_platform(gi_session_gpu(session))->is_software ? 0 : now + POLL_NS;
-    }
-    const uint64_t expected = gi_runner_expected(&session->runner);
-    return expected > now + POLL_NS ? expected : now + POLL_NS;
-}
-
-// Sets the timer to when the first answer can go on; stops it if there is none.
-static void set_timer(const struct glinfer_device *device)
-{
-    uint64_t first = UINT64_MAX;
-    if (device->wake_fd < 0) {
-        return;
-    }
-    for (const struct glinfer_model *model = device->models; model; model = model->next) {
-        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
-            const uint64_t wake = s->generation ? find_wake(s) : UINT64_MAX;
-            first = wake < first ? wake : first;
-        }
-    }
-    const uint64_t now = gi_clock_ns();
-    const uint64_t left = first == UINT64_MAX ? 0 : first > now ? first - now : 1;
-    const struct itimerspec timer = {
-        .it_value = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)}
-    };
-    timerfd_settime(device->wake_fd, 0, &timer, NULL);
-}
 
 //-- to the end ------------------------------------------------------------------------------------
 
@@ -132,6 +83,7 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     const struct glinfer_device *device = session->model->device;
     struct gi_gpu *gpu = gi_session_gpu(session);
     struct gi_platform_saved saved;
+    gi_wake_forget(device);
     if (gi_gpu_enter_last(gpu, &saved)) {
         gi_joint_run_leave(session->generation);
         gi_host_sample_end(session->generation, is_whole);
@@ -141,7 +93,7 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     gi_generation_destroy(session->generation, is_whole);
     session->generation = NULL;
     set_budget(session, false);
-    set_timer(device);
+    gi_wake_set(device);
 }
 
 void gi_session_end_answer(struct glinfer_session *session)
@@ -183,11 +135,10 @@ static struct glinfer_session *find_next(const struct glinfer_device *device,
 
 // Takes an answer on until there is something to tell, until it has to wait or until a time of the
 // clock.
-static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct glinfer_error *err)
+static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
 {
     struct gi_generation *run = session->generation;
     bool ok = true;
-    run->err = err;
     run->event.kind = GLINFER_EVENT_NONE;
     if (run->is_over) {
         gi_generation_fill_stats(run);
@@ -200,6 +151,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct
     session->runner.box.pause_ns = until_ns;
     session->runner.box.has_begun = false;
     gi_joint_run_set_pause(session, until_ns);
+    session->runner.wants_fence_fds = session->model->device->wake_fd >= 0;
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     do {
         ok = gi_generation_advance(run);
@@ -211,19 +163,46 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct
     return ok;
 }
 
+// Gives a session its turn. A token is delivered without entering the GPU: a host has its own
+// context current, and to exchange it for each token takes longer than a small model's step.
+// *is_taken is false if the GPU cannot be entered, which ends no answer.
+static bool give_turn(struct glinfer_session *session, uint64_t until_ns, bool *is_taken,
+                      struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    struct glinfer_device *device = session->model->device;
+    const bool has_token = gi_generation_has_token(session->generation);
+    *is_taken = has_token || gi_device_enter(device, &saved, err);
+    if (!*is_taken) {
+        return false;
+    }
+    session->generation->err = err;
+    device->is_busy = true;
+    const bool ok =
+        has_token ? gi_generation_advance(session->generation) : take_turn(session, until_ns);
+    device->is_busy = false;
+    if (!has_token) {
+        gi_device_leave(device, &saved);
+    }
+    return ok;
+}
+
 // Gives turns until there is something to tell in *event, until all wait or until a time.
 static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
                        struct glinfer_event *event, struct glinfer_error *err)
 {
     const uint32_t n = count_answers(device);
     uint32_t n_waiting = 0;
-    bool ok = true, is_over = false;
+    bool ok = true, is_over = false, is_taken = true;
     do {
         struct glinfer_session *session = find_next(device, device->last_turn);
         const uint64_t box_ns = gi_clock_ns() + STEP_BOX_NS;
         device->last_turn = session;
         session->has_company = n > 1;
-        ok = take_turn(session, n > 1 && box_ns < until_ns ? box_ns : until_ns, err);
+        ok = give_turn(session, n > 1 && box_ns < until_ns ? box_ns : until_ns, &is_taken, err);
+        if (!is_taken) {
+            return false;
+        }
         const struct gi_generation *run = session->generation;
         n_waiting = run->is_waiting ? n_waiting + 1 : 0;
         is_over = !ok || session->is_doomed || run->event.kind == GLINFER_EVENT_END;
@@ -246,12 +225,8 @@ int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err)
     if (!GI_CHECK_SET(device, err)) {
         return -1;
     }
-    if (device->wake_fd < 0) {
-        device->wake_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (device->wake_fd < 0) {
-            gi_error_set(err, GLINFER_STATUS_IO, "no timer can be had: %s", strerror(errno));
-        }
-        set_timer(device);
+    if (device->wake_fd < 0 && gi_wake_open(device, err)) {
+        gi_wake_set(device);
     }
     return device->wake_fd;
 }
@@ -284,7 +259,7 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
     if (ok) {
         run->is_stepped = true;
         session->generation = run;
-        set_timer(session->model->device);
+        gi_wake_set(session->model->device);
     } else {
         gi_generation_destroy(run, false);
     }
@@ -296,7 +271,6 @@ bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glin
                   struct glinfer_error *err)
 {
     struct glinfer_event full = {0};
-    struct gi_platform_saved saved;
     const uint64_t until_ns = gi_clock_ns() + budget_us * UINT64_C(1000);
     if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(event, err) || !GI_CHECK_SIZED(event, err)) {
         return false;
@@ -307,13 +281,13 @@ bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glin
                             "no session of the device has an answer under way: glinfer_begin "
                             "begins one");
     }
-    if (!gi_device_enter(device, &saved, err)) {
+    if (!gi_device_is_free(device, err)) {
         return false;
     }
+    gi_wake_forget(device);
     const bool ok = take_turns(device, until_ns, &full, err);
-    gi_device_leave(device, &saved);
     gi_sized_give(event, &full, sizeof(full));
-    set_timer(device);
+    gi_wake_set(device);
     gi_device_end_call(device);
     return ok;
 }

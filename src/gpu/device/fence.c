@@ -20,6 +20,11 @@ void gi_gpu_flush(struct gi_gpu *gpu)
     }
 }
 
+int gi_gpu_fence_fd(struct gi_gpu *gpu)
+{
+    return gi_platform_fence_fd(gpu->platform);
+}
+
 atomic_bool *gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag)
 {
     atomic_bool *before = gpu->cancel;

@@ -23,6 +23,9 @@ bool gi_fence_poll(struct gi_gpu *gpu, const struct gi_fence *fence, uint64_t si
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence);
 
 void gi_gpu_flush(struct gi_gpu *gpu);
+// Flushes, and returns a descriptor that is readable once all that was submitted is done; -1: the
+// driver has none. The caller closes it.
+int gi_gpu_fence_fd(struct gi_gpu *gpu);
 // Waits for all that was submitted; counts as a wait.
 bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
 

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 // Makes room for the entries of a chain's steps, the run count and the fault of its executor.
 static bool init(struct gi_runner *runner, struct gi_gpu *gpu, uint64_t size,
@@ -42,8 +43,31 @@ void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns)
     runner->box.budget_ns = ns;
 }
 
+static uint32_t find_oldest(const struct gi_runner *runner)
+{
+    return (runner->next_flight + GI_RUNNER_SLOTS - runner->n_flights) % GI_RUNNER_SLOTS;
+}
+
+// Takes the oldest flight off the list.
+static void end_flight(struct gi_runner *runner)
+{
+    const int fd = runner->flights[find_oldest(runner)].fence_fd;
+    if (fd >= 0) {
+        close(fd);
+    }
+    runner->n_flights--;
+}
+
+static void forget_flights(struct gi_runner *runner)
+{
+    while (runner->n_flights > 0) {
+        end_flight(runner);
+    }
+}
+
 void gi_runner_finish(struct gi_runner *runner)
 {
+    forget_flights(runner);
     for (int i = 0; runner->gpu && i < GI_RUNNER_SLOTS; i++) {
         gi_readback_finish(&runner->readbacks[i], runner->gpu);
     }
@@ -59,7 +83,7 @@ bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err)
         gi_fence_finish(runner->gpu, &runner->readbacks[i].fence);
     }
     gi_time_box_forget(&runner->box);
-    runner->n_flights = 0;
+    forget_flights(runner);
     runner->epoch++;
     runner->last = NULL;
     return gi_run_count_begin(runner->gpu, err);
@@ -128,6 +152,14 @@ static uint32_t read_entries(struct gi_runner *runner, struct gi_readback *readb
     return n;
 }
 
+// Returns when a chain that is submitted now begins to run: behind the one before it.
+static uint64_t find_begin(const struct gi_runner *runner, uint64_t now)
+{
+    const uint32_t last = (runner->next_flight + GI_RUNNER_SLOTS - 1) % GI_RUNNER_SLOTS;
+    const uint64_t due = runner->n_flights > 0 ? runner->flights[last].due_ns : 0;
+    return due > now ? due : now;
+}
+
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err)
 {
@@ -166,7 +198,9 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
         return false;
     }
     flight.submitted_ns = gi_clock_ns();
+    flight.fence_fd = runner->wants_fence_fds ? gi_gpu_fence_fd(runner->gpu) : -1;
     readback->fence.expected_ns = box_ns + chain->n_steps * runner->step_ns;
+    flight.due_ns = find_begin(runner, flight.submitted_ns) + readback->fence.expected_ns;
     if (!keeps_box) {
         gi_time_box_forget(&runner->box);
     }
@@ -201,11 +235,6 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
     return gi_run_count_check(runner->gpu, n_ran, gi_run_count_submitted(runner->gpu).n, err);
 }
 
-static uint32_t find_oldest(const struct gi_runner *runner)
-{
-    return (runner->next_flight + GI_RUNNER_SLOTS - runner->n_flights) % GI_RUNNER_SLOTS;
-}
-
 bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err)
 {
     const uint32_t index = find_oldest(runner);
@@ -216,8 +245,17 @@ bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinf
 
 uint64_t gi_runner_expected(const struct gi_runner *runner)
 {
-    const uint32_t index = find_oldest(runner);
-    return runner->flights[index].submitted_ns + runner->readbacks[index].fence.expected_ns;
+    return runner->flights[find_oldest(runner)].due_ns;
+}
+
+uint32_t gi_runner_oldest_steps(const struct gi_runner *runner)
+{
+    return runner->flights[find_oldest(runner)].n_steps;
+}
+
+int gi_runner_fence_fd(const struct gi_runner *runner)
+{
+    return runner->n_flights > 0 ? runner->flights[find_oldest(runner)].fence_fd : -1;
 }
 
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct glinfer_error *err)
@@ -232,7 +270,7 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
     }
     uint32_t tail[2] = {0}; // the run count, the fault
     memcpy(tail, entries + flight.n_entries, (flight.has_fault ? 2 : 1) * sizeof(tail[0]));
-    runner->n_flights--;
+    end_flight(runner);
     *landing = (struct gi_landing){.first = flight.first,
                                    .n_steps = flight.n_steps,
                                    .joint = flight.joint,
@@ -263,7 +301,7 @@ bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_er
     struct gi_landing landing;
     while (runner->n_flights > 0) {
         if (!runner->flights[find_oldest(runner)].has_fault) {
-            runner->n_flights--;
+            end_flight(runner);
         } else if (!gi_runner_take(runner, &landing, err)) {
             return false;
         } else {

@@ -29,6 +29,8 @@ struct gi_flight {
     uint32_t n_indirect;         // of a step, with grids from the GPU
     uint64_t begin_ns;           // time of the clock when its submission began
     uint64_t submitted_ns;       // likewise, when all of it was submitted
+    uint64_t due_ns;             // likewise, when it is expected to be done
+    int fence_fd;                // readable when it is done; -1: there is none
 };
 
 struct gi_runner {
@@ -39,6 +41,7 @@ struct gi_runner {
     uint64_t budget_ns;          // GPU time of a submission
     struct gi_time_box box;      // of what is submitted in a chain's box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
+    bool wants_fence_fds;        // of the chains that are submitted
     uint32_t epoch;              // of step_state, the first half of the sentinel
     struct gi_readback readbacks[GI_RUNNER_SLOTS];
     struct gi_flight flights[GI_RUNNER_SLOTS];
@@ -102,6 +105,10 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
 bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
 // Returns the time of the clock at which that chain is expected to be done.
 uint64_t gi_runner_expected(const struct gi_runner *runner);
+// Returns its steps.
+uint32_t gi_runner_oldest_steps(const struct gi_runner *runner);
+// Returns its descriptor, which lives until it is taken or forgotten; -1: it has none.
+int gi_runner_fence_fd(const struct gi_runner *runner);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);

@@ -162,17 +162,16 @@ static bool warm_up(struct kiosk *kiosk, struct glinfer_error *err)
 }
 
 // Gives the model its part of a frame: one call, and more while there is something to do and a call
-// as long as the slowest of late would end before the next frame.
+// as long as the slowest of late would end before the next frame. Behind an answer that is over the
+// next one begins in the same frame.
 static bool answer(struct kiosk *kiosk, double next, struct glinfer_error *err)
 {
-    if (!kiosk->is_answering && !begin(kiosk, err)) {
-        return false;
-    }
     do {
-        if (!step(kiosk, err)) {
+        if ((!kiosk->is_answering && !begin(kiosk, err)) || !step(kiosk, err)) {
             return false;
         }
-    } while (kiosk->is_answering && timing_wait(next - kiosk->slowest, kiosk->fd));
+    } while (kiosk->is_answering ? timing_wait(next - kiosk->slowest, kiosk->fd)
+                                 : timing_now() < next - kiosk->slowest);
     return true;
 }
 

@@ -1,0 +1,123 @@
+#include "engine/generate/wake.h"
+
+#include "base/clock.h"
+#include "engine/generate/joint_run.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+// The least and the most time between two looks at a GPU that does not say when it is done.
+#define LEAST_POLL_NS (MS / 10)
+#define MOST_POLL_NS  (MS / 2)
+// How long a fence may come after the expected end of its chain: a lost GPU is looked for then.
+#define FENCE_MARGIN_NS (20 * MS)
+
+bool gi_wake_open(struct glinfer_device *device, struct glinfer_error *err)
+{
+    if (device->wake_fd >= 0) {
+        return true;
+    }
+    device->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    device->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (device->timer_fd < 0 || device->wake_fd < 0 ||
+        epoll_ctl(device->wake_fd, EPOLL_CTL_ADD, device->timer_fd, &event) != 0) {
+        const int error = errno;
+        gi_wake_close(device);
+        return gi_error_set(err, GLINFER_STATUS_IO, "no timer can be had: %s", strerror(error));
+    }
+    return true;
+}
+
+void gi_wake_close(struct glinfer_device *device)
+{
+    if (device->wake_fd >= 0) {
+        close(device->wake_fd);
+    }
+    if (device->timer_fd >= 0) {
+        close(device->timer_fd);
+    }
+    device->wake_fd = device->timer_fd = -1;
+}
+
+//-- fences ----------------------------------------------------------------------------------------
+
+// Puts the fence of a session's oldest chain into the set. True if it is there.
+static bool watch(const struct glinfer_device *device, struct gi_generation *run)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    const int fd = gi_runner_fence_fd(&run->session->runner);
+    if (run->watched_fd < 0 && fd >= 0 &&
+        epoll_ctl(device->wake_fd, EPOLL_CTL_ADD, fd, &event) == 0) {
+        run->watched_fd = fd;
+    }
+    return run->watched_fd >= 0;
+}
+
+void gi_wake_forget(const struct glinfer_device *device)
+{
+    for (const struct glinfer_model *model = device->models; model; model = model->next) {
+        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
+            if (s->generation && s->generation->watched_fd >= 0) {
+                epoll_ctl(device->wake_fd, EPOLL_CTL_DEL, s->generation->watched_fd, NULL);
+                s->generation->watched_fd = -1;
+            }
+        }
+    }
+}
+
+//-- the timer -------------------------------------------------------------------------------------
+
+// Returns the time of the clock at which an answer can go on if no fence wakes before; 0: now.
+static uint64_t find_wake(const struct glinfer_device *device, struct gi_generation *run)
+{
+    const struct gi_runner *runner = &run->session->runner;
+    const uint64_t now = gi_clock_ns();
+    if (!run->is_waiting) {
+        return 0;
+    }
+    if (now < run->rest_until) {
+        return run->rest_until;
+    }
+    const uint64_t joint = gi_joint_run_expected(run);
+    if (joint > 0) {
+        return joint > now ? joint : now + MOST_POLL_NS;
+    }
+    if (runner->n_flights == 0 || run->open.executor) {
+        return gi_gpu_platform(device->gpu)->is_software ? 0 : now + MOST_POLL_NS;
+    }
+    const uint64_t due = gi_runner_expected(runner);
+    if (watch(device, run)) {
+        return (due > now ? due : now) + FENCE_MARGIN_NS;
+    }
+    const uint64_t poll = gi_runner_oldest_steps(runner) * runner->step_ns / 8;
+    return due > now              ? due
+           : poll < LEAST_POLL_NS ? now + LEAST_POLL_NS
+           : poll > MOST_POLL_NS  ? now + MOST_POLL_NS
+                                  : now + poll;
+}
+
+void gi_wake_set(const struct glinfer_device *device)
+{
+    uint64_t first = UINT64_MAX;
+    if (device->wake_fd < 0) {
+        return;
+    }
+    for (const struct glinfer_model *model = device->models; model; model = model->next) {
+        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
+            const uint64_t wake = s->generation ? find_wake(device, s->generation) : UINT64_MAX;
+            first = wake < first ? wake : first;
+        }
+    }
+    const uint64_t now = gi_clock_ns();
+    const uint64_t left = first == UINT64_MAX ? 0 : first > now ? first - now : 1;
+    const struct itimerspec timer = {
+        .it_value = {.tv_sec = (time_t)(left / (1000 * MS)),
+                     .tv_nsec = (long)(left % (1000 * MS))}
+    };
+    timerfd_settime(device->timer_fd, 0, &timer, NULL);
+}
