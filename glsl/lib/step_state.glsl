@@ -19,6 +19,7 @@ layout(std140, binding = 1) uniform StepState
     uvec4 stop[4];
     uint adjust, n_window, window_skip;
     float repeat_penalty, presence_penalty, frequency_penalty;
+    uint n_shifted;
 #if defined(STATE_ROWS)
     uvec4 unused[6]; // up to GI_STEP_STATE_STRIDE
 #endif

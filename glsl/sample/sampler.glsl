@@ -25,14 +25,14 @@ float top_p;    // 1: passes all
 float lowest;   // logit - max that min_p lets pass
 float temperature;
 uvec2 seed;
-uint position; // of the token that is sampled
+uint position; // of the token that is sampled, shifted ones counted
 
 void read_sampler()
 {
     uint wanted = state.top_k, ban_stop = state.ban_stop, n_stop = state.n_stop;
     float min_p = state.min_p;
     seed = uvec2(state.seed_lo, state.seed_hi);
-    position = state.n_past + state.n_tokens;
+    position = state.n_past + state.n_tokens + state.n_shifted;
     temperature = state.temperature;
     top_p = state.top_p;
     has_bans = ban_stop != 0u;

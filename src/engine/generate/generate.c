@@ -328,5 +328,7 @@ bool gi_generation_advance(struct gi_generation *run)
     if (run->next < run->n_live) {
         return gi_generation_submit_chain(run);
     }
-    return run->is_full ? gi_generation_make_room(run) : submit_or_take(run);
+    return run->is_rebuilding ? gi_generation_submit_rebuild(run)
+           : run->is_full     ? gi_generation_make_room(run)
+                              : submit_or_take(run);
 }

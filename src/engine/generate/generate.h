@@ -55,6 +55,7 @@ struct gi_generation {
     bool is_full;              // the context, before the answer's end (engine/state/context_full.h)
     uint32_t n_keep, n_shifts; // tokens that shifts keep; shifts so far
     bool is_rebuilding;        // a cache that was lost
+    uint32_t n_rebuilt;        // tokens of it that are submitted, or sound
     // In steps with a budget (engine/generate/step.c) nothing waits or sleeps:
     bool may_join; // steps with those of other sessions (joint_run.h)
     bool is_stepped;
@@ -77,7 +78,7 @@ struct gi_generation {
 struct gi_generation *gi_generation_create(struct glinfer_session *session,
                                            const struct glinfer_generate_params *params,
                                            struct glinfer_error *err);
-// Compiles what it needs, begins a run and computes a cache anew that was lost. The GPU is entered.
+// Compiles what it needs and begins a run. The GPU is entered.
 bool gi_generation_start(struct gi_generation *run);
 // Fills the figures of the stats that are known at the end.
 void gi_generation_fill_stats(struct gi_generation *run);
@@ -98,9 +99,11 @@ bool gi_generation_has_token(const struct gi_generation *run);
 
 //-- what it submits (generate_submit.c) -----------------------------------------------------------
 
-// Computes the cache anew if it was lost, in the batches and steps that its tokens were computed
-// in, so that it has the same bits.
+// Begins to compute the cache anew if it was lost, in the batches and steps that its tokens were
+// computed in, so that it has the same bits. Goes on with the answer if it was not.
 bool gi_generation_rebuild(struct gi_generation *run);
+// Submits the next batch or step of that or, behind the last, goes on with the answer.
+bool gi_generation_submit_rebuild(struct gi_generation *run);
 // Writes step_state for a step of n_tokens at n_past, token being what it begins with.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
+#include "engine/state/context_full.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
@@ -30,6 +31,7 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
         .top_p = params->top_p > 0.0f && params->top_p < 1.0f ? params->top_p : 1.0f,
         .min_p = params->min_p,
         .ban_stop = params->ignore_eos,
+        .n_shifted = session->sequence.n_shifted,
     };
     for (uint32_t i = 0; i < session->n_stop_ids; i++) {
         state.stop[i] = (uint32_t)session->stop_ids[i];
@@ -177,25 +179,31 @@ static bool report_prompt(struct gi_generation *run, uint32_t done, uint32_t tot
     return gi_session_check_cancel(run->session, "the generation", run->err);
 }
 
-// Begins to submit a batch of tokens. What its chain leaves open in the box is flushed at once
-// where nobody has to come back for it.
+// Begins to submit tokens whose results nobody reads: a batch, or a step of a lost cache. What its
+// chain leaves open in the box is flushed at once where nobody has to come back for it.
+static bool submit_unread(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
+                          uint32_t count)
+{
+    run->open = (struct gi_open_chain){.executor = executor,
+                                       .n_past = n_past,
+                                       .n_tokens = count,
+                                       .n_steps = 1,
+                                       .is_batch = true,
+                                       .is_boxed = true,
+                                       .begin_ns = gi_clock_ns()};
+    return gi_generation_submit_open(run);
+}
+
 static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t n_past,
                          uint32_t count)
 {
     struct glinfer_session *session = run->session;
-    run->open =
-        (struct gi_open_chain){.executor = gi_tables_prompt(&session->tables, count, run->err),
-                               .n_past = n_past,
-                               .n_tokens = count,
-                               .n_steps = 1,
-                               .is_batch = true,
-                               .is_boxed = true,
-                               .begin_ns = gi_clock_ns()};
-    return run->open.executor &&
+    struct gi_executor *executor = gi_tables_prompt(&session->tables, count, run->err);
+    return executor &&
            gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           count * sizeof(tokens[0]), run->err) &&
            gi_generation_write_state(run, tokens[count - 1], n_past, count) &&
-           gi_generation_submit_open(run);
+           submit_unread(run, executor, n_past, count);
 }
 
 // Ends a batch of the prompt that was submitted: notes its tokens, and rests.
@@ -203,8 +211,9 @@ static bool end_batch(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     const uint32_t done = run->n_processed, count = run->open.n_tokens;
-    if (run->is_rebuilding) {
-        return true; // its tokens are known
+    if (run->is_rebuilding) { // its tokens are known
+        run->n_rebuilt += count;
+        return report_prompt(run, run->n_rebuilt, session->sequence.n_past);
     }
     gi_sequence_note_batch(&session->sequence, run->open.n_past, run->tokens + done, count);
     session->has_batch = true;
@@ -275,33 +284,44 @@ static bool repeat_step(struct gi_generation *run, uint32_t n_past)
 {
     struct glinfer_session *session = run->session;
     struct gi_executor *step = gi_tables_step(&session->tables, run->end, run->err);
-    const struct gi_chain chain = {.n_past = n_past, .n_tokens = 1, .n_steps = 1};
     return step && gi_generation_write_state(run, session->sequence.tokens[n_past], n_past, 1) &&
-           gi_runner_run(&session->runner, step, &chain, run->err);
+           submit_unread(run, step, n_past, 1);
 }
 
-static bool repeat(struct gi_generation *run, uint32_t n_past, uint32_t count)
+// Goes on where the cache was needed: behind a shift, or at the beginning.
+static bool use_cache(struct gi_generation *run)
+{
+    if (run->is_full) {
+        gi_generation_count_anew(run);
+        return gi_generation_go_on(run);
+    }
+    return run->tokens || gi_generation_go_on(run);
+}
+
+bool gi_generation_submit_rebuild(struct gi_generation *run)
 {
     const struct gi_sequence *sequence = &run->session->sequence;
-    return sequence->origins[n_past] == GI_ORIGIN_STEP
-               ? repeat_step(run, n_past)
-               : submit_batch(run, sequence->tokens + n_past, n_past, count);
+    const uint32_t done = run->n_rebuilt;
+    if (done >= sequence->n_past) {
+        run->is_rebuilding = false;
+        return (run->is_stepped || gi_runner_wait(&run->session->runner, run->err)) &&
+               use_cache(run);
+    }
+    if (!reserve_box(run)) {
+        return false;
+    }
+    return sequence->origins[done] == GI_ORIGIN_STEP
+               ? repeat_step(run, done)
+               : submit_batch(run, sequence->tokens + done, done,
+                              gi_sequence_batch_at(sequence, done));
 }
 
 bool gi_generation_rebuild(struct gi_generation *run)
 {
-    struct glinfer_session *session = run->session;
-    const struct gi_sequence *sequence = &session->sequence;
-    bool ok = true;
-    run->is_rebuilding = true;
-    for (uint32_t done = sequence->n_sound, count;
-         ok && sequence->is_stale && done < sequence->n_past; done += count) {
-        count = gi_sequence_batch_at(sequence, done);
-        ok = repeat(run, done, count) && gi_runner_wait(&session->runner, run->err) &&
-             report_prompt(run, done + count, sequence->n_past);
-    }
-    run->is_rebuilding = false;
-    return ok;
+    const struct gi_sequence *sequence = &run->session->sequence;
+    run->n_rebuilt = sequence->is_stale ? sequence->n_sound : sequence->n_past;
+    run->is_rebuilding = run->n_rebuilt < sequence->n_past;
+    return run->is_rebuilding || use_cache(run);
 }
 
 //-- the whole of a prompt -------------------------------------------------------------------------

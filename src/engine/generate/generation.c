@@ -223,7 +223,7 @@ bool gi_generation_start(struct gi_generation *run)
     }
     return gi_runner_begin(&session->runner, run->err) &&
            gi_session_check_cancel(session, "the generation", run->err) &&
-           gi_generation_rebuild(run) && (run->tokens || gi_generation_go_on(run));
+           gi_generation_rebuild(run);
 }
 
 //-- the end ---------------------------------------------------------------------------------------

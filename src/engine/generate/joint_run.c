@@ -156,7 +156,7 @@ static bool is_ready(const struct gi_generation *run)
 {
     return is_decoding(run) && run->session->runner.n_flights == 0 && !run->open.executor &&
            run->late.status == GLINFER_STATUS_OK && run->n_submitted < run->max_steps &&
-           !run->is_full && gi_clock_ns() >= run->rest_until &&
+           !run->is_full && !run->is_rebuilding && gi_clock_ns() >= run->rest_until &&
            !(gi_host_sample_is_on(run) && is_behind(run)) && gi_joint_run_suits(run);
 }
 

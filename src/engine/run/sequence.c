@@ -36,7 +36,7 @@ void gi_sequence_finish(struct gi_sequence *sequence)
 
 void gi_sequence_reset(struct gi_sequence *sequence)
 {
-    sequence->n_past = 0;
+    sequence->n_past = sequence->n_shifted = 0;
     sequence->pending = GI_NO_TOKEN;
     sequence->is_stale = false;
 }
@@ -56,6 +56,7 @@ void gi_sequence_shift(struct gi_sequence *sequence, uint32_t n_keep, uint32_t n
     gi_sequence_lose(sequence, n_keep);
     memmove(sequence->tokens + n_keep, sequence->tokens + from, n * sizeof(sequence->tokens[0]));
     sequence->n_past -= n_drop;
+    sequence->n_shifted += n_drop;
     if (n > 0) {
         gi_sequence_join_batch(sequence, n_keep, n);
     }

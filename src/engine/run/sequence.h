@@ -18,6 +18,7 @@ enum gi_origin {
 struct gi_sequence {
     uint32_t n_ctx;            // tokens that the cache holds at most
     uint32_t n_past;           // tokens in the cache
+    uint32_t n_shifted;        // tokens that shifts have dropped since it began
     int32_t pending;           // the last token sampled, not in the cache yet; GI_NO_TOKEN: none
     struct gi_kv_layer *cache; // (n_layer)
     uint32_t *tokens;          // (n_ctx), of which n_past are in the cache

@@ -47,8 +47,7 @@ static bool plan_batches(const struct gi_generation *run, uint32_t at)
     return true;
 }
 
-// Sets where steps go on and how many there may be: step n computes the token at base + n - 1.
-static void reckon(struct gi_generation *run)
+void gi_generation_count_anew(struct gi_generation *run)
 {
     const struct gi_sequence *sequence = &run->session->sequence;
     const uint32_t wanted = (uint32_t)run->params.n_predict;
@@ -57,7 +56,6 @@ static void reckon(struct gi_generation *run)
     run->max_steps = wanted - run->n_submitted > room ? run->n_submitted + room : wanted;
     run->last_ns = gi_clock_ns();
     run->is_full = false;
-    run->n_shifts++;
 }
 
 bool gi_generation_make_room(struct gi_generation *run)
@@ -79,16 +77,7 @@ bool gi_generation_make_room(struct gi_generation *run)
         finish(run, GLINFER_STOP_CONTEXT);
         return true;
     }
-    // It is not cut to the budget of glinfer_step.
-    struct gi_time_box *box = &run->session->runner.box;
-    const uint64_t pause_ns = box->pause_ns;
-    box->pause_ns = 0;
     gi_sequence_shift(sequence, run->n_keep, n_drop);
-    const bool ok = plan_batches(run, run->n_keep) && gi_generation_rebuild(run);
-    box->pause_ns = pause_ns;
-    if (!ok) {
-        return false;
-    }
-    reckon(run);
-    return gi_generation_go_on(run);
+    run->n_shifts++;
+    return plan_batches(run, run->n_keep) && gi_generation_rebuild(run);
 }

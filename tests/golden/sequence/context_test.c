@@ -116,6 +116,33 @@ static void shifted_answers_do_not_depend_on_chains(void **state)
     }
 }
 
+// In steps the rows that move are computed in several calls, as a prompt's are.
+static void a_shift_in_steps_gives_the_same_answer(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 4, N_CTX, 4);
+    struct answer whole, answer = {0};
+    struct glinfer_error err = {0};
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_SHIFT, 3, &whole);
+    uint32_t n_prompts = 0;
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    params.on_token = NULL;
+    assert_true(glinfer_begin(session, &params, &err));
+    while (event.kind != GLINFER_EVENT_END) {
+        assert_true(glinfer_step(f->device, 0, &event, &err));
+        n_prompts += event.kind == GLINFER_EVENT_PROMPT && answer.n > 0;
+        if (event.kind == GLINFER_EVENT_TOKEN && event.token->id >= 0) {
+            answer.ids[answer.n++] = event.token->id;
+        }
+    }
+    assert_int_equal(answer.n, whole.n);
+    assert_memory_equal(answer.ids, whole.ids, (size_t)whole.n * sizeof(whole.ids[0]));
+    assert_true(n_prompts > 2); // of batches of 4
+    glinfer_session_destroy(&session);
+}
+
 static void a_shift_with_nothing_to_drop_ends_the_answer(void **state)
 {
     static const int32_t keeps[] = {N_CTX - 1, N_CTX, 1000};
@@ -180,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_full_context_is_an_error_if_asked_for),
         cmocka_unit_test(behind_a_shift_an_answer_goes_on_as_if_begun_with_what_was_kept),
         cmocka_unit_test(shifted_answers_do_not_depend_on_chains),
+        cmocka_unit_test(a_shift_in_steps_gives_the_same_answer),
         cmocka_unit_test(a_shift_with_nothing_to_drop_ends_the_answer),
         cmocka_unit_test(a_cancelled_shift_leaves_a_session_that_goes_on),
     };
