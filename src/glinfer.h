@@ -644,10 +644,10 @@ struct glinfer_generate_params {
     void *token_user;
     glinfer_progress_fn progress; // compiling programs, the prompt
     void *progress_user;
-    // Goes on with the answer that the last glinfer_generate of the session left unfinished when it
-    // failed; all else is as it was then. Tokens that were delivered are not delivered again; stats
-    // counts them. Fails with INVALID_ARGUMENT if there is none, or the session was reset or
-    // rewound.
+    // Goes on with the session's last answer, that glinfer_generate or glinfer_step left unfinished
+    // when it failed, or that glinfer_end ended; all else is as it was then. Tokens that were
+    // delivered are not delivered again; stats counts them. Fails with INVALID_ARGUMENT if there is
+    // none, or the session was reset or rewound.
     bool resume;
     const struct glinfer_samplers *samplers; // NULL: none but those above
     const struct glinfer_grammar *grammar;   // NULL: any text
@@ -709,7 +709,7 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 
 enum glinfer_event_kind {
     GLINFER_EVENT_NONE,   // nothing to tell yet
-    GLINFER_EVENT_PROMPT, // more of a prompt was submitted
+    GLINFER_EVENT_PROMPT, // more of a prompt, or of a cache that was lost or shifted, was submitted
     GLINFER_EVENT_TOKEN,
     GLINFER_EVENT_END, // the answer is over: the session may begin another
 };
@@ -721,7 +721,7 @@ struct glinfer_event {
     // Valid until the next call with the session or its device:
     const struct glinfer_token *token; // TOKEN
     uint32_t done, total;              // PROMPT: tokens
-    const struct glinfer_stats *stats; // END
+    const struct glinfer_stats *stats; // END; and of an answer that failed, how far it came
 };
 
 // Begins an answer, compiling what it needs as glinfer_generate does (glinfer_session_params
@@ -741,7 +741,7 @@ GLINFER_API bool glinfer_begin(struct glinfer_session *session,
 GLINFER_API bool glinfer_step(struct glinfer_device *device, uint32_t budget_us,
                               struct glinfer_event *event, struct glinfer_error *err);
 // Ends the answer that the session has under way, if any, without waiting for the GPU; the session
-// holds the tokens that were delivered.
+// holds the tokens that were delivered. In a callback, when the call returns.
 GLINFER_API void glinfer_end(struct glinfer_session *session);
 // Returns a descriptor for poll, select and epoll that is readable when glinfer_step has something
 // to do; it stays the device's, and is neither read nor closed by the caller. Where a driver has no

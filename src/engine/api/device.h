@@ -26,6 +26,7 @@ struct glinfer_device {
     bool is_doomed;               // destroyed: ends with the last model, or with the call that runs
     int wake_fd, timer_fd;        // of glinfer_device_fd (engine/generate/wake.h); -1: none
     const struct glinfer_session *last_turn; // in glinfer_step; compared alone
+    const struct glinfer_session *answering; // in glinfer_generate; likewise
 };
 
 // True unless the call comes from a callback of a call that runs, or from a process that was
@@ -37,8 +38,9 @@ bool gi_device_enter(struct glinfer_device *device, struct gi_platform_saved *sa
                      struct glinfer_error *err);
 void gi_device_leave(struct glinfer_device *device, const struct gi_platform_saved *saved);
 
-// Destroys the sessions and models that a callback of the call has destroyed, maybe the device with
-// them; the last thing that a call does. Does nothing inside a callback.
+// Ends the answers and destroys the sessions and models that a callback of the call has ended and
+// destroyed, maybe the device with them; the last thing that a call does. Does nothing inside a
+// callback.
 void gi_device_end_call(struct glinfer_device *device);
 
 // Opens the same device again, with a new context, in place of the one that was lost; release

@@ -36,12 +36,16 @@ void gi_device_leave(struct glinfer_device *device, const struct gi_platform_sav
     gi_gpu_leave(device->gpu, saved);
 }
 
-// Destroys a child that a callback has destroyed. False if there is none.
+// Ends the answers that a callback has ended, and destroys a child that it has destroyed. False if
+// there is none.
 static bool end_doomed(const struct glinfer_device *device)
 {
     for (struct glinfer_model *model = device->models; model; model = model->next) {
         struct glinfer_session *session = model->sessions;
         while (session && !session->is_doomed) {
+            if (session->is_ending) {
+                gi_session_end_answer(session);
+            }
             session = session->next;
         }
         if (session) {

@@ -68,16 +68,14 @@ bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens)
         return false;
     }
     run->host.chain = session->sampler;
-    return gi_readback_init(&run->host.readback, gi_session_gpu(session),
+    return session->logits.capacity > 0 ||
+           gi_readback_init(&session->logits, gi_session_gpu(session),
                             count_logits(run) * sizeof(float), run->err);
 }
 
 void gi_host_sample_end(struct gi_generation *run, bool is_done)
 {
     struct glinfer_session *session = run->session;
-    if (run->host.readback.capacity > 0) {
-        gi_readback_finish(&run->host.readback, gi_session_gpu(session));
-    }
     if (is_done) {
         gi_sampler_chain_destroy(session->sampler);
         session->sampler = NULL;
@@ -98,10 +96,10 @@ bool gi_host_sample_request(struct gi_generation *run, const struct gi_range *lo
     if (!gi_host_sample_is_on(run)) {
         return true;
     }
-    gi_readback_begin(&run->host.readback);
-    gi_readback_add(&run->host.readback, gpu, logits->buffer, logits->offset,
-                    run->host.readback.capacity);
-    if (!gi_readback_end(&run->host.readback, gpu, run->err)) {
+    gi_readback_begin(&run->session->logits);
+    gi_readback_add(&run->session->logits, gpu, logits->buffer, logits->offset,
+                    run->session->logits.capacity);
+    if (!gi_readback_end(&run->session->logits, gpu, run->err)) {
         return false;
     }
     // While the GPU works.
@@ -114,10 +112,10 @@ bool gi_host_sample_request(struct gi_generation *run, const struct gi_range *lo
 static float *fetch_logits(struct gi_generation *run)
 {
     const struct glinfer_session *session = run->session;
-    if (!gi_readback_wait(&run->host.readback, gi_session_gpu(session), run->err)) {
+    if (!gi_readback_wait(&run->session->logits, gi_session_gpu(session), run->err)) {
         return NULL;
     }
-    float *logits = run->host.readback.data;
+    float *logits = run->session->logits.data;
     for (uint32_t i = 0; run->params.ignore_eos && i < session->n_stop_ids; i++) {
         logits[session->stop_ids[i]] = -INFINITY;
     }
@@ -135,7 +133,8 @@ bool gi_host_sample_choose(struct gi_generation *run, struct gi_landing *landing
         return false;
     }
     const uint32_t token =
-        gi_sampler_chain_apply(run->host.chain, logits, run->host.mask, run->base + landing->first);
+        gi_sampler_chain_apply(run->host.chain, logits, run->host.mask,
+                               run->base + landing->first + run->session->sequence.n_shifted);
     if (token == GI_SAMPLER_NO_TOKEN) {
         return gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
                             "every token of the vocabulary is banned");

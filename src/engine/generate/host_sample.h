@@ -6,7 +6,6 @@
 #define GI_ENGINE_HOST_SAMPLE_H
 
 #include "engine/run/session.h"
-#include "gpu/memory/readback.h"
 
 struct gi_generation;
 
@@ -15,7 +14,6 @@ struct gi_host_sample {
     struct gi_sampler_chain *chain; // the session's, borrowed
     bool has_constraint;            // the session's
     const uint32_t *mask;           // of the step that was submitted last; NULL: all may come
-    struct gi_readback readback;    // of a step's logits
     struct gi_ring_entry entry;     // of the step that was taken last
 };
 
@@ -24,7 +22,8 @@ struct gi_host_sample {
 // tokens[0..run->n_prompt) behind what the session holds, or, tokens being NULL, where the broken
 // answer left off. The context is entered. Fails with NO_MEMORY, DRIVER.
 bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens);
-// Ends it; an answer that is_done is never resumed. The context is entered.
+// Ends it; an answer that is_done is never resumed. Takes nothing of the GPU: the host's context
+// may not be current.
 void gi_host_sample_end(struct gi_generation *run, bool is_done);
 
 // True if tokens are chosen on the host: chains then have one step, and wait for each other.

@@ -32,11 +32,21 @@ static void end_count(const struct glinfer_device *device, uint32_t n_others)
     }
 }
 
+// True unless a call is refused before it has anything to do with the session's last answer, which
+// may still be resumed.
+static bool can_begin(const struct glinfer_session *session, struct glinfer_error *err)
+{
+    return gi_device_is_free(session->model->device, err) && gi_session_check_idle(session, err);
+}
+
 bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
                       struct glinfer_stats *stats, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err)) {
+        return false;
+    }
+    if (!can_begin(session, err)) {
         return false;
     }
     struct gi_generation *run = gi_generation_create(session, params, err);
@@ -45,12 +55,14 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     }
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
+        session->model->device->answering = session;
         gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
         ok = gi_generation_start(run);
         while (ok && !run->is_over) {
             ok = gi_generation_advance(run);
         }
         gi_gpu_watch(gi_session_gpu(session), NULL);
+        session->model->device->answering = NULL;
         gi_host_sample_end(run, ok);
         end_count(session->model->device, count_answers(session->model->device));
         gi_generation_fill_stats(run);
@@ -84,14 +96,15 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     struct gi_gpu *gpu = gi_session_gpu(session);
     struct gi_platform_saved saved;
     gi_wake_forget(device);
+    gi_joint_run_leave(session->generation);
+    gi_host_sample_end(session->generation, is_whole);
     if (gi_gpu_enter_last(gpu, &saved)) {
-        gi_joint_run_leave(session->generation);
-        gi_host_sample_end(session->generation, is_whole);
         end_count(device, count_answers(device) - 1);
         gi_gpu_leave(gpu, &saved);
     }
     gi_generation_destroy(session->generation, is_whole);
     session->generation = NULL;
+    session->is_ending = false;
     set_budget(session, false);
     gi_wake_set(device);
 }
@@ -105,10 +118,16 @@ void gi_session_end_answer(struct glinfer_session *session)
 
 void glinfer_end(struct glinfer_session *session)
 {
-    if (session && session->model->device->is_busy) {
-        glinfer_session_cancel(session); // the answer is ours until the call returns
-    } else if (session) {
+    struct glinfer_device *device = session ? session->model->device : NULL;
+    if (!device) {
+        return;
+    }
+    if (!device->is_busy) {
         gi_session_end_answer(session);
+    } else if (session->generation) {
+        session->is_ending = true; // its answer is ours until the call returns
+    } else if (device->answering == session) {
+        glinfer_session_cancel(session);
     }
 }
 
@@ -210,6 +229,11 @@ static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
         *event = ok && !session->is_doomed ? run->event : (struct glinfer_event){0};
         event->session =
             (!ok && !session->is_doomed) || event->kind != GLINFER_EVENT_NONE ? session : NULL;
+        if (!ok && event->session) {
+            gi_generation_fill_stats(session->generation);
+            session->stats = run->stats;
+            event->stats = &session->stats;
+        }
         if (is_over) {
             end_answer(session, ok);
         }
@@ -238,6 +262,9 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
 {
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err)) {
+        return false;
+    }
+    if (!can_begin(session, err)) {
         return false;
     }
     struct gi_generation *run = gi_generation_create(session, params, err);

@@ -433,7 +433,7 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
         return false;
     }
     profile.sums.programs = session->model->device->programs;
-    if (!check_fit(&profile) || !gi_session_enter(session, &saved, err)) {
+    if (!check_fit(&profile) || !gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     gi_session_reset(session);

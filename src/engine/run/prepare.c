@@ -15,7 +15,7 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     struct gi_tables *tables = &session->tables;
     const enum gi_step_end end = gi_tables_choose_end(&own);
     const uint32_t lists = gi_tables_choose(tables, end, own.n_prompt, true);
-    if (!gi_session_enter(session, &saved, err)) {
+    if (!gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     const bool ok =

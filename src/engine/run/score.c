@@ -229,7 +229,7 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
                    struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!check(session, ids, n, logprobs, err) || !gi_session_enter(session, &saved, err)) {
+    if (!check(session, ids, n, logprobs, err) || !gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     gi_session_reset(session);

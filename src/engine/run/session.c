@@ -282,6 +282,17 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
     return ok;
 }
 
+bool gi_session_enter_call(struct glinfer_session *session, struct gi_platform_saved *saved,
+                           struct glinfer_error *err)
+{
+    struct glinfer_device *device = session->model->device;
+    if (!gi_session_enter(session, saved, err)) {
+        gi_device_end_call(device);
+        return false;
+    }
+    return true;
+}
+
 void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved)
 {
     gi_device_leave(session->model->device, saved);
@@ -294,6 +305,9 @@ void gi_session_release(struct glinfer_session *session)
     gi_step_executors_close(session);
     gi_scorer_destroy(session->scorer, gpu);
     session->scorer = NULL;
+    if (session->logits.capacity > 0) {
+        gi_readback_finish(&session->logits, gpu);
+    }
     gi_runner_finish(&session->runner);
     gi_tables_finish(&session->tables);
     gi_session_group_release(session->group, session);

@@ -5,6 +5,7 @@
 
 #include "engine/run/session_group.h"
 #include "gpu/dispatch/runner.h"
+#include "gpu/memory/readback.h"
 
 #include <stdatomic.h>
 
@@ -44,9 +45,11 @@ struct glinfer_session {
     struct gi_constraint *constraint; // of the last answer that kept to a grammar; NULL: none
     bool is_constrained;              // so was the last one
     struct gi_sampler_chain *sampler; // of an answer that samples on the host, or that broke off
+    struct gi_readback logits;        // of a step; zero until an answer samples on the host
     bool has_batch;                   // of a prompt, that was submitted
     atomic_bool is_cancelled;
     bool is_doomed; // destroyed in a callback: ends with the call
+    bool is_ending; // likewise, its answer in steps
 };
 
 static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *session)
@@ -60,6 +63,9 @@ bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer
 // Fails with GPU_LOST, and with INVALID_ARGUMENT inside a callback, not entered.
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err);
+// The same for a call that is over if it fails (gi_device_end_call), maybe with the session.
+bool gi_session_enter_call(struct glinfer_session *session, struct gi_platform_saved *saved,
+                           struct glinfer_error *err);
 void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved);
 // Forgets all tokens, inside a call too.
 void gi_session_reset(struct glinfer_session *session);

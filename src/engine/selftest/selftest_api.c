@@ -9,7 +9,7 @@ bool glinfer_selftest(struct glinfer_session *session,
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) ||
         !gi_check_set((const void *)(uintptr_t)each, "each", __func__, err) ||
-        !gi_session_enter(session, &saved, err)) {
+        !gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     struct gi_tables *tables = &session->tables;

@@ -107,7 +107,7 @@ bool glinfer_session_copy(struct glinfer_session *to, struct glinfer_session *fr
     const uint32_t n_past = from->sequence.n_past;
     const int32_t pending = n > n_past ? from->sequence.pending : GI_NO_TOKEN;
     n = n < n_past ? n : n_past;
-    if (!check_pair(to, from, n, err) || !gi_session_enter(to, &saved, err)) {
+    if (!check_pair(to, from, n, err) || !gi_session_enter_call(to, &saved, err)) {
         return false;
     }
     const bool ok = copy(to, from, (uint32_t)n, pending, err);
@@ -147,7 +147,7 @@ bool glinfer_session_save(struct glinfer_session *session, const char *path,
     struct gi_platform_saved saved;
     struct gi_new_file file;
     if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(path, err) ||
-        !gi_session_enter(session, &saved, err)) {
+        !gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     struct gi_state_writer writer = {.file = &file};
@@ -181,7 +181,7 @@ bool glinfer_session_save_memory(struct glinfer_session *session, void *data, si
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "the saved session takes %zu bytes, there is room for %zu", *size, cap);
     }
-    if (!gi_session_enter(session, &saved, err)) {
+    if (!gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     struct gi_state_writer writer = {.memory = data};
@@ -241,7 +241,7 @@ static bool load(struct glinfer_session *session, const struct gi_source *source
                  struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!gi_session_enter(session, &saved, err)) {
+    if (!gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     const bool ok = read_state(session, source, err);

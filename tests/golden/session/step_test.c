@@ -202,6 +202,8 @@ static void an_answer_is_cancelled_or_ended_and_resumed(void **state)
     assert_false(glinfer_step(f->device, 1000, &event, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
     assert_ptr_equal(event.session, session);
+    assert_non_null(event.stats);
+    assert_int_equal(event.stats->predicted_n, answer.n);
     params.resume = true;
     must_begin(session, params);
     while (answer.n < 10) {
@@ -357,6 +359,67 @@ static void a_callback_destroys_its_session(void **state)
     assert_false(glinfer_step(f->device, 1000, &event, &err));
 }
 
+// Names the sessions that a callback meddles with: one broke off, one answers in steps, one rests.
+struct meddler {
+    struct glinfer_session *broken, *stepped, *idle;
+    int n_refused;
+};
+
+static bool meddle(void *user, const struct glinfer_token *token)
+{
+    struct meddler *meddler = user;
+    struct glinfer_error err = {0};
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, NULL);
+    (void)token;
+    meddler->n_refused += !glinfer_generate(meddler->broken, &params, NULL, &err);
+    meddler->n_refused += !glinfer_begin(meddler->broken, &params, &err);
+    glinfer_end(meddler->stepped);
+    glinfer_end(meddler->idle);
+    return true;
+}
+
+static void a_callback_leaves_other_answers_as_they_are(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    struct meddler meddler = {.broken = open_session(f, 0, 256, 8),
+                              .stepped = open_session(f, 0, 256, 8),
+                              .idle = open_session(f, 0, 256, 8)};
+    struct answer whole = {0}, answer = {.stop_after = 0};
+    struct glinfer_error err = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    must_begin(meddler.broken, params);
+    while (answer.n < 5) {
+        const struct glinfer_event event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answer, event.token);
+        }
+    }
+    glinfer_end(meddler.broken);
+    must_begin(meddler.stepped, params);
+    must_step(f, 1000);
+    struct glinfer_generate_params watched = ask(prompt, N_PROMPT, 3, NULL);
+    watched.on_token = meddle;
+    watched.token_user = &meddler;
+    must_generate(session, &watched);
+    assert_int_equal(meddler.n_refused, 6);
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    assert_false(glinfer_step(f->device, 1000, &event, &err)); // the answer in steps is over
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    watched.on_token = NULL;
+    must_generate(meddler.idle, &watched); // was not cancelled
+    params.resume = true;
+    must_begin(meddler.broken, params);
+    step_to_end(f, 1000, 1, &meddler.broken, &answer);
+    assert_same(&answer, &whole);
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&meddler.broken);
+    glinfer_session_destroy(&meddler.stepped);
+    glinfer_session_destroy(&meddler.idle);
+}
+
 // A descriptor has nothing to say once nothing is under way.
 static void the_descriptor_rests_behind_an_end(void **state)
 {
@@ -396,6 +459,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_ends_early_does_not_disturb),
         cmocka_unit_test(a_session_is_not_copied_while_it_answers),
         cmocka_unit_test(a_callback_destroys_its_session),
+        cmocka_unit_test(a_callback_leaves_other_answers_as_they_are),
         cmocka_unit_test(the_descriptor_rests_behind_an_end),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
