@@ -1,5 +1,24 @@
 #include "cli/run/cli_prompt_cache.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_prompt_cache_check(const struct cli_prompt_cache *cache)
+{
+    const char *end = cache->path ? strrchr(cache->path, '/') : NULL;
+    char folder[4096] = ".";
+    if (!cache->path || cache->is_read_only) {
+        return true;
+    }
+    if (end) {
+        const size_t size = (size_t)(end - cache->path) + 1;
+        snprintf(folder, sizeof(folder), "%.*s", (int)size, cache->path);
+    }
+    return access(folder, W_OK | X_OK) == 0 ||
+           cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", cache->path, strerror(errno));
+}
+
 bool cli_prompt_cache_load(struct cli_prompt_cache *cache, struct glinfer_session *session,
                            const struct cli_ids *ids)
 {

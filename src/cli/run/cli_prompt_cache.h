@@ -12,6 +12,8 @@ struct cli_prompt_cache {
     size_t n_reused;  // tokens of the prompt that the file had
 };
 
+// False, with the reason printed, if the file could not be written behind the answer.
+bool cli_prompt_cache_check(const struct cli_prompt_cache *cache);
 // Loads the file, if there is one, and sets n_reused; the rest of ids, at least one, is for the
 // caller to process. False, with the reason printed, if it cannot be taken.
 bool cli_prompt_cache_load(struct cli_prompt_cache *cache, struct glinfer_session *session,

@@ -428,6 +428,9 @@ static bool run_command(void *user)
     if (mistake) {
         return cli_fail(CLI_EXIT_USAGE, "%s", mistake);
     }
+    if (!cli_prompt_cache_check(&settings->cache)) {
+        return false;
+    }
     struct run run = {.settings = settings};
     cli_session_init(&run.session, &settings->session);
     const bool is_done = answer(&run);

@@ -41,6 +41,10 @@ run()
 #-- files
 
 : >empty.gguf
+refused 2 'expected a file that can be read (No such file or directory)' \
+    "$glinfer" run -m missing.gguf -p x --grammar-file missing
+refused 1 'missing/cache cannot be written: No such file or directory' \
+    "$glinfer" run -m missing.gguf -p x --prompt-cache missing/cache
 refused 1 'empty.gguf: the file is empty' "$glinfer" run -m empty.gguf -p x
 size=$(wc -c <"$model")
 for part in 3 8 23 24 100 1000 $((size / 2)) $((size - 1)); do
