@@ -2,7 +2,7 @@
 # install_test.sh BUILD SOURCE SCRATCH
 #
 # Installs BUILD into SCRATCH, checks its soname and man pages, builds answer.c as an outside program by
-# pkg-config, as C11, C99 and C++20, and by find_package, and runs all with the model of GLINFER_TEST_MODEL or of
+# pkg-config, as C11, C99 and C++20, and by find_package, and steps.c by pkg-config, and runs all with the model of GLINFER_TEST_MODEL or of
 # tools/fetch-model.
 set -euo pipefail
 build=$1 source=$2 scratch=$3
@@ -24,18 +24,22 @@ for page in "$source"/src/cli/man/*.1; do
     cmp -s "$page" "$prefix/share/man/man1/${page##*/}" || die "${page##*/} is not installed"
 done
 [ -s "$prefix/share/man/man3/glinfer.3" ] || die "glinfer.3 is not installed"
+while read -r name; do
+    [ "$(cat "$prefix/share/man/man3/$name.3")" = ".so man3/glinfer.3" ] || die "$name has no man page"
+done < <(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//' | grep '^glinfer_')
 
 export PKG_CONFIG_PATH=${library%/*}/pkgconfig
-build_answer() { # program compiler flags...: answer.c as an outside program has it compiled
+build_program() { # source program compiler flags...: as an outside program has it compiled
     # shellcheck disable=SC2046
-    "${@:2}" -Wall -Wextra -Werror "$source/tests/install/answer.c" -o "$scratch/$1" \
+    "${@:3}" -Wall -Wextra -Werror "$source/tests/install/$1" -o "$scratch/$2" \
         $(pkg-config --cflags --libs glinfer) -Wl,-rpath,"${library%/*}"
 }
 programs=("$scratch/answer" "$scratch/answer-c99" "$scratch/consumer/build/answer")
-build_answer answer "$compiler" -std=c11 -Wpedantic
-build_answer answer-c99 "$compiler" -std=c99 -pedantic
+build_program answer.c answer "$compiler" -std=c11 -Wpedantic
+build_program answer.c answer-c99 "$compiler" -std=c99 -pedantic
+build_program steps.c steps "$compiler" -std=c11 -Wpedantic -Wno-missing-field-initializers
 if [ -n "${CXX:-}" ] && [[ $CXX != *NOTFOUND ]]; then
-    build_answer answer-c++ "$CXX" -x c++ -std=c++20 -pedantic -Wno-missing-field-initializers
+    build_program answer.c answer-c++ "$CXX" -x c++ -std=c++20 -pedantic -Wno-missing-field-initializers
     programs+=("$scratch/answer-c++")
 fi
 
@@ -55,3 +59,5 @@ for program in "${programs[@]}"; do
     "$program" "$model" | tee "$scratch/answer.txt"
     grep -qx '8 tokens' "$scratch/answer.txt" || die "$program did not print 8 tokens"
 done
+"$scratch/steps" "$model" | tee "$scratch/steps.txt"
+grep -qx '5 tokens, cancelled, then 7' "$scratch/steps.txt" || die "steps did not cancel and recover"

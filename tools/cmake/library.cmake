@@ -55,3 +55,12 @@ add_custom_command(OUTPUT glinfer.3 COMMAND ${man3} > glinfer.3 VERBATIM
     DEPENDS src/glinfer.h src/cli/man/glinfer.1 tools/man3.awk)
 add_custom_target(glinfer_man ALL DEPENDS glinfer.3)
 install(FILES ${PROJECT_BINARY_DIR}/glinfer.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
+# Each function has it by its own name, too.
+file(STRINGS src/glinfer.h declarations REGEX "^[a-zG].*glinfer_[a-z_]+\\(|^glinfer_[a-z_]+\\(")
+foreach(declaration ${declarations})
+    if(NOT declaration MATCHES "^static|^typedef" AND declaration MATCHES "(glinfer_[a-z_]+)\\(")
+        set(alias ${PROJECT_BINARY_DIR}/man3/${CMAKE_MATCH_1}.3)
+        file(WRITE ${alias} ".so man3/glinfer.3\n")
+        install(FILES ${alias} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
+    endif()
+endforeach()
