@@ -2,6 +2,8 @@
 #include "cli/serve/api/serve_tools.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <stdio.h>
+
 static void text_is_shown_up_to_a_call(void **state)
 {
     (void)state;
@@ -32,15 +34,16 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
                          const char *expected, size_t expected_shown)
 {
     char found[256] = "";
+    size_t used = 0;
     size_t shown = strlen(text);
     cJSON *list = serve_read_calls(style, text, strlen(text), &shown);
     const cJSON *call;
     cJSON_ArrayForEach(call, list)
     {
         const cJSON *function = cJSON_GetObjectItem(call, "function");
-        strcat(found, cJSON_GetObjectItem(function, "name")->valuestring);
-        strcat(found, cJSON_GetObjectItem(function, "arguments")->valuestring);
-        strcat(found, ";");
+        used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s;",
+                                 cJSON_GetObjectItem(function, "name")->valuestring,
+                                 cJSON_GetObjectItem(function, "arguments")->valuestring);
     }
     assert_string_equal(found, expected);
     assert_int_equal(shown, expected_shown == WHOLE ? strlen(text) : expected_shown);
@@ -83,18 +86,16 @@ static void schemas_lose_what_grammars_do_not_know(void **state)
         "\"format\":\"date\"}},\"items\":{}}");
     cJSON_free(text);
     cJSON_Delete(schema);
-    char deep[2048] = "";
-    for (int i = 0; i < 100; i++) {
-        strcat(deep, "{\"items\":");
+    struct cli_bytes deep = {0};
+    for (int i = 0; i <= 200; i++) {
+        const char *piece = i < 100 ? "{\"items\":" : i == 100 ? "{}" : "}";
+        cli_bytes_append(&deep, piece, strlen(piece));
     }
-    strcat(deep, "{}");
-    for (int i = 0; i < 100; i++) {
-        strcat(deep, "}");
-    }
-    schema = cJSON_Parse(deep);
+    schema = cJSON_Parse(deep.data);
     assert_non_null(schema);
     assert_false(serve_relax_schema(schema, 0));
     cJSON_Delete(schema);
+    cli_bytes_finish(&deep);
 }
 
 int main(void)

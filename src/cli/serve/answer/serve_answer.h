@@ -81,9 +81,9 @@ cJSON *serve_token_bytes(const struct serve_answer *answer, int32_t id);
 // Returns the log-probability of the token itself; where it is not among the likeliest, -9999, as
 // OpenAI has it.
 float serve_token_logprob(const struct serve_event *event, const struct glinfer_prob *probs);
-// Returns the stop text that ended an answer, "" if none did.
-const char *serve_stopping_word(const struct serve_answer *answer, uint32_t choice);
+// Returns the stop text that ended answer `index`, "" if none did.
+const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index);
 // Adds "timings" as llama-server has them.
-void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t choice);
+void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t index);
 
 #endif

@@ -26,8 +26,7 @@ enum serve_method {
 // A request whose body is there.
 struct serve_call {
     enum serve_method method;
-    const char *path;   // without a query
-    const char *action; // "action" of the query, or NULL
+    const char *path; // without a query
     const char *body;
     size_t body_size;
 };

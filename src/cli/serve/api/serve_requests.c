@@ -49,10 +49,8 @@ static void read_length(struct request *request)
 static void read_stream(struct request *request)
 {
     struct serve_fields *fields = &request->fields;
-    bool is_timed = false;
     serve_fields_bool(fields, "stream", &request->is_stream);
     serve_fields_bool(fields, "return_progress", &request->task->has_progress);
-    serve_fields_bool(fields, "timings_per_token", &is_timed);
     const cJSON *options = serve_fields_get(fields, "stream_options");
     request->has_usage = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(options, "include_usage"));
     request->task->has_progress = request->task->has_progress && request->is_stream;

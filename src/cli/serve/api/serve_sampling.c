@@ -141,7 +141,7 @@ static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer
         serve_fields_refuse(fields, 400, "a bias in \"logit_bias\" is a number, or false to ban");
         return;
     }
-    if (cJSON_IsNumber(token)) {
+    if (token && cJSON_IsNumber(token)) {
         const double id = token->valuedouble;
         ids[0] = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
     } else if (!text || !glinfer_tokenize(tokenizer, text, strlen(text), GLINFER_TOKENIZE_NO_BOS,

@@ -166,7 +166,7 @@ bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_
 
 static void print_socket(int fd)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof(address);
     char host[NI_MAXHOST], service[NI_MAXSERV];
     if (getsockname(fd, (struct sockaddr *)&address, &size) < 0) {
