@@ -71,13 +71,22 @@ static struct gi_generation *find_answer(const struct gi_session_group *group, u
     return session ? session->generation : NULL;
 }
 
-// Returns the end that serves the answers of a set, as each later one serves those before it.
+// Returns the end that serves two answers: each later one of those without adjusting serves those
+// before it, and one that adjusts serves the same without.
+static enum gi_step_end join_ends(enum gi_step_end a, enum gi_step_end b)
+{
+    const enum gi_step_end plain_a = a % GI_STEP_END_ADJUSTED, plain_b = b % GI_STEP_END_ADJUSTED;
+    const bool is_adjusted = a >= GI_STEP_END_ADJUSTED || b >= GI_STEP_END_ADJUSTED;
+    return (plain_a > plain_b ? plain_a : plain_b) + (is_adjusted ? GI_STEP_END_ADJUSTED : 0);
+}
+
+// Returns the end that serves the answers of a set.
 static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_t set)
 {
     enum gi_step_end end = GI_STEP_END_GREEDY;
     for (uint32_t i = 0; i < group->n_slots; i++) {
         const struct gi_generation *run = find_answer(group, i);
-        end = run && (set >> i & 1) && run->end > end ? run->end : end;
+        end = run && (set >> i & 1) ? join_ends(end, run->end) : end;
     }
     return end;
 }
@@ -91,7 +100,7 @@ bool gi_joint_run_prepare(struct gi_generation *run)
     group->run = group->run ? group->run : create(group, run->err);
     const enum gi_step_end others = choose_end(group, UINT32_MAX);
     return group->run && gi_joint_tables_step(&group->joint, run->end, run->err) &&
-           gi_joint_tables_step(&group->joint, others > run->end ? others : run->end, run->err);
+           gi_joint_tables_step(&group->joint, join_ends(others, run->end), run->err);
 }
 
 //-- who takes part --------------------------------------------------------------------------------
