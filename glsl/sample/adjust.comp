@@ -7,7 +7,7 @@
 //   table   counts of tokens in the window (n_vocab) at word 0, their bias (n_vocab) f32 at `bias`, bits of those that
 //           may come at `mask`, the window, a ring of n_slot tokens, at `window`           (binding 0, written)
 //   logits  (n_vocab) f32 | (groups * n_part) of { f32 value, uint id } at word `partial`  (binding 1, written)
-//   step_state                                                                             (uniform block 1)
+//   step_state                                                                         (binding 2)
 //
 // state.adjust says which of the three there are; without any the logits stay as they are. A group
 // takes n_vocab / groups neighbouring logits, an invocation every WG_SIZE-th of those; invocations
@@ -16,6 +16,7 @@
 // bytes a token, next to nothing beside gemv_vocab, whatever the window.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
+#define STEP_STATE_WRITTEN
 #include "lib/step_state.glsl"
 #include "gemm/no_rows.glsl"
 #include "sample/best.glsl"
@@ -68,7 +69,7 @@ void move_window()
         if (index >= state.n_window) {
             oldest = table[window + (index - state.n_window) % n_slot];
         }
-        if (gl_GlobalInvocationID.x == 0u) {
+        if (gl_WorkGroupID.x == 0u && gl_LocalInvocationIndex == 0u) {
             table[window + index % n_slot] = newest;
         }
     }
@@ -95,7 +96,7 @@ float penalize(float logit, uint id)
 }
 
 // Returns the bits of a sound logit as it is to be.
-uint adjust(uint bits, uint id)
+uint adjust_logit(uint bits, uint id)
 {
     bool is_banned = has_mask && (table[mask + id / 32u] >> (id % 32u) & 1u) == 0u;
     float logit = uintBitsToFloat(bits);
@@ -122,7 +123,7 @@ void adjust_share(out uint key, out uint id)
         uint bits = logits[i];
         bool is_sound = (bits & EXPONENT) != EXPONENT;
         if (is_changed && is_sound) {
-            bits = adjust(bits, i);
+            bits = adjust_logit(bits, i);
             logits[i] = bits;
         }
         uint other = is_sound ? key_of(bits) : UNSOUND;

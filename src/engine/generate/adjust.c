@@ -128,7 +128,6 @@ static bool read_text(struct gi_generation *run, const uint32_t *tokens)
 bool gi_adjust_begin(struct gi_generation *run, const uint32_t *tokens)
 {
     struct gi_adjusting *adjusting = &run->adjusting;
-    adjusting->bits = run->params.n_predict == 0 ? 0 : gi_samplers_adjust(&run->params);
     if (gi_adjust_is_masked(run)) {
         adjusting->mask = gi_array_zeroed(n_words(run), sizeof(uint32_t), "a mask", run->err);
     }

@@ -21,7 +21,8 @@ struct gi_adjusting {
     bool has_mask;             // it was written
 };
 
-// Reads what the parameters of a generation ask for and writes it to the GPU, the text being what
+// Reads more of what the parameters of a generation ask for, whose bits are set, and writes it to
+// the GPU, the text being what
 // the session holds and then tokens[0..run->n_prompt) or, tokens being NULL, the token that is
 // pending. The context is entered. Fails with NO_MEMORY, GPU_LOST, and UNSUPPORTED if every token
 // is banned.

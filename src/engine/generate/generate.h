@@ -80,6 +80,8 @@ struct gi_generation *gi_generation_create(struct glinfer_session *session,
                                            struct glinfer_error *err);
 // Compiles what it needs and begins a run. The GPU is entered.
 bool gi_generation_start(struct gi_generation *run);
+// Returns which of a session's executors run the steps.
+enum gi_step_end gi_generation_step_kind(const struct gi_generation *run);
 // Fills the figures of the stats that are known at the end.
 void gi_generation_fill_stats(struct gi_generation *run);
 // Notes whether the answer broke off, and frees the generation, which may be NULL.

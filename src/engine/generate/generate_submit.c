@@ -88,7 +88,7 @@ bool gi_generation_find_executors(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     if (gi_adjust_is_masked(run)) {
-        run->logits = gi_step_executors_find_logits(session, run->end, run->err);
+        run->logits = gi_step_executors_find_logits(session, run->err);
         run->step = run->logits ? gi_tables_choice(&session->tables, run->end, run->err) : NULL;
     } else {
         run->step = gi_step_executors_find(session, run->end, run->err);

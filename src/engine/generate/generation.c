@@ -138,6 +138,7 @@ static bool read_params(struct gi_generation *run)
     const uint32_t wanted = (uint32_t)params->n_predict;           // below 0: all that there is
     run->max_steps = wanted > room ? room : wanted;
     run->end = gi_tables_choose_end(params);
+    run->adjusting.bits = params->n_predict == 0 ? 0 : gi_samplers_adjust(params);
     return (goes_on || run->tokens) && copy_stop(run) &&
            gi_text_stream_init(&run->text, (const char *const *)run->stop, params->n_stop,
                                session->max_token_size, run->err);
@@ -171,6 +172,11 @@ struct gi_generation *gi_generation_create(struct glinfer_session *session,
     return run;
 }
 
+enum gi_step_end gi_generation_step_kind(const struct gi_generation *run)
+{
+    return gi_adjust_is_masked(run) ? GI_STEP_LOGITS : run->end;
+}
+
 //-- the beginning ---------------------------------------------------------------------------------
 
 // Compiles what no generation needed before.
@@ -179,18 +185,18 @@ static bool prepare(struct gi_generation *run)
     struct glinfer_session *session = run->session;
     struct gi_tables *tables = &session->tables;
     const bool has_steps = run->max_steps > 1;
-    const bool is_masked = (gi_samplers_adjust(&run->params) & GI_ADJUST_MASK) != 0;
     const uint32_t pieces = 1u << GI_LIST_LOGITS | 1u << (GI_LIST_CHOICE + run->end);
     const uint32_t lists =
         gi_tables_choose(tables, run->end, gi_generation_prompt_size(run), has_steps) |
-        (has_steps && is_masked ? pieces : 0);
+        (has_steps && gi_adjust_is_masked(run) ? pieces : 0);
     const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
     return gi_tables_prepare(tables, lists, run->params.progress, run->params.progress_user,
                              run->err) &&
            gi_tables_list(tables, GI_LIST_STEP + run->end, run->err) &&
            (!is_new_kind || gi_tables_prepare_rest(tables, run->err)) &&
-           (!has_steps || gi_step_executors_prepare(session, run->end, false, run->params.progress,
-                                                    run->params.progress_user, run->err)) &&
+           (!has_steps ||
+            gi_step_executors_prepare(session, gi_generation_step_kind(run), false,
+                                      run->params.progress, run->params.progress_user, run->err)) &&
            (!has_steps || !run->may_join || gi_joint_run_prepare(run));
 }
 

@@ -67,7 +67,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
         end_count(session->model->device, count_answers(session->model->device));
         gi_generation_fill_stats(run);
         if (ok) {
-            gi_step_executors_request(session, run->end);
+            gi_step_executors_request(session, gi_generation_step_kind(run));
         }
         gi_session_leave(session, &saved);
     }
@@ -161,7 +161,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     run->event.kind = GLINFER_EVENT_NONE;
     if (run->is_over) {
         gi_generation_fill_stats(run);
-        gi_step_executors_request(session, run->end);
+        gi_step_executors_request(session, gi_generation_step_kind(run));
         session->stats = run->stats;
         run->event.kind = GLINFER_EVENT_END;
         run->event.stats = &session->stats;

@@ -20,8 +20,8 @@ static const struct {
     [GI_STEP_END_GREEDY] = {"greedy",                     false},
     [GI_STEP_END_SMALL_K] = {"sampled, small k",           false},
     [GI_STEP_END_FULL] = {"sampled",                    true },
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted",           true },
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted", true },
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted",           false},
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted", false},
     [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = {"sampled, adjusted",          true },
 };
 
@@ -113,7 +113,7 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .name = ends[end].name,
             .layer_bytes = model->info.weights / model->hparams.n_layer,
             .n_vocab = model->hparams.n_vocab,
-            .may_be_large = end != GI_STEP_END_SMALL_K ||
+            .may_be_large = end % GI_STEP_END_ADJUSTED != GI_STEP_END_SMALL_K ||
                             gi_persistent_has_room_to_sample(gi_gpu_limits(device->gpu),
                                                              model->hparams.head_dim),
             .state = session->tables.step_buffers.state,
@@ -193,9 +193,9 @@ struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum
 }
 
 struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
-                                                  enum gi_step_end end, struct glinfer_error *err)
+                                                  struct glinfer_error *err)
 {
-    struct gi_upgrade *upgrade = ends[end].has_tail ? session->step_executors->upgrades[end] : NULL;
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[GI_STEP_LOGITS];
     struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
     return executor ? executor : gi_tables_logits(&session->tables, err);
 }

@@ -36,9 +36,11 @@ bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
 // Returns the executor that was chosen, made ready if it is not; NULL with what that fails with.
 struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum gi_step_end end,
                                            struct glinfer_error *err);
-// Returns likewise the executor of such steps up to their logits, if its chains are without a tail.
+// Returns likewise the executor of steps up to their logits, if its chains are without a tail: that
+// of GI_STEP_LOGITS, which is to be prepared and requested for them.
+#define GI_STEP_LOGITS GI_STEP_END_FULL
 struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
-                                                  enum gi_step_end end, struct glinfer_error *err);
+                                                  struct glinfer_error *err);
 // Returns how such steps are submitted once an answer begins, as far as that is known, and sets
 // step_ns as struct glinfer_prepared has it.
 enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,

@@ -105,7 +105,7 @@ bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logit
     const int plain = (int)end - GI_STEP_END_ADJUSTED;
     const bool has_probs = plain == GI_STEP_END_PROBS;
     return (!has_probs || gi_op_probs(recorder, logits, buffers, err)) &&
-           gi_op_adjust(recorder, adjust, &adjusted, err) &&
+           gi_op_adjust(recorder, adjust, &adjusted, buffers, err) &&
            record_plain_choice(recorder, &adjusted, has_probs ? GI_STEP_END_FULL : plain, buffers,
                                err);
 }

@@ -155,7 +155,16 @@ static double adjust_logit(const struct gi_test *test, const struct gi_adjust_pa
     return count == 0 ? logit : scaled - count * state->frequency_penalty - state->presence_penalty;
 }
 
-// The logits as they are to be, and the largest of them among the partial results.
+static void write_state(struct gi_test *test)
+{
+    const struct gi_range *range = &test->dispatch->bindings[2];
+    test->has_failed = test->has_failed ||
+                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
+                                        &test->state, sizeof(test->state), test->err);
+}
+
+// The logits as they are to be, and the largest of them among the partial results. The entry is
+// adjusted by nothing in tests of others, whose table nobody has filled.
 void gi_check_adjusted(struct gi_test *test)
 {
     const struct gi_adjust_params *params = (const void *)test->params;
@@ -166,7 +175,14 @@ void gi_check_adjusted(struct gi_test *test)
     if (!table || !before) {
         return;
     }
+    const struct gi_step_state plain = test->state;
     fill_adjustments(test, params, table, n_word);
+    test->state.adjust = GI_ADJUST_PENALTIES | GI_ADJUST_BIAS | GI_ADJUST_MASK;
+    test->state.n_window = 2;
+    test->state.repeat_penalty = 1.25f;
+    test->state.presence_penalty = 0.5f;
+    test->state.frequency_penalty = 0.25f;
+    write_state(test);
     gi_test_run(test);
     const float *after = gi_test_floats(test, 1, 0, n);
     const float *partials = gi_test_floats(test, 1, params->partial, 2 * (size_t)n_partial);
@@ -183,6 +199,8 @@ void gi_check_adjusted(struct gi_test *test)
     if (after && partials) {
         gi_test_expect(test, "largest partial result", 0, ranked(after, n, 0), 0, largest);
     }
+    test->state = plain;
+    write_state(test);
 }
 
 // The log-probability of a given token in each row: the first and the last are compared.

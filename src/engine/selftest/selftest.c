@@ -296,11 +296,6 @@ static void choose_state(struct run *run, uint32_t list)
         .top_k = (is_step || is_end) && end == GI_STEP_END_SMALL_K ? 8 : 0,
         .min_p = (is_step || is_end) && end == GI_STEP_END_FULL ? 0.02f : 0,
         .n_probs = (is_step || is_end) && end == GI_STEP_END_PROBS ? 4 : 0,
-        .adjust = GI_ADJUST_PENALTIES | GI_ADJUST_BIAS | GI_ADJUST_MASK,
-        .n_window = 2,
-        .repeat_penalty = 1.25f,
-        .presence_penalty = 0.5f,
-        .frequency_penalty = 0.25f,
     };
 }
 

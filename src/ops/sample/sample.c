@@ -112,7 +112,8 @@ static uint32_t choose_n_part(const struct gi_logits *logits, uint32_t n_groups,
 }
 
 bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
-                  struct gi_logits *logits, struct glinfer_error *err)
+                  struct gi_logits *logits, const struct gi_step_buffers *step,
+                  struct glinfer_error *err)
 {
     struct shape shape = {.label = "adjust", .first = GI_PROGRAM_ADJUST_64};
     if (!choose_groups(recorder, logits, &shape, err)) {
@@ -130,13 +131,13 @@ bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
                                             .n_slot = adjust->n_slot};
     struct gi_dispatch dispatch = {
         .label = shape.label,
-        .bindings = {adjust->range,                  logits->range        },
+        .bindings = {adjust->range, logits->range,     step->state},
         .writes = 0x3,
         .wg_size = sizes[size],
         .params = &params,
         .params_size = sizeof(params),
         .runtime_params = GI_PARAM_BIT(struct gi_adjust_params, n_slot),
-        .grid = {.size = {shape.n_groups, 1, 1}, .rule = GI_GRID_FIXED},
+        .grid = {.size = {shape.n_groups, 1, 1},             .rule = GI_GRID_FIXED},
     };
     logits->n_partial = shape.n_groups * n_part;
     return gi_recorder_add(recorder, &key, &dispatch, err);

@@ -43,7 +43,8 @@ uint64_t gi_adjust_layout(struct gi_adjust *adjust, uint32_t n_vocab, uint32_t n
 // -INFINITY; one is to be left. Sets logits->n_partial to the partial results that it leaves. One
 // dispatch of many groups. Fails with UNSUPPORTED if the vocabulary has GI_MAX_VOCAB tokens.
 bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
-                  struct gi_logits *logits, struct glinfer_error *err);
+                  struct gi_logits *logits, const struct gi_step_buffers *step,
+                  struct glinfer_error *err);
 
 // token = argmax of the logits, the lowest id on ties. One dispatch.
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,

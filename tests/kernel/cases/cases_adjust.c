@@ -61,7 +61,7 @@ static bool record(struct kt_run *run, struct adjusting *a, kt_step_op op)
     struct glinfer_error err;
     a->adjusted = a->logits;
     return (gi_op_rate_copy(&run->recorder, a->logits.range, a->source, &err) &&
-            gi_op_adjust(&run->recorder, &a->adjust, &a->adjusted, &err) &&
+            gi_op_adjust(&run->recorder, &a->adjust, &a->adjusted, &a->buffers, &err) &&
             op(&run->recorder, &a->adjusted, &a->buffers, &err)) ||
            kt_fail(run, "%s", err.message);
 }
