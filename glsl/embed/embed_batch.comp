@@ -26,13 +26,12 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-// Returns the id of row m; one that no part holds past a batch.
 uint token_of(uint m)
 {
 #if ROWS
     return state.token;
 #else
-    return m < state.n_tokens ? tokens[m] : 0xFFFFFFFFu;
+    return tokens[m];
 #endif
 }
 
@@ -40,8 +39,11 @@ void main()
 {
     uint block = gl_GlobalInvocationID.x;
     uint token = gl_WorkGroupID.y;
+    if (block >= params.n_block || (ROWS == 0 && token >= state.n_tokens)) {
+        return;
+    }
     uint row = token_of(token) - params.row_begin; // wraps to a large row before the part
-    if (block >= params.n_block || row >= params.n_rows) {
+    if (row >= params.n_rows) {
         return;
     }
     uint tile = row / TILE_ROWS;
