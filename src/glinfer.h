@@ -655,6 +655,17 @@ struct glinfer_generate_params {
     enum glinfer_context_full context_full; // what comes then; a prompt that does not fit fails
     int32_t n_keep; // tokens at the beginning of the session that a shift keeps; < 0: all up to the
                     // answer
+
+    // Speculation by prompt lookup: where the last lookup_match tokens of the text or more stood in
+    // it before, up to `lookup` of those that followed are computed in one batch with the next
+    // token, and those that the settings above would not have chosen are thrown away. Each token is
+    // chosen with the seed's numbers for its place, so that the answer is the one without, unless
+    // two tokens are so near each other that a batch, whose sums are rounded in another order,
+    // prefers the other. There is none where measured times say that it does not pay, with
+    // samplers that change logits, a grammar, and in sessions that were created together.
+    uint32_t lookup;       // tokens of a draft at most; devices have a limit, 3 to 15; 0: none
+    uint32_t lookup_match; // 0: 3
+    bool lookup_always;    // also where it does not pay
 };
 
 static inline void glinfer_generate_params_init(struct glinfer_generate_params *params)
@@ -689,6 +700,8 @@ struct glinfer_stats {
     enum glinfer_dispatch dispatch;  // of the last steps
     double prompt_cpu_ms;            // CPU time of the process, its driver included, in prompt_ms
     double predicted_cpu_ms;         // likewise in predicted_ms
+    uint32_t draft_n;                // tokens drafted (glinfer_generate_params.lookup)
+    uint32_t draft_n_accepted;       // of those, that were right
 };
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.

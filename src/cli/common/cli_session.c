@@ -228,6 +228,10 @@ void cli_print_speeds(const struct glinfer_stats *stats)
     } else {
         fprintf(stderr, "answer       0 tokens\n");
     }
+    if (stats->draft_n > 0) {
+        fprintf(stderr, "drafts %8u tokens, %u of them right\n", stats->draft_n,
+                stats->draft_n_accepted);
+    }
     fprintf(stderr, "CPU time %25.1f ms  %8.2f ms a token of the answer\n",
             stats->prompt_cpu_ms + stats->predicted_cpu_ms, cli_cpu_per_token(stats));
 }

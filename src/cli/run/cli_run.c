@@ -286,7 +286,8 @@ static void add_timings(cJSON *object, const struct run *run)
     CLI_JSON_ADD(timings, stats, CLI_JSON(glinfer_stats, prompt_cpu_ms),
                  CLI_JSON(glinfer_stats, predicted_cpu_ms), CLI_JSON(glinfer_stats, ttft_ms),
                  CLI_JSON(glinfer_stats, chain_length), CLI_JSON(glinfer_stats, gpu_waits),
-                 CLI_JSON(glinfer_stats, dispatches_per_token));
+                 CLI_JSON(glinfer_stats, dispatches_per_token), CLI_JSON(glinfer_stats, draft_n),
+                 CLI_JSON(glinfer_stats, draft_n_accepted));
     cJSON_AddStringToObject(timings, "dispatch", glinfer_dispatch_name(stats->dispatch));
     cli_json_add_u64(timings, "peak_memory_bytes", stats->peak_memory);
 }

@@ -3,6 +3,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+const char *const cli_spec_types[] = {"none", "ngram-simple", NULL};
+
 static uint64_t random_seed(void)
 {
     uint32_t seed = 0;
@@ -34,4 +36,7 @@ void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
     params->samplers = &sampling->samplers.values;
     const bool is_bound = sampling->grammar.gbnf || sampling->grammar.json_schema;
     params->grammar = is_bound ? &sampling->grammar : NULL;
+    const struct cli_speculation *speculation = &sampling->speculation;
+    params->lookup = speculation->type == CLI_SPEC_NONE ? 0 : (uint32_t)speculation->most;
+    params->lookup_match = (uint32_t)speculation->match;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/sampling/cli_grammar.h"
 #include "cli/sampling/cli_samplers.h"
+#include "cli/sampling/cli_speculation.h"
 
 struct cli_sampling {
     int64_t seed; // -1: random
@@ -11,12 +12,14 @@ struct cli_sampling {
     int64_t top_k;
     struct cli_samplers samplers;
     struct glinfer_grammar grammar;
+    struct cli_speculation speculation;
 };
 
 #define CLI_SAMPLING_AT(temperature_)                                                              \
     {                                                                                              \
         .seed = -1, .temperature = (temperature_), .top_k = 40, .top_p = 0.95F, .min_p = 0.05F,    \
-        .samplers = CLI_SAMPLERS_DEFAULTS, .grammar = CLI_GRAMMAR_DEFAULTS                         \
+        .samplers = CLI_SAMPLERS_DEFAULTS, .grammar = CLI_GRAMMAR_DEFAULTS,                        \
+        .speculation = CLI_SPECULATION_DEFAULTS                                                    \
     }
 #define CLI_SAMPLING_DEFAULTS CLI_SAMPLING_AT(0.8F)
 
@@ -27,7 +30,7 @@ struct cli_sampling {
                 "the same seed gives the same answer; -1 (default): random, printed by -v"),       \
         CLI_FLOAT(sampling.temperature, 0, 1000, "--temp, --temperature", "T",                     \
                   "temperature, default 0.8; 0: always the likeliest token"),                      \
-        CLI_FILTER_FLAGS, CLI_SAMPLER_FLAGS, CLI_GRAMMAR_FLAGS
+        CLI_FILTER_FLAGS, CLI_SAMPLER_FLAGS, CLI_GRAMMAR_FLAGS, CLI_SPECULATION_FLAGS
 #define CLI_FILTER_FLAGS                                                                           \
     CLI_INT(sampling.top_k, 0, 1 << 24, "--top-k", "N",                                            \
             "only the N likeliest tokens, default 40; 0: off"),                                    \

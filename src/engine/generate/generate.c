@@ -82,11 +82,15 @@ static void learn_step(struct gi_generation *run, const struct gi_landing *landi
     struct gi_runner *runner = &run->session->runner;
     const uint64_t last = run->last_ns + run->rested_ns;
     const bool is_behind = !run->is_stepped || (run->is_end_seen && last > landing->begin_ns);
-    const uint64_t begin = is_behind ? last : landing->begin_ns;
+    const struct gi_speculation *draft = &run->speculation;
+    const bool is_draft = draft->phase == GI_SPECULATION_FLYING;
+    const uint64_t begin = is_behind ? last : is_draft ? draft->begin_ns : landing->begin_ns;
     const uint64_t ns = now > begin ? now - begin : 1;
     const uint64_t step_ns = ns / landing->n_steps;
     run->is_end_seen = !run->is_stepped || (now - run->polled_ns) * 4 < ns;
-    if (run->is_end_seen || runner->step_ns == 0 || step_ns < runner->step_ns) {
+    run->landing_ns = run->is_end_seen ? ns : 0;
+    if (runner->step_ns == 0 ||
+        (!is_draft && !draft->is_alone && (run->is_end_seen || step_ns < runner->step_ns))) {
         runner->step_ns = step_ns;
     }
 }
@@ -98,6 +102,7 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
     if (landing->first == 0) {
         run->first_ns = now;
         run->first_cpu_ns = run->last_cpu_ns;
+        run->landing_ns = 0;
     } else {
         learn_step(run, landing, now);
     }
@@ -129,11 +134,13 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
     return gi_runner_begin(&session->runner, run->err) && gi_generation_go_on(run);
 }
 
-// Returns the steps of a chain up to the one that ends the answer.
+// Returns the steps of a chain up to the one that ends the answer, or is the last that a draft has
+// right.
 static uint32_t count_live(const struct gi_generation *run, const struct gi_landing *landing)
 {
     uint32_t n = 1;
-    while (n < landing->n_steps && !is_stop_id(run, landing->entries[n - 1].token)) {
+    while (n < landing->n_steps && !is_stop_id(run, landing->entries[n - 1].token) &&
+           gi_speculation_is_right(run, landing, n - 1)) {
         n++;
     }
     return n;
@@ -171,6 +178,7 @@ static bool take_landing(struct gi_generation *run)
     if (!check_chain(run, landing, n_live) || !gi_host_sample_choose(run, landing)) {
         return false;
     }
+    gi_speculation_land(run, landing, n_live, run->landing_ns);
     session->sequence.is_stale = false;
     run->n_live = n_live;
     run->next = 0;
@@ -200,9 +208,11 @@ static void deliver_next(struct gi_generation *run)
     const struct gi_landing *landing = &run->landing;
     const uint32_t i = run->next++;
     run->session->sequence.n_past = run->base + landing->first + i;
+    const uint64_t steps_ns = run->session->runner.step_ns * landing->n_steps;
     deliver(run, &landing->entries[i]);
+    gi_speculation_note(run, landing, i);
     if (!run->is_finished && run->next == run->n_live && landing->first > 0) {
-        gi_generation_rest(run, run->session->runner.step_ns * landing->n_steps);
+        gi_generation_rest(run, run->speculation.was_draft ? run->landing_ns : steps_ns);
     }
 }
 
@@ -233,13 +243,13 @@ static bool is_slow(const struct glinfer_session *session)
 }
 
 // Returns how many chains may be in flight. A software renderer computes while we submit, so a
-// second chain would only hold the first one back; behind one that rests the GPU is idle, and where
-// the host chooses tokens there is nothing to submit. With a mask the logits of the next step are,
-// which the GPU computes while the host works out what may come.
+// second chain would only hold the first one back; behind one that rests the GPU is idle, where the
+// host chooses tokens there is nothing to submit, and a draft needs the latest token. With a mask
+// the logits of the next step are, which the GPU computes while the host works out what may come.
 static uint32_t choose_flights(const struct gi_generation *run)
 {
-    const bool is_alone =
-        is_slow(run->session) || gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+    const bool is_alone = is_slow(run->session) || gi_host_sample_is_on(run) ||
+                          gi_adjust_is_masked(run) || gi_speculation_holds(run);
     return is_alone ? 1 : GI_CHAINS_IN_FLIGHT;
 }
 
@@ -252,7 +262,7 @@ static bool submit_or_take(struct gi_generation *run)
     if (wants_logits && !is_slow(session) && session->runner.n_flights > 0) {
         return gi_generation_submit_logits(run);
     }
-    const bool is_full = session->runner.n_flights == choose_flights(run);
+    const bool is_full = session->runner.n_flights >= choose_flights(run);
     const bool takes =
         is_full || is_joint || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
     if (is_joint && session->runner.n_flights == 0) {
@@ -267,9 +277,10 @@ static bool submit_or_take(struct gi_generation *run)
     if (takes) {
         return take_chain(run);
     }
-    return run->n_submitted == 0 ? gi_generation_submit_prompt(run)
-           : wants_logits        ? gi_generation_submit_logits(run)
-                                 : gi_generation_submit_chain(run);
+    return run->n_submitted == 0        ? gi_generation_submit_prompt(run)
+           : wants_logits               ? gi_generation_submit_logits(run)
+           : gi_speculation_choose(run) ? gi_speculation_submit(run)
+                                        : gi_generation_submit_chain(run);
 }
 
 // True if the answer goes on behind the tokens that are to be delivered, so that the next chain is

@@ -7,6 +7,7 @@
 #include "engine/api/text_stream.h"
 #include "engine/generate/adjust.h"
 #include "engine/generate/host_sample.h"
+#include "engine/generate/speculate.h"
 #include "engine/run/session.h"
 #include "gpu/dispatch/dispatch_replay.h"
 
@@ -14,6 +15,8 @@
 struct gi_open_chain {
     struct gi_executor *executor; // NULL: there is none
     uint32_t n_past, n_tokens, n_steps;
+    uint32_t n_entries;                 // of the ring that it writes; 0: one a step
+    const struct gi_joint_place *joint; // of a list with slots
     bool is_batch, is_boxed;
     bool is_logits;    // a step without its choice
     uint64_t begin_ns; // time of the clock
@@ -29,6 +32,7 @@ struct gi_generation {
     struct gi_text_stream text;
     struct gi_host_sample host;
     struct gi_adjusting adjusting;
+    struct gi_speculation speculation;
     enum gi_step_end end;
     uint32_t *tokens;         // (n_prompt) owned; NULL: a broken answer goes on
     uint32_t n_prompt;        // tokens to process, a pending one included
@@ -49,6 +53,7 @@ struct gi_generation {
     uint64_t start_ns, first_ns, last_ns;
     uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // likewise, of the CPU
     uint64_t rested_ns;                               // since the latest chain's end
+    uint64_t landing_ns;                              // that the latest landing took; 0: not known
     uint64_t waits;                                   // of the GPU before the call
     bool is_finished;                                 // no more tokens come
     bool is_over;                                     // nor anything else
@@ -106,7 +111,10 @@ bool gi_generation_has_token(const struct gi_generation *run);
 bool gi_generation_rebuild(struct gi_generation *run);
 // Submits the next batch or step of that or, behind the last, goes on with the answer.
 bool gi_generation_submit_rebuild(struct gi_generation *run);
-// Writes step_state for a step of n_tokens at n_past, token being what it begins with.
+// Returns the step_state, but for the epoch, of a step of n_tokens at n_past, token being what it
+// begins with; writes it.
+struct gi_step_state gi_generation_state(const struct gi_generation *run, uint32_t token,
+                                         uint32_t n_past, uint32_t n_tokens);
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);
 // Submits the next batch of the prompt or, behind the last, the first chain: the token that the

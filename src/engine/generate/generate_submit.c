@@ -9,8 +9,8 @@
 
 //-- step_state ----------------------------------------------------------------------------------
 
-bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
-                               uint32_t n_tokens)
+struct gi_step_state gi_generation_state(const struct gi_generation *run, uint32_t token,
+                                         uint32_t n_past, uint32_t n_tokens)
 {
     const struct glinfer_generate_params *params = &run->params;
     const struct glinfer_session *session = run->session;
@@ -39,6 +39,13 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
     if (!run->is_rebuilding) {
         gi_adjust_set(&run->adjusting, &state);
     }
+    return state;
+}
+
+bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
+                               uint32_t n_tokens)
+{
+    const struct gi_step_state state = gi_generation_state(run, token, n_past, n_tokens);
     return gi_runner_write(&run->session->runner, &state, run->err);
 }
 
@@ -78,6 +85,8 @@ static uint32_t choose_length(const struct gi_generation *run)
         length = runner->step_ns ? runner->budget_ns / runner->step_ns : 1;
         length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
     }
+    const struct gi_lookup *lookup = &run->speculation.lookup;
+    length = lookup->is_on && length > lookup->n_match ? lookup->n_match : length;
     const uint32_t left = run->max_steps - run->n_submitted;
     const uint32_t ramp = 2 * run->n_submitted;
     length = length < ramp ? length : ramp;
@@ -123,10 +132,20 @@ bool gi_generation_submit_logits(struct gi_generation *run)
     return gi_generation_submit_open(run);
 }
 
+// Writes what steps begin with behind a draft.
+static bool catch_up(struct gi_generation *run)
+{
+    const bool is_behind = run->speculation.is_behind;
+    run->speculation.is_behind = false;
+    return !is_behind || gi_generation_write_state(run, (uint32_t)run->session->sequence.pending,
+                                                   run->base + run->n_submitted - 1, 1);
+}
+
 bool gi_generation_submit_chain(struct gi_generation *run)
 {
+    run->speculation.is_alone = run->speculation.lookup.is_on;
     return (run->step || gi_generation_find_executors(run)) && gi_host_sample_write(run) &&
-           gi_adjust_write_mask(run) &&
+           gi_adjust_write_mask(run) && catch_up(run) &&
            submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run),
                   gi_generation_is_boxed(run));
 }
@@ -247,6 +266,8 @@ bool gi_generation_submit_open(struct gi_generation *run)
     const struct gi_chain chain = {.n_past = open->n_past,
                                    .n_tokens = open->n_tokens,
                                    .n_steps = open->n_steps,
+                                   .n_entries = open->n_entries,
+                                   .joint = open->joint,
                                    .begin_ns = open->begin_ns,
                                    .box = open->is_boxed ? &runner->box : NULL,
                                    .cursor = &open->cursor,
@@ -263,14 +284,16 @@ bool gi_generation_submit_open(struct gi_generation *run)
         return true;
     }
     open->executor = NULL;
+    const bool is_draft = gi_speculation_advance(run);
     if (open->is_batch) {
-        return (run->is_stepped || gi_time_box_close(&runner->box, run->err)) && end_batch(run);
+        return is_draft ||
+               ((run->is_stepped || gi_time_box_close(&runner->box, run->err)) && end_batch(run));
     }
     if (open->is_logits) {
         return end_logits(run);
     }
     run->has_logits = false;
-    run->n_submitted += open->n_steps;
+    run->n_submitted += open->n_entries > 0 ? open->n_entries : open->n_steps;
     if (open->n_steps > run->stats.chain_length) {
         run->stats.chain_length = open->n_steps;
     }
@@ -350,7 +373,7 @@ bool gi_generation_submit_prompt(struct gi_generation *run)
     if (run->n_prompt == 1) {
         gi_sequence_note_step(&session->sequence, n_past, run->tokens[0]);
         return gi_generation_write_state(run, run->tokens[0], n_past, 1) &&
-               gi_adjust_write_mask(run) &&
+               gi_adjust_write_mask(run) && catch_up(run) &&
                submit(run, gi_tables_step(tables, run->end, run->err), n_past, 1, true);
     }
     return run->n_processed < run->n_prompt

@@ -217,8 +217,8 @@ bool gi_generation_start(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     run->waits = gi_gpu_wait_count(gi_session_gpu(session));
-    const bool ok =
-        prepare(run) && gi_host_sample_begin(run, run->tokens) && gi_adjust_begin(run, run->tokens);
+    const bool ok = prepare(run) && gi_host_sample_begin(run, run->tokens) &&
+                    gi_adjust_begin(run, run->tokens) && gi_speculation_begin(run);
     run->params.samplers = NULL; // these live during the call that begins
     run->params.grammar = NULL;
     if (!ok) {

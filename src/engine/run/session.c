@@ -5,6 +5,7 @@
 #include "engine/generate/constraint.h"
 #include "engine/run/score.h"
 #include "engine/run/step_executors.h"
+#include "engine/run/verify.h"
 #include "gpu/memory/unbind.h"
 #include "ops/gemm/batch_form.h"
 #include "sampler/sampler.h"
@@ -305,6 +306,8 @@ void gi_session_release(struct glinfer_session *session)
     gi_step_executors_close(session);
     gi_scorer_destroy(session->scorer, gpu);
     session->scorer = NULL;
+    gi_verifier_destroy(session->verifier, session);
+    session->verifier = NULL;
     if (session->logits.capacity > 0) {
         gi_readback_finish(&session->logits, gpu);
     }

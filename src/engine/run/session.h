@@ -3,6 +3,7 @@
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 
+#include "engine/generate/lookup.h"
 #include "engine/run/session_group.h"
 #include "gpu/dispatch/runner.h"
 #include "gpu/memory/readback.h"
@@ -14,6 +15,7 @@ struct gi_generation;
 struct gi_sampler_chain;
 struct gi_scorer;
 struct gi_step_executors;
+struct gi_verifier;
 
 // An answer that broke off, which glinfer_generate_params.resume goes on with.
 struct gi_broken_answer {
@@ -33,9 +35,11 @@ struct glinfer_session {
     struct gi_runner runner;
     struct gi_step_executors *step_executors; // engine/run/step_executors.h
     struct gi_scorer *scorer;                 // NULL until glinfer_score is called
-    uint32_t chain_length;                    // steps; 0: by the runner's budget
-    uint32_t gpu_duty;                        // percent, 1..100
-    size_t max_token_size;                    // bytes of the longest token
+    struct gi_verifier *verifier;             // NULL until an answer asks for drafts
+    struct gi_lookup_times lookup_times;
+    uint32_t chain_length; // steps; 0: by the runner's budget
+    uint32_t gpu_duty;     // percent, 1..100
+    size_t max_token_size; // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;

@@ -1,6 +1,7 @@
 #include "engine/api/arguments.h"
 #include "engine/run/score.h"
 #include "engine/run/session.h"
+#include "engine/run/verify.h"
 
 bool glinfer_selftest(struct glinfer_session *session,
                       void (*each)(void *user, const struct glinfer_tested *tested), void *user,
@@ -19,6 +20,8 @@ bool glinfer_selftest(struct glinfer_session *session,
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_scorer_destroy(session->scorer, gi_session_gpu(session));
     session->scorer = NULL;
+    gi_verifier_destroy(session->verifier, session);
+    session->verifier = NULL;
     const bool ok = gi_tables_prepare_all(tables, err) && gi_scorer_open(session, err);
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->on_tested = NULL;

@@ -19,6 +19,7 @@ struct gi_chain {
     uint32_t n_tokens;       // of each step: 1 in decode, the batch's in prompt processing
     uint32_t n_steps;        // each leaves the state that the next one begins with; 0: nothing is
                              // submitted but what the first step needs beside step_state
+    uint32_t n_entries;      // of the ring that it writes; 0: one a step
     uint32_t flush_interval; // dispatches between flushes; 0: none
     uint64_t step_ns;        // GPU time of a step, 0: not known
     uint64_t begin_ns;       // time of the clock when its submission began, 0: with this call

@@ -167,19 +167,18 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     const struct gi_range fault = gi_executor_fault(chain->before ? chain->before : executor);
     const struct gi_run_total before = gi_run_count_submitted(runner->gpu);
     struct gi_flight flight = {.first = first,
-                               .n_steps = chain->n_steps,
+                               .n_steps = chain->n_entries > 0 ? chain->n_entries : chain->n_steps,
                                .has_fault = fault.buffer != NULL,
                                .begin_ns = chain->begin_ns ? chain->begin_ns : gi_clock_ns()};
-    assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && chain->n_steps <= GI_MAX_CHAIN);
-    assert((runner->n_slots > 0) == (chain->joint != NULL));
-    assert(!chain->joint || chain->n_steps <= GI_MAX_JOINT_CHAIN);
+    assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && flight.n_steps <= GI_MAX_CHAIN);
+    assert(runner->n_slots == 0 || (chain->joint && chain->n_steps <= GI_MAX_JOINT_CHAIN));
     if (!gi_runner_run(runner, executor, chain, err)) {
         return false;
     }
     if (chain->cursor && chain->cursor->is_paused) {
         return true;
     }
-    if (chain->joint) {
+    if (runner->n_slots > 0) {
         flight.joint = *chain->joint;
     }
     const struct gi_run_total after = gi_run_count_submitted(runner->gpu);

@@ -21,7 +21,7 @@
 
 // A chain that was submitted and is not taken yet.
 struct gi_flight {
-    uint32_t first, n_steps;     // steps since the epoch began
+    uint32_t first, n_steps;     // steps since the epoch began; n_entries of a chain that says them
     struct gi_joint_place joint; // of a joint chain
     uint32_t n_entries;          // that were asked for
     bool has_fault;              // its executor may have given up

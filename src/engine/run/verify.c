@@ -1,0 +1,215 @@
+#include "engine/run/verify.h"
+
+#include "base/array.h"
+#include "engine/load/model_info.h"
+#include "engine/selftest/selftest.h"
+#include "gpu/dispatch/multi_executor.h"
+#include "ops/sample/logit_rows.h"
+
+#include <stdlib.h>
+
+enum range {
+    STATES,
+    LOGITS,
+    RANGE_COUNT,
+};
+
+struct gi_verifier {
+    struct gi_arena arena;
+    struct gi_slot_array states, logits; // an element a row
+    struct gi_logits layout;             // of a row's
+    uint32_t n_rows;
+    uint64_t reserved; // bytes of the model's budget
+    struct gi_executor *rows;
+    struct gi_executor *choices[GI_STEP_END_COUNT]; // NULL: not ready yet
+};
+
+void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session)
+{
+    if (!verifier) {
+        return;
+    }
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_executor_destroy(verifier->choices[end]);
+    }
+    gi_executor_destroy(verifier->rows);
+    gi_arena_finish(&verifier->arena, gi_session_gpu(session));
+    session->model->used -= verifier->reserved;
+    free(verifier);
+}
+
+//-- memory ----------------------------------------------------------------------------------------
+
+static bool reserve(struct gi_verifier *verifier, struct glinfer_session *session, uint64_t size,
+                    struct glinfer_error *err)
+{
+    struct glinfer_model *model = session->model;
+    const struct gi_budget budget = gi_budget_find(
+        model->mem_budget, model->used, gi_gpu_platform(gi_session_gpu(session))->is_software, 0);
+    if (size > budget.left) {
+        const double mib = 1048576.0;
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                            "drafts need %.1f MiB, %s leaves %.1f MiB: do without them",
+                            (double)size / mib, budget.whose, (double)budget.left / mib);
+    }
+    verifier->reserved = size;
+    model->used += size;
+    return true;
+}
+
+static bool allocate(struct gi_verifier *verifier, struct glinfer_session *session,
+                     struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    const uint64_t row_size = session->tables.ranges[GI_SESSION_LOGITS].size;
+    const uint64_t sizes[RANGE_COUNT] = {
+        [STATES] = verifier->n_rows * GI_STEP_STATE_STRIDE,
+        [LOGITS] = verifier->n_rows * gi_slot_stride(row_size),
+    };
+    const struct gi_arena_request request = {.sizes = sizes, .n = RANGE_COUNT, .label = "drafts"};
+    struct gi_range ranges[RANGE_COUNT];
+    if (!reserve(verifier, session, gi_arena_total(&request, gpu), err) ||
+        !gi_arena_place(&verifier->arena, gpu, &request, ranges, err)) {
+        return false;
+    }
+    verifier->states =
+        (struct gi_slot_array){ranges[STATES], GI_STEP_STATE_STRIDE, sizeof(struct gi_step_state)};
+    verifier->logits = (struct gi_slot_array){ranges[LOGITS], gi_slot_stride(row_size), row_size};
+    return true;
+}
+
+//-- lists -----------------------------------------------------------------------------------------
+
+static struct gi_recorder make_recorder(const struct glinfer_session *session,
+                                        struct glinfer_error *err)
+{
+    struct gi_recorder recorder = session->tables.recorder;
+    const struct gi_dispatch_table_params params = {.state = session->runner.state};
+    recorder.packs_rows = false; // for many rows
+    recorder.table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
+    return recorder;
+}
+
+// Builds a list that was recorded; NULL, and it is destroyed, if not all of it was.
+static struct gi_executor *build(const struct gi_recorder *recorder, bool is_recorded,
+                                 struct glinfer_error *err)
+{
+    if (!is_recorded || !gi_program_table_build(recorder->programs, NULL, NULL, err) ||
+        !gi_dispatch_table_seal(recorder->table, err)) {
+        gi_dispatch_table_destroy(recorder->table);
+        return NULL;
+    }
+    return gi_multi_executor_create(recorder->table, err);
+}
+
+// Records the logits of all rows. Ops choose kernels for few rows by the sizes of their ranges.
+static struct gi_executor *record_rows(struct gi_verifier *verifier,
+                                       struct glinfer_session *session, struct glinfer_error *err)
+{
+    struct gi_graph graph = session->tables.graph;
+    struct gi_recorder recorder = make_recorder(session, err);
+    const struct gi_hparams *hparams = graph.hparams;
+    const struct gi_rows logits = {verifier->logits.range,
+                                   (uint32_t)(verifier->logits.stride / sizeof(float)), false};
+    graph.x.range.size = (uint64_t)graph.x.stride * verifier->n_rows * sizeof(float);
+    graph.norm.range.size = (uint64_t)graph.norm.stride * verifier->n_rows * sizeof(float);
+    graph.is_batch = true;
+    verifier->layout = graph.logits;
+    verifier->layout.is_fine = false;
+    const bool ok = recorder.table &&
+                    gi_graph_norm_rows(&graph, &recorder, "output_norm", hparams->n_layer - 1,
+                                       GI_NORM_NEXT, &graph.norm, err) &&
+                    gi_op_gemm(&recorder, "output", graph.weights.output, &graph.norm, false, 1.0f,
+                               &logits, err) &&
+                    gi_op_logit_rows(&recorder, "logit_rows", &logits, hparams->logit_scale,
+                                     hparams->logit_softcap, &verifier->layout, err);
+    return build(&recorder, ok, err);
+}
+
+static struct gi_executor *record_choices(const struct gi_verifier *verifier,
+                                          struct glinfer_session *session, enum gi_step_end end,
+                                          struct glinfer_error *err)
+{
+    struct gi_recorder recorder = make_recorder(session, err);
+    bool ok = recorder.table != NULL;
+    for (uint32_t i = 0; ok && i < verifier->n_rows; i++) {
+        struct gi_logits logits = verifier->layout;
+        const struct gi_step_buffers buffers = {.state = gi_slot_range(&verifier->states, i),
+                                                .ring = session->runner.ring};
+        logits.range = gi_slot_range(&verifier->logits, i);
+        recorder.state = buffers.state;
+        recorder.slot = i + 1;
+        ok = gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, end,
+                                     &buffers, err);
+    }
+    return build(&recorder, ok, err);
+}
+
+// Records the rows anew without the programs that the self-test found to be wrong, if there are.
+static bool record_tested(struct gi_verifier *verifier, struct glinfer_session *session,
+                          struct glinfer_error *err)
+{
+    bool is_changed = true;
+    while (is_changed) {
+        gi_executor_destroy(verifier->rows);
+        verifier->rows = record_rows(verifier, session, err);
+        if (!verifier->rows ||
+            !gi_selftest_run_rows(&session->tables, gi_multi_executor_list(verifier->rows),
+                                  verifier->n_rows, &is_changed, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+uint32_t gi_verifier_rows(const struct glinfer_session *session)
+{
+    const uint32_t n = session->tables.n_small;
+    return n < 2 ? 0 : n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
+}
+
+static struct gi_verifier *create(struct glinfer_session *session, struct glinfer_error *err)
+{
+    struct gi_verifier *verifier = gi_array_zeroed(1, sizeof(*verifier), "drafts", err);
+    if (verifier) {
+        verifier->n_rows = gi_verifier_rows(session);
+        if (!allocate(verifier, session, err) || !record_tested(verifier, session, err)) {
+            gi_verifier_destroy(verifier, session);
+            verifier = NULL;
+        }
+    }
+    return verifier;
+}
+
+bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
+                      struct glinfer_error *err)
+{
+    if (gi_verifier_rows(session) == 0) {
+        return true;
+    }
+    if (!session->verifier) {
+        session->verifier = create(session, err);
+    }
+    struct gi_verifier *verifier = session->verifier;
+    if (verifier && !verifier->choices[end]) {
+        verifier->choices[end] = record_choices(verifier, session, end, err);
+    }
+    return verifier && verifier->choices[end];
+}
+
+const struct gi_range *gi_verifier_states(const struct gi_verifier *verifier)
+{
+    return &verifier->states.range;
+}
+
+struct gi_executor *gi_verifier_logits(const struct gi_verifier *verifier)
+{
+    return verifier->rows;
+}
+
+struct gi_executor *gi_verifier_choices(const struct gi_verifier *verifier, enum gi_step_end end)
+{
+    return verifier->choices[end];
+}
