@@ -2,10 +2,10 @@
 // gemm/product.glsl.
 //
 // A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over
-// all of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop
-// llvmpipe fetches from buffers and shared memory lane by lane, which is slow; a private value is
-// one load from the stack, and a texel fetch (TEXELS 1) is vector code. So the time depends on
-// multiply-adds per fetch, 4 * TILES. Figures: glsl/measurements.md.
+// all of k by blocks of 32: x of a block is private for all tiles, a tile's weights are dequantised
+// once for all tokens, whose sums stay in registers meanwhile. In a loop llvmpipe fetches from
+// buffers and shared memory lane by lane, which is slow; a private value is one load from the
+// stack, and a texel fetch (TEXELS 1) is vector code. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
 #include "gemm/product.glsl"
@@ -28,15 +28,6 @@ vec4 x_at(uint i)
     return x[i];
 }
 #endif
-
-void load_weights(uint first_tile, uint block, out vec4 weights[TILES][8])
-{
-    uint row = gl_LocalInvocationID.x;
-    for (int i = 0; i < TILES; i++) {
-        uint tile = min(first_tile + uint(i), params.n_rows / TILE_ROWS - 1u);
-        quant_unpack(quant_load(tile, block, params.n_block, row), weights[i]);
-    }
-}
 
 void write_results(uint token, uint first_tile, float sum[TILES])
 {
@@ -64,16 +55,22 @@ void main()
         }
     }
     for (uint block = 0u; block < params.n_block; block++) {
-        vec4 weights[TILES][8];
-        load_weights(first_tile, block, weights);
-        for (int quad = 0; quad < 8; quad++) {
-            for (int t = 0; t < TOKENS; t++) {
-                vec4 value = x_at(begin[t] + block * 8u + uint(quad));
-                for (int i = 0; i < TILES; i++) {
-                    sum[t][i] += value.x * weights[i][quad].x;
-                    sum[t][i] += value.y * weights[i][quad].y;
-                    sum[t][i] += value.z * weights[i][quad].z;
-                    sum[t][i] += value.w * weights[i][quad].w;
+        vec4 values[TOKENS][8];
+        for (int t = 0; t < TOKENS; t++) {
+            for (int quad = 0; quad < 8; quad++) {
+                values[t][quad] = x_at(begin[t] + block * 8u + uint(quad));
+            }
+        }
+        for (int i = 0; i < TILES; i++) {
+            uint tile = min(first_tile + uint(i), params.n_rows / TILE_ROWS - 1u);
+            vec4 weights[8];
+            quant_unpack(quant_load(tile, block, params.n_block, gl_LocalInvocationID.x), weights);
+            for (int quad = 0; quad < 8; quad++) {
+                for (int t = 0; t < TOKENS; t++) {
+                    sum[t][i] += values[t][quad].x * weights[quad].x;
+                    sum[t][i] += values[t][quad].y * weights[quad].y;
+                    sum[t][i] += values[t][quad].z * weights[quad].z;
+                    sum[t][i] += values[t][quad].w * weights[quad].w;
                 }
             }
         }
