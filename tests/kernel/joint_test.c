@@ -20,6 +20,7 @@ struct job {
     uint32_t top_k;        // 0: off
     float top_p;           // 0: off
     uint32_t n_probs;      // 0: none
+    float repeat_penalty;  // 0: none
     const char *gbnf;      // NULL: none
     uint32_t cancel_after; // tokens; 0: never
     uint32_t spoil_after;  // likewise: its cache then holds no numbers
@@ -68,8 +69,12 @@ static void begin(struct group *group, const struct job *job, uint32_t slot)
     struct glinfer_generate_params params =
         ask(prompt, job->n_prompt, job->n_predict ? job->n_predict : N_ANSWER, NULL);
     struct glinfer_grammar grammar;
+    struct glinfer_samplers samplers;
     struct glinfer_error err = {0};
     glinfer_grammar_init(&grammar);
+    glinfer_samplers_init(&samplers);
+    samplers.repeat_penalty = job->repeat_penalty;
+    params.samplers = job->repeat_penalty > 0 ? &samplers : NULL;
     grammar.gbnf = job->gbnf;
     params.on_token = NULL;
     params.ignore_eos = !job->gbnf;
@@ -247,6 +252,21 @@ static void answers_may_be_of_all_kinds(void **state)
     close_group(&group);
 }
 
+static void penalties_stay_beside_others(void **state)
+{
+    static const struct job jobs[N_SLOTS] = {
+        {.n_prompt = N_PROMPT, .repeat_penalty = 1.5F},
+        {                       .n_prompt = 9,       .begin_at = 2                      },
+        {           .n_prompt = 8, .begin_at = 5,            .temperature = 0.7F, .top_k = 10, .repeat_penalty = 1.3F},
+        { .n_prompt = 5,        .begin_at = 9,          .temperature = 0.8F, .top_k = 30},
+        {   .n_prompt = 7,                    .begin_at = 14,                              .n_probs = 2},
+    };
+    struct outcome outcomes[N_SLOTS];
+    struct group group = open_group(*state, 0, 0);
+    compare(&group, 2000, jobs, outcomes);
+    close_group(&group);
+}
+
 static void duty_leaves_answers_as_they_are(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
@@ -349,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_the_one_alone),
         cmocka_unit_test(answers_may_be_of_all_kinds),
+        cmocka_unit_test(penalties_stay_beside_others),
         cmocka_unit_test(duty_leaves_answers_as_they_are),
         cmocka_unit_test(one_that_ends_early_leaves_the_others),
         cmocka_unit_test(sessions_of_a_group_live_by_themselves),

@@ -15,7 +15,8 @@ struct gi_step_state gi_generation_state(const struct gi_generation *run, uint32
     const struct glinfer_generate_params *params = &run->params;
     const struct glinfer_session *session = run->session;
     // Any end of a joint step then takes the likeliest token, too.
-    const bool is_greedy = run->end == GI_STEP_END_GREEDY && session->group->n_slots > 1;
+    const bool is_greedy =
+        run->end % GI_STEP_END_ADJUSTED == GI_STEP_END_GREEDY && session->group->n_slots > 1;
     struct gi_step_state state = {
         .token = token,
         .n_past = n_past,
