@@ -303,6 +303,42 @@ static void one_that_ends_early_leaves_the_others(void **state)
     close_group(&group);
 }
 
+// An answer that ends while a chain with it is half submitted leaves nothing to the next one of its
+// session.
+static void a_chain_that_is_open_leaves_ended_answers_alone(void **state)
+{
+    static const struct job jobs[N_SLOTS] = {
+        {.n_prompt = N_PROMPT},
+        {.n_prompt = 9},
+        {.n_prompt = 8},
+    };
+    struct outcome others[N_SLOTS] = {0};
+    struct group group = open_group(*state, 8, 0);
+    struct glinfer_session *single = open_session(*state, 0, N_CTX, 8);
+    struct answer expected = {0}, answer = {0};
+    struct glinfer_generate_params params = ask(prompt, 9, N_ANSWER, &expected);
+    must_generate(single, &params);
+    glinfer_session_destroy(&single);
+    params.token_user = &answer;
+    for (uint32_t i = 0; i < 3; i++) {
+        begin(&group, &jobs[i], i);
+    }
+    for (uint32_t turn = 0; !others[0].is_over || !others[2].is_over; turn++) {
+        step(&group, 0, jobs, others);
+        if (turn % 7 == 3 && !others[1].is_over) {
+            answer = (struct answer){0};
+            glinfer_end(group.sessions[1]);
+            glinfer_session_reset(group.sessions[1]);
+            must_generate(group.sessions[1], &params);
+            assert_same(&answer, &expected);
+            glinfer_session_reset(group.sessions[1]);
+            others[1].n = 0;
+            begin(&group, &jobs[1], 1);
+        }
+    }
+    close_group(&group);
+}
+
 // One is destroyed in the middle, another asked anew.
 static void sessions_of_a_group_live_by_themselves(void **state)
 {
@@ -372,6 +408,7 @@ int main(void)
         cmocka_unit_test(penalties_stay_beside_others),
         cmocka_unit_test(duty_leaves_answers_as_they_are),
         cmocka_unit_test(one_that_ends_early_leaves_the_others),
+        cmocka_unit_test(a_chain_that_is_open_leaves_ended_answers_alone),
         cmocka_unit_test(sessions_of_a_group_live_by_themselves),
         cmocka_unit_test(sessions_together_take_no_more_than_they_say),
     };

@@ -422,10 +422,15 @@ void gi_joint_run_leave(const struct gi_generation *run)
     if (!joint) {
         return;
     }
+    const bool is_open = joint->executor && (joint->place.live & bit_of(run));
     joint->place.live &= ~bit_of(run);
     joint->untaken &= ~bit_of(run);
     for (uint32_t i = 0; i < GI_RUNNER_SLOTS; i++) {
         joint->runner.flights[i].joint.left |= bit_of(run);
+    }
+    if (is_open) {
+        // The rest of its chain is to leave the slot alone. A failure is the others' to find.
+        (void)write_rows(joint, NULL);
     }
 }
 
