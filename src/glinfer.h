@@ -472,8 +472,12 @@ GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
 // Creates n sessions, 1 to 16, into sessions[0..n): each is whole, and is destroyed by itself, but
-// their answers decode together in glinfer_step, so that each weight is read once for all of them.
-// The memory of all is freed with the last one. Fails likewise; sessions then holds NULL.
+// those answers of theirs that glinfer_begin began decode together, so that each weight is read
+// once for all of them. They join and leave at any time, with settings of their own; prompts are
+// read in turns. Where the session computes in f32, tokens are the same, bit by bit, whoever else
+// decodes; in f16 they may differ where two are as likely. Where one has its tokens chosen on the
+// host, the others' chains have one step, too. The memory of all, reserved at once, is freed with
+// the last session. Fails likewise; sessions then holds NULL.
 GLINFER_API bool glinfer_sessions_create(struct glinfer_model *model,
                                          const struct glinfer_session_params *params, uint32_t n,
                                          struct glinfer_session **sessions,
@@ -718,7 +722,8 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 // An answer may also come bit by bit, beside what else a program does in its loop:
 // glinfer_begin starts it, each glinfer_step of the device takes the answers that were begun as far
 // as a budget of time allows and tells one thing that happened, and glinfer_device_fd says when it
-// is worth calling again. Several sessions of a device may have answers under way: they take turns.
+// is worth calling again. Several sessions of a device may have answers under way: they take turns,
+// but for decode steps of sessions that were created together (glinfer_sessions_create).
 
 enum glinfer_event_kind {
     GLINFER_EVENT_NONE,   // nothing to tell yet

@@ -252,7 +252,7 @@ static void answers_may_be_of_all_kinds(void **state)
     close_group(&group);
 }
 
-static void penalties_stay_beside_others(void **state)
+static void penalties_hold_beside_others(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT, .repeat_penalty = 1.5F},
@@ -405,7 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_the_one_alone),
         cmocka_unit_test(answers_may_be_of_all_kinds),
-        cmocka_unit_test(penalties_stay_beside_others),
+        cmocka_unit_test(penalties_hold_beside_others),
         cmocka_unit_test(duty_leaves_answers_as_they_are),
         cmocka_unit_test(one_that_ends_early_leaves_the_others),
         cmocka_unit_test(a_chain_that_is_open_leaves_ended_answers_alone),

@@ -1,5 +1,6 @@
 #include "cli/bench/cli_bench_compare.h"
 #include "cli/bench/cli_bench_flags.h"
+#include "cli/bench/cli_parallel.h"
 #include "cli/bench/cli_sweep.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ struct bench {
     struct cli_bench_settings *settings;
     struct cli_bench_printer printers[2];
     struct cli_session session;
-    int32_t *tokens; // random, as many as the longest prompt
+    struct cli_parallel parallel; // of -np
+    int32_t *tokens;              // random, as many as the longest prompt
     struct {
         struct test *items;
         size_t count, capacity;
@@ -57,9 +59,21 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
     return glinfer_generate(bench->session.session, &params, stats, &err) || cli_fail_error(&err);
 }
 
+// True if several sequences generate in a test.
+static bool is_parallel(const struct bench *bench, const struct test *test)
+{
+    return bench->settings->n_parallel > 1 && test->n_prompt == 0;
+}
+
 // Runs a test: n generated tokens are n decode steps after the token that comes with the prompt.
 static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats)
 {
+    if (is_parallel(bench, test)) {
+        const struct glinfer_generate_params params = make_params(bench, 1, test->n_gen + 1);
+        *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
+        return cli_parallel_run(&bench->parallel, bench->session.device, &params, test->n_depth,
+                                stats);
+    }
     glinfer_session_reset(bench->session.session);
     return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats)) &&
            generate(bench, test->n_prompt > 0 ? test->n_prompt : 1,
@@ -72,6 +86,10 @@ static bool prepare(struct bench *bench, const struct test *test)
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
     struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
     struct glinfer_error err;
+    if (is_parallel(bench, test)) {
+        return bench->parallel.n > 0 || cli_parallel_open(&bench->parallel, &bench->session,
+                                                          (uint32_t)bench->settings->n_parallel);
+    }
     if (test->n_gen == 0) {
         return true;
     }
@@ -119,6 +137,7 @@ static void begin_result(struct bench *bench, const struct test *test)
     result->n_prompt = test->n_prompt;
     result->n_gen = test->n_gen;
     result->n_depth = test->n_depth;
+    result->n_parallel = is_parallel(bench, test) ? (uint32_t)bench->settings->n_parallel : 1;
     result->n_run = 0;
     result->ttft_ms = 0;
     gmtime_r(&now, &utc);
@@ -203,6 +222,7 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
     for (size_t i = 0; is_done && i < bench->tests.count; i++) {
         is_done = measure(bench, &bench->tests.items[i]);
     }
+    cli_parallel_close(&bench->parallel);
     cli_session_stop(&bench->session);
     return is_done;
 }

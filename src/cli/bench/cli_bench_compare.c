@@ -69,6 +69,12 @@ static bool is_text(const cJSON *row, const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
+// True if a row is of so many sequences; earlier ones do not say it.
+static bool is_parallel(const cJSON *row, uint32_t n)
+{
+    return is_near(row, "n_parallel", n) || (n == 1 && is_near(row, "n_parallel", 0));
+}
+
 static const cJSON *find_row(const cJSON *rows, const struct cli_bench_result *result)
 {
     const cJSON *row;
@@ -77,7 +83,7 @@ static const cJSON *find_row(const cJSON *rows, const struct cli_bench_result *r
         if (is_text(row, "model_type", result->model->description) &&
             is_near(row, "model_n_params", (double)result->model->n_params) &&
             is_near(row, "n_prompt", result->n_prompt) && is_near(row, "n_gen", result->n_gen) &&
-            is_near(row, "n_depth", result->n_depth) &&
+            is_near(row, "n_depth", result->n_depth) && is_parallel(row, result->n_parallel) &&
             is_near(row, "n_ubatch", result->n_ubatch) &&
             is_near(row, "temperature", (double)result->temperature) &&
             is_text(row, "type_k", result->type_k) && is_text(row, "type_v", result->type_v)) {

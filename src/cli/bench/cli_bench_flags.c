@@ -1,5 +1,6 @@
 #include "cli/bench/cli_bench_flags.h"
 
+#include "cli/bench/cli_parallel.h"
 #include "cli/cli_commands.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ static bool parse_types(const char *text, void *field, char *why, size_t size)
 
 static struct cli_bench_settings defaults = {
     .n_run = 5,
+    .n_parallel = 1,
     .output = CLI_BENCH_MD,
     .sampling = CLI_SAMPLING_AT(0),
 };
@@ -47,6 +49,9 @@ static const struct cli_flag flags[] = {
     CLI_CUSTOM(n_depth, cli_list_parse, "-d, --n-depth", "N",
                "tokens already in the cache, default 0"),
     CLI_INT(n_run, 1, CLI_BENCH_MAX_RUNS, "-r, --repetitions", "N", "runs of each test, default 5"),
+    CLI_INT(n_parallel, 1, CLI_MAX_PARALLEL, "-np, --parallel", "N",
+            "sequences that generate at once in tests of -n, 1 (default) to 16: tokens a second of "
+            "all"),
     CLI_INT(delay, 0, 86400, "--delay", "SECONDS", "wait before each test, so that a board cools"),
     CLI_SWITCH(has_no_warmup, "--no-warmup",
                "measure the first run too: it compiles and wakes the GPU"),

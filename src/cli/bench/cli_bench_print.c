@@ -137,6 +137,7 @@ static void add_own(cJSON *row, const struct cli_bench_result *result)
     set_number(row, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
     set_text(row, "device", result->device->device);
     set_number(row, "temperature", "%g", (double)result->temperature);
+    set_number(row, "n_parallel", "%u", result->n_parallel);
     set_text(row, "dispatch", result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : "");
 }
 

@@ -26,7 +26,7 @@ struct cli_bench_figures cli_bench_figures(const struct cli_bench_result *result
         f.stddev_ts = sqrt(squares_ts / (n - 1));
     }
     if (result->n_prompt == 0) {
-        f.weight_rate = (double)result->weight_bytes * f.avg_ts / 1e9;
+        f.weight_rate = (double)result->weight_bytes * f.avg_ts / fmax(result->n_parallel, 1) / 1e9;
         f.memory_share = result->memory_rate > 0 ? f.weight_rate / result->memory_rate : 0;
     }
     return f;
@@ -34,12 +34,15 @@ struct cli_bench_figures cli_bench_figures(const struct cli_bench_result *result
 
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size)
 {
-    char prompt[24] = "", gen[24] = "", temperature[24] = "", depth[24] = "";
+    char prompt[24] = "", gen[24] = "", temperature[24] = "", depth[24] = "", parallel[16] = "";
     if (result->n_prompt > 0) {
         snprintf(prompt, sizeof(prompt), "pp%u", result->n_prompt);
     }
     if (result->n_gen > 0) {
         snprintf(gen, sizeof(gen), "%stg%u", prompt[0] ? "+" : "", result->n_gen);
+    }
+    if (result->n_parallel > 1) {
+        snprintf(parallel, sizeof(parallel), " x%u", result->n_parallel);
     }
     if (result->n_gen > 0 && result->temperature > 0) {
         snprintf(temperature, sizeof(temperature), " t%g", (double)result->temperature);
@@ -47,5 +50,5 @@ void cli_bench_label(const struct cli_bench_result *result, char *text, size_t s
     if (result->n_depth > 0) {
         snprintf(depth, sizeof(depth), " @ d%u", result->n_depth);
     }
-    snprintf(text, size, "%s%s%s%s", prompt, gen, temperature, depth);
+    snprintf(text, size, "%s%s%s%s%s", prompt, gen, parallel, temperature, depth);
 }

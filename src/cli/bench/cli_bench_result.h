@@ -11,6 +11,7 @@ struct cli_bench_result {
     const struct glinfer_model_info *model;
     const struct glinfer_device_info *device;
     uint32_t n_ubatch, n_prompt, n_gen, n_depth;
+    uint32_t n_parallel; // sequences at once
     const char *type_k, *type_v;
     enum glinfer_dispatch dispatch; // of decode steps
     float temperature;              // 0: the likeliest token, not sampled
@@ -33,8 +34,8 @@ struct cli_bench_figures cli_bench_figures(const struct cli_bench_result *result
 // Returns the tokens a second of run i.
 double cli_bench_rate(const struct cli_bench_result *result, size_t i);
 
-// Writes "pp512", "tg128", "pp512+tg128", with " t0.8" if tokens are sampled, " @ d4096" at a
-// depth.
+// Writes "pp512", "tg128", "pp512+tg128", with " x4" if four sequences generate at once, " t0.8" if
+// tokens are sampled, " @ d4096" at a depth.
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size);
 
 #endif

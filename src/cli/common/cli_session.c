@@ -83,22 +83,27 @@ bool cli_session_load(struct cli_session *session)
     return cli_bar_end(&session->bar, session->model, &err);
 }
 
-bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
+void cli_session_fill(struct cli_session *session, struct glinfer_session_params *params)
 {
     const struct cli_session_flags *flags = session->flags;
+    glinfer_session_params_init(params);
+    params->n_ctx = (uint32_t)flags->n_ctx;
+    params->type_k = (enum glinfer_cache_type)flags->type_k;
+    params->type_v = (enum glinfer_cache_type)flags->type_v;
+    params->precision = (enum glinfer_precision)flags->precision;
+    params->n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
+    params->chain_length = (uint32_t)flags->chain;
+    params->max_batch_ms = (uint32_t)flags->max_batch_ms;
+    params->gpu_duty = (uint32_t)flags->gpu_duty;
+    params->progress = cli_progress;
+    params->progress_user = &session->bar;
+}
+
+bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
+{
     struct glinfer_error err;
     struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = (uint32_t)flags->n_ctx;
-    params.type_k = (enum glinfer_cache_type)flags->type_k;
-    params.type_v = (enum glinfer_cache_type)flags->type_v;
-    params.precision = (enum glinfer_precision)flags->precision;
-    params.n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
-    params.chain_length = (uint32_t)flags->chain;
-    params.max_batch_ms = (uint32_t)flags->max_batch_ms;
-    params.gpu_duty = (uint32_t)flags->gpu_duty;
-    params.progress = cli_progress;
-    params.progress_user = &session->bar;
+    cli_session_fill(session, &params);
     params.expected = expected;
     const double begin = cli_now();
     session->session = glinfer_session_create(session->model, &params, &err);

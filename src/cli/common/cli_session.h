@@ -76,6 +76,8 @@ void cli_session_params(const struct cli_session_flags *flags, struct glinfer_mo
 bool cli_session_check(struct cli_session *session);
 // Opens the device, unless it is open, and loads the model.
 bool cli_session_load(struct cli_session *session);
+// Fills *params of a session, but for what is expected.
+void cli_session_fill(struct cli_session *session, struct glinfer_session_params *params);
 // Creates the session, compiled for the generation that is expected; NULL: for none.
 bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
 // Destroys the session alone; another may be started.

@@ -161,6 +161,8 @@ done
 check 'bench with a plot' $? 0
 "$glinfer" bench -m "$model" -p 4 -n 0 -r 1 -ub 0,1024 -o jsonl >"$dir/rows" 2>/dev/null
 check 'bench says what batches there are' "$(grep -c '"n_ubatch": 512' "$dir/rows")" 2
+"$glinfer" bench -m "$model" -p 0 -n 3 -r 2 -np 3 -o jsonl >"$dir/rows" 2>/dev/null
+check 'bench of several sequences' "$(grep -c '"n_parallel": 3' "$dir/rows")" 1
 check 'a plot of two points' "$(grep -c '<circle' "$dir/sweep.svg")" 2
 "$glinfer" bench -m "$model" -p 4 -n 2 -r 2 --compare "$dir/before.json" >"$dir/table" 2>/dev/null
 check 'bench that compares' $? 0
