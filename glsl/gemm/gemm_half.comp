@@ -13,7 +13,9 @@
 // Every half that is multiplied has a name of its own: members of structures are slower.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
+#define HALF 1
 #include "gemm/half_rows.glsl"
+#undef HALF
 #include "lib/half_pair.glsl"
 #include "lib/step_state.glsl"
 

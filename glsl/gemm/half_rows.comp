@@ -9,6 +9,9 @@
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
+#if !defined(HALF)
+#error "HALF: 1 or 2, as gemm/half_rows.glsl has it"
+#endif
 #include "gemm/half_rows_write.glsl"
 
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };

@@ -1,19 +1,24 @@
-// Rows of activations in f16, as products in f16 read them: tiles of 128 tokens by 64 columns. Each
-// row of a tile has a scale of its own, so that neither large nor small values leave the range of
-// f16. A tile is HALF_TILE words of 16 bytes:
+// Rows of activations in f16, as products in f16 read them: tiles of 64 columns by n tokens, 128, or
+// with HALF 2 8. Each row of a tile has a scale of its own, so that neither large nor small values
+// leave the range of f16. A tile is HALF_TILE words of 16 bytes:
 //
-//   word t % 4 * 256 + w * 32 + t / 4   of token t, elements 8 w .. 8 w + 7, as pairs of halves
-//                                       (0, 4) (1, 5) (2, 6) (3, 7), the first low
-//   word 1024 + t / 4                   f32 scales, component t % 4: the power of two by which the
-//                                       halves are multiplied; the largest of them is in [8, 16)
+//   word (t % 4 * 8 + w) * n / 4 + t / 4   of token t, elements 8 w .. 8 w + 7, as pairs of halves
+//                                          (0, 4) (1, 5) (2, 6) (3, 7), the first low
+//   word 8 n + t / 4                       f32 scales, component t % 4: the power of two that the
+//                                          halves are times; the largest of them is in [8, 16)
 //
 // So neighbours that take a word of four tokens each read whole lines. Tiles of the same tokens
 // follow each other. Columns past a row's width are zero up to a whole tile; values of tokens past
 // the last are undefined.
+#if HALF == 2
+#define HALF_TOKENS 8u
+#else
 #define HALF_TOKENS 128u
+#endif
 #define HALF_COLUMNS 64u
-#define HALF_TILE 1056u
-#define HALF_SCALES 1024u
+#define HALF_QUADS_OF_TOKENS (HALF_TOKENS / 4u)
+#define HALF_SCALES (8u * HALF_TOKENS)
+#define HALF_TILE (HALF_SCALES + HALF_QUADS_OF_TOKENS)
 
 // Returns where a tile begins; n_tile of them make a row.
 uint half_tile(uint token, uint tile, uint n_tile)
@@ -24,5 +29,6 @@ uint half_tile(uint token, uint tile, uint n_tile)
 // Returns the place of a word within its tile.
 uint half_place(uint token, uint word)
 {
-    return token % 4u * 256u + word % 8u * 32u + token % HALF_TOKENS / 4u;
+    uint quad = token % HALF_TOKENS / 4u;
+    return (token % 4u * 8u + word % 8u) * HALF_QUADS_OF_TOKENS + quad;
 }

@@ -26,6 +26,12 @@
 //   void quant_half_words(QuantWords w, out uvec4 p[4])
 //                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of the four rows, the first half low
 //
+// Types that say QUANT_HALF_WORD 1 unpack eight weights of a row into such pairs by few instructions
+// where HALF_WORDS asks for it; for others gemv/gemv_batch_half.comp does:
+//
+//   uvec4 quant_half_word(QuantBlock w, int k)
+//                               weights 8 k .. 8 k + 7
+//
 // With LATE 1 types without scales load each quad where it is asked for, so that few are alive.
 //
 // A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it:
@@ -46,6 +52,9 @@
 #endif
 #ifndef HALF
 #define HALF 0
+#endif
+#ifndef HALF_WORDS
+#define HALF_WORDS 0
 #endif
 #ifndef SERIAL
 #define SERIAL 0
@@ -167,4 +176,7 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 #endif
 #ifndef QUANT_TWO
 #define QUANT_TWO 0
+#endif
+#ifndef QUANT_HALF_WORD
+#define QUANT_HALF_WORD 0
 #endif

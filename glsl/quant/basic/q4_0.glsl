@@ -95,9 +95,12 @@ float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
 }
 #endif
 
+#if WORDS || HALF_WORDS
+#include "quant/nibble_pairs.glsl"
+#endif
+
 #if WORDS
 #define QUANT_WORDS 1
-#include "quant/nibble_pairs.glsl"
 
 struct QuantWords {
     uvec4 words, d; // d: the f16 of each row in both halves
@@ -126,5 +129,16 @@ void quant_half_words(QuantWords w, out uvec4 p[4])
                  low_pair(high.w, d3));
     p[3] = uvec4(high_pair(high.x, d0), high_pair(high.y, d1), high_pair(high.z, d2),
                  high_pair(high.w, d3));
+}
+#endif
+
+#if HALF_WORDS
+#define QUANT_HALF_WORD 1
+
+uvec4 quant_half_word(QuantBlock w, int k)
+{
+    mediump vec2 d = vec2(scale_of(w.d));
+    highp uint word = w.quad[k], high = word >> 8u;
+    return uvec4(low_pair(word, d), high_pair(word, d), low_pair(high, d), high_pair(high, d));
 }
 #endif

@@ -110,3 +110,27 @@ float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
     return scale_of(w.d) * (p.x - 128.0 * (sum.x + sum.y));
 }
 #endif
+
+#if HALF_WORDS
+#define QUANT_HALF_WORD 1
+#include "lib/half_pair.glsl"
+
+// d * (u - 128) of the low bytes of the halves of a word: 0x6400 + u are the bits of 1024 + u.
+highp uint byte_pair(highp uint bits, mediump vec2 d)
+{
+    mediump vec2 pair = half_pair((bits & 0x00FF00FFu) | 0x64006400u);
+    pair -= 1152.0;
+    pair *= d;
+    return packHalf2x16(pair);
+}
+
+uvec4 quant_half_word(QuantBlock w, int k)
+{
+    mediump vec2 d = vec2(scale_of(w.d));
+    highp uvec4 quad = (k < 2 ? w.quads[0] : w.quads[1]) ^ 0x80808080u;
+    highp uint a = (k & 1) == 0 ? quad.x : quad.z, b = (k & 1) == 0 ? quad.y : quad.w;
+    highp uint low = (a & 0xFFFFu) | (b << 16u), high = (a >> 16u) | (b & 0xFFFF0000u);
+    return uvec4(byte_pair(low, d), byte_pair(low >> 8u, d), byte_pair(high, d),
+                 byte_pair(high >> 8u, d));
+}
+#endif

@@ -141,18 +141,29 @@ static float half_element(const uint32_t word[4], uint32_t i)
     return gi_half_to_float((uint16_t)(i < 4 ? word[i] : word[i - 4] >> 16));
 }
 
+bool gi_test_is_small_half(const struct gi_program_key *key)
+{
+    return key->id == GI_PROGRAM_GEMV_BATCH_HALF || key->id == GI_PROGRAM_GEMV_BATCH_HALF_2;
+}
+
 static float *half_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t width,
                        uint32_t n_tile)
 {
-    const uint32_t tile_words = 1056 * 4, n_used = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
+    const bool is_small =
+        gi_test_define(test, "HALF") == GI_HALF_FORM_SMALL || gi_test_is_small_half(test->key);
+    const uint32_t n_token = is_small ? 8 : 128, n_quad = n_token / 4;
+    const uint32_t tile_words = (8 * n_token + n_quad) * 4;
+    const uint32_t n_used = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
     float *row = gi_test_memory(test, width, sizeof(*row));
-    const uint32_t *tiles = gi_test_words(
-        test, binding, (uint64_t)(token / 128) * n_tile * tile_words, n_used * (size_t)tile_words);
+    const uint32_t *tiles =
+        gi_test_words(test, binding, (uint64_t)(token / n_token) * n_tile * tile_words,
+                      n_used * (size_t)tile_words);
     for (uint32_t i = 0; tiles && i < width; i++) {
         const uint32_t *tile = tiles + i / GI_HALF_COLUMNS * tile_words;
-        const uint32_t word = token % 4 * 256 + i % GI_HALF_COLUMNS / 8 * 32 + token % 128 / 4;
+        const uint32_t quad = token % n_token / 4;
+        const uint32_t word = (token % 4 * 8 + i % GI_HALF_COLUMNS / 8) * n_quad + quad;
         float scale;
-        memcpy(&scale, tile + (1024 + token % 128 / 4) * 4 + token % 4, sizeof(scale));
+        memcpy(&scale, tile + (8 * n_token + quad) * 4 + token % 4, sizeof(scale));
         row[i] = scale * half_element(tile + word * 4, i % 8);
     }
     return tiles ? row : NULL;
@@ -253,7 +264,7 @@ static const struct {
     ONE(EMBED_BATCH, gi_check_embed_batch),
     ONE(RMSNORM, gi_check_rmsnorm),
     ONE(LAYERNORM, gi_check_layernorm),
-    {GI_PROGRAM_GEMM,            GI_PROGRAM_GEMV_BATCH_SUBGROUP, gi_check_gemm           },
+    {GI_PROGRAM_GEMM,            GI_PROGRAM_GEMV_BATCH_HALF_2,   gi_check_gemm           },
     {GI_PROGRAM_ROPE_KV,         GI_PROGRAM_NORM_ROPE_KV,        gi_check_rope_kv        },
     {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
     ONE(GLU, gi_check_glu),

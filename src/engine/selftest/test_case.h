@@ -88,6 +88,8 @@ float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_
 
 // True for the program that packs rows (ops/gemm/pack_rows.h) and for those that read them.
 bool gi_test_is_packed(const struct gi_program_key *key);
+// True for products of few tokens that read rows in f16.
+bool gi_test_is_small_half(const struct gi_program_key *key);
 // Reads columns [0, width) of a token's packed row. NULL with has_failed.
 float *gi_test_packed_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t stride,
                           uint32_t width);

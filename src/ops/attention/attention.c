@@ -46,10 +46,10 @@ static enum gi_program_id tile_program(const struct gi_gpu *gpu, const struct gi
 }
 
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                                       bool is_half)
+                                       enum gi_half_form out)
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
-    if (form == GI_BATCH_FORM_SPLIT && is_half && has_half_form(gpu, layer)) {
+    if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 5, 0, 0};
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
@@ -380,7 +380,7 @@ static bool is_tile(const struct batch_shape *shape)
 
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const struct batch_shape shape = choose_shape(recorder->gpu, layer, true);
+    const struct batch_shape shape = choose_shape(recorder->gpu, layer, GI_HALF_FORM_LARGE);
     return is_tile(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
 }
 
@@ -392,7 +392,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
-    struct batch_shape shape = choose_shape(recorder->gpu, layer, out->is_half);
+    struct batch_shape shape = choose_shape(recorder->gpu, layer, gi_half_form(out));
     const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
                            (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
                            shape.program != GI_PROGRAM_ATTENTION_HALF;
@@ -405,7 +405,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                     {"K_TYPE", (int32_t)layer->type_k},
                     {"V_TYPE", (int32_t)layer->type_v},
                     {"HEAD_DIM", (int32_t)layer->head_dim},
-                    is_tile(&shape) ? (struct gi_define){"HALF", out->is_half}
+                    is_tile(&shape) ? (struct gi_define){"HALF", (int32_t)gi_half_form(out)}
                                     : (struct gi_define){"KEYS", (int32_t)shape.keys},
                     is_rolled ? (struct gi_define){"ROLLED", 1}
                               : (struct gi_define){"VECTORS", (int32_t)shape.vectors}},

@@ -2,6 +2,7 @@
 #include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
+#include "ops/gemm/half_rows.h"
 #include "ops/gemm/pack_rows.h"
 #include "ops/gemv/gemv_batch.h"
 #include "ops/record/params.h"
@@ -264,6 +265,9 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
 {
     if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
         return gi_gemv_batch_record(recorder, label, part, x, is_added, y, params, err);
+    }
+    if (!gi_rows_are_packed(recorder->gpu, x) && gi_half_form(x) == GI_HALF_FORM_SMALL) {
+        return gi_gemv_batch_half_record(recorder, label, part, x, is_added, y, params, err);
     }
     uint32_t site;
     struct gemm_shape shape =

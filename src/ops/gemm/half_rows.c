@@ -1,5 +1,6 @@
 #include "ops/gemm/half_rows.h"
 
+#include "base/round.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/record/params.h"
@@ -8,11 +9,11 @@
 
 #define WG_SIZE 64 // words of eight columns
 
-// The constant of glsl/gemm/half_rows.glsl.
-#define TILE_TOKENS 128
-#define TILE_SIZE   (UINT64_C(1056) * 16)
+// Tokens of a tile of glsl/gemm/half_rows.glsl.
+#define TILE_TOKENS       128
+#define SMALL_TILE_TOKENS 8
 
-// Fewer than these do not fill tiles.
+// Fewer than these do not fill tiles of many.
 #define MIN_TOKENS 64
 
 uint32_t gi_half_row_tiles(uint32_t width)
@@ -20,21 +21,48 @@ uint32_t gi_half_row_tiles(uint32_t width)
     return (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
 }
 
+// Bytes of rows in tiles of so many tokens: 8 words and a quarter of 16 bytes a token.
+static uint64_t tiles_size(uint32_t n_tokens, uint32_t width, uint32_t tile_tokens)
+{
+    const uint64_t n_tile =
+        (uint64_t)gi_divide_up(n_tokens, tile_tokens) * gi_half_row_tiles(width);
+    return n_tile * tile_tokens * 132;
+}
+
 uint64_t gi_half_rows_size(uint32_t n_tokens, uint32_t width)
 {
-    const uint32_t n_tile = (n_tokens + TILE_TOKENS - 1) / TILE_TOKENS * gi_half_row_tiles(width);
-    return n_tile * TILE_SIZE;
+    return tiles_size(n_tokens, width, TILE_TOKENS);
+}
+
+static uint32_t count_tokens(const struct gi_rows *rows)
+{
+    return (uint32_t)(rows->range.size / (rows->stride * sizeof(float)));
+}
+
+enum gi_half_form gi_half_form(const struct gi_rows *rows)
+{
+    return !rows->is_half                         ? GI_HALF_FORM_NONE
+           : count_tokens(rows) <= GI_SMALL_BATCH ? GI_HALF_FORM_SMALL
+                                                  : GI_HALF_FORM_LARGE;
+}
+
+// True if products of that many tokens in f16 have a kernel and room.
+static bool has_room(const struct gi_gpu *gpu, const struct gi_rows *rows)
+{
+    const uint32_t n_tokens = count_tokens(rows), width = rows->stride;
+    return n_tokens <= GI_SMALL_BATCH
+               ? gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH_HALF) &&
+                     tiles_size(n_tokens, width, SMALL_TILE_TOKENS) <= rows->range.size
+               : n_tokens >= MIN_TOKENS && gi_program_available(gpu, GI_PROGRAM_GEMM_HALF) &&
+                     tiles_size(n_tokens, width, TILE_TOKENS) <= rows->range.size;
 }
 
 struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_rows *rows)
 {
-    const uint32_t n_tokens = (uint32_t)(rows->range.size / (rows->stride * sizeof(float)));
     struct gi_rows half = *rows;
     half.is_half = recorder->is_half && gi_gemm_takes_half(recorder->gpu) &&
-                   n_tokens >= MIN_TOKENS &&
-                   gi_program_available(recorder->gpu, GI_PROGRAM_GEMM_HALF) &&
                    gi_batch_form(recorder->gpu) == GI_BATCH_FORM_SPLIT &&
-                   gi_half_rows_size(n_tokens, rows->stride) <= rows->range.size;
+                   has_room(recorder->gpu, rows);
     return half;
 }
 
@@ -45,8 +73,8 @@ bool gi_op_half_rows(struct gi_recorder *recorder, const char *label, const stru
     const struct gi_program_key key = {
         .id = GI_PROGRAM_HALF_ROWS,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", WG_SIZE}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"HALF", gi_half_form(y)}},
     };
     const struct gi_half_rows_params params = {.x_stride = x->stride, .width = width};
     const uint32_t n_word = gi_half_row_tiles(width) * GI_HALF_COLUMNS / 8;

@@ -89,3 +89,35 @@ bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
+
+// Groups of 32 rows where those are about as many as run together, else of 16.
+bool gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
+                               const struct gi_weight_part *part, const struct gi_rows *x,
+                               bool is_added, const struct gi_rows *y,
+                               const struct gi_gemm_params *params, struct glinfer_error *err)
+{
+    const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups;
+    const uint32_t n_row = is_wide ? 32 : 16;
+    const struct gi_program_key key = {
+        .id = is_wide ? GI_PROGRAM_GEMV_BATCH_HALF_2 : GI_PROGRAM_GEMV_BATCH_HALF,
+        .quant = part->quant->type,
+        .n_defines = 2,
+        .defines = {{"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET}},
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,  x->range, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = { .size = {1, gi_divide_up(part->n_rows, n_row), 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 0,
+                     .divisor = 8,
+                     .is_divisible = true,
+                     .divisible_axis = 1},
+        .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

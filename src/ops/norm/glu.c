@@ -17,7 +17,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         .n_defines = 3,
         .defines = {{"WG_SIZE", WG_SIZE},
                     {"ACTIVATION", (int32_t)activation},
-                    {"HALF", act->is_half}},
+                    {"HALF", gi_half_form(act)}},
     };
     const uint32_t columns = (act->is_half ? 8 : 4) * WG_SIZE;
     struct gi_dispatch dispatch = {

@@ -1,4 +1,5 @@
 #include "ops/gemm/batch.h"
+#include "ops/gemm/half_rows.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/params.h"
 
@@ -19,7 +20,7 @@ static bool record_norm(struct gi_recorder *recorder, const char *label,
         .n_defines = 3,
         .defines = {{"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)},
                     {"BATCH", is_batch},
-                    {"HALF", y->is_half}},
+                    {"HALF", gi_half_form(y)}},
     };
     struct gi_dispatch dispatch = {
         .label = label,

@@ -1,5 +1,6 @@
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
+#include "ops/gemm/half_rows.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
@@ -29,7 +30,7 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
         .n_defines = 3,
         .defines = {{"WG_SIZE", wg_size(recorder->gpu, width)},
                     {"ADD", is_added},
-                    {"HALF", y->is_half}},
+                    {"HALF", gi_half_form(y)}},
     };
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,

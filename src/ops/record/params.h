@@ -38,6 +38,7 @@
     X(GEMM_WIDE, gemm_wide)                                                                        \
     X(GEMM_HALF, gemm_half)                                                                        \
     X(GEMV_BATCH, gemv_batch)                                                                      \
+    X(GEMV_BATCH_HALF, gemv_batch_half)                                                            \
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
@@ -245,11 +246,12 @@
     X(float, scale)                                                                                \
     X(uint32_t, is_added) /* of gemm_half; others have a define */
 
-#define GI_PARAMS_GEMM_LANE(X)  GI_PARAMS_GEMM(X)
-#define GI_PARAMS_GEMM_ROW(X)   GI_PARAMS_GEMM(X)
-#define GI_PARAMS_GEMM_HALF(X)  GI_PARAMS_GEMM(X)
-#define GI_PARAMS_GEMM_WIDE(X)  GI_PARAMS_GEMM(X)
-#define GI_PARAMS_GEMV_BATCH(X) GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_LANE(X)       GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_ROW(X)        GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_HALF(X)       GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_WIDE(X)       GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMV_BATCH(X)      GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMV_BATCH_HALF(X) GI_PARAMS_GEMM(X)
 
 // Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
 #define GI_PARAMS_ROPE_KV(X)                                                                       \

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HALF_EPSILON 0x1p-10
 
@@ -17,21 +18,27 @@ static const struct gemm_case {
     bool has_bias, is_added;
     float x_size; // of the largest element
 } gemm_cases[] = {
-    {"64x64",   GI_GGML_TYPE_F32,   1,   16,  32,  0,  false, false, 1    },
-    {"64x64",   GI_GGML_TYPE_F16,   2,   32,  96,  16, true,  false, 1    },
-    {"64x64",   GI_GGML_TYPE_Q4_0,  7,   80,  64,  48, false, true,  1    },
-    {"64x64",   GI_GGML_TYPE_Q4_0,  130, 144, 320, 0,  false, true,  1    },
-    {"64x64",   GI_GGML_TYPE_Q6_K,  5,   48,  768, 32, false, false, 1    },
-    {"64x64",   GI_GGML_TYPE_IQ3_S, 5,   48,  256, 32, false, false, 1    },
-    {"128x64",  GI_GGML_TYPE_Q4_0,  130, 144, 320, 80, true,  true,  1    },
-    {"128x64",  GI_GGML_TYPE_Q4_K,  7,   48,  768, 0,  false, false, 1    },
-    {"64x64:2", GI_GGML_TYPE_Q4_1,  65,  96,  576, 0,  true,  true,  1    },
-    {"64x64:2", GI_GGML_TYPE_Q4_0,  65,  96,  832, 0,  false, true,  1    },
-    {"64x64:2", GI_GGML_TYPE_Q4_K,  40,  96,  768, 0,  false, true,  1    },
-    {"64x64",   GI_GGML_TYPE_Q4_0,  33,  80,  320, 0,  false, false, 1e-4f},
-    {"64x64:2", GI_GGML_TYPE_Q4_K,  65,  48,  768, 0,  false, false, 1e-4f},
-    {"64x64:2", GI_GGML_TYPE_Q8_0,  33,  80,  288, 0,  false, false, 3e6f },
-    {"64x64:2", GI_GGML_TYPE_Q4_1,  7,   48,  96,  0,  false, false, 3e6f },
+    {"64x64",   GI_GGML_TYPE_F32,   1,   16,   32,   0,  false, false, 1    },
+    {"64x64",   GI_GGML_TYPE_F16,   2,   32,   96,   16, true,  false, 1    },
+    {"64x64",   GI_GGML_TYPE_Q4_0,  7,   80,   64,   48, false, true,  1    },
+    {"64x64",   GI_GGML_TYPE_Q4_0,  130, 144,  320,  0,  false, true,  1    },
+    {"64x64",   GI_GGML_TYPE_Q6_K,  5,   48,   768,  32, false, false, 1    },
+    {"64x64",   GI_GGML_TYPE_IQ3_S, 5,   48,   256,  32, false, false, 1    },
+    {"128x64",  GI_GGML_TYPE_Q4_0,  130, 144,  320,  80, true,  true,  1    },
+    {"128x64",  GI_GGML_TYPE_Q4_K,  7,   48,   768,  0,  false, false, 1    },
+    {"64x64:2", GI_GGML_TYPE_Q4_1,  65,  96,   576,  0,  true,  true,  1    },
+    {"64x64:2", GI_GGML_TYPE_Q4_0,  65,  96,   832,  0,  false, true,  1    },
+    {"64x64:2", GI_GGML_TYPE_Q4_K,  40,  96,   768,  0,  false, true,  1    },
+    {"64x64",   GI_GGML_TYPE_Q4_0,  33,  80,   320,  0,  false, false, 1e-4f},
+    {"64x64:2", GI_GGML_TYPE_Q4_K,  65,  48,   768,  0,  false, false, 1e-4f},
+    {"64x64:2", GI_GGML_TYPE_Q8_0,  33,  80,   288,  0,  false, false, 3e6f },
+    {"small",   GI_GGML_TYPE_Q4_0,  8,   48,   96,   0,  false, false, 1    },
+    {"small",   GI_GGML_TYPE_Q4_0,  5,   144,  320,  80, true,  true,  1    },
+    {"small",   GI_GGML_TYPE_Q4_0,  16,  4112, 2112, 0,  false, true,  1    },
+    {"small",   GI_GGML_TYPE_Q6_K,  15,  48,   768,  32, false, true,  1    },
+    {"small",   GI_GGML_TYPE_Q8_0,  32,  80,   2080, 0,  true,  false, 3e6f },
+    {"small",   GI_GGML_TYPE_IQ3_S, 16,  48,   256,  32, false, false, 1e-4f},
+    {"64x64:2", GI_GGML_TYPE_Q4_1,  7,   48,   96,   0,  false, false, 3e6f },
 };
 
 static void gemm_name(size_t index, char *text, size_t size)
@@ -69,10 +76,13 @@ static bool record_gemm(struct kt_run *run, const struct gemm_case *c,
                         const struct gi_rows *y)
 {
     struct glinfer_error err;
+    const bool is_small = strcmp(c->tile, "small") == 0;
     kt_set(run, "GLINFER_BATCH", "split");
-    kt_set(run, "GLINFER_GEMM", c->tile);
+    kt_set(run, "GLINFER_GEMM", is_small ? NULL : c->tile);
     run->recorder.is_half = true;
-    const uint64_t size = gi_half_rows_size(c->n_tokens, c->n_cols);
+    // Rows of few tokens have the room that they would have in f32.
+    const uint64_t size = is_small ? (uint64_t)c->n_tokens * c->n_cols * sizeof(float)
+                                   : gi_half_rows_size(c->n_tokens, c->n_cols);
     const struct gi_rows halves = {kt_range(run, "halves", NULL, (size_t)size), c->n_cols, true};
     const bool is_good =
         gi_op_half_rows(&run->recorder, "half_rows", x, c->n_cols, &halves, &err) &&
