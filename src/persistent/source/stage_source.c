@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MACROS 160
+#define MAX_MACROS 256
 #define MAX_NESTED 32 // brackets
 
 struct writer {

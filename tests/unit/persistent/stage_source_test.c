@@ -202,6 +202,33 @@ static void what_a_stage_cannot_have_is_refused(void **state)
                    "array[i]");
 }
 
+// As many as the projections of large devices have with all that they include, and some more.
+static void a_kernel_may_have_many_macros(void **state)
+{
+    enum { N_MACRO = 240, SIZE = 32 };
+    struct gi_stage_symbols symbols;
+    struct glinfer_error err = {0};
+    const struct gi_stage_names names = make_names();
+    char *text = calloc(N_MACRO + 2, SIZE), *written = NULL;
+    size_t at = 0, size = 0;
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < N_MACRO; i++) {
+        at += (size_t)snprintf(text + at, SIZE, "#define MACRO_%d %d\n", i, i);
+    }
+    snprintf(text + at, SIZE, "void main()\n{\n}\n");
+    FILE *out = open_memstream(&written, &size);
+    assert_non_null(out);
+    scan(text, &symbols);
+    if (!gi_stage_write(text, &symbols, &names, false, out, &err)) {
+        fail_msg("%s", err.message);
+    }
+    fclose(out);
+    assert_non_null(strstr(written, "#undef MACRO_239"));
+    free(written);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +237,7 @@ int main(void)
         cmocka_unit_test(shared_memory_is_declared_by_the_caller),
         cmocka_unit_test(conditions_stay_balanced),
         cmocka_unit_test(what_a_stage_cannot_have_is_refused),
+        cmocka_unit_test(a_kernel_may_have_many_macros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
