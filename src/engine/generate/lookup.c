@@ -201,10 +201,10 @@ void gi_lookup_learn_draft(struct gi_lookup *lookup, uint32_t n_draft, uint32_t 
 
 void gi_lookup_learn_steps(struct gi_lookup *lookup, uint32_t n_steps, bool is_alone, uint64_t ns)
 {
-    uint64_t *known = &lookup->times->step_ns;
     if (lookup->most == 0 || n_steps == 0) {
         return;
     }
+    uint64_t *known = &lookup->times->step_ns;
     if (lookup->is_on && is_alone) {
         save(lookup, n_steps, ns);
         return;

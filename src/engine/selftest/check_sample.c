@@ -203,6 +203,28 @@ void gi_check_adjusted(struct gi_test *test)
     write_state(test);
 }
 
+void gi_check_logit_rows(struct gi_test *test)
+{
+    const struct gi_logit_rows_params *params = (const void *)test->params;
+    const uint64_t at = (uint64_t)(test->n_tokens - 1) * params->stride;
+    const uint32_t n = params->n_vocab;
+    const float *before = gi_test_floats(test, 0, at, n);
+    gi_test_run(test);
+    const float *after = gi_test_floats(test, 0, at, n);
+    const float *partial = gi_test_floats(test, 0, at + params->partial, 2);
+    for (uint32_t i = 0; before && after && i < n; i++) {
+        const double cap = (double)params->softcap;
+        double want = (double)params->scale * (double)before[i];
+        want = cap > 0 ? cap * tanh(want / cap) : want;
+        gi_test_expect(test, "logit", i, want, fabs(want), after[i]);
+    }
+    if (after && partial) {
+        const uint32_t *index = (const uint32_t *)(const void *)(partial + 1);
+        const double want = *index < n ? (double)after[*index] : (double)NAN;
+        gi_test_expect(test, "first partial result", 0, want, 0, partial[0]);
+    }
+}
+
 // The log-probability of a given token in each row: the first and the last are compared.
 void gi_check_logprob(struct gi_test *test)
 {

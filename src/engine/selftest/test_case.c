@@ -271,6 +271,7 @@ static const struct {
     ONE(HALF_ROWS, gi_check_half_rows),
     ONE(PACK_ROWS, gi_check_pack_rows),
     ONE(LAST_ROW, gi_check_last_row),
+    ONE(LOGIT_ROWS, gi_check_logit_rows),
     ONE(LOGPROB, gi_check_logprob),
     SIZES(ADJUST, gi_check_adjusted),
     SIZES(ARGMAX, gi_check_sampled),

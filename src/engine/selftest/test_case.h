@@ -129,6 +129,7 @@ void gi_check_rope_kv(struct gi_test *test);
 void gi_check_attention(struct gi_test *test);
 void gi_check_attention_batch(struct gi_test *test);
 void gi_check_attention_qkv(struct gi_test *test);
+void gi_check_logit_rows(struct gi_test *test);
 void gi_check_logprob(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
 
