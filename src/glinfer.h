@@ -244,9 +244,8 @@ struct glinfer_tokenizer; // text <-> token ids; needs no GPU
 enum glinfer_cache_type {
     GLINFER_CACHE_F16, // the default
     GLINFER_CACHE_F32,
-    GLINFER_CACHE_Q8_0, // half the size of f16, an error of up to 0.4 % of the largest of 32
+    GLINFER_CACHE_Q8_0, // half of f16's size, an error of up to 0.4 % of the largest of 32
     GLINFER_CACHE_Q4_0, // a little over a quarter, an error of up to 6 %, of some values 12 %
-                        // elements
 };
 
 enum glinfer_source_kind {

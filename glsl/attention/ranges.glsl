@@ -1,7 +1,7 @@
 // Ranges of keys of a decode step's attention: their partial results in the layer's scratch, and
 // which group is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM,
-// attention/softmax.glsl, lib/slot.glsl. With SCRATCH_QUADS 1 scratch
-// is read by words of 16 bytes, else by uints.
+// attention/softmax.glsl, lib/slot.glsl. With SCRATCH_QUADS 1 scratch is read by words of 16 bytes,
+// else by uints.
 //
 //   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
 //            weighted v, then largest score and sum of weights; counter, zero between steps: a uint a

@@ -30,8 +30,9 @@
 #define state states[SLOT]
 #endif
 
-// True if the slot takes part in the step.
 STATES
+
+// True if the slot takes part in the step.
 bool is_live()
 {
 #if ROWS

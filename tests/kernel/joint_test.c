@@ -369,6 +369,29 @@ static void sessions_of_a_group_live_by_themselves(void **state)
     close_group(&group);
 }
 
+// The lists of steps that end otherwise are recorded when they are first asked for.
+static void the_first_session_may_go(void **state)
+{
+    static const struct job greedy[N_SLOTS] = {{.n_prompt = 9}, {.n_prompt = 8}};
+    static const struct job sampled[N_SLOTS] = {
+        {0                   },
+        {           .n_prompt = 8, .temperature = 0.8f, .top_k = 7},
+        { .n_prompt = 9,        .temperature = 0.8f},
+    };
+    struct outcome outcomes[N_SLOTS] = {0}, again[N_SLOTS] = {0};
+    struct group group = open_group(*state, 5, 0);
+    run_jobs(&group, 2000, greedy, 3, outcomes);
+    glinfer_session_destroy(&group.sessions[0]);
+    for (uint32_t i = 1; i < 3; i++) {
+        glinfer_session_reset(group.sessions[i]);
+        begin(&group, &sampled[i], i);
+    }
+    while (!again[1].is_over || !again[2].is_over) {
+        step(&group, 2000, sampled, again);
+    }
+    close_group(&group);
+}
+
 //-- memory ----------------------------------------------------------------------------------------
 
 static void sessions_together_take_no_more_than_they_say(void **state)
@@ -410,6 +433,7 @@ int main(void)
         cmocka_unit_test(one_that_ends_early_leaves_the_others),
         cmocka_unit_test(a_chain_that_is_open_leaves_ended_answers_alone),
         cmocka_unit_test(sessions_of_a_group_live_by_themselves),
+        cmocka_unit_test(the_first_session_may_go),
         cmocka_unit_test(sessions_together_take_no_more_than_they_say),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);

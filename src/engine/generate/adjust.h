@@ -22,10 +22,9 @@ struct gi_adjusting {
 };
 
 // Reads more of what the parameters of a generation ask for, whose bits are set, and writes it to
-// the GPU, the text being what
-// the session holds and then tokens[0..run->n_prompt) or, tokens being NULL, the token that is
-// pending. The context is entered. Fails with NO_MEMORY, GPU_LOST, and UNSUPPORTED if every token
-// is banned.
+// the GPU, the text being what the session holds and then tokens[0..run->n_prompt) or, tokens being
+// NULL, the token that is pending. The context is entered. Fails with NO_MEMORY, GPU_LOST, and
+// UNSUPPORTED if every token is banned.
 bool gi_adjust_begin(struct gi_generation *run, const uint32_t *tokens);
 // Accepts all-zero.
 void gi_adjust_finish(struct gi_adjusting *adjusting);

@@ -102,7 +102,7 @@ bool gi_host_sample_request(struct gi_generation *run, const struct gi_range *lo
     if (!gi_readback_end(&run->session->logits, gpu, run->err)) {
         return false;
     }
-    // While the GPU works.
+    // The mask is worked out while the GPU works.
     run->host.mask =
         run->host.has_constraint ? gi_constraint_mask(run->session->constraint, run->err) : NULL;
     return run->host.mask || !run->host.has_constraint;

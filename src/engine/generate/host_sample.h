@@ -18,9 +18,9 @@ struct gi_host_sample {
 };
 
 // Begins a text of the grammar, if there is one, and to choose on the host if the parameters of a
-// generation ask for it: from the prompt
-// tokens[0..run->n_prompt) behind what the session holds, or, tokens being NULL, where the broken
-// answer left off. The context is entered. Fails with NO_MEMORY, DRIVER.
+// generation ask for it: from the prompt tokens[0..run->n_prompt) behind what the session holds,
+// or, tokens being NULL, where the broken answer left off. The context is entered. Fails with
+// NO_MEMORY, DRIVER.
 bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens);
 // Ends it; an answer that is_done is never resumed. Takes nothing of the GPU: the host's context
 // may not be current.

@@ -98,9 +98,14 @@ bool gi_joint_run_prepare(struct gi_generation *run)
         return true;
     }
     group->run = group->run ? group->run : create(group, run->err);
-    const enum gi_step_end others = choose_end(group, UINT32_MAX);
-    return group->run && gi_joint_tables_step(&group->joint, run->end, run->err) &&
-           gi_joint_tables_step(&group->joint, join_ends(others, run->end), run->err);
+    bool ok = group->run && gi_joint_tables_step(&group->joint, run->end, run->err);
+    // Any set of answers ends as some pair of them does.
+    for (uint32_t i = 0; ok && i < group->n_slots; i++) {
+        const struct gi_generation *other = find_answer(group, i);
+        ok = !other ||
+             gi_joint_tables_step(&group->joint, join_ends(other->end, run->end), run->err);
+    }
+    return ok;
 }
 
 //-- who takes part --------------------------------------------------------------------------------
@@ -219,8 +224,8 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
             continue;
         }
         const uint32_t asked = run->session->chain_length;
-        n = asked > 0 && !is_asked ? least(asked, GI_MAX_JOINT_CHAIN) : n;
-        is_asked = asked > 0;
+        n = asked == 0 ? n : least(is_asked ? n : GI_MAX_JOINT_CHAIN, asked);
+        is_asked = is_asked || asked > 0;
         n = least(n, gi_host_sample_is_on(run) ? 1 : 2 * run->n_submitted);
         n = least(n, run->max_steps - run->n_submitted);
     }
@@ -235,8 +240,11 @@ static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
     if (joint->written.token == state.token && joint->written.n_tokens == state.n_tokens) {
         return true;
     }
+    if (!gi_runner_write(&joint->runner, &state, err)) {
+        return false;
+    }
     joint->written = state;
-    return gi_runner_write(&joint->runner, &state, err);
+    return true;
 }
 
 // Begins a chain of the answers of a set, which is submitted by submit_open.
@@ -323,7 +331,7 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_generation *run
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
         struct gi_generation *other = find_answer(joint->group, i);
-        if (other && other != run && (joint->place.live >> i & 1) && run->err) {
+        if (other && other != run && (joint->place.live >> i & 1)) {
             gi_error_set(&other->late, run->err->status, "%s", run->err->message);
         }
     }
@@ -393,7 +401,7 @@ static bool is_any_behind(const struct gi_joint_run *joint)
     return is_any;
 }
 
-bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
+static bool advance(struct gi_generation *run, bool *has_landed)
 {
     struct gi_joint_run *joint = joint_of(run);
     *has_landed = false;
@@ -416,21 +424,26 @@ bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
     return joint->runner.n_flights == 0 || is_any_behind(joint) || look(joint, run);
 }
 
+// The others of a chain are told what failed, whether this one's caller asks or not.
+bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
+{
+    struct glinfer_error own = {0}, *err = run->err;
+    run->err = err ? err : &own;
+    const bool ok = advance(run, has_landed);
+    run->err = err;
+    return ok;
+}
+
 void gi_joint_run_leave(const struct gi_generation *run)
 {
     struct gi_joint_run *joint = joint_of(run);
     if (!joint) {
         return;
     }
-    const bool is_open = joint->executor && (joint->place.live & bit_of(run));
-    joint->place.live &= ~bit_of(run);
+    joint->place.live &= ~bit_of(run); // known to the GPU before the rest of an open chain
     joint->untaken &= ~bit_of(run);
     for (uint32_t i = 0; i < GI_RUNNER_SLOTS; i++) {
         joint->runner.flights[i].joint.left |= bit_of(run);
-    }
-    if (is_open) {
-        // The rest of its chain is to leave the slot alone. A failure is the others' to find.
-        (void)write_rows(joint, NULL);
     }
 }
 

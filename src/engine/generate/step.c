@@ -223,19 +223,19 @@ static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
             return false;
         }
         const struct gi_generation *run = session->generation;
+        // A session or an answer that its callback has ended goes with the call, and its token too.
+        const bool is_gone = session->is_doomed || session->is_ending;
         n_waiting = run->is_waiting ? n_waiting + 1 : 0;
-        is_over = !ok || session->is_doomed || run->event.kind == GLINFER_EVENT_END;
-        // A token ends with its answer, a session that its callback has destroyed with the call.
-        *event = ok && !session->is_doomed ? run->event : (struct glinfer_event){0};
-        event->session =
-            (!ok && !session->is_doomed) || event->kind != GLINFER_EVENT_NONE ? session : NULL;
+        is_over = !ok || is_gone || run->event.kind == GLINFER_EVENT_END;
+        *event = ok && !is_gone ? run->event : (struct glinfer_event){0};
+        event->session = (!ok && !is_gone) || event->kind != GLINFER_EVENT_NONE ? session : NULL;
         if (!ok && event->session) {
             gi_generation_fill_stats(session->generation);
             session->stats = run->stats;
             event->stats = &session->stats;
         }
         if (is_over) {
-            end_answer(session, ok);
+            end_answer(session, ok && !is_gone);
         }
     } while (!is_over && event->kind == GLINFER_EVENT_NONE && n_waiting < n &&
              gi_clock_ns() < until_ns);

@@ -13,7 +13,7 @@
 // The least and the most time between two looks at a GPU that does not say when it is done.
 #define LEAST_POLL_NS (MS / 10)
 #define MOST_POLL_NS  (MS / 2)
-// How long a fence may come after the expected end of its chain: a lost GPU is looked for then.
+// A fence that comes so much later than the expected end of its chain has the GPU looked at.
 #define FENCE_MARGIN_NS (20 * MS)
 
 bool gi_wake_open(struct glinfer_device *device, struct glinfer_error *err)

@@ -115,6 +115,7 @@ size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n)
         return sequence->n_past + (size_t)(sequence->pending != GI_NO_TOKEN);
     }
     sequence->n_past = (uint32_t)n;
+    sequence->n_shifted = n == 0 ? 0 : sequence->n_shifted;
     sequence->n_sound = sequence->n_sound < n ? sequence->n_sound : (uint32_t)n;
     sequence->pending = GI_NO_TOKEN;
     return n;

@@ -243,6 +243,10 @@ void gi_session_group_leave(struct gi_session_group *group, const struct glinfer
     group->sessions[session->slot] = NULL;
     for (uint32_t i = 0; i < group->n_slots; i++) {
         has_others = has_others || group->sessions[i];
+        if (group->sessions[i] && group->joint.model) {
+            // Caches of slots are laid out alike; the one that lists were recorded with may go.
+            group->joint.graph.kv_cache = group->sessions[i]->sequence.cache;
+        }
     }
     if (!has_others) {
         free(group->kv);

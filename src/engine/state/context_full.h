@@ -13,8 +13,8 @@ size_t gi_generation_prompt_size(const struct gi_generation *run);
 // Ends the answer behind its last token, or notes that the context is full.
 void gi_generation_reach_limit(struct gi_generation *run);
 // Makes room in a context that is full, for the next chain to go on in: begins to compute the rows
-// that moved; no chain is in flight.
-// Fails with CONTEXT_FULL if that was asked for, else as a prompt does.
+// that moved; no chain is in flight. Fails with CONTEXT_FULL if that was asked for, else as a
+// prompt does.
 bool gi_generation_make_room(struct gi_generation *run);
 // Sets where steps go on behind a shift, and how many there may be: step n computes the token at
 // base + n - 1.

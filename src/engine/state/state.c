@@ -33,6 +33,7 @@ static void adopt(struct glinfer_session *session, uint32_t n, int32_t pending, 
 {
     struct gi_sequence *sequence = &session->sequence;
     sequence->n_past = n;
+    sequence->n_shifted = 0;
     sequence->pending = pending;
     sequence->is_stale = is_stale && n > 0;
     sequence->n_sound = 0;
@@ -94,6 +95,7 @@ static bool copy(struct glinfer_session *to, struct glinfer_session *from, uint3
     memcpy(target->tokens, source->tokens, n * sizeof(target->tokens[0]));
     memcpy(target->origins, source->origins, n * sizeof(target->origins[0]));
     adopt(to, n, pending, source->is_stale);
+    target->n_shifted = source->n_shifted;
     return true;
 }
 

@@ -102,7 +102,9 @@ static bool run_gemm(struct kt_run *run, size_t index)
                                             .n_cols = c->n_cols,
                                             .max_part_rows = c->max_part_rows,
                                             .has_bias = c->has_bias};
-    if (!gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF)) {
+    const bool is_small = strcmp(c->tile, "small") == 0;
+    if (!gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF) ||
+        (is_small && !gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF_2))) {
         return true;
     }
     const size_t n_x = (size_t)c->n_tokens * c->n_cols;

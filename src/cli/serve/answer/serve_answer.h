@@ -23,7 +23,7 @@ struct serve_choice {
 
 struct serve_answer;
 
-// How an API spells answers.
+// Spells answers as one API has them.
 struct serve_format {
     const char *id_prefix;
     const char *end; // of a stream

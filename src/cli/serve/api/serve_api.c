@@ -91,7 +91,7 @@ static void handle_route(const struct serve_api *api, const struct route *route,
         serve_reply_error(reply, 501, "%s is turned off in this server", route->path);
     } else if (!route->is_early && state != SERVE_READY && state != SERVE_DRAINING) {
         serve_reply_error(reply, 503, state == SERVE_LOADING ? "Loading model" : "the server ends");
-    } else if (route->get) {
+    } else if (call->method == SERVE_GET) {
         route->get(api, reply);
     } else {
         handle_json(api, route, call, reply);

@@ -48,7 +48,9 @@ static cJSON *copy_messages(struct serve_fields *fields)
         }
         if (serve_read_content(fields, cJSON_GetObjectItemCaseSensitive(message, "content"),
                                &text)) {
-            cJSON_DeleteItemFromObjectCaseSensitive(message, "content");
+            while (cJSON_GetObjectItemCaseSensitive(message, "content")) { // twice, perhaps
+                cJSON_DeleteItemFromObjectCaseSensitive(message, "content");
+            }
             cJSON_AddStringToObject(message, "content", text.data);
         }
         cli_bytes_finish(&text);

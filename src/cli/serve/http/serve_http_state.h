@@ -23,7 +23,6 @@ struct serve_exchange {
     struct serve_link *link;
     struct cli_bytes body;
     bool is_refused;        // reply says so since the headers
-    bool is_large;          // the body is over the limit
     double began;           // cli_now()
     atomic_bool is_handled; // reply was asked for
     atomic_bool is_vanished;

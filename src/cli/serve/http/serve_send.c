@@ -48,11 +48,17 @@ static ssize_t read_stream(void *user, uint64_t position, char *data, size_t cap
     return 0;
 }
 
+// True if the answer goes out as events; what fails before the first of them is a reply of its own.
+static bool is_streamed(const struct serve_answer *answer)
+{
+    return answer && answer->is_stream && (answer->has_begun || !answer->failure);
+}
+
 static struct MHD_Response *create_response(struct serve_exchange *exchange)
 {
     struct serve_reply *reply = &exchange->reply;
     struct serve_answer *answer = reply->answer;
-    if (answer && answer->is_stream && !answer->failure) {
+    if (is_streamed(answer)) {
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_stream,
                                                  exchange, NULL);
     }
@@ -65,8 +71,8 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
 {
     const struct serve_reply *reply = &exchange->reply;
     char seconds[16];
-    const bool has_failed = reply->answer && reply->answer->failure;
-    const bool is_stream = reply->answer && reply->answer->is_stream && !has_failed;
+    const bool is_stream = is_streamed(reply->answer);
+    const bool has_failed = reply->answer && reply->answer->failure && !is_stream;
     if (has_failed || reply->type) {
         MHD_add_response_header(response, "Content-Type",
                                 has_failed ? "application/json; charset=utf-8" : reply->type);
@@ -98,7 +104,8 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
 enum MHD_Result serve_send(struct serve_exchange *exchange)
 {
     const struct serve_reply *reply = &exchange->reply;
-    const unsigned failure = reply->answer ? reply->answer->failure : 0;
+    const unsigned failure =
+        reply->answer && !is_streamed(reply->answer) ? reply->answer->failure : 0;
     struct MHD_Response *response = create_response(exchange);
     if (!response) {
         return MHD_NO;

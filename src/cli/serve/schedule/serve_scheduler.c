@@ -24,6 +24,7 @@ struct serve_scheduler {
     // The thread's own:
     struct serve_slots slots;
     int device_fd;
+    bool is_device_lost; // and not recovered yet
     // Shared:
     pthread_mutex_t lock;
     struct serve_snapshot seen;
@@ -185,6 +186,7 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
     }
     struct serve_slot *slot = serve_slots_choose(&s->slots, job);
     if (!serve_slot_begin(&s->slots, slot, job, &err)) {
+        s->is_device_lost = s->is_device_lost || err.status == GLINFER_STATUS_GPU_LOST;
         refuse_job(job, &err);
         return;
     }
@@ -195,7 +197,8 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
 static void start_waiting(struct serve_scheduler *s)
 {
     struct serve_job *job;
-    while (s->slots.n_broken == 0 && (job = serve_queue_pop(&s->queue, has_slot, &s->slots))) {
+    while (s->slots.n_broken == 0 && !s->is_device_lost &&
+           (job = serve_queue_pop(&s->queue, has_slot, &s->slots))) {
         start_job(s, job);
     }
 }
@@ -232,6 +235,7 @@ static bool is_lost(const struct glinfer_error *err)
 static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
                          const struct glinfer_error *err)
 {
+    s->is_device_lost = s->is_device_lost || err->status == GLINFER_STATUS_GPU_LOST;
     if (!slot) {
         cli_say("error: %s", err->message);
         fail_all(s, err);
@@ -247,6 +251,7 @@ static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
 static void recover(struct serve_scheduler *s)
 {
     struct glinfer_error err;
+    s->is_device_lost = false;
     cli_say("note: recovering: a new context, the model loaded again, the answers go on");
     if (!glinfer_device_recover(s->session.device, NULL, NULL, &err)) {
         cli_say("error: %s", err.message);
@@ -260,6 +265,7 @@ static void recover(struct serve_scheduler *s)
     for (uint32_t i = 0; i < s->slots.count; i++) {
         struct serve_slot *slot = &s->slots.items[i];
         if (slot->is_broken && !serve_slot_resume(&s->slots, slot, &err)) {
+            s->is_device_lost = s->is_device_lost || err.status == GLINFER_STATUS_GPU_LOST;
             end_job(s, slot, NULL, &err);
         }
     }
@@ -336,7 +342,7 @@ static void serve(struct serve_scheduler *s)
         start_waiting(s);
         if (s->slots.n_running > 0) {
             step(s);
-        } else if (s->slots.n_broken > 0) {
+        } else if (s->slots.n_broken > 0 || s->is_device_lost) {
             recover(s);
         } else {
             rest(s, false);
