@@ -127,7 +127,7 @@ static void waits_are_few(void **state)
     must_generate(session, &timed);
     glinfer_session_reset(session);
     const struct glinfer_stats stats = must_generate(session, &params);
-    assert_in_range(stats.gpu_waits, 1, 12);
+    assert_in_range(stats.gpu_waits, 1, 16); // of 64 tokens
     assert_int_equal(stats.chain_length, 8);
     assert_int_equal(stats.predicted_n, 64);
     assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
