@@ -19,7 +19,7 @@ static bool parse_types(const char *text, void *field, char *why, size_t size)
             }
         }
         if (type < 0 || list->count == CLI_MAX_LIST) {
-            snprintf(why, size, "f16, f32 or q8_0");
+            snprintf(why, size, "f16, f32, q8_0 or q4_0");
             return false;
         }
         list->items[list->count++] = type;
@@ -59,9 +59,9 @@ static const struct cli_flag flags[] = {
     CLI_CUSTOM(n_ubatch, cli_list_parse, "-ub, --ubatch-size", "N",
                "prompt tokens processed together, default and at most 512"),
     CLI_CUSTOM(types_k, parse_types, "-ctk, --cache-type-k", "TYPE",
-               "keys in the cache: f16 (default), f32, q8_0"),
+               "keys in the cache: f16 (default), f32, q8_0, q4_0"),
     CLI_CUSTOM(types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
-               "values in the cache: f16 (default), f32, q8_0"),
+               "values in the cache: f16 (default), f32, q8_0, q4_0"),
     CLI_CHOICE(session.precision, cli_precisions, "--precision", "TYPE", CLI_PRECISION_HELP),
     CLI_INT(session.chain, 0, 256, "--chain", "N",
             "decode steps between two waits for the GPU, 1 to 256, fewer at first; 0 (default): by "
