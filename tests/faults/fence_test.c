@@ -174,6 +174,28 @@ static void step_until_held(struct tiny_model *f, int fd, struct answer *answer)
     }
 }
 
+// Answers once, in whole, and again in steps, with fences: n tokens, and until the GPU is held.
+// Returns the descriptor.
+static int begin_held(struct tiny_model *f, struct glinfer_session *session, int n,
+                      struct answer *whole, struct answer *answer)
+{
+    struct glinfer_error err = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, whole);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    has_fences = true;
+    n_fences = 0;
+    const int fd = glinfer_device_fd(f->device, &err);
+    assert_true(fd >= 0);
+    must_begin(session, whole);
+    while (answer->n < n) {
+        const struct glinfer_event event = must_step(f);
+        note(answer, &event);
+    }
+    step_until_held(f, fd, answer);
+    return fd;
+}
+
 static void let_go(void)
 {
     const uint64_t one = 1;
@@ -188,19 +210,7 @@ static void a_fence_wakes_the_descriptor(void **state)
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);
     struct answer whole = {0}, answer = {0};
-    struct glinfer_error err = {0};
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
-    must_generate(session, &params);
-    glinfer_session_reset(session);
-    has_fences = true;
-    const int fd = glinfer_device_fd(f->device, &err);
-    assert_true(fd >= 0);
-    must_begin(session, &whole);
-    while (answer.n < 12) {
-        const struct glinfer_event event = must_step(f);
-        note(&answer, &event);
-    }
-    step_until_held(f, fd, &answer);
+    const int fd = begin_held(f, session, 12, &whole, &answer);
     assert_true(n_fences > 0);
     assert_int_equal(n_syncs, 0);
     let_go();
@@ -225,19 +235,7 @@ static void an_answer_that_ends_takes_its_fence_along(void **state)
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);
     struct answer whole = {0}, answer = {0};
-    struct glinfer_error err = {0};
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
-    must_generate(session, &params);
-    glinfer_session_reset(session);
-    has_fences = true;
-    n_fences = 0;
-    const int fd = glinfer_device_fd(f->device, &err);
-    must_begin(session, &whole);
-    while (answer.n < 8) {
-        const struct glinfer_event event = must_step(f);
-        note(&answer, &event);
-    }
-    step_until_held(f, fd, &answer);
+    const int fd = begin_held(f, session, 8, &whole, &answer);
     glinfer_end(session);
     let_go();
     assert_false(is_readable(fd, 30));

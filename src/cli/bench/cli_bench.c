@@ -409,6 +409,9 @@ static bool run_bench(struct bench *bench)
     if (bench->tests.count == 0) {
         return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
     }
+    if (bench->settings->n_parallel > 1 && bench->settings->pairs.count > 0) {
+        return cli_fail(CLI_EXIT_USAGE, "-np is of tests of -n: leave out -pg");
+    }
     if (!open_files(bench)) {
         return false;
     }

@@ -146,18 +146,24 @@ bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_by
     return true;
 }
 
+bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfer_message *messages,
+                  size_t n, struct cli_ids *ids, struct glinfer_error *err)
+{
+    do {
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        if (!glinfer_chat_tokenize(tokenizer, messages, n, ids->items, ids->capacity, &ids->count,
+                                   err)) {
+            return false;
+        }
+    } while (ids->count > ids->capacity);
+    return true;
+}
+
 bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
                        const struct glinfer_message *messages, size_t n, struct cli_ids *ids)
 {
     struct glinfer_error err;
-    do {
-        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
-        if (!glinfer_chat_tokenize(tokenizer, messages, n, ids->items, ids->capacity, &ids->count,
-                                   &err)) {
-            return cli_fail_error(&err);
-        }
-    } while (ids->count > ids->capacity);
-    return true;
+    return cli_chat_ids(tokenizer, messages, n, ids, &err) || cli_fail_error(&err);
 }
 
 //-- answers ---------------------------------------------------------------------------------------
@@ -211,6 +217,17 @@ uint32_t cli_timed_tokens(const struct glinfer_stats *stats)
     return stats->predicted_n > 0 ? stats->predicted_n - 1 : 0;
 }
 
+void cli_add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms)
+{
+    const double values[] = {n, ms, n_timed > 0 ? ms / n_timed : 0, cli_per_second(n_timed, ms)};
+    static const char *const names[] = {"n", "ms", "per_token_ms", "per_second"};
+    char name[64];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s_%s", what, names[i]);
+        cJSON_AddNumberToObject(timings, name, values[i]);
+    }
+}
+
 double cli_cpu_per_token(const struct glinfer_stats *stats)
 {
     const uint32_t n = cli_timed_tokens(stats);
@@ -219,8 +236,8 @@ double cli_cpu_per_token(const struct glinfer_stats *stats)
 
 static void print_speed(const char *what, uint32_t n, uint32_t n_timed, double ms)
 {
-    fprintf(stderr, "%-7s %6u tokens  %9.1f ms  %8.2f tokens/s\n", what, n, ms,
-            cli_per_second(n_timed, ms));
+    fprintf(stderr, "%-7s %6u tokens  %9.1f ms  %8.2f tokens/s%s\n", what, n, ms,
+            cli_per_second(n_timed, ms), n_timed < n ? " behind the first" : "");
 }
 
 void cli_print_speeds(const struct glinfer_stats *stats)

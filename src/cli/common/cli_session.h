@@ -6,6 +6,8 @@
 
 #include "cli/common/cli_device.h"
 
+#include <cjson/cJSON.h>
+
 struct cli_session_flags {
     struct cli_device_flags device;
     const char *model;
@@ -19,7 +21,7 @@ struct cli_session_flags {
     int64_t gpu_duty; // percent; 0: all
 };
 
-#define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0"
+#define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0, which small models suffer from"
 
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file (required)")
@@ -89,6 +91,9 @@ void cli_session_finish(struct cli_session *session);
 // Replaces ids by those of a text, flags: GLINFER_TOKENIZE_*, or of a conversation.
 bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_bytes *text,
                   unsigned flags, struct cli_ids *ids);
+// Tokenizes messages with the model's template, with room for all. Fails as glinfer_chat_tokenize.
+bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfer_message *messages,
+                  size_t n, struct cli_ids *ids, struct glinfer_error *err);
 bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
                        const struct glinfer_message *messages, size_t n, struct cli_ids *ids);
 
@@ -100,6 +105,9 @@ bool cli_generate(struct cli_session *session, struct glinfer_generate_params *p
 double cli_per_second(uint32_t n, double ms);
 // Returns how many tokens of an answer its time is of: the first comes with the prompt.
 uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
+// Adds "<what>_n", "_ms", "_per_token_ms" and "_per_second": n tokens, of n_timed of which the time
+// is.
+void cli_add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms);
 // Returns ms of CPU time a token of the answer, but for the first.
 double cli_cpu_per_token(const struct glinfer_stats *stats);
 // Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single

@@ -262,26 +262,15 @@ static void fill_params(struct run *run, struct glinfer_generate_params *params)
 
 //-- results ---------------------------------------------------------------------------------------
 
-static void add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms)
-{
-    const double values[] = {n, ms, n_timed > 0 ? ms / n_timed : 0, cli_per_second(n_timed, ms)};
-    static const char *const names[] = {"n", "ms", "per_token_ms", "per_second"};
-    char name[64];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(name, sizeof(name), "%s_%s", what, names[i]);
-        cJSON_AddNumberToObject(timings, name, values[i]);
-    }
-}
-
 static void add_timings(cJSON *object, const struct run *run)
 {
     const struct glinfer_stats *stats = &run->stats;
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
     cJSON_AddNumberToObject(timings, "compile_ms", run->session.compile_ms);
     cJSON_AddNumberToObject(timings, "cache_n", (double)run->cache.n_reused);
-    add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
-    add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
-             stats->predicted_ms);
+    cli_add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
+    cli_add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
+                 stats->predicted_ms);
     cJSON_AddNumberToObject(timings, "predicted_cpu_per_token_ms", cli_cpu_per_token(stats));
     CLI_JSON_ADD(timings, stats, CLI_JSON(glinfer_stats, prompt_cpu_ms),
                  CLI_JSON(glinfer_stats, predicted_cpu_ms), CLI_JSON(glinfer_stats, ttft_ms),

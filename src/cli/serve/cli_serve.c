@@ -104,6 +104,10 @@ static bool serve_command(void *user)
         .has_metrics = settings->has_metrics,
         .has_slots = !settings->has_no_slots,
     };
+    if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--spec-type wants -np 1: answers that decode together have no drafts");
+    }
     return serve_server_run(&params);
 }
 
@@ -116,7 +120,7 @@ const struct cli_command cli_serve_command = {
         "/detokenize, /apply-template, /health, /props, /slots and /metrics; `man glinfer-serve`\n"
         "explains them. SIGTERM and Ctrl-C let answers end first (--drain).\n\n"
         "    glinfer serve -m model.gguf\n"
-        "    curl http://127.0.0.1:8080/v1/chat/completions -d\n"
+        "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
     .device = &defaults.session.device,
     .needs_model = true,

@@ -66,12 +66,13 @@ static void take_signal(struct server *server)
         server->deadline = 0;
         return;
     }
-    cli_say("ending: %u requests are under way; a second signal ends them",
-            serve_http_count(server->http));
+    const uint32_t n = serve_http_count(server->http);
+    cli_say("ending: requests under way: %u%s", n, n > 0 ? "; a second signal ends them" : "");
     server->is_draining = true;
     server->deadline = cli_now() + server->params->drain_s;
     serve_notify_manager("STOPPING=1");
     serve_http_quiesce(server->http);
+    serve_sockets_close(&server->sockets); // who comes now is refused at once
     serve_scheduler_drain(server->scheduler);
 }
 

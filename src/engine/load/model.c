@@ -145,6 +145,21 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
                         (unsigned long long)((budget.left - fixed) / per_token));
 }
 
+bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
+                      const char *advice, struct glinfer_error *err)
+{
+    const struct gi_budget budget = gi_budget_find(
+        model->mem_budget, model->used, gi_gpu_platform(model->device->gpu)->is_software, host);
+    if (size > budget.left) {
+        const double mib = 1048576.0;
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET, "%s %.1f MiB, %s leaves %.1f MiB: %s",
+                            who, (double)size / mib, budget.whose, (double)budget.left / mib,
+                            advice);
+    }
+    model->used += size;
+    return true;
+}
+
 // Reads a norm; those of q and k come in the order of the rows that they multiply.
 static bool read_norm(const struct glinfer_model *model, const struct gi_model_plan *plan,
                       uint32_t index, float *file_order, float *out, struct glinfer_error *err)

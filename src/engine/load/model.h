@@ -46,6 +46,12 @@ bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_erro
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err);
 
+// Adds bytes of sessions to what the model has used of its budget; the caller takes them off again.
+// host: bytes that are needed beside them where the GPU's memory is the process's. Fails with
+// OVER_BUDGET: "<who> N MiB, ... leaves M MiB: <advice>".
+bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
+                      const char *advice, struct glinfer_error *err);
+
 // Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
 

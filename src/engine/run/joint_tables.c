@@ -145,15 +145,9 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
 struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err)
 {
-    if (tables->executors[end]) {
-        return tables->executors[end];
+    if (!tables->executors[end]) {
+        tables->executors[end] = gi_tables_build(tables->recorder.programs,
+                                                 gi_joint_tables_record(tables, end, err), err);
     }
-    struct gi_dispatch_table *list = gi_joint_tables_record(tables, end, err);
-    if (!list || !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
-        !gi_dispatch_table_seal(list, err)) {
-        gi_dispatch_table_destroy(list);
-        return NULL;
-    }
-    tables->executors[end] = gi_multi_executor_create(list, err);
     return tables->executors[end];
 }

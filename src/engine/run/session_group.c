@@ -31,24 +31,16 @@ static uint64_t array_size(const struct gi_session_group *group, uint32_t range,
 static bool reserve(struct gi_session_group *group, uint32_t n_ctx, uint64_t size,
                     struct glinfer_error *err)
 {
-    struct glinfer_model *model = group->model;
-    const struct gi_budget budget =
-        gi_budget_find(model->mem_budget, model->used,
-                       gi_gpu_platform(model->device->gpu)->is_software, GI_HOST_BYTES);
-    if (size > budget.left) {
-        const double mib = 1048576.0;
-        char who[32] = "a session";
-        if (group->n_slots > 1) {
-            snprintf(who, sizeof(who), "%u sessions", group->n_slots);
-        }
-        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
-                            "%s with a context of %u needs %.1f MiB, %s leaves %.1f MiB: take a "
-                            "shorter context",
-                            who, n_ctx, (double)size / mib, budget.whose,
-                            (double)budget.left / mib);
+    char who[64];
+    if (group->n_slots > 1) {
+        snprintf(who, sizeof(who), "%u sessions with a context of %u need", group->n_slots, n_ctx);
+    } else {
+        snprintf(who, sizeof(who), "a session with a context of %u needs", n_ctx);
+    }
+    if (!gi_model_reserve(group->model, size, GI_HOST_BYTES, who, "take a shorter context", err)) {
+        return false;
     }
     group->reserved = size;
-    model->used += size;
     return true;
 }
 

@@ -149,16 +149,21 @@ static struct gi_dispatch_table *record_rest(struct gi_tables *tables, int end,
                                    record_choice(tables, end, &tables->step_buffers, err));
 }
 
-struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
-                                         struct glinfer_error *err)
+struct gi_executor *gi_tables_build(struct gi_program_table *programs,
+                                    struct gi_dispatch_table *list, struct glinfer_error *err)
 {
-    struct gi_dispatch_table *list = record_rest(tables, (int)end, err);
-    if (!list || !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
+    if (!list || !gi_program_table_build(programs, NULL, NULL, err) ||
         !gi_dispatch_table_seal(list, err)) {
         gi_dispatch_table_destroy(list);
         return NULL;
     }
     return gi_multi_executor_create(list, err);
+}
+
+struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err)
+{
+    return gi_tables_build(tables->recorder.programs, record_rest(tables, (int)end, err), err);
 }
 
 struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,

@@ -109,6 +109,11 @@ bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool 
 bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
                              const struct gi_adjust *adjust, enum gi_step_end end,
                              const struct gi_step_buffers *buffers, struct glinfer_error *err);
+// Builds the programs of a list that was recorded, seals it and returns its executor, which owns
+// it. NULL, and the list is destroyed, with what those fail with; list may be NULL: nothing was
+// recorded, and err says why.
+struct gi_executor *gi_tables_build(struct gi_program_table *programs,
+                                    struct gi_dispatch_table *list, struct glinfer_error *err);
 // Creates the executor of a list that ends a step behind its logits, after that was recorded.
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);

@@ -1,7 +1,6 @@
 #include "engine/run/verify.h"
 
 #include "base/array.h"
-#include "engine/load/model_info.h"
 #include "engine/selftest/selftest.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "ops/sample/logit_rows.h"
@@ -40,23 +39,6 @@ void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *s
 
 //-- memory ----------------------------------------------------------------------------------------
 
-static bool reserve(struct gi_verifier *verifier, struct glinfer_session *session, uint64_t size,
-                    struct glinfer_error *err)
-{
-    struct glinfer_model *model = session->model;
-    const struct gi_budget budget = gi_budget_find(
-        model->mem_budget, model->used, gi_gpu_platform(gi_session_gpu(session))->is_software, 0);
-    if (size > budget.left) {
-        const double mib = 1048576.0;
-        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
-                            "drafts need %.1f MiB, %s leaves %.1f MiB: do without them",
-                            (double)size / mib, budget.whose, (double)budget.left / mib);
-    }
-    verifier->reserved = size;
-    model->used += size;
-    return true;
-}
-
 static bool allocate(struct gi_verifier *verifier, struct glinfer_session *session,
                      struct glinfer_error *err)
 {
@@ -68,8 +50,12 @@ static bool allocate(struct gi_verifier *verifier, struct glinfer_session *sessi
     };
     const struct gi_arena_request request = {.sizes = sizes, .n = RANGE_COUNT, .label = "drafts"};
     struct gi_range ranges[RANGE_COUNT];
-    if (!reserve(verifier, session, gi_arena_total(&request, gpu), err) ||
-        !gi_arena_place(&verifier->arena, gpu, &request, ranges, err)) {
+    const uint64_t size = gi_arena_total(&request, gpu);
+    if (!gi_model_reserve(session->model, size, 0, "drafts need", "do without them", err)) {
+        return false;
+    }
+    verifier->reserved = size;
+    if (!gi_arena_place(&verifier->arena, gpu, &request, ranges, err)) {
         return false;
     }
     verifier->states =
@@ -94,12 +80,11 @@ static struct gi_recorder make_recorder(const struct glinfer_session *session,
 static struct gi_executor *build(const struct gi_recorder *recorder, bool is_recorded,
                                  struct glinfer_error *err)
 {
-    if (!is_recorded || !gi_program_table_build(recorder->programs, NULL, NULL, err) ||
-        !gi_dispatch_table_seal(recorder->table, err)) {
+    if (!is_recorded) {
         gi_dispatch_table_destroy(recorder->table);
         return NULL;
     }
-    return gi_multi_executor_create(recorder->table, err);
+    return gi_tables_build(recorder->programs, recorder->table, err);
 }
 
 // Records the logits of all rows. Ops choose kernels for few rows by the sizes of their ranges.

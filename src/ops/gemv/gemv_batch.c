@@ -55,6 +55,31 @@ bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
     return *asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_small_tokens(gpu);
 }
 
+// Records a program whose groups have n_row rows and n_token tokens.
+static bool record(struct gi_recorder *recorder, const char *label,
+                   const struct gi_program_key *key, const struct gi_weight_part *part,
+                   const struct gi_rows *x, const struct gi_rows *y,
+                   const struct gi_gemm_params *params, uint32_t n_row, uint32_t n_token,
+                   struct glinfer_error *err)
+{
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,  x->range, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = { .size = {1, gi_divide_up(part->n_rows, n_row), 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 0,
+                     .divisor = n_token,
+                     .is_divisible = true,
+                     .divisible_axis = 1},
+        .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
+    };
+    return gi_recorder_add(recorder, key, &dispatch, err);
+}
+
 bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
                           const struct gi_rows *y, const struct gi_gemm_params *params,
@@ -72,22 +97,7 @@ bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                     {"LANE_PAIRS", (int32_t)shape.lane_pairs},
                     {"TOKENS", (int32_t)shape.tokens}},
     };
-    struct gi_dispatch dispatch = {
-        .label = label,
-        .bindings = {y->range,  x->range,     part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
-        .grid = { .size = {1, gi_divide_up(part->n_rows, 16 * shape.pairs), 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 0,
-                     .divisor = shape.tokens,
-                     .is_divisible = true,
-                     .divisible_axis = 1},
-        .weight_bytes = part->quads.size + part->aux.size,
-        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
-    };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    return record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens, err);
 }
 
 // Groups of 32 rows where those are about as many as run together, else of 16.
@@ -97,27 +107,11 @@ bool gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_gemm_params *params, struct glinfer_error *err)
 {
     const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups;
-    const uint32_t n_row = is_wide ? 32 : 16;
     const struct gi_program_key key = {
         .id = is_wide ? GI_PROGRAM_GEMV_BATCH_HALF_2 : GI_PROGRAM_GEMV_BATCH_HALF,
         .quant = part->quant->type,
         .n_defines = 2,
         .defines = {{"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET}},
     };
-    struct gi_dispatch dispatch = {
-        .label = label,
-        .bindings = {y->range,  x->range, part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
-        .grid = { .size = {1, gi_divide_up(part->n_rows, n_row), 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 0,
-                     .divisor = 8,
-                     .is_divisible = true,
-                     .divisible_axis = 1},
-        .weight_bytes = part->quads.size + part->aux.size,
-        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
-    };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    return record(recorder, label, &key, part, x, y, params, is_wide ? 32 : 16, 8, err);
 }

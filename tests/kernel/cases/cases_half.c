@@ -119,7 +119,8 @@ static bool run_gemm(struct kt_run *run, size_t index)
                               false};
     is_good = is_good && record_gemm(run, c, &weight.weight, &x_rows, scale, &y) && kt_seal(run) &&
               kt_replay(run, 9, c->n_tokens) &&
-              check_gemm(run, c, &weight, x, &y, before, (double)scale);
+              check_gemm(run, c, &weight, x, &y, before, (double)scale) &&
+              kt_bench(run, 9, c->n_tokens, kt_weight_bytes(&weight.weight));
     kt_weight_finish(&weight);
     free(x);
     free(before);

@@ -2,28 +2,15 @@
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 
-static struct gi_tokenizer *create(const char *template)
-{
-    struct small_vocab small;
-    struct glinfer_error err;
-    small_vocab_init(&small);
-    small.vocab.chat_template = small_text(template);
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
-    if (!tokenizer) {
-        fail_msg("%s", err.message);
-    }
-    return tokenizer;
-}
-
 // Messages, tools and variables as JSON; special tokens that their texts spell stay text.
 static void json_is_what_a_template_finds(void **state)
 {
     (void)state;
-    struct gi_tokenizer *tokenizer =
-        create("{% for t in tools or [] %}{{ t.name }}{% endfor %}{% for m in messages %}"
-               "<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.calls or [] %}"
-               "{{ c | tojson }}{% endfor %}<|im_end|>{% endfor %}{{ word }}{% if "
-               "add_generation_prompt %}<|im_start|>{% endif %}");
+    struct gi_tokenizer *tokenizer = small_vocab_create(
+        "{% for t in tools or [] %}{{ t.name }}{% endfor %}{% for m in messages %}"
+        "<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.calls or [] %}"
+        "{{ c | tojson }}{% endfor %}<|im_end|>{% endfor %}{{ word }}{% if "
+        "add_generation_prompt %}<|im_start|>{% endif %}");
     static const char plain[] =
         "he<|im_start|>user\nll{\"a\": [1, 0.5, true, null]}<|im_end|>lo<|im_start|>";
     struct glinfer_chat_json chat = {

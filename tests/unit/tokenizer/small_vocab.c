@@ -1,5 +1,7 @@
 #include "tests/unit/tokenizer/small_vocab.h"
 
+#include "tests/unit/cmocka_test.h"
+
 static const char *const merges[] = {"h e",      "l l", "he ll",        "hell o",
                                      "\u0120 w", "1 2", "\u0120 \u0120"};
 
@@ -93,4 +95,17 @@ bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
                          ids.count > 1 && ids.data[0] == SMALL_TOOL && ids.data[1] != SMALL_TOOL;
     gi_ids_finish(&ids);
     return is_once;
+}
+
+struct gi_tokenizer *small_vocab_create(const char *template)
+{
+    struct small_vocab small;
+    struct glinfer_error err;
+    small_vocab_init(&small);
+    small.vocab.chat_template = small_text(template);
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
+    if (!tokenizer) {
+        fail_msg("%s", err.message);
+    }
+    return tokenizer;
 }

@@ -35,6 +35,8 @@ struct small_vocab {
 };
 
 void small_vocab_init(struct small_vocab *small);
+// Returns a tokenizer of it with a chat template; ends the test without one.
+struct gi_tokenizer *small_vocab_create(const char *template);
 // Makes SMALL_TOOL the BOS that a text begins with.
 void small_vocab_set_bos(struct small_vocab *small);
 // True if a chat of one message is encoded and begins with SMALL_TOOL once.

@@ -149,10 +149,15 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     if (answer->calls && n > 0) {
         choice->calls = serve_read_calls(answer->calls, choice->text.data, n, &n);
     }
+    const enum glinfer_stop stop = choice->stats.stop;
+    const bool is_cut = stop == GLINFER_STOP_LIMIT || stop == GLINFER_STOP_CONTEXT;
+    if (answer->calls && n > 0 && !choice->calls && is_cut) {
+        n = serve_find_call(answer->calls, choice->text.data, n); // half a call is no text
+    }
     if (answer->is_stream && n > choice->shown) {
         show(answer, index, n, NULL);
     }
-    if (choice->calls) { // what is before them is the text
+    if (n < choice->text.size) { // what is before calls is the text
         choice->text.size = n;
         choice->text.data[n] = 0;
     }
@@ -303,24 +308,13 @@ const char *serve_stopping_word(const struct serve_answer *answer, uint32_t inde
     return params->n_stop == 1 ? params->stop[0] : "";
 }
 
-static void add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms)
-{
-    const double values[] = {n, ms, n_timed > 0 ? ms / n_timed : 0, cli_per_second(n_timed, ms)};
-    static const char *const names[] = {"n", "ms", "per_token_ms", "per_second"};
-    char name[64];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(name, sizeof(name), "%s_%s", what, names[i]);
-        cJSON_AddNumberToObject(timings, name, values[i]);
-    }
-}
-
 void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t index)
 {
     const struct serve_choice *choice = &answer->choices[index];
     const struct glinfer_stats *stats = &choice->stats;
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
     cJSON_AddNumberToObject(timings, "cache_n", choice->n_cached);
-    add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
-    add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
-             stats->predicted_ms);
+    cli_add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
+    cli_add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
+                 stats->predicted_ms);
 }

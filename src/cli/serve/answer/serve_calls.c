@@ -26,12 +26,18 @@ const struct serve_call_style serve_style_plain = {
     .is_native = true,
 };
 
+size_t serve_find_call(const struct serve_call_style *style, const char *text, size_t size)
+{
+    const char *found =
+        size > 0 ? memmem(text, size, style->trigger, strlen(style->trigger)) : NULL;
+    return found ? (size_t)(found - text) : size;
+}
+
 size_t serve_count_shown(const struct serve_call_style *style, const char *text, size_t size)
 {
-    const size_t n = strlen(style->trigger);
-    const char *found = size > 0 ? memmem(text, size, style->trigger, n) : NULL;
-    if (found) {
-        return (size_t)(found - text);
+    const size_t n = strlen(style->trigger), found = serve_find_call(style, text, size);
+    if (found < size) {
+        return found;
     }
     for (size_t held = size < n ? size : n - 1; held > 0; held--) {
         if (memcmp(text + size - held, style->trigger, held) == 0) {

@@ -16,6 +16,8 @@ struct serve_call_style {
 // of their own; JSON with "parameters", as Llama 3.1's has it.
 extern const struct serve_call_style serve_style_tagged, serve_style_plain, serve_style_told;
 
+// Returns where calls begin in a text; its size if there are none.
+size_t serve_find_call(const struct serve_call_style *style, const char *text, size_t size);
 // Returns how many bytes of a text that goes on are surely no part of a call.
 size_t serve_count_shown(const struct serve_call_style *style, const char *text, size_t size);
 // Reads the calls in a whole text into OpenAI's list and sets *shown to the size of the text before

@@ -63,6 +63,14 @@ static void add_usage(cJSON *json, const struct serve_answer *answer)
     cJSON_AddNumberToObject(details, "cached_tokens", n_cached);
 }
 
+// Adds timings unless there are several answers, each with its own.
+static void add_common_timings(cJSON *json, const struct serve_answer *answer)
+{
+    if (answer->task->n_jobs == 1) {
+        serve_add_timings(json, answer, 0);
+    }
+}
+
 // Returns the object behind the last token of a stream: usage, if it was asked for.
 static cJSON *openai_close(const struct serve_answer *answer)
 {
@@ -72,7 +80,7 @@ static cJSON *openai_close(const struct serve_answer *answer)
     cJSON *json = envelope(answer);
     cJSON_AddArrayToObject(json, "choices");
     add_usage(json, answer);
-    serve_add_timings(json, answer, 0);
+    add_common_timings(json, answer);
     return json;
 }
 
@@ -121,7 +129,7 @@ static cJSON *chat_whole(const struct serve_answer *answer)
         }
     }
     add_usage(json, answer);
-    serve_add_timings(json, answer, 0);
+    add_common_timings(json, answer);
     return json;
 }
 
@@ -245,7 +253,7 @@ static cJSON *completion_whole(const struct serve_answer *answer)
         add_logprobs(choice, own->probs);
     }
     add_usage(json, answer);
-    serve_add_timings(json, answer, 0);
+    add_common_timings(json, answer);
     return json;
 }
 

@@ -46,8 +46,7 @@ static cJSON *copy_messages(struct serve_fields *fields)
             serve_fields_refuse(fields, 400, "every message has a \"role\"");
             break;
         }
-        if (serve_read_content(fields, cJSON_GetObjectItemCaseSensitive(message, "content"),
-                               &text)) {
+        if (serve_read_content(fields, message, &text)) {
             while (cJSON_GetObjectItemCaseSensitive(message, "content")) { // twice, perhaps
                 cJSON_DeleteItemFromObjectCaseSensitive(message, "content");
             }

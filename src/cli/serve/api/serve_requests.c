@@ -171,8 +171,7 @@ static void add_jobs(struct request *request, struct cli_ids *ids)
         serve_fields_refuse(&request->fields, 400, "the prompt is empty");
     } else if (ids->count >= n_ctx) {
         serve_fields_refuse(&request->fields, 400,
-                            "the prompt has %zu tokens, and the context has %u: "
-                            "exceed_context_size_error",
+                            "the prompt has %zu tokens, and the context has %u: shorten it",
                             ids->count, n_ctx);
     }
     for (int64_t i = 0; i < request->n_choices && !request->fields.is_wrong; i++) {

@@ -42,9 +42,10 @@ static bool append_item(struct serve_fields *fields, const struct glinfer_tokeni
                        item->valuedouble <= INT32_MAX &&
                        glinfer_token_bytes(tokenizer, (int32_t)item->valuedouble, &size);
     if (!is_id) {
-        return serve_fields_refuse(fields, 400,
-                                   "a prompt is a text, or a list of texts and token ids that the "
-                                   "vocabulary has");
+        return serve_fields_refuse(
+            fields, 400,
+            "a prompt is a text, the id of a token of the vocabulary, or a list "
+            "of these");
     }
     const int32_t id = (int32_t)item->valuedouble;
     cli_ids_append(ids, &id, 1);
@@ -70,16 +71,27 @@ bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokeniz
 
 //-- messages --------------------------------------------------------------------------------------
 
-bool serve_read_content(struct serve_fields *fields, const cJSON *content, struct cli_bytes *text)
+static const char *role_of(const cJSON *message)
 {
-    const cJSON *item;
+    const cJSON *role = cJSON_GetObjectItemCaseSensitive(message, "role");
+    return !cJSON_IsString(role)                         ? NULL
+           : strcmp(role->valuestring, "developer") == 0 ? "system"
+                                                         : role->valuestring;
+}
+
+bool serve_read_content(struct serve_fields *fields, const cJSON *message, struct cli_bytes *text)
+{
+    const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content"), *item;
+    const char *role = role_of(message);
     if (cJSON_IsString(content)) {
         cli_bytes_append(text, content->valuestring, strlen(content->valuestring));
         return true;
     }
     cli_bytes_append(text, "", 0);
-    if (!content || cJSON_IsNull(content)) {
-        return true;
+    if (!content || cJSON_IsNull(content)) { // a message that calls tools may have none
+        return (role && strcmp(role, "assistant") == 0) ||
+               serve_fields_refuse(fields, 400, "a message of the role %s has no \"content\"",
+                                   role ? role : "?");
     }
     cJSON_ArrayForEach(item, content)
     {
@@ -97,26 +109,12 @@ bool serve_read_content(struct serve_fields *fields, const cJSON *content, struc
            serve_fields_refuse(fields, 400, "a message's content is a text or a list");
 }
 
-static const char *role_of(const cJSON *message)
-{
-    const cJSON *role = cJSON_GetObjectItemCaseSensitive(message, "role");
-    return !cJSON_IsString(role)                         ? NULL
-           : strcmp(role->valuestring, "developer") == 0 ? "system"
-                                                         : role->valuestring;
-}
-
 static bool encode_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                             const struct glinfer_message *messages, size_t n, struct cli_ids *ids)
 {
     struct glinfer_error err;
-    do {
-        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
-        if (!glinfer_chat_tokenize(tokenizer, messages, n, ids->items, ids->capacity, &ids->count,
-                                   &err)) {
-            return serve_fields_refuse(fields, 400, "%s", err.message);
-        }
-    } while (ids->count > ids->capacity);
-    return true;
+    return cli_chat_ids(tokenizer, messages, n, ids, &err) ||
+           serve_fields_refuse(fields, 400, "%s", err.message);
 }
 
 bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
@@ -134,9 +132,7 @@ bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
     cJSON_ArrayForEach(item, list)
     {
         messages[i].role = role_of(item);
-        is_done = is_done && messages[i].role &&
-                  serve_read_content(fields, cJSON_GetObjectItemCaseSensitive(item, "content"),
-                                     &texts[i]);
+        is_done = is_done && messages[i].role && serve_read_content(fields, item, &texts[i]);
         messages[i].content = texts[i].data;
         i++;
     }

@@ -8,9 +8,9 @@
 // is.
 bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                        const cJSON *prompt, struct cli_ids *ids);
-// Appends a message's content to text: a text, or a list of parts all of which are texts. Appends
-// nothing for null.
-bool serve_read_content(struct serve_fields *fields, const cJSON *content, struct cli_bytes *text);
+// Appends a message's content to text: a text, or a list of parts all of which are texts. One of
+// the assistant may have none: nothing is appended.
+bool serve_read_content(struct serve_fields *fields, const cJSON *message, struct cli_bytes *text);
 // Appends the tokens of a list of messages with roles and contents in the model's chat template.
 bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
                          const struct glinfer_tokenizer *tokenizer, struct cli_ids *ids);

@@ -159,7 +159,8 @@ static void check_headers(struct serve_exchange *exchange, const struct serve_ca
                !serve_access_has_key(params->access, header(exchange->connection, "Authorization"),
                                      header(exchange->connection, "X-Api-Key"))) {
         exchange->is_refused = true;
-        serve_reply_error(&exchange->reply, 401, "a key is needed: Authorization: Bearer KEY");
+        serve_reply_error(&exchange->reply, 401,
+                          "a key of this server is needed: Authorization: Bearer KEY");
     } else if (announced_size(exchange->connection) > params->max_body) {
         refuse_large(exchange);
     }
