@@ -252,6 +252,25 @@ static void answers_may_be_of_all_kinds(void **state)
     close_group(&group);
 }
 
+// Masks are written between steps, which all then take one by one.
+static void grammars_hold_beside_others(void **state)
+{
+    static const struct job jobs[N_SLOTS] = {
+        {.n_prompt = N_PROMPT},
+        {                                    .n_prompt = 9,                           .begin_at = 2, .temperature = 1, .gbnf = "root ::= ([a-f] [0-4]){3,40}"},
+        { .n_prompt = 8,                                        .begin_at = 5, .temperature = 0.7F, .top_k = 10},
+        {                 .n_prompt = 5,            .begin_at = 9, .gbnf = "root ::= (\"{\" [x-z]* \"}\"){2,9}"},
+        {      .n_prompt = 7,.begin_at = 14, .gbnf = "root ::= [x-z]* \"no such token \\x01\\x02\""},
+    };
+    static const uint32_t budgets[] = {0, 1000000};
+    struct outcome outcomes[N_SLOTS];
+    for (uint32_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+        struct group group = open_group(*state, 0, 0);
+        compare(&group, budgets[i], jobs, outcomes);
+        close_group(&group);
+    }
+}
+
 static void penalties_hold_beside_others(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
@@ -428,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_the_one_alone),
         cmocka_unit_test(answers_may_be_of_all_kinds),
+        cmocka_unit_test(grammars_hold_beside_others),
         cmocka_unit_test(penalties_hold_beside_others),
         cmocka_unit_test(duty_leaves_answers_as_they_are),
         cmocka_unit_test(one_that_ends_early_leaves_the_others),

@@ -248,8 +248,8 @@ static bool is_slow(const struct glinfer_session *session)
 // the logits of the next step are, which the GPU computes while the host works out what may come.
 static uint32_t choose_flights(const struct gi_generation *run)
 {
-    const bool is_alone = is_slow(run->session) || gi_host_sample_is_on(run) ||
-                          gi_adjust_is_masked(run) || gi_speculation_holds(run);
+    const bool is_alone =
+        is_slow(run->session) || gi_generation_needs_tokens(run) || gi_speculation_holds(run);
     return is_alone ? 1 : GI_CHAINS_IN_FLIGHT;
 }
 
@@ -259,7 +259,7 @@ static bool submit_or_take(struct gi_generation *run)
     const struct glinfer_session *session = run->session;
     const bool is_joint = gi_joint_run_suits(run);
     const bool wants_logits = gi_generation_wants_logits(run);
-    if (wants_logits && !is_slow(session) && session->runner.n_flights > 0) {
+    if (wants_logits && !is_joint && !is_slow(session) && session->runner.n_flights > 0) {
         return gi_generation_submit_logits(run);
     }
     const bool is_full = session->runner.n_flights >= choose_flights(run);
@@ -324,8 +324,7 @@ bool gi_generation_advance(struct gi_generation *run)
     if (run->is_finished) {
         return end(run);
     }
-    const bool is_known = gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
-    const bool is_chosen = is_known && run->next < run->n_live;
+    const bool is_chosen = gi_generation_needs_tokens(run) && run->next < run->n_live;
     if (!is_chosen && !gi_session_check_cancel(run->session, "the generation", run->err)) {
         return false; // what is known to a chain on the host or a grammar has to be delivered
     }

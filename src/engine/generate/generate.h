@@ -106,6 +106,9 @@ bool gi_generation_has_token(const struct gi_generation *run);
 
 //-- what it submits (generate_submit.c) -----------------------------------------------------------
 
+// True if the host has to see each token before the step behind it: it chooses them, or a grammar's
+// mask depends on them. Chains then have one step, and wait for each other.
+bool gi_generation_needs_tokens(const struct gi_generation *run);
 // Begins to compute the cache anew if it was lost, in the batches and steps that its tokens were
 // computed in, so that it has the same bits. Goes on with the answer if it was not.
 bool gi_generation_rebuild(struct gi_generation *run);

@@ -79,7 +79,7 @@ static uint32_t choose_length(const struct gi_generation *run)
 {
     enum { LONGEST = 64 };
     const struct glinfer_session *session = run->session;
-    const bool is_alone = gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+    const bool is_alone = gi_generation_needs_tokens(run);
     uint64_t length = is_alone ? 1 : session->chain_length;
     if (length == 0) {
         const struct gi_runner *runner = &session->runner;

@@ -172,6 +172,11 @@ struct gi_generation *gi_generation_create(struct glinfer_session *session,
     return run;
 }
 
+bool gi_generation_needs_tokens(const struct gi_generation *run)
+{
+    return gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+}
+
 enum gi_step_end gi_generation_step_kind(const struct gi_generation *run)
 {
     return gi_adjust_is_masked(run) ? GI_STEP_LOGITS : run->end;

@@ -127,12 +127,10 @@ static bool has_untaken(const struct gi_generation *run)
     return (joint_of(run)->untaken & bit_of(run)) != 0;
 }
 
-// True if an answer decodes: its first token is there, and more may come. One whose grammar is a
-// mask of the GPU's takes steps of its own, between which the mask is written.
+// True if an answer decodes: its first token is there, and more may come.
 static bool is_decoding(const struct gi_generation *run)
 {
-    return run && run->is_stepped && run->n_submitted > 0 && !run->is_finished && !run->is_over &&
-           !gi_adjust_is_masked(run);
+    return run && run->is_stepped && run->n_submitted > 0 && !run->is_finished && !run->is_over;
 }
 
 static bool has_company(const struct gi_generation *run)
@@ -151,7 +149,7 @@ static bool has_company(const struct gi_generation *run)
 bool gi_joint_run_suits(const struct gi_generation *run)
 {
     const struct gi_joint_run *joint = joint_of(run);
-    if (!joint || !is_decoding(run)) {
+    if (!joint || !is_decoding(run) || run->has_logits) { // a step of its own is half submitted
         return false;
     }
     return has_untaken(run) || run->late.status != GLINFER_STATUS_OK ||
@@ -171,13 +169,13 @@ static bool is_ready(const struct gi_generation *run)
     return is_decoding(run) && run->session->runner.n_flights == 0 && !run->open.executor &&
            run->late.status == GLINFER_STATUS_OK && run->n_submitted < run->max_steps &&
            !run->is_full && !run->is_rebuilding && gi_clock_ns() >= run->rest_until &&
-           !(gi_host_sample_is_on(run) && is_behind(run)) && gi_joint_run_suits(run);
+           !(gi_generation_needs_tokens(run) && is_behind(run)) && gi_joint_run_suits(run);
 }
 
 // True if chains of an answer wait for each other.
 static bool needs_host(const struct gi_generation *run)
 {
-    return run->session->gpu_duty < 100 || gi_host_sample_is_on(run);
+    return run->session->gpu_duty < 100 || gi_generation_needs_tokens(run);
 }
 
 // Lists the answers for a chain that begins now; none if one has to be waited for.
@@ -226,7 +224,7 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
         const uint32_t asked = run->session->chain_length;
         n = asked == 0 ? n : least(is_asked ? n : GI_MAX_JOINT_CHAIN, asked);
         is_asked = is_asked || asked > 0;
-        n = least(n, gi_host_sample_is_on(run) ? 1 : 2 * run->n_submitted);
+        n = least(n, gi_generation_needs_tokens(run) ? 1 : 2 * run->n_submitted);
         n = least(n, run->max_steps - run->n_submitted);
     }
     return n;
@@ -245,6 +243,22 @@ static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
     }
     joint->written = state;
     return true;
+}
+
+// Writes the masks of answers that keep to a grammar. Returns the set without those whose mask
+// failed, which learn of it in their own turn.
+static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
+{
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        struct gi_generation *run = find_answer(joint->group, i);
+        struct glinfer_error *err = run ? run->err : NULL;
+        if (set >> i & 1) {
+            run->err = &run->late;
+            set &= ~((uint32_t)!gi_adjust_write_mask(run) << i);
+            run->err = err;
+        }
+    }
+    return set;
 }
 
 // Begins a chain of the answers of a set, which is submitted by submit_open.
@@ -412,7 +426,7 @@ static bool advance(struct gi_generation *run, bool *has_landed)
         *has_landed = true;
         return take(joint, run);
     }
-    const uint32_t set = joint->executor ? 0 : choose_slots(joint);
+    const uint32_t set = joint->executor ? 0 : write_masks(joint, choose_slots(joint));
     if (set != 0 && !begin(joint, set, run->err)) {
         return fail_all(joint, run);
     }
