@@ -27,6 +27,8 @@ struct gi_model_weights {
 // n_slots of state is the list's own.
 struct gi_joint {
     uint32_t n_slots;
+    uint32_t first_row, n_rows;     // slots whose rows the list computes: all, or one
+    struct gi_rows x, qkv;          // rows of all slots, of which those of struct gi_graph are some
     struct gi_slot_array state;     // struct gi_step_state
     struct gi_slot_array ring;      // GI_RING_SLOTS struct gi_ring_entry
     struct gi_slot_array stream;    // struct gi_stream: rows of x

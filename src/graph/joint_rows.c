@@ -14,6 +14,14 @@ void gi_joint_end_slot(struct gi_graph *graph)
     graph->recorder.slot = 0;
 }
 
+struct gi_rows gi_joint_rows(const struct gi_joint *joint, const struct gi_slot_array *array)
+{
+    struct gi_range range = array->range;
+    range.offset += joint->first_row * array->stride;
+    range.size = joint->n_rows * array->stride;
+    return (struct gi_rows){range, (uint32_t)(array->stride / sizeof(float)), false};
+}
+
 // Returns a recorder of dispatches for all slots.
 static struct gi_recorder record_all(const struct gi_graph *graph)
 {
@@ -36,7 +44,7 @@ bool gi_joint_embed(struct gi_graph *graph, struct glinfer_error *err)
 {
     struct gi_recorder recorder = record_all(graph);
     return gi_op_embed_batch(&recorder, graph->weights.embed, (struct gi_range){0},
-                             graph->hparams->embed_scale, &graph->x, err);
+                             graph->hparams->embed_scale, &graph->joint->x, err);
 }
 
 bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
@@ -47,8 +55,8 @@ bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
     const struct gi_rows q = {kv.range, (uint32_t)(kv.slot_size / sizeof(float)), false};
     graph->attention_input = (struct gi_attention_input){
         .layout = graph->qkv_layout,
-        .qkv = graph->qkv.range,
-        .qkv_stride = graph->qkv.stride,
+        .qkv = graph->joint->qkv.range,
+        .qkv_stride = graph->joint->qkv.stride,
         .vectors = graph->vectors,
         .rope = *rope,
     };
@@ -57,9 +65,9 @@ bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
     }
     graph->has_attention_input = gi_attention_qkv_suits(&recorder, &kv, &graph->attention_input);
     return graph->has_attention_input ||
-           (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &graph->qkv_layout, &graph->qkv,
-                                      &graph->vectors, norm, rope, &kv, &q, err)
-                 : gi_op_rope_kv(&recorder, "rope_kv", &graph->qkv_layout, &graph->qkv,
+           (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &graph->qkv_layout,
+                                      &graph->joint->qkv, &graph->vectors, norm, rope, &kv, &q, err)
+                 : gi_op_rope_kv(&recorder, "rope_kv", &graph->qkv_layout, &graph->joint->qkv,
                                  &graph->vectors, rope->n_rot, &kv, &q, err));
 }
 
@@ -72,8 +80,7 @@ bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_
     struct gi_attention_scratch scratch = graph->attention;
     scratch.range = rows->range;
     scratch.slot_size = rows->stride;
-    graph->attn_input =
-        (struct gi_rows){rows->range, (uint32_t)(rows->stride / sizeof(float)), false};
+    graph->attn_input = gi_joint_rows(graph->joint, rows);
     return graph->has_attention_input
                ? gi_op_attention_qkv(&recorder, "attention", &kv, rule, &graph->attention_input,
                                      &scratch, err)
@@ -84,7 +91,7 @@ bool gi_joint_output(struct gi_graph *graph, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_slot_array *logits = &graph->joint->logits;
-    const struct gi_rows rows = {logits->range, (uint32_t)(logits->stride / sizeof(float)), false};
+    const struct gi_rows rows = gi_joint_rows(graph->joint, logits);
     return gi_graph_norm_rows(graph, &graph->recorder, "output_norm", hparams->n_layer - 1,
                               GI_NORM_NEXT, &graph->norm, err) &&
            gi_op_gemm(&graph->recorder, "output", graph->weights.output, &graph->norm, false, 1.0f,

@@ -2,7 +2,7 @@
 // is its token, its cache, its choice. A joint step decodes a token of each of several sequences;
 // their rows of activations are a batch's, row i being that of slot i, so that each weight is read
 // once. The list's own step_state says how many rows there are; slots that take no part leave rows
-// that nobody reads.
+// that nobody reads. A list may also compute the row of one slot alone.
 #ifndef GI_GRAPH_JOINT_ROWS_H
 #define GI_GRAPH_JOINT_ROWS_H
 
@@ -21,6 +21,8 @@ bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_
 // Records the logits of all rows, with their partial results.
 bool gi_joint_output(struct gi_graph *graph, struct glinfer_error *err);
 
+// Returns those rows of an array that the list computes.
+struct gi_rows gi_joint_rows(const struct gi_joint *joint, const struct gi_slot_array *array);
 // Begins and ends what is recorded for one slot.
 void gi_joint_begin_slot(struct gi_graph *graph, uint32_t slot);
 void gi_joint_end_slot(struct gi_graph *graph);

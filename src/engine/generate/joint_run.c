@@ -20,6 +20,8 @@ struct gi_joint_run {
     uint32_t n_past, n_steps;
     bool is_boxed;
     uint64_t begin_ns; // time of the clock
+    bool is_lone;      // of one row
+    uint64_t other_ns; // a step's time with several rows while it has one, and with one
     // The chain that was taken.
     struct gi_landing landing;
     uint32_t untaken;            // slots whose answers have not looked at it, as bits
@@ -98,12 +100,14 @@ bool gi_joint_run_prepare(struct gi_generation *run)
         return true;
     }
     group->run = group->run ? group->run : create(group, run->err);
-    bool ok = group->run && gi_joint_tables_step(&group->joint, run->end, run->err);
+    struct gi_joint_tables *tables = &group->joint;
+    const uint32_t own = 1u << run->session->slot;
+    bool ok = group->run && gi_joint_tables_step(tables, own, run->end, run->err);
     // Any set of answers ends as some pair of them does.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         const struct gi_generation *other = find_answer(group, i);
         ok = !other ||
-             gi_joint_tables_step(&group->joint, join_ends(other->end, run->end), run->err);
+             gi_joint_tables_step(tables, own | 1u << i, join_ends(other->end, run->end), run->err);
     }
     return ok;
 }
@@ -261,15 +265,29 @@ static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
     return set;
 }
 
+// Sets how many rows the chain of a set has, and what its steps are taken to last.
+static void set_rows(struct gi_joint_run *joint, uint32_t set)
+{
+    struct gi_runner *runner = &joint->runner;
+    const uint64_t step_ns = runner->step_ns;
+    const bool is_lone = (set & (set - 1)) == 0;
+    joint->n_rows = gi_joint_tables_rows(&joint->group->joint, set);
+    if (is_lone != joint->is_lone) {
+        runner->step_ns = joint->other_ns;
+        joint->other_ns = step_ns;
+        joint->is_lone = is_lone;
+    }
+}
+
 // Begins a chain of the answers of a set, which is submitted by submit_open.
 static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error *err)
 {
     struct gi_session_group *group = joint->group;
     struct gi_runner *runner = &joint->runner;
-    uint32_t n_rows = 0;
     bool ok = true;
     joint->place.live = set;
     joint->n_past = 0;
+    set_rows(joint, set);
     runner->budget_ns = UINT64_MAX;
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         struct gi_generation *run = find_answer(group, i);
@@ -283,16 +301,14 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
         gi_runner_set_budget(runner, least_ns(runner->budget_ns, budget_ns));
         run->session->runner.last = NULL; // the counts of its own lists are no longer its state's
-        n_rows = i + 1;
-        run->err = err; // of this call, which is another answer's turn
+        run->err = err;                   // of this call, which is another answer's turn
         ok = gi_host_sample_write(run);
     }
     joint->n_steps = choose_length(joint);
     joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
     joint->begin_ns = gi_clock_ns();
     joint->cursor = (struct gi_replay_cursor){0};
-    joint->executor = gi_joint_tables_step(&group->joint, choose_end(group, set), err);
-    joint->n_rows = n_rows;
+    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), err);
     return ok && joint->executor &&
            gi_time_box_reserve(&runner->box, group->model->device->programs, err);
 }

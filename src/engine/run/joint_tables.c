@@ -32,23 +32,27 @@ static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, 
     return (struct gi_slot_array){range, range.size / n_slots, size};
 }
 
-static struct gi_rows make_rows(struct gi_range range, uint32_t n_slots)
+// Has the graph compute the rows of n slots from one on.
+static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t n)
 {
-    return (struct gi_rows){range, (uint32_t)(range.size / n_slots / sizeof(float)), false};
-}
-
-static void lay_out_graph(struct gi_joint_tables *tables, const struct gi_range *ranges)
-{
-    struct gi_graph *graph = &tables->graph;
-    const uint32_t n = tables->joint.n_slots;
-    graph->is_batch = true;
-    graph->joint = &tables->joint;
-    graph->x = make_rows(ranges[GI_JOINT_STREAM], n);
-    graph->norm = make_rows(ranges[GI_JOINT_NORM], n);
-    graph->qkv = make_rows(ranges[GI_JOINT_QKV], n);
-    graph->ffn_gate_up = make_rows(ranges[GI_JOINT_FFN_GATE_UP], n);
-    graph->ffn_act_rows = make_rows(ranges[GI_JOINT_FFN_ACT], n);
-    graph->attn = make_rows(ranges[GI_JOINT_ATTENTION], n);
+    const struct {
+        struct gi_rows *rows;
+        enum gi_joint_range range;
+    } rows[] = {
+        {&tables->graph.x,            GI_JOINT_STREAM     },
+        {&tables->graph.norm,         GI_JOINT_NORM       },
+        {&tables->graph.qkv,          GI_JOINT_QKV        },
+        {&tables->graph.ffn_gate_up,  GI_JOINT_FFN_GATE_UP},
+        {&tables->graph.ffn_act_rows, GI_JOINT_FFN_ACT    },
+        {&tables->graph.attn,         GI_JOINT_ATTENTION  },
+    };
+    const uint32_t n_slots = tables->joint.n_slots;
+    tables->joint.first_row = first;
+    tables->joint.n_rows = n;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct gi_slot_array array = make_array(tables->ranges[rows[i].range], n_slots, 0);
+        *rows[i].rows = gi_joint_rows(&tables->joint, &array);
+    }
 }
 
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
@@ -73,13 +77,20 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
         .logits = make_array(ranges[GI_JOINT_LOGITS], n_slots, graph->logits.range.size),
         .kv = kv,
     };
-    lay_out_graph(tables, ranges);
+    memcpy(tables->ranges, ranges, sizeof(tables->ranges));
+    tables->graph.is_batch = true;
+    tables->graph.joint = &tables->joint;
+    choose_rows(tables, 0, n_slots);
+    tables->joint.x = tables->graph.x;
+    tables->joint.qkv = tables->graph.qkv;
 }
 
 void gi_joint_tables_finish(struct gi_joint_tables *tables)
 {
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        gi_executor_destroy(tables->executors[end]);
+    for (uint32_t list = 0; list < GI_JOINT_LIST_COUNT; list++) {
+        for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+            gi_executor_destroy(tables->executors[list][end]);
+        }
     }
     memset(tables, 0, sizeof(*tables));
 }
@@ -105,13 +116,14 @@ static bool record_layers(struct gi_joint_tables *tables, struct glinfer_error *
     return ok && gi_graph_output(&tables->graph, err);
 }
 
-// Records the choice of each slot's token; no grid of a joint step is the GPU's.
+// Records the choice of each row's token; no grid of a joint step is the GPU's.
 static bool record_choices(struct gi_joint_tables *tables, enum gi_step_end end,
                            struct glinfer_error *err)
 {
     struct gi_graph *graph = &tables->graph;
+    const uint32_t first = tables->joint.first_row;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < tables->joint.n_slots; i++) {
+    for (uint32_t i = first; ok && i < first + tables->joint.n_rows; i++) {
         const struct gi_logits logits = gi_joint_slot_logits(graph, i);
         const struct gi_step_buffers buffers = {
             .state = gi_slot_range(&tables->joint.state, i),
@@ -125,11 +137,28 @@ static bool record_choices(struct gi_joint_tables *tables, enum gi_step_end end,
     return ok;
 }
 
-struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
+// Returns the slot of a set of one whose row is worth a list of its own. In f16 an answer alone
+// takes steps that are no joint ones.
+static bool is_alone(const struct gi_joint_tables *tables, uint32_t set, uint32_t *slot)
+{
+    *slot = 0;
+    while (*slot + 1 < tables->joint.n_slots && !(set >> *slot & 1)) {
+        ++*slot;
+    }
+    return set == 1u << *slot && !tables->recorder.is_half;
+}
+
+struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables, uint32_t set,
                                                  enum gi_step_end end, struct glinfer_error *err)
 {
     const struct gi_dispatch_table_params params = {.state = gi_joint_tables_state(tables)};
     struct gi_graph *graph = &tables->graph;
+    uint32_t slot;
+    if (is_alone(tables, set, &slot)) {
+        choose_rows(tables, slot, 1);
+    } else {
+        choose_rows(tables, 0, tables->joint.n_slots);
+    }
     graph->recorder = tables->recorder;
     graph->recorder.table =
         gi_dispatch_table_create(tables->recorder.gpu, tables->recorder.programs, &params, err);
@@ -142,12 +171,27 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
     return graph->recorder.table;
 }
 
-struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, enum gi_step_end end,
-                                         struct glinfer_error *err)
+struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_t set,
+                                         enum gi_step_end end, struct glinfer_error *err)
 {
-    if (!tables->executors[end]) {
-        tables->executors[end] = gi_tables_build(tables->recorder.programs,
-                                                 gi_joint_tables_record(tables, end, err), err);
+    uint32_t slot;
+    const uint32_t list = is_alone(tables, set, &slot) ? 1 + slot : 0;
+    struct gi_executor **executor = &tables->executors[list][end];
+    if (!*executor) {
+        *executor = gi_tables_build(tables->recorder.programs,
+                                    gi_joint_tables_record(tables, set, end, err), err);
     }
-    return tables->executors[end];
+    return *executor;
+}
+
+uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set)
+{
+    uint32_t slot, n = 0;
+    if (is_alone(tables, set, &slot)) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < tables->joint.n_slots; i++) {
+        n = set >> i & 1 ? i + 1 : n;
+    }
+    return n;
 }

@@ -19,13 +19,17 @@ enum gi_joint_range {
     GI_JOINT_RANGE_COUNT,
 };
 
+// The lists: of all slots, and of one slot alone, whose kernels compute no row but its own.
+enum { GI_JOINT_LIST_COUNT = 1 + GI_MAX_ROWS };
+
 struct gi_joint_tables {
     const struct glinfer_model *model; // borrowed; NULL: there are none
     struct gi_joint joint;
     struct gi_slot_array adjust; // what adjusts each slot's logits
     struct gi_graph graph;
-    struct gi_recorder recorder;                      // but for the list
-    struct gi_executor *executors[GI_STEP_END_COUNT]; // NULL: not ready yet
+    struct gi_recorder recorder; // but for the list
+    struct gi_range ranges[GI_JOINT_RANGE_COUNT];
+    struct gi_executor *executors[GI_JOINT_LIST_COUNT][GI_STEP_END_COUNT]; // NULL: not ready yet
 };
 
 // Sets the bytes that n_slots sequences take, whose graph is laid out.
@@ -42,14 +46,16 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
 // Accepts all-zero.
 void gi_joint_tables_finish(struct gi_joint_tables *tables);
 
-// Records a list; the caller builds its programs, seals and destroys it. NULL with what ops fail
-// with.
-struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
+// Records the list for a set of slots, as bits; the caller builds its programs, seals and destroys
+// it. NULL with what ops fail with.
+struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables, uint32_t set,
                                                  enum gi_step_end end, struct glinfer_error *err);
-// Returns the executor of joint steps that end so, made ready if it is not. NULL with what that
-// fails with.
-struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, enum gi_step_end end,
-                                         struct glinfer_error *err);
+// Returns the executor of joint steps of a set of slots that end so, made ready if it is not. NULL
+// with what that fails with.
+struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_t set,
+                                         enum gi_step_end end, struct glinfer_error *err);
+// Returns the rows that it computes: n_tokens of the list's step_state.
+uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set);
 // Returns the logits of a slot behind a joint step.
 struct gi_range gi_joint_tables_logits(const struct gi_joint_tables *tables, uint32_t slot);
 // Returns the list's own step_state.

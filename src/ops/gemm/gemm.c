@@ -166,7 +166,9 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
                     x->range.size / 16 <= limits->max_texels;
     *shape = (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
                                  ROW_TILES * GI_TILE_ROWS,
-                                 max_tokens > 4 ? 8 : 4,
+                                 max_tokens > 4   ? 8
+                                 : max_tokens > 1 ? 4
+                                                  : 1,
                                  4,
                                  0,
                                  0,
