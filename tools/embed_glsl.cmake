@@ -1,13 +1,10 @@
 # cmake -D DIR=<glsl folder> -D LIST=<file with a name a line> -D OUTPUT=<c file> -P embed_glsl.cmake
 #
 # Writes a C file with the text of every listed shader, in the shape that glsl/embedded.h declares.
-# Character constants, one a byte: string literals end at 4095 characters in C11, and a byte over
-# 0x7f would not fit a plain number in a signed char.
+include(${CMAKE_CURRENT_LIST_DIR}/cmake/embed_chars.cmake)
 
 function(append_text index name)
-    file(READ ${DIR}/${name} hex HEX)
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
-    string(REGEX REPLACE "('\\\\x0a',)" "\\1\n" bytes "${bytes}")
+    read_chars(bytes ${DIR}/${name})
     file(APPEND ${OUTPUT}.new "static const char text_${index}[] = { // ${name}\n${bytes}0};\n\n")
 endfunction()
 
