@@ -5,9 +5,12 @@
 
 MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no device can be had.
 """
+import base64
 import concurrent.futures
+import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -57,6 +60,26 @@ def tells_of_itself(server):
     status, headers, text = server.get("/metrics")
     true(status == 200 and "# TYPE glinfer:prompt_tokens_total counter" in text, "metrics")
     same(server.post("/v1/embeddings", {"input": "x"})[0], 501, "embeddings")
+
+
+def serves_a_page_that_runs_nothing_else(server):
+    status, headers, page = server.get("/")
+    same(status, 200, "status")
+    same(headers["Content-Type"], "text/html; charset=utf-8", "type")
+    same(headers["X-Content-Type-Options"], "nosniff", "nosniff")
+    same(headers["Referrer-Policy"], "no-referrer", "referrer")
+    policy = dict(rule.split(" ", 1) for rule in headers["Content-Security-Policy"].split("; "))
+    same((policy["default-src"], policy["connect-src"], policy["frame-ancestors"]), ("'none'", "'self'", "'none'"), "policy")
+    for tag, rule in (("style", "style-src"), ("script", "script-src")):
+        texts = re.findall(f"<{tag}[^>]*>(.*?)</{tag}>", page, re.S)
+        hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+        same(policy[rule], " ".join(f"'sha256-{hash}'" for hash in hashes), rule)
+    same(set(re.findall(r"https?://([\w.]+)", page)), {"www.w3.org"}, "addresses: the name of SVG alone")
+    same(re.findall(r" on[a-z]+=| style=|innerHTML|insertAdjacentHTML|document.write|\beval\b", page), [], "doors for HTML")
+    same(server.get("/index.html")[2], page, "by its name")
+    same(server.request("HEAD", "/")[::2], (200, ""), "HEAD")
+    same(server.post("/", {})[0], 404, "POST")
+    true("Content-Security-Policy" not in server.get("/health")[1], "the page's alone")
 
 
 def turns_text_into_tokens(server):
@@ -242,7 +265,7 @@ def calls_tools(server):
     server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})
 
 
-SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, keeps_to_json,
+SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, keeps_to_json,
           stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
           frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
 

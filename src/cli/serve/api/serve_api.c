@@ -107,6 +107,7 @@ void serve_api_handle(const struct serve_api *api, const struct serve_call *call
         handle_route(api, route, call, reply);
     } else if (page && call->method == SERVE_GET) {
         serve_reply_text(reply, page->type, page->data, page->size);
+        reply->policy = page->policy;
     } else {
         serve_reply_error(reply, 404, "there is no %s here", call->path);
     }

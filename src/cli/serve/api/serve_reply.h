@@ -11,9 +11,10 @@
 struct serve_answer;
 
 struct serve_reply {
-    unsigned status;  // of HTTP
-    const char *type; // of the body: a constant
-    unsigned retry_s; // Retry-After; 0: none
+    unsigned status;    // of HTTP
+    const char *type;   // of the body: a constant
+    unsigned retry_s;   // Retry-After; 0: none
+    const char *policy; // Content-Security-Policy: a constant; NULL: none
     struct cli_bytes body;
     struct serve_answer *answer; // the body is its; owned. NULL: body holds
 };

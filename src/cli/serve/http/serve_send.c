@@ -79,6 +79,11 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
     }
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (reply->policy) {
+        MHD_add_response_header(response, "Content-Security-Policy", reply->policy);
+        MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+        MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+    }
     if (is_stream) {
         MHD_add_response_header(response, "X-Accel-Buffering", "no"); // nginx sends at once then
     }

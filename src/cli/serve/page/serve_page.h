@@ -1,17 +1,21 @@
-// Files that are part of the command: the page at /.
+// The page at /, a part of the command. tools/embed_page.cmake makes it of page.html, page.css and
+// the scripts, with the policy that lets it run these, call this server, and nothing else.
 #ifndef SERVE_PAGE_H
 #define SERVE_PAGE_H
 
 #include <stddef.h>
 
 struct serve_page {
-    const char *path; // "/"
     const char *type; // of HTTP
     const char *data;
-    size_t size; // bytes
+    size_t size;        // bytes
+    const char *policy; // the header Content-Security-Policy
 };
 
-// Returns the file of a path, NULL if there is none.
+// Is written when the command is built.
+extern const struct serve_page serve_page;
+
+// Returns the page of a path, NULL if there is none.
 const struct serve_page *serve_find_page(const char *path);
 
 #endif

@@ -1,0 +1,50 @@
+// What a conversation is to the model: the messages that are sent, and what is kept of those that cannot be.
+
+// Returns the messages to send. One without an answer and the next make one message, since many templates want turns.
+function messagesFor(conversation, end) {
+    const messages = settings.system.trim() ? [{ role: "system", content: settings.system.trim() }] : [];
+    for (const { role, text } of conversation.messages.slice(conversation.skip, end)) {
+        const last = messages.at(-1);
+        if (last?.role === role) {
+            last.content += `\n\n${text}`;
+        } else if (text.trim() !== "") {
+            messages.push({ role, content: text });
+        }
+    }
+    return messages;
+}
+
+function requestFor(conversation, end) {
+    return {
+        messages: messagesFor(conversation, end), ...settings.numbers,
+        stream: true, stream_options: { include_usage: true }, return_progress: true,
+    };
+}
+
+// Leaves out about half of the turns that were sent so far, at least one, but never the last. Returns false if there is
+// none to leave out.
+function skipOldTurns(conversation) {
+    const { messages } = conversation;
+    const middle = conversation.skip + Math.max(1, Math.ceil((messages.length - conversation.skip) / 2) - 1);
+    const turns = messages.map((message, i) => (message.role === "user" ? i : -1)).filter((i) => i > conversation.skip);
+    const next = turns.find((i) => i >= middle) ?? turns.at(-1);
+    if (next === undefined) {
+        return false;
+    }
+    conversation.skip = next;
+    return true;
+}
+
+const canSkip = (conversation) => skipOldTurns({ ...conversation });
+
+// Returns {thought, answer, isThinking} of an answer's text. Templates that open the thought themselves have the model
+// write its end alone.
+function splitThought(text) {
+    const open = /^\s*<think>/.exec(text);
+    const end = text.indexOf("</think>");
+    if (!open && end < 0) {
+        return { thought: "", answer: text, isThinking: false };
+    }
+    const thought = text.slice(open ? open[0].length : 0, end < 0 ? text.length : end).trim();
+    return { thought, answer: end < 0 ? "" : text.slice(end + "</think>".length).trimStart(), isThinking: end < 0 };
+}

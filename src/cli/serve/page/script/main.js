@@ -1,0 +1,157 @@
+// Starts the page: the server's state, the keyboard, and what other tabs do.
+
+const WATCH_MS = 2000;
+
+const SUGGESTIONS = [
+    "Explain in three sentences how a rainbow comes about.",
+    "Write a short poem about a lighthouse in the fog.",
+    "Write a Python function that counts the words of a text.",
+    "Which five things belong in a first-aid kit?",
+];
+
+//-- the server --------------------------------------------------------------------------------------------------------
+
+let watching = false;
+
+function showServer(props, model) {
+    const settingsOf = props.default_generation_settings ?? {};
+    Object.assign(server, { limit: settingsOf.n_ctx ?? 0, defaults: settingsOf.params ?? {}, name: model.replace(/\.gguf$/i, "") });
+    byId("model").textContent = server.name;
+    byId("model").title = server.name;
+    byId("welcome-model").textContent = server.name;
+    byId("welcome-device").textContent = props.device ? `It runs on ${props.device}, with ${server.limit} tokens of context.` : "";
+    byId("about").textContent = `glinfer ${props.build_info ?? ""}. ${server.name}, ${props.total_slots ?? 1} answers at once.`;
+    updateContext();
+}
+
+// Returns true once the server has told of itself.
+async function loadServer() {
+    try {
+        await request("health");
+        const props = await (await request("props")).json();
+        const models = await (await request("v1/models")).json();
+        showServer(props, models.data?.[0]?.id ?? props.model_alias ?? "model");
+        showBanner("");
+        return true;
+    } catch (error) {
+        if (error.status === 401) {
+            showBanner("The server wants a key.");
+            return (await askForKey()) ? loadServer() : true;
+        }
+        showBanner(error.status === 503 ? "The model is being loaded…" : `${error.message} This page tries again…`);
+        return false;
+    }
+}
+
+// Asks until the server is there. One at a time.
+async function watchServer() {
+    if (watching) {
+        return;
+    }
+    watching = true;
+    while (!(await loadServer())) {
+        await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+    }
+    watching = false;
+}
+
+//-- the composer ------------------------------------------------------------------------------------------------------
+
+function submitPrompt() {
+    const prompt = byId("prompt");
+    const text = prompt.value.trim();
+    if (text !== "" && !jobs.has(current.id)) {
+        prompt.value = "";
+        growField(prompt);
+        sendMessage(text);
+        prompt.focus();
+    }
+}
+
+function startComposer() {
+    const prompt = byId("prompt");
+    prompt.addEventListener("input", () => {
+        growField(prompt);
+        updateComposer();
+    });
+    prompt.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+            event.preventDefault();
+            submitPrompt();
+        }
+    });
+    byId("composer").addEventListener("submit", (event) => {
+        event.preventDefault();
+        submitPrompt();
+    });
+    byId("stop").onclick = () => {
+        stopAnswer(current);
+        focusPrompt();
+    };
+}
+
+// Esc stops the answer, unless it closes something.
+function startKeyboard() {
+    document.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || document.querySelector("dialog[open]")) {
+            return;
+        }
+        if (!byId("shade").hidden) {
+            toggleSidebar(false);
+        } else {
+            stopAnswer(current);
+        }
+    });
+}
+
+function startWelcome() {
+    byId("suggestions").append(...SUGGESTIONS.map((text) =>
+        make("li", {}, make("button", { type: "button", onclick: () => sendMessage(text) }, text))));
+}
+
+function startNew() {
+    for (const id of ["new", "new-small"]) {
+        byId(id).onclick = () => {
+            closeDrawer();
+            showNewConversation();
+        };
+    }
+}
+
+//-- other tabs, and the end -------------------------------------------------------------------------------------------
+
+// Takes over what another tab has changed, but for what is being answered here.
+function takeChange(event) {
+    const id = event.key?.startsWith(`${STORE_PREFIX}chat.`) ? event.key.slice(STORE_PREFIX.length + 5) : null;
+    if (id && !jobs.has(id)) {
+        opened.delete(id);
+        if (id === current.id && event.newValue !== null) {
+            showConversation(loadConversation(id));
+        }
+    }
+    updateList();
+}
+
+function start() {
+    startTheme();
+    startSidebar();
+    startSettings();
+    startKey();
+    startComposer();
+    startKeyboard();
+    startWelcome();
+    startNew();
+    byId("scroll").addEventListener("scroll", noteScroll, { passive: true });
+    byId("to-end").onclick = () => {
+        scrollToEnd();
+        focusPrompt();
+    };
+    addEventListener("storage", takeChange);
+    addEventListener("pagehide", () => jobs.forEach(keepAnswer));
+    const newest = readIndex()[0];
+    showConversation(newest ? loadConversation(newest.id) : createConversation());
+    focusPrompt();
+    watchServer();
+}
+
+start();

@@ -1,0 +1,152 @@
+// The settings, the colours and the key of the server.
+
+// Numbers of a request. An empty field leaves the choice to the server, whose value is shown in grey.
+const NUMBERS = [
+    { name: "temperature", label: "Temperature", hint: "0 takes the likeliest token, more is more varied", min: 0, max: 1000, step: "any" },
+    { name: "top_k", label: "Top-k", hint: "Only the k likeliest tokens, 0 is all", min: 0, max: 1 << 24, step: 1 },
+    { name: "top_p", label: "Top-p", hint: "Tokens up to this sum of probabilities", min: 0, max: 1, step: "any" },
+    { name: "min_p", label: "Min-p", hint: "Least share of the likeliest token", min: 0, max: 1, step: "any" },
+    { name: "max_tokens", label: "Max tokens", hint: "Length of an answer", min: 1, max: 1 << 24, step: 1 },
+    { name: "seed", label: "Seed", hint: "The same seed gives the same answer", min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 },
+];
+
+// Takes over what was entered, if it may be so.
+function takeNumber(input) {
+    const isGood = input.validity.valid;
+    input.setAttribute("aria-invalid", String(!isGood));
+    if (isGood && input.value !== "") {
+        settings.numbers[input.name] = input.valueAsNumber;
+    } else {
+        delete settings.numbers[input.name];
+    }
+    saveSettings();
+}
+
+function makeNumberField({ name, label, hint, min, max, step }) {
+    const input = make("input", {
+        type: "number", id: `number-${name}`, name, min, max, step, "aria-describedby": `hint-${name}`, inputmode: "decimal",
+        oninput: () => takeNumber(input),
+    });
+    return make("div", { class: "field" }, make("label", { for: `number-${name}` }, label), input,
+        make("span", { class: "hint", id: `hint-${name}` }, hint));
+}
+
+// Shows what holds now, and what the server takes where nothing is entered.
+function fillSettings() {
+    byId("system").value = settings.system;
+    byId("theme-choice").value = settings.theme;
+    for (const { name } of NUMBERS) {
+        const input = byId(`number-${name}`);
+        const given = name === "max_tokens" ? server.defaults.n_predict : server.defaults[name];
+        input.value = settings.numbers[name] ?? "";
+        input.setAttribute("aria-invalid", "false");
+        input.placeholder = given >= 0 ? String(Number(given.toPrecision(4))) : name === "seed" ? "random" : name === "max_tokens" ? "no limit" : "";
+    }
+}
+
+function resetSettings() {
+    Object.assign(settings, { system: "", theme: "system", numbers: {} });
+    saveSettings();
+    applyTheme();
+    fillSettings();
+    announce("Settings reset");
+}
+
+function deleteAll() {
+    const conversations = readIndex().map((entry) => loadConversation(entry.id));
+    byId("settings").close();
+    conversations.forEach((conversation) => {
+        stopAnswer(conversation);
+        removeConversation(conversation.id);
+    });
+    showConversation(createConversation());
+    showToast(conversations.length === 1 ? "1 conversation was deleted." : `${conversations.length} conversations were deleted.`, () => {
+        conversations.reverse().forEach(keep);
+        updateList();
+    });
+}
+
+// A click beside a dialog closes it.
+function closeByClick(dialog) {
+    dialog.addEventListener("click", (event) => {
+        const box = dialog.getBoundingClientRect();
+        const isInside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+        if (event.target === dialog && !isInside) {
+            dialog.close();
+        }
+    });
+}
+
+function startSettings() {
+    byId("numbers").append(...NUMBERS.map(makeNumberField));
+    byId("open-settings").onclick = () => {
+        fillSettings();
+        byId("settings").showModal();
+    };
+    byId("system").addEventListener("input", () => {
+        settings.system = byId("system").value;
+        saveSettings();
+    });
+    byId("theme-choice").onchange = () => setTheme(byId("theme-choice").value);
+    byId("change-key").onclick = () => askForKey();
+    byId("reset").onclick = resetSettings;
+    byId("delete-all").onclick = deleteAll;
+    closeByClick(byId("settings"));
+}
+
+//-- colours -----------------------------------------------------------------------------------------------------------
+
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+
+function applyTheme() {
+    const isDark = settings.theme === "dark" || (settings.theme === "system" && systemDark.matches);
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    setIcon(byId("theme"), isDark ? "light" : "dark");
+    setLabel(byId("theme"), isDark ? "Light colours" : "Dark colours");
+}
+
+function setTheme(theme) {
+    settings.theme = theme;
+    saveSettings();
+    applyTheme();
+}
+
+function startTheme() {
+    byId("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+    systemDark.addEventListener("change", applyTheme);
+    applyTheme();
+}
+
+//-- the key -----------------------------------------------------------------------------------------------------------
+
+let keyAnswer = null; // the question that is open, as a promise
+
+// Returns true if a key was entered. Who asks while the question is open shares its answer.
+function askForKey() {
+    keyAnswer ??= new Promise((resolve) => {
+        const dialog = byId("key-dialog");
+        byId("key").value = readKey();
+        byId("key-hint").textContent = readKey()
+            ? "The server does not take the key that this page has, or you want another."
+            : "This server answers only those who have one of its keys.";
+        dialog.returnValue = "";
+        dialog.onclose = () => {
+            keyAnswer = null;
+            resolve(dialog.returnValue === "use");
+        };
+        dialog.showModal();
+        byId("key").select();
+    });
+    return keyAnswer;
+}
+
+function startKey() {
+    byId("cancel-key").onclick = () => byId("key-dialog").close("");
+    byId("key-form").addEventListener("submit", (event) => {
+        event.preventDefault();
+        writeKey(byId("key").value.trim(), byId("keep-key").checked);
+        byId("key").value = "";
+        byId("key-dialog").close("use");
+        watchServer();
+    });
+}

@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+"""The page of `glinfer serve` in Debian's chromium: what a reader, a keyboard and a screen reader find.
+
+    page_test.py GLINFER MODEL [NAME...]
+
+MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: there is no chromium, or no device.
+"""
+import json
+import re
+import sys
+import time
+
+from browser import Browser, find_browser
+from serving import Server
+
+GLINFER, MODEL = sys.argv[1:3]
+# Answers of these never end by themselves; those of the second are this text.
+LONG = ["--grammar", "root ::= [a-z ] root", "-c", "4096"]
+TEXT = """<think>
+A *plan*: **be careful**.
+</think>
+
+# Title
+
+Some **bold**, *slanted*, `code <b>`, ~~gone~~ and snake_case_name, 2 * 3 * 4.
+A second line with <b>no HTML</b> & <img src=x onerror="window.harm=1"><script>window.harm=2</script>
+
+<script>window.harm=3</script>
+<svg onload="window.harm=4"><iframe srcdoc="<script>parent.harm=5</script>"></iframe>
+
+[good](https://example.org/a_b(c)) [mail](mailto:a@b.c) [bad](javascript:window.harm=6) [worse](data:text/html,x)
+![picture](https://example.org/x.png) <https://example.org/angle> https://example.org/bare.
+
+```python
+def f(x):  # a <comment>
+    return "text" + 12
+```
+
+- one
+  - two
+    1. three
+- [x] done
+
+> quoted
+> > twice
+
+| a | b \\| c |
+|---|:-:|
+| 1 | <i>2</i> |
+
+---
+end"""
+SCRIPTED = ["--grammar", f"root ::= {json.dumps(TEXT)}", "-c", "4096"]
+
+
+def same(found, wanted, what=""):
+    if found != wanted:
+        raise AssertionError(f"{what}: found {found!r}, wanted {wanted!r}")
+
+
+def true(found, what=""):
+    if not found:
+        raise AssertionError(f"{what}: found {found!r}")
+
+
+IS_IDLE = "!document.getElementById('send').hidden"
+ANSWER = "[...document.querySelectorAll('.assistant')].at(-1)?.querySelector(':scope > .body')"
+LENGTH = f"({ANSWER}?.textContent.length ?? 0)"
+
+
+def texts(page, selector):
+    return page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
+
+
+def open_page(page, server, path="/"):
+    page.open(f"http://127.0.0.1:{server.port}{path}")
+    page.wait("document.getElementById('model').textContent !== 'glinfer'")
+
+
+def start_anew(page, server):
+    open_page(page, server)
+    page.run("localStorage.clear()")
+    page.reload()
+    page.wait("document.getElementById('model').textContent !== 'glinfer'")
+
+
+def send(page, text):
+    page.run("document.getElementById('prompt').focus()")
+    page.type(text)
+    page.key("Enter")
+
+
+def ask(page, text):
+    send(page, text)
+    page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
+
+
+def stop(page):
+    page.wait(f"{LENGTH} > 20")
+    page.key("Escape")
+    page.wait(IS_IDLE, 10)
+
+
+#-- with answers that are long ----------------------------------------------------------------------------------------
+
+
+def streams_and_stops(page, server):
+    send(page, "hi there")
+    first = page.wait(LENGTH)
+    second = page.wait(f"{LENGTH} > {first} && {LENGTH}")
+    true(page.run("!document.getElementById('stop').hidden"), f"still writes after {second} characters")
+    same(texts(page, ".message.user .body"), ["hi there"], "the message")
+    page.wait("/\\d+ tokens · [\\d.]+ tokens\\/s/.test(document.querySelector('.assistant .stats').textContent)")
+    page.click("#stop")
+    page.wait(IS_IDLE, 5)
+    true(server.wait_idle(10) < 10, "the slot is free")
+    same(texts(page, ".note:not([hidden])"), ["Stopped."], "note")
+    send(page, "again")
+    page.wait("document.querySelectorAll('.message').length === 4")
+    page.wait(f"{LENGTH} > 5")
+    page.key("Escape")
+    page.wait(IS_IDLE, 5)
+
+
+def takes_lines_and_keys(page, server):
+    page.run("document.getElementById('prompt').focus()")
+    page.type("first")
+    page.key("Enter", 8)
+    page.type("\nsecond")
+    same(page.run("document.querySelectorAll('.message').length"), 0, "Shift+Enter sends nothing")
+    page.key("Enter")
+    page.wait("document.querySelector('.message.user .body')?.textContent.includes('second')")
+    page.key("Enter")
+    stop(page)
+    same(page.run("document.querySelectorAll('.message').length"), 2, "nothing empty is sent")
+    same(page.run("document.activeElement.id"), "prompt", "focus stays")
+
+
+def retries_edits_and_undoes(page, server):
+    send(page, "one")
+    stop(page)
+    send(page, "two")
+    stop(page)
+    before = page.run(f"{ANSWER}.textContent")
+    page.click(".assistant:last-child [aria-label='Answer again']")
+    stop(page)
+    same(texts(page, ".user .body"), ["one", "two"], "messages stay")
+    page.click("#toast-undo")
+    same(page.run(f"{ANSWER}.textContent"), before, "the answer is back")
+    page.click(".user [aria-label='Edit message']")
+    true(page.run("document.activeElement.matches('.editor textarea')"), "focus")
+    page.run("document.activeElement.select()")
+    page.type("uno")
+    page.key("Enter")
+    page.wait("document.querySelector('.user .body').textContent === 'uno'")
+    stop(page)
+    same(texts(page, ".user .body"), ["uno"], "what followed is gone")
+    page.click("#toast-undo")
+    page.wait("document.querySelectorAll('.message').length === 4")
+    same(texts(page, ".user .body"), ["one", "two"], "and back")
+    page.click(".assistant [aria-label='Edit answer']")
+    page.run("document.activeElement.select()")
+    page.type("my own words")
+    page.click(".editor .primary")
+    same(page.run("document.querySelector('.assistant > .body').textContent"), "my own words", "edited answer")
+    page.click(".user [aria-label='Edit message']")
+    page.key("Escape")
+    true(page.run("!document.querySelector('.editor')"), "Esc leaves the editor")
+
+
+def keeps_conversations(page, server):
+    send(page, "remember me")
+    page.wait(f"{LENGTH} > 20")
+    page.reload()
+    same(texts(page, ".user .body"), ["remember me"], "after a reload in the middle")
+    true(page.run(f"{LENGTH} > 0 && {IS_IDLE}"), "the answer so far")
+    page.click("#new")
+    send(page, "another")
+    stop(page)
+    same(texts(page, "#list .open"), ["another", "remember me"], "list")
+    page.click("#list li:nth-child(2) .open")
+    same(texts(page, ".user .body"), ["remember me"], "opened")
+    page.click("#list li:nth-child(2) [aria-label^=Rename]")
+    page.run("document.activeElement.select()")
+    page.type("<b>New</b> name")
+    page.key("Enter")
+    true("<b>New</b> name" in texts(page, "#list .open"), "renamed")
+    true(page.run("document.title").startswith("<b>New</b> name"), "title")
+    page.reload()
+    true("<b>New</b> name" in texts(page, "#list .open"), "name is kept")
+    page.click("#list [aria-label^='Delete “another”']")
+    same(texts(page, "#list .open"), ["<b>New</b> name"], "deleted")
+    page.click("#toast-undo")
+    same(len(texts(page, "#list .open")), 2, "and back")
+    same(texts(page, ".user .body"), ["another"], "with its messages")
+    page.run("localStorage.setItem('glinfer.index', '[{\"id\":1},null,5]')")
+    page.run("localStorage.setItem('glinfer.settings', '[]')")
+    page.reload()
+    same(texts(page, "#list .open"), [], "damaged storage is left alone")
+    true(page.run("document.getElementById('welcome').getBoundingClientRect().height > 0"), "and the page is there")
+
+
+def sends_settings(page, server):
+    page.run("[window.bodies = [], window.realFetch = window.fetch].length")
+    page.run("void (window.fetch = (path, options) => { window.bodies.push(options.body); return window.realFetch(path, options); })")
+    page.click("#open-settings")
+    same(page.run("document.getElementById('number-temperature').placeholder"), "0.8", "the server's value")
+    page.run("document.getElementById('system').focus()")
+    page.type("Be brief.")
+    for name, value in (("temperature", "0.5"), ("top_k", "7"), ("top_p", "0.9"), ("min_p", "2"), ("max_tokens", "9"), ("seed", "3")):
+        page.run(f"document.getElementById('number-{name}').focus()")
+        page.type(value)
+    same(page.run("document.getElementById('number-min_p').getAttribute('aria-invalid')"), "true", "a min-p of 2 is wrong")
+    page.click("#settings .primary")
+    ask(page, "hello")
+    body = json.loads(page.run("window.bodies.at(-1)"))
+    same({name: body.get(name) for name in ("temperature", "top_k", "top_p", "min_p", "max_tokens", "seed")},
+         {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "min_p": None, "max_tokens": 9, "seed": 3}, "numbers")
+    same(body["messages"], [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}], "messages")
+    same(texts(page, ".note:not([hidden])"), ["The answer ends here because it reached the limit of tokens."], "limit")
+    true("9 tokens" in texts(page, ".stats")[1], "nine tokens")
+    page.reload()
+    page.click("#open-settings")
+    same(page.run("document.getElementById('number-seed').value"), "3", "kept")
+    page.click("#reset")
+    same(page.run("document.getElementById('number-seed').value + document.getElementById('system').value"), "", "reset")
+    page.key("Escape")
+    true(page.run("!document.getElementById('settings').open"), "Esc closes")
+
+
+def follows_the_system_s_colours(page, server):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page.prefer(color_scheme="light")
+    light = page.run(ground)
+    page.prefer(color_scheme="dark")
+    dark = page.wait(f"{ground} !== {json.dumps(light)} && {ground}")
+    page.click("#theme")
+    same(page.run(ground), light, "switched")
+    page.reload()
+    same(page.run(ground), light, "kept")
+    page.run("document.getElementById('theme-choice').value = 'system'")
+    page.run("document.getElementById('theme-choice').onchange()")
+    same(page.run(ground), dark, "the system's again")
+    page.prefer(color_scheme="dark", reduced_motion="reduce")
+    send(page, "x")
+    page.wait(f"{LENGTH} > 0")
+    same(page.run(f"getComputedStyle({ANSWER}.lastChild, '::after').animationName"), "none", "nothing moves")
+    page.key("Escape")
+    page.wait(IS_IDLE)
+    page.prefer(color_scheme="light")
+
+
+def has_names_for_all(page, server):
+    send(page, "names")
+    stop(page)
+    names = page.controls()
+    page.click("#open-settings")
+    names += page.controls()
+    page.click("#change-key")
+    names += page.controls()
+    page.key("Escape")
+    page.key("Escape")
+    same([control for control in names if not control[1].strip()], [], "controls without a name")
+    for name in ("Message", "Send", "Settings", "Copy answer", "Answer again", "Temperature", "System prompt", "Key"):
+        true(any(control[1].startswith(name) for control in names), name)
+    page.wait("!document.querySelector('dialog[open]')")
+    same(page.run("document.activeElement.id"), "open-settings", "focus is back")
+    seen = set()
+    for _ in range(40):
+        page.key("Tab")
+        seen.add(page.run("document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.className"))
+    for name in ("new", "prompt", "theme", "open-settings", "Copy answer", "Answer again", "Edit message"):
+        true(name in seen, f"Tab comes to {name}: {seen}")
+
+
+def fits_a_phone(page, server):
+    page.resize(390, 844, True)
+    page.reload()
+    wide = "document.documentElement.scrollWidth > innerWidth || document.getElementById('scroll').scrollWidth > document.getElementById('scroll').clientWidth"
+    send(page, "w" * 300)
+    stop(page)
+    true(not page.run(wide), "no sideways scrolling")
+    true(page.run("document.getElementById('sidebar').inert"), "the list is away")
+    page.click("#open-sidebar")
+    same(page.run("document.activeElement.id"), "close-sidebar", "focus")
+    true(page.run("document.getElementById('main').inert"), "the rest is behind it")
+    page.key("Escape")
+    same(page.run("document.activeElement.id"), "open-sidebar", "focus is back")
+    page.click("#open-settings")
+    true(not page.run("(() => { const d = document.getElementById('settings'); return d.scrollWidth > d.clientWidth; })()"), "settings")
+    page.key("Escape")
+    page.resize(320, 568, True)
+    true(not page.run(wide), "nor on a small one")
+    page.resize(1280, 800)
+
+
+#-- with the answer that is known -------------------------------------------------------------------------------------
+
+
+def shows_markdown(page, server):
+    ask(page, "show")
+    body = ".assistant > .body "
+    same(page.run("document.querySelector('.thought').open"), False, "the thought is folded")
+    same(texts(page, ".thought .markdown strong"), ["be careful"], "thought")
+    same(texts(page, body + "h3"), ["Title"], "heading")
+    same(texts(page, body + "p > strong") + texts(page, body + "p > em") + texts(page, body + "del"), ["bold", "slanted", "gone"], "emphasis")
+    true("snake_case_name, 2 * 3 * 4." in texts(page, body + "p")[0], "what is none")
+    same(texts(page, body + "pre code"), ['def f(x):  # a <comment>\n    return "text" + 12'], "code")
+    same(texts(page, ".code-keyword"), ["def", "return"], "keywords")
+    same(texts(page, body + "ul ul ol li"), ["three"], "lists")
+    true("☑ done" in texts(page, body + "li"), "task")
+    same(texts(page, body + "blockquote blockquote"), ["twice"], "quotes")
+    same(texts(page, body + "td") + texts(page, body + "th"), ["1", "<i>2</i>", "a", "b | c"], "table")
+    same(page.run(f"document.querySelectorAll('{body}hr').length"), 1, "rule")
+
+
+def runs_nothing_of_a_text(page, server):
+    send(page, "<script>window.harm=7</script><img src=x onerror='window.harm=8'>")
+    page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
+    time.sleep(0.3)
+    same(page.run("window.harm"), None, "harm")
+    same(page.run("document.querySelectorAll('.message :is(script, img, iframe, object, embed, style, b, i)').length"), 0, "elements")
+    same(page.run("[...document.querySelectorAll('.message a')].map((a) => a.getAttribute('href'))"),
+         ["https://example.org/a_b(c)", "mailto:a@b.c", "https://example.org/x.png", "https://example.org/angle", "https://example.org/bare"], "links")
+    true(page.run("[...document.querySelectorAll('.message a')].every((a) => a.rel.includes('noopener') && a.target === '_blank')"), "rel")
+    true("<script>window.harm=3</script>" in page.run(f"{ANSWER}.innerText"), "it is shown")
+    same(texts(page, ".user .body"), ["<script>window.harm=7</script><img src=x onerror='window.harm=8'>"], "the reader's own")
+    for code in ("document.body.innerHTML = '<b>x</b>'", "eval('1')"):
+        refused = page.run(f"(() => {{ try {{ {code}; return false; }} catch {{ return true; }} }})()")
+        true(refused, f"{code} is refused")
+    page.complaints.clear()
+
+
+def copies(page, server):
+    page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    ask(page, "copy")
+    page.click(".code [aria-label='Copy python']")
+    same(page.run("navigator.clipboard.readText()"), 'def f(x):  # a <comment>\n    return "text" + 12', "code")
+    page.click(".assistant [aria-label='Copy answer']")
+    true(page.run("navigator.clipboard.readText()").startswith("# Title\n"), "the answer without its thought")
+
+
+#-- servers of their own ----------------------------------------------------------------------------------------------
+
+
+def asks_for_the_key(page):
+    with Server(GLINFER, MODEL, "--api-key", "secret", "-n", "20") as server:
+        page.open(f"http://127.0.0.1:{server.port}/")
+        page.wait("document.getElementById('key-dialog').open")
+        page.type("wrong")
+        page.key("Enter")
+        page.wait("document.getElementById('key-dialog').open && document.getElementById('key').value === 'wrong'")
+        page.run("document.getElementById('key').select()")
+        page.type("secret")
+        page.key("Enter")
+        page.wait("document.getElementById('model').textContent !== 'glinfer'")
+        ask(page, "hi")
+        true(page.run("!JSON.stringify(localStorage).includes('secret')"), "the key goes with the tab unless told")
+
+
+def waits_for_a_busy_server(page):
+    long = {"prompt": "Once", "n_predict": 4000, "ignore_eos": True, "stream": True}
+    with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "4096", "-n", "20") as server:
+        open_page(page, server)
+        streams = [server.stream("/completion", **long) for _ in range(2)]
+        next(streams[0])
+        second = server.connect()
+        second.request("POST", "/completion", json.dumps(long))
+        send(page, "hi")
+        page.wait("document.querySelector('.assistant .progress')?.textContent.startsWith('The server is busy, next try in')")
+        streams[0].close()
+        second.close()
+        page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
+
+
+def tells_of_a_full_context(page):
+    with Server(GLINFER, MODEL, *LONG[:2], "-c", "256") as server:
+        open_page(page, server)
+        ask(page, "hi")
+        true("is full" in "".join(texts(page, ".note")), "an answer that fills it")
+        send(page, "more " * 20)
+        page.wait("document.querySelector('.note.is-bad .button')")
+        true("longer than the model's context" in "".join(texts(page, ".note")), "a conversation that does not fit")
+        page.click(".note.is-bad .button")
+        page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
+        send(page, "word " * 400)
+        page.wait("document.querySelector('.note.is-bad')")
+        page.reload()
+        true("no longer sent" in "".join(texts(page, ".skip-mark")), "the mark above what is sent")
+
+
+def tells_of_a_server_that_is_gone(page):
+    server = Server(GLINFER, MODEL, *LONG)
+    with server:
+        open_page(page, server)
+        send(page, "hi")
+        page.wait(f"{LENGTH} > 20")
+        server.process.kill()
+        page.wait("document.querySelector('.note.is-bad')", 10)
+        true(page.run(LENGTH) > 20, "what was written stays")
+        page.wait("!document.getElementById('banner').hidden")
+    with Server(GLINFER, MODEL, *LONG, "--port", str(server.port)):
+        page.wait("document.getElementById('banner').hidden", 20)
+        page.click(".note .button")
+        stop(page)
+    page.complaints.clear()
+
+
+LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes, keeps_conversations, sends_settings,
+              follows_the_system_s_colours, has_names_for_all, fits_a_phone]
+SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies]
+ALONE = [asks_for_the_key, waits_for_a_busy_server, tells_of_a_full_context, tells_of_a_server_that_is_gone]
+
+
+def check_page(page):
+    foreign = [address for address in page.requests if not re.match(r"http://127\.0\.0\.1:\d+/|data:image|about:", address)]
+    same(foreign, [], "requests that leave the server")
+    complaints = [text for text in page.complaints if not re.search(r"status of (400|401|503)|ERR_CONNECTION", text)]
+    same(complaints, [], "complaints of the browser")
+
+
+def main():
+    wanted = sys.argv[3:]
+    failures = 0
+
+    def try_out(test, page, *args):
+        nonlocal failures
+        if wanted and test.__name__ not in wanted:
+            return
+        begin = time.monotonic()
+        try:
+            if args:
+                start_anew(page, *args)
+            test(page, *args)
+            check_page(page)
+            print(f"ok {test.__name__} {time.monotonic() - begin:.2f} s", flush=True)
+        except Exception as problem:  # the next test may tell more
+            failures += 1
+            page.complaints.clear()
+            page.requests.clear()
+            print(f"FAIL {test.__name__}: {type(problem).__name__}: {problem}", flush=True)
+
+    if not find_browser():
+        print("there is no chromium")
+        sys.exit(77)
+    try:
+        server = Server(GLINFER, MODEL, *LONG)
+    except RuntimeError as problem:
+        print(problem)
+        sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+    with Browser() as page:
+        with server:
+            for test in LONG_TESTS:
+                try_out(test, page, server)
+        with Server(GLINFER, MODEL, *SCRIPTED) as scripted:
+            for test in SCRIPTED_TESTS:
+                try_out(test, page, scripted)
+        for test in ALONE:
+            try_out(test, page)
+    sys.exit(1 if failures else 0)
+
+
+main()
