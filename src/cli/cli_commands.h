@@ -9,8 +9,10 @@
     X(chat)                                                                                        \
     X(bench)                                                                                       \
     X(info)                                                                                        \
+    X(models)                                                                                      \
     X(perplexity)                                                                                  \
     X(profile)                                                                                     \
+    X(pull)                                                                                        \
     X(selftest)                                                                                    \
     X(serve)                                                                                       \
     X(tokenize)                                                                                    \

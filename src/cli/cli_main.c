@@ -3,6 +3,7 @@
 #include "cli/common/cli_device.h"
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
+#include "cli/models/models_pull.h"
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -93,10 +94,7 @@ static bool run_command(const struct cli_command *command, int argc, const char 
     if (command->device && command->device->is_list) {
         return cli_device_list(command->device);
     }
-    if (command->needs_model && !cli_is_given(command, &report, "-m")) {
-        return cli_fail(CLI_EXIT_USAGE, "%s needs a model: -m FILE.gguf", command->name);
-    }
-    return command->run(command->settings);
+    return models_take_flags(command, &report) && command->run(command->settings);
 }
 
 static bool is_any(const char *word, const char *a, const char *b, const char *c)

@@ -281,7 +281,7 @@ static bool choose_template(const struct chat *chat)
     if (!is_missing && strcmp(name, "unknown") != 0) {
         return true;
     }
-    asked->chat_template = is_missing ? guess_template(asked->model) : NULL;
+    asked->chat_template = is_missing ? guess_template(chat->session.path) : NULL;
     if (asked->chat_template) {
         cli_say("note: %s has no chat template; its vocabulary has the turns of %s, which are used "
                 "(--chat-template names another)",

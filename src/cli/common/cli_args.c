@@ -241,9 +241,7 @@ static bool refuse_word(const struct parsing *p, const char *word)
     char best[MAX_NAME], hint[160];
     const bool is_flag = word[0] == '-' && word[1];
     const size_t size = strlen(word);
-    if (strcmp(word, "-hf") == 0 || strcmp(word, "--hf-repo") == 0) {
-        snprintf(hint, sizeof(hint), "nothing is downloaded: tools/fetch-model, or -m FILE");
-    } else if (is_flag && suggest_flag(command, word, best)) {
+    if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
     } else if (!is_flag && size > 5 && strcmp(word + size - 5, ".gguf") == 0) {
         snprintf(hint, sizeof(hint), "a model is given with -m");
@@ -290,6 +288,18 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
     return is_read;
 }
 
+static bool take_free_word(struct parsing *p, const char *word)
+{
+    struct cli_texts *texts = (struct cli_texts *)(void *)(p->settings + p->command->words);
+    if (texts->count == CLI_MAX_TEXTS) {
+        snprintf(p->report->error, sizeof(p->report->error), "there are more than %d words",
+                 CLI_MAX_TEXTS);
+        return false;
+    }
+    texts->items[texts->count++] = word;
+    return true;
+}
+
 static bool take_word(struct parsing *p)
 {
     const char *word = p->argv[p->next++];
@@ -299,6 +309,9 @@ static bool take_word(struct parsing *p)
     if (!flag && equals) {
         size = (size_t)(equals - word);
         flag = find_flag(p->command, word, size);
+    }
+    if (!flag && p->command->takes_words && word[0] != '-') {
+        return take_free_word(p, word);
     }
     if (!flag) {
         return refuse_word(p, word);
@@ -413,10 +426,15 @@ void cli_print_flags(FILE *file, const struct cli_command *command)
     print_wrapped(file, 0, 4, line);
 }
 
+const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name)
+{
+    return find_flag(command, name, strlen(name));
+}
+
 bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
                   const char *name)
 {
-    const struct cli_flag *flag = find_flag(command, name, strlen(name));
+    const struct cli_flag *flag = cli_find_flag(command, name);
     return flag && report->given[flag - command->flags];
 }
 

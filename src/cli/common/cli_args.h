@@ -82,7 +82,9 @@ struct cli_command {
     size_t n_flag;                         // at most CLI_MAX_FLAGS
     void *settings;                        // hold the defaults; flags are read into them
     const struct cli_device_flags *device; // within the settings; NULL: none
-    bool needs_model;                      // -m
+    bool needs_model;                      // -m, or -hf
+    bool takes_words;                      // words that are no flags are appended
+    size_t words;                          // to this field of the settings, a struct cli_texts
     // Runs the command; false with the failure printed and its exit status noted (cli_fail).
     bool (*run)(void *settings);
 };
@@ -107,6 +109,8 @@ struct cli_report {
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
                           const char *const *argv, struct cli_report *report);
 
+// Returns the row of a flag by one of its names; NULL: there is none.
+const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name);
 // True if a flag, by one of its names, was given.
 bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
                   const char *name);

@@ -36,7 +36,10 @@ const char cli_environment[] =
     "compile\n"
     "    GLINFER_CLASS=RENDERER            kernels and schedules of another GPU, for tests\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
-    "    XDG_CACHE_HOME                    compiled programs and tuning lie in its folder glinfer\n"
+    "    HF_TOKEN                          the login of Hugging Face, for models that want one\n"
+    "    HF_ENDPOINT                       another server in the place of https://huggingface.co\n"
+    "    XDG_CACHE_HOME                    models, compiled programs and tuning lie in its folder "
+    "glinfer\n"
     "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";
 
 enum { MAX_KNOWN = 32, NAME_SIZE = 48 };

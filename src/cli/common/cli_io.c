@@ -358,6 +358,18 @@ void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile)
     }
 }
 
+void cli_bar_text(struct cli_bar *bar, const char *text)
+{
+    const double now = cli_now();
+    if (bar->is_wanted && now - bar->shown >= 0.1) {
+        fprintf(stderr, "\r\033[K%.*s", (int)count_columns() - 1, text);
+        fflush(stderr);
+        is_bar_shown = true;
+        bar->shown = now;
+        bar->percent = -1;
+    }
+}
+
 static void show_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
 {
     static const char *const labels[] = {

@@ -60,7 +60,8 @@ struct cli_bar {
     bool is_wanted;
     char waiting[64]; // what cli_bar_wait says; "": nothing
     bool may_compile;
-    int percent; // shown last
+    int percent;  // shown last
+    double shown; // cli_now of the text shown last
     enum glinfer_phase phase;
 };
 void cli_bar_init(struct cli_bar *bar);
@@ -71,6 +72,8 @@ bool cli_bar_end(struct cli_bar *bar, bool is_done, const struct glinfer_error *
 // Says what goes on, "reading the prompt", until cli_bar_clear, in the place of progress where that
 // is unknown. may_compile: the driver may take long over it the first time, which is said too.
 void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile);
+// Shows a text in the bar's place, until cli_bar_clear or the next one, ten times a second at most.
+void cli_bar_text(struct cli_bar *bar, const char *text);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
 

@@ -29,6 +29,11 @@ void *cli_reserve(void *items, size_t *capacity, size_t count, size_t size)
     return items;
 }
 
+char *cli_copy(const char *text)
+{
+    return check(strdup(text), strlen(text) + 1);
+}
+
 void cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
 {
     bytes->data = cli_reserve(bytes->data, &bytes->capacity, bytes->size + size + 1, 1);

@@ -11,6 +11,9 @@ void *cli_alloc(size_t count, size_t size);
 // Returns items, which may have moved, with room for count of a size; sets *capacity, in items.
 void *cli_reserve(void *items, size_t *capacity, size_t count, size_t size);
 
+// Returns a copy of a text, owned by the caller.
+char *cli_copy(const char *text);
+
 // Returns the address of a new last item of a list: a struct of items (owned), count, capacity.
 #define CLI_APPEND(list)                                                                           \
     ((list)->items =                                                                               \

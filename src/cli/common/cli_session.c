@@ -43,10 +43,11 @@ void cli_session_init(struct cli_session *session, const struct cli_session_flag
     cli_bar_init(&session->bar);
 }
 
-void cli_session_params(const struct cli_session_flags *flags, struct glinfer_model_params *params)
+void cli_session_params(const struct cli_session_flags *flags, const char *path,
+                        struct glinfer_model_params *params)
 {
     glinfer_model_params_init(params);
-    params->path = flags->model;
+    params->path = path;
     params->chat_template = flags->chat_template;
     params->mem_budget = flags->mem_budget;
     params->n_ctx = (uint32_t)flags->n_ctx;
@@ -58,7 +59,11 @@ bool cli_session_check(struct cli_session *session)
 {
     struct glinfer_error err;
     struct glinfer_model_params params;
-    cli_session_params(session->flags, &params);
+    session->path = models_path(session->flags->model, &session->flags->hub);
+    if (!session->path) {
+        return false;
+    }
+    cli_session_params(session->flags, session->path, &params);
     session->info.struct_size = sizeof(session->info);
     if (!glinfer_model_inspect(&params, &session->info, &err)) {
         return cli_fail_error(&err);
@@ -70,7 +75,7 @@ bool cli_session_load(struct cli_session *session)
 {
     struct glinfer_error err;
     struct glinfer_model_params params;
-    cli_session_params(session->flags, &params);
+    cli_session_params(session->flags, session->path, &params);
     params.progress = cli_progress;
     params.progress_user = &session->bar;
     if (!session->device) {

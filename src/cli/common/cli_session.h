@@ -5,11 +5,13 @@
 #define CLI_SESSION_H
 
 #include "cli/common/cli_device.h"
+#include "cli/models/models_pull.h"
 
 #include <cjson/cJSON.h>
 
 struct cli_session_flags {
     struct cli_device_flags device;
+    struct cli_hub_flags hub;
     const char *model;
     const char *chat_template; // NULL: the file's own
     uint64_t mem_budget;
@@ -24,9 +26,10 @@ struct cli_session_flags {
 #define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0, which small models suffer from"
 
 // Rows of a flag table for settings with a field `session` of the type above.
-#define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file (required)")
+#define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model (required)")
 #define CLI_ANY_MODEL_FLAGS(help)                                                                  \
-    CLI_TEXT(session.model, "-m, --model", "FILE", help), CLI_DEVICE_FLAGS,                        \
+    CLI_TEXT(session.model, "-m, --model", "FILE", help), CLI_HUB_FLAGS(session.hub),              \
+        CLI_DEVICE_FLAGS,                                                                          \
         CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE",                                       \
                  "memory for weights, cache and scratch, such as 300M or 1.5G; over it the model " \
                  "is refused before anything is loaded"),                                          \
@@ -62,6 +65,7 @@ bool cli_parse_template(const char *text, void *field, char *why, size_t size);
 
 struct cli_session {
     const struct cli_session_flags *flags; // borrowed
+    const char *path;                      // of the model, once it is found; kept until the end
     struct glinfer_model_info info;
     struct glinfer_device_info device_info;
     struct glinfer_device *device;
@@ -72,9 +76,11 @@ struct cli_session {
 };
 
 void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags);
-// Fills *params but for progress.
-void cli_session_params(const struct cli_session_flags *flags, struct glinfer_model_params *params);
-// Fills info from the file's directory; false if it cannot be run.
+// Fills *params but for progress; path is that of the model.
+void cli_session_params(const struct cli_session_flags *flags, const char *path,
+                        struct glinfer_model_params *params);
+// Finds the model, which may be fetched, and fills info from the file's directory; false if it
+// cannot be run.
 bool cli_session_check(struct cli_session *session);
 // Opens the device, unless it is open, and loads the model.
 bool cli_session_load(struct cli_session *session);

@@ -64,8 +64,7 @@ struct cli_sampling {
         CLI_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),                       \
         CLI_IGNORED("--jinja", "a file's own chat template is used as it is"),                     \
         CLI_IGNORED("--simple-io", "output is always plain"),                                      \
-        CLI_IGNORED("--no-display-prompt", "the prompt is never printed"),                         \
-        CLI_IGNORED("--offline", "nothing is ever fetched")
+        CLI_IGNORED("--no-display-prompt", "the prompt is never printed")
 
 // Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);

@@ -19,7 +19,8 @@ static const struct cli_flag flags[] = {
     CLI_DEVICE_FLAGS,
     CLI_HEADING("With a model"),
     CLI_TEXT(session.model, "-m, --model", "FILE",
-             "a GGUF file; nothing is loaded, no device is needed"),
+             "a GGUF file, or the name of a model; nothing is loaded, no device is needed"),
+    CLI_HUB_FLAGS(session.hub),
     CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
             "context that the memory is reckoned with; 0 (default): the smaller of the model's and "
             "4096"),
@@ -281,12 +282,17 @@ static bool print_model_json(const struct cli_session_flags *asked,
 
 static bool show_model(const struct settings *settings)
 {
-    const struct cli_session_flags *asked = &settings->session;
+    struct cli_session_flags own = settings->session; // with a path for a name
+    const struct cli_session_flags *asked = &own;
     struct glinfer_error err;
     struct glinfer_model_params params;
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     char needed[24], budget[24];
-    cli_session_params(asked, &params);
+    own.model = models_path(own.model, &own.hub);
+    if (!own.model) {
+        return false;
+    }
+    cli_session_params(asked, own.model, &params);
     if (!glinfer_model_inspect(&params, &info, &err)) {
         return cli_fail_error(&err);
     }

@@ -7,6 +7,7 @@
 
 struct settings {
     const char *model, *prompt, *file;
+    struct cli_hub_flags hub;
     bool is_json, has_no_bos, has_no_special;
 };
 
@@ -16,7 +17,8 @@ static struct settings defaults;
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
     CLI_TEXT(model, "-m, --model", "FILE",
-             "a GGUF file, which may hold a vocabulary alone (required)"),
+             "a GGUF file, which may hold a vocabulary alone, or the name of a model (required)"),
+    CLI_HUB_FLAGS(hub),
     CLI_TEXT(prompt, "-p, --prompt", "TEXT", "this text in place of standard input"),
     CLI_TEXT(file, "-f, --file", "FILE", "this file in place of standard input"),
     CLI_SWITCH(is_json, "--json", "a JSON array instead of numbers between spaces"),
@@ -45,7 +47,11 @@ static bool print_text(const struct settings *settings, const struct cli_bytes *
     struct cli_ids ids = {0};
     const unsigned flag_bits = (settings->has_no_bos ? GLINFER_TOKENIZE_NO_BOS : 0u) |
                                (settings->has_no_special ? GLINFER_TOKENIZE_NO_SPECIAL : 0u);
-    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(settings->model, &err);
+    const char *path = models_path(settings->model, &settings->hub);
+    struct glinfer_tokenizer *tokenizer = path ? glinfer_tokenizer_load(path, &err) : NULL;
+    if (!path) {
+        return false;
+    }
     if (!tokenizer) {
         return cli_fail_error(&err);
     }

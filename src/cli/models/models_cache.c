@@ -1,0 +1,237 @@
+#include "cli/models/models_cache.h"
+
+#include "cli/common/cli_io.h"
+#include "cli/models/models_hub.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 12 // of folders in the cache
+
+bool models_cache_folder(char path[MODELS_MAX_PATH])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int size = -1;
+    if (cache && cache[0] == '/') {
+        size = snprintf(path, MODELS_MAX_PATH, "%s/glinfer/models", cache);
+    } else if (home && home[0]) {
+        size = snprintf(path, MODELS_MAX_PATH, "%s/.cache/glinfer/models", home);
+    }
+    return (size > 0 && size < MODELS_MAX_PATH - 1024) ||
+           cli_fail(CLI_EXIT_FAILED, "there is no folder for models: set HOME or XDG_CACHE_HOME");
+}
+
+bool models_cache_path(const char *place, char path[MODELS_MAX_PATH])
+{
+    if (!models_cache_folder(path)) {
+        return false;
+    }
+    const size_t used = strlen(path);
+    const int size = snprintf(path + used, MODELS_MAX_PATH - used, "/%s", place);
+    return (size > 0 && (size_t)size < MODELS_MAX_PATH - used - 16) ||
+           cli_fail(CLI_EXIT_FAILED, "%.100s...: the path is too long", place);
+}
+
+//-- listing ---------------------------------------------------------------------------------------
+
+static void add_file(struct models_list *list, const char *place, uint64_t size)
+{
+    const size_t length = strlen(place);
+    const bool is_part = models_ends_with(place, ".gguf.part");
+    if (!is_part && !models_ends_with(place, ".gguf")) {
+        return;
+    }
+    struct models_entry *entry = CLI_APPEND(list);
+    *entry = (struct models_entry){.place = cli_alloc(length + 1, 1), .size = size};
+    memcpy(entry->place, place, is_part ? length - strlen(".part") : length);
+    entry->is_whole = !is_part;
+}
+
+static bool list_folder(struct models_list *list, const char *folder, const char *below, int depth)
+{
+    char path[MODELS_MAX_PATH + 1024], place[MODELS_MAX_PATH];
+    snprintf(path, sizeof(path), "%s/%s", folder, below);
+    DIR *dir = opendir(path);
+    if (!dir) {
+        return errno == ENOENT ||
+               cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", path, strerror(errno));
+    }
+    bool is_done = true;
+    for (struct dirent *item = readdir(dir); is_done && item; item = readdir(dir)) {
+        struct stat state;
+        const int size =
+            snprintf(place, sizeof(place), "%s%s%s", below, below[0] ? "/" : "", item->d_name);
+        if (item->d_name[0] == '.' || size >= 1024 ||
+            fstatat(dirfd(dir), item->d_name, &state, 0) != 0) {
+            continue;
+        }
+        if (S_ISDIR(state.st_mode) && depth < MAX_DEPTH) {
+            is_done = list_folder(list, folder, place, depth + 1);
+        } else if (S_ISREG(state.st_mode)) {
+            add_file(list, place, (uint64_t)state.st_size);
+        }
+    }
+    closedir(dir);
+    return is_done;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct models_entry *x = a, *y = b;
+    const int order = strcmp(x->place, y->place);
+    return order != 0 ? order : (int)y->is_whole - (int)x->is_whole;
+}
+
+bool models_cache_list(struct models_list *list)
+{
+    char folder[MODELS_MAX_PATH];
+    *list = (struct models_list){0};
+    if (!models_cache_folder(folder) || !list_folder(list, folder, "", 0)) {
+        models_list_finish(list);
+        return false;
+    }
+    if (list->count > 1) {
+        qsort(list->items, list->count, sizeof(*list->items), compare_entries);
+    }
+    return true;
+}
+
+void models_list_finish(struct models_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].place);
+    }
+    free(list->items);
+    *list = (struct models_list){0};
+}
+
+//-- names -----------------------------------------------------------------------------------------
+
+void models_entry_name(const struct models_entry *entry, char *name, size_t size)
+{
+    const struct models_known *known;
+    for (size_t i = 0; (known = models_known_at(i)) != NULL; i++) {
+        if (strcmp(known->file, entry->place) == 0) {
+            snprintf(name, size, "%s", known->name);
+            return;
+        }
+    }
+    if (strncmp(entry->place, "hf/", 3) == 0) {
+        snprintf(name, size, "hf:%s", entry->place + 3);
+    } else {
+        const char *base = models_base_name(entry->place);
+        snprintf(name, size, "%.*s", (int)(strlen(base) - strlen(".gguf")), base);
+    }
+}
+
+static bool is_called(const struct models_entry *entry, const char *name)
+{
+    char own[1100];
+    const char *base = models_base_name(entry->place);
+    const size_t size = strlen(base) - strlen(".gguf");
+    models_entry_name(entry, own, sizeof(own));
+    return strcmp(own, name) == 0 || strcmp(base, name) == 0 ||
+           (strlen(name) == size && strncmp(base, name, size) == 0);
+}
+
+const struct models_entry *models_list_find(const struct models_list *list, const char *name,
+                                            size_t *count)
+{
+    const struct models_entry *found = NULL;
+    *count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct models_entry *entry = &list->items[i];
+        // A model that is whole comes before the rest of a pull of it.
+        const bool is_same = found && strcmp(found->place, entry->place) == 0;
+        if (!is_same && is_called(entry, name)) {
+            found = entry;
+            (*count)++;
+        }
+    }
+    return *count == 1 ? found : NULL;
+}
+
+// Adds what is here of a source's repository.
+static void add_files(const struct models_list *list, const struct models_source *source,
+                      struct models_files *files)
+{
+    char prefix[256];
+    const int size = snprintf(prefix, sizeof(prefix), "hf/%s/", source->repo);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct models_known *known = models_known_file(source->repo, list->items[i].place);
+        const bool is_below = strncmp(list->items[i].place, prefix, (size_t)size) == 0;
+        if (list->items[i].is_whole && (known || is_below)) {
+            struct models_file *file = CLI_APPEND(files);
+            *file = (struct models_file){.size = list->items[i].size};
+            snprintf(file->path, sizeof(file->path), "%s",
+                     list->items[i].place + (known ? 0 : size));
+        }
+    }
+}
+
+const struct models_entry *models_list_source(const struct models_list *list,
+                                              const struct models_source *source)
+{
+    struct models_source chosen = *source;
+    if (source->kind == MODELS_HUB && !source->file[0]) {
+        char why[512];
+        struct models_files files = {0};
+        add_files(list, source, &files);
+        const struct models_file *file = models_hub_choose(&files, source, why, sizeof(why));
+        const bool is_there = file && models_source_choose(&chosen, file->path);
+        free(files.items);
+        if (!is_there) {
+            return NULL;
+        }
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].is_whole && strcmp(list->items[i].place, chosen.place) == 0) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}
+
+//-- removing --------------------------------------------------------------------------------------
+
+// True if another process is fetching the file.
+static bool is_fetched(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const bool is_locked = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (file >= 0) {
+        close(file);
+    }
+    return is_locked;
+}
+
+bool models_cache_remove(const struct models_entry *entry)
+{
+    static const char *const endings[] = {".part", ".part.from", ""};
+    char path[MODELS_MAX_PATH], file[MODELS_MAX_PATH + 16], folder[MODELS_MAX_PATH];
+    if (!models_cache_path(entry->place, path) || !models_cache_folder(folder)) {
+        return false;
+    }
+    snprintf(file, sizeof(file), "%s.part", path);
+    if (is_fetched(file)) {
+        return cli_fail(CLI_EXIT_FAILED, "%s is being fetched by another glinfer", entry->place);
+    }
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        snprintf(file, sizeof(file), "%s%s", path, endings[i]);
+        if (unlink(file) != 0 && errno != ENOENT) {
+            return cli_fail(CLI_EXIT_FAILED, "%s cannot be removed: %s", file, strerror(errno));
+        }
+    }
+    for (char *slash = strrchr(path, '/'); slash && slash > path + strlen(folder);
+         slash = strrchr(path, '/')) {
+        *slash = '\0';
+        rmdir(path); // stops at the first that holds something
+    }
+    return true;
+}

@@ -1,0 +1,44 @@
+// The folder in which pulled models lie: $XDG_CACHE_HOME/glinfer/models. Known ones lie in it by
+// their file names, those of the hub in hf/USER/REPO, those of other servers in HOST/PATH. What is
+// not whole yet has ".part" behind its name, and what is known of that in ".part.from".
+#ifndef MODELS_CACHE_H
+#define MODELS_CACHE_H
+
+#include "cli/models/models_source.h"
+
+#define MODELS_MAX_PATH 4096
+
+// Writes the folder to path, which need not exist; false with the reason printed.
+bool models_cache_folder(char path[MODELS_MAX_PATH]);
+// Writes the path of a place in it; false with the reason printed.
+bool models_cache_path(const char *place, char path[MODELS_MAX_PATH]);
+
+struct models_entry {
+    char *place;   // owned, below the folder, without ".part"
+    uint64_t size; // bytes that are there
+    bool is_whole;
+};
+struct models_list {
+    struct models_entry *items; // owned, by place
+    size_t count, capacity;
+};
+
+// Lists the models that are there; an absent folder has none. False with the reason printed.
+bool models_cache_list(struct models_list *list);
+void models_list_finish(struct models_list *list);
+
+// Writes the name of a model, which -m takes: "smollm2-135m", "hf:USER/REPO/FILE.gguf", or that of
+// its file without ".gguf".
+void models_entry_name(const struct models_entry *entry, char *name, size_t size);
+// Returns the model that goes by a name, or by its file's; NULL if there is none, or more than one,
+// which *count tells.
+const struct models_entry *models_list_find(const struct models_list *list, const char *name,
+                                            size_t *count);
+// Returns a whole file of a source, which may leave the choice; NULL: it is not here.
+const struct models_entry *models_list_source(const struct models_list *list,
+                                              const struct models_source *source);
+
+// Removes a model, whole or not, and folders that become empty; false with the reason printed.
+bool models_cache_remove(const struct models_entry *entry);
+
+#endif

@@ -1,0 +1,279 @@
+#include "cli/common/cli_io.h"
+#include "cli/models/models_pull.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+//-- files that are no models ----------------------------------------------------------------------
+
+// Names a file in a folder with an ending; false: there is none.
+static bool find_in_folder(const char *path, const char *ending, char name[256])
+{
+    DIR *dir = opendir(path);
+    bool is_found = false;
+    for (struct dirent *item = dir ? readdir(dir) : NULL; item && !is_found; item = readdir(dir)) {
+        is_found = models_ends_with(item->d_name, ending);
+        snprintf(name, 256, "%s", item->d_name);
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return is_found;
+}
+
+static bool refuse_folder(const char *path)
+{
+    char name[256];
+    if (find_in_folder(path, ".gguf", name)) {
+        return cli_fail(CLI_EXIT_FAILED, "%s is a folder; a GGUF file is in it: -m %s/%s", path,
+                        path, name);
+    }
+    if (find_in_folder(path, ".safetensors", name)) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s is a folder with safetensors, which glinfer does not read: pull a GGUF "
+                        "of the model (hf:USER/REPO), or convert it with llama.cpp",
+                        path);
+    }
+    return cli_fail(CLI_EXIT_FAILED, "%s is a folder; -m takes a GGUF file", path);
+}
+
+// Returns what a file that does not begin as GGUF is, by its first bytes; NULL: something else.
+static const char *recognise(const unsigned char *head, size_t size, const char *path)
+{
+    const char *text = (const char *)head;
+    const size_t blank = strspn(text, " \t\r\n");
+    if (size >= 9 && head[8] == '{' && head[6] == 0 && head[7] == 0) {
+        return "holds safetensors, which glinfer does not read";
+    }
+    if (memcmp(head, "PK\3\4", 4) == 0 || (head[0] == 0x80 && head[1] <= 5)) {
+        return models_ends_with(path, ".zip") ? "is a zip archive"
+                                              : "is a checkpoint of PyTorch, which glinfer does "
+                                                "not read";
+    }
+    if (strncasecmp(text + blank, "<!doctype html", 14) == 0 ||
+        strncasecmp(text + blank, "<html", 5) == 0) {
+        return "is a web page, not the model that it links to";
+    }
+    if (strncmp(text, "version https://git-lfs", 23) == 0) {
+        return "is a pointer of Git LFS; the file itself comes with `git lfs pull`";
+    }
+    if (strncmp(text, "lmgg", 4) == 0 || strncmp(text, "tjgg", 4) == 0 ||
+        strncmp(text, "fmgg", 4) == 0) {
+        return "is a GGML file from before GGUF, which glinfer does not read";
+    }
+    return NULL;
+}
+
+// Refuses what is known to be something else than a model; the rest is the loader's to judge.
+static bool check_path(const char *path, const struct stat *state)
+{
+    unsigned char head[65] = {0};
+    if (S_ISDIR(state->st_mode)) {
+        return refuse_folder(path);
+    }
+    const int file = S_ISREG(state->st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const ssize_t size = file >= 0 ? read(file, head, sizeof(head) - 1) : 0;
+    if (file >= 0) {
+        close(file);
+    }
+    const char *what =
+        size >= 4 && memcmp(head, "GGUF", 4) != 0 ? recognise(head, (size_t)size, path) : NULL;
+    if (what && !strchr(what, ';')) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s %s: a GGUF of the model is wanted; `glinfer pull hf:USER/REPO` fetches "
+                        "one, llama.cpp converts",
+                        path, what);
+    }
+    return !what || cli_fail(CLI_EXIT_FAILED, "%s %s", path, what);
+}
+
+//-- words that are no files -----------------------------------------------------------------------
+
+static bool refuse_path(const char *word)
+{
+    if (word[0] == '~') {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s was taken for a path, and there is no such file: a shell replaces ~ "
+                        "at the beginning of a word alone",
+                        word);
+    }
+    return cli_fail(CLI_EXIT_FAILED,
+                    "%s was taken for a path, and there is no such file; `glinfer models` lists "
+                    "the models that are here",
+                    word);
+}
+
+static bool refuse_name(const char *word, const struct models_source *source, size_t count)
+{
+    char size[24];
+    const char *nearest = models_known_nearest(word);
+    if (count > 1) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s is the name of %zu models; `glinfer models` lists names that are each "
+                        "the name of one",
+                        word, count);
+    }
+    if (source->known) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s is the name of a known model that is not here yet: `glinfer pull %s` "
+                        "fetches it (%s)",
+                        word, word, cli_format_size(size, source->known->size));
+    }
+    if (nearest) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s was taken for a name, and no model is called so; is it %s?", word,
+                        nearest);
+    }
+    return cli_fail(CLI_EXIT_FAILED,
+                    "%s was taken for a name: it is no file, and no model is called so; `glinfer "
+                    "models` lists those that are here, `glinfer models --known` those that "
+                    "`glinfer pull` knows",
+                    word);
+}
+
+// Finds a model that was pulled. An unknown path is looked up by its file's name too.
+static bool find_pulled(const char *word, const struct models_source *source,
+                        char path[MODELS_MAX_PATH])
+{
+    struct models_list list;
+    size_t count = 0;
+    if (source->kind == MODELS_PATH && strchr(word, '/')) {
+        return refuse_path(word);
+    }
+    if (!models_cache_list(&list)) {
+        return false;
+    }
+    const struct models_entry *entry = models_list_find(&list, word, &count);
+    bool is_found = entry && entry->is_whole && models_cache_path(entry->place, path);
+    if (entry && !entry->is_whole) {
+        cli_fail(CLI_EXIT_FAILED, "%s is here in part; `glinfer pull` goes on with it", word);
+    } else if (!is_found && source->kind == MODELS_PATH && count == 0) {
+        refuse_path(word);
+    } else if (!is_found) {
+        refuse_name(word, source, count);
+    }
+    models_list_finish(&list);
+    return is_found;
+}
+
+static bool find_source(struct models_source *source, const char *word,
+                        const struct models_asked *asked, char path[MODELS_MAX_PATH])
+{
+    struct models_list list;
+    if (!models_cache_list(&list)) {
+        return false;
+    }
+    const struct models_entry *entry = models_list_source(&list, source);
+    const bool is_here = entry && models_cache_path(entry->place, path);
+    models_list_finish(&list);
+    if (!is_here && asked->is_offline) {
+        return cli_fail(CLI_EXIT_FAILED, "%s is not here, and --offline was given", word);
+    }
+    return is_here || models_pull(source, word, asked, path);
+}
+
+bool models_find(const char *word, const struct models_asked *asked, char path[MODELS_MAX_PATH])
+{
+    char why[512];
+    struct stat state;
+    struct models_source source;
+    if (!models_source_read(&source, word, why, sizeof(why))) {
+        return cli_fail(CLI_EXIT_USAGE, "%s %s", word, why);
+    }
+    if (source.kind == MODELS_HUB || source.kind == MODELS_URL) {
+        return find_source(&source, word, asked, path);
+    }
+    if (strlen(word) >= MODELS_MAX_PATH) {
+        return cli_fail(CLI_EXIT_FAILED, "%.100s...: the path is too long", word);
+    }
+    if (stat(word, &state) == 0) {
+        snprintf(path, MODELS_MAX_PATH, "%s", word);
+        return check_path(word, &state);
+    }
+    if (errno != ENOENT && errno != ENOTDIR) { // the loader says why
+        snprintf(path, MODELS_MAX_PATH, "%s", word);
+        return true;
+    }
+    return find_pulled(word, &source, path);
+}
+
+//-- flags -----------------------------------------------------------------------------------------
+
+const char *models_path(const char *word, const struct cli_hub_flags *hub)
+{
+    static struct {
+        char **items; // owned until the process ends
+        size_t count, capacity;
+    } found;
+    char path[MODELS_MAX_PATH];
+    const struct models_asked asked = {.token = hub->token, .is_offline = hub->is_offline};
+    if (!models_find(word, &asked, path)) {
+        return NULL;
+    }
+    return *CLI_APPEND(&found) = cli_copy(path);
+}
+
+// Writes what -hf with -hff, or -mu, means in the words of -m; false with the reason printed.
+static bool take_hub(const struct cli_hub_flags *hub, char *word, size_t size)
+{
+    char why[512];
+    struct models_source source;
+    if (hub->url) {
+        snprintf(word, size, "%s", hub->url);
+        return (strlen(hub->url) < MODELS_MAX_URL && strstr(word, "://")) ||
+               cli_fail(CLI_EXIT_USAGE, "-mu %.200s: expected a URL, such as https://...", word);
+    }
+    if (!models_source_read_hub(&source, hub->repo, hub->file, why, sizeof(why))) {
+        return cli_fail(CLI_EXIT_USAGE, "-hf %s %s", hub->repo, why);
+    }
+    if (source.file[0]) {
+        snprintf(word, size, "hf:%s/%s", source.repo, source.file);
+    } else {
+        snprintf(word, size, "hf:%s%s%s", source.repo, source.quant[0] ? ":" : "", source.quant);
+    }
+    return true;
+}
+
+static bool choose_word(const struct cli_flag *model, void *field, const struct cli_hub_flags *hub)
+{
+    char word[MODELS_MAX_URL + 8];
+    if (!take_hub(hub, word, sizeof(word))) {
+        return false;
+    }
+    if (model->kind == CLI_KIND_TEXT) {
+        *(const char **)field = cli_copy(word);
+    } else {
+        *(struct cli_texts *)field = (struct cli_texts){.items = {cli_copy(word)}, .count = 1};
+    }
+    return true;
+}
+
+bool models_take_flags(const struct cli_command *command, const struct cli_report *report)
+{
+    const struct cli_flag *model = cli_find_flag(command, "-m");
+    const struct cli_flag *repo = cli_find_flag(command, "-hf");
+    if (!model || !repo) {
+        return true;
+    }
+    char *settings = command->settings;
+    const struct cli_hub_flags *hub = (void *)(settings + repo->offset);
+    const bool is_given = cli_is_given(command, report, "-m");
+    if (is_given + (hub->repo != NULL) + (hub->url != NULL) > 1) {
+        return cli_fail(CLI_EXIT_USAGE, "-m, -hf and -mu exclude each other");
+    }
+    if (hub->file && !hub->repo) {
+        return cli_fail(CLI_EXIT_USAGE, "-hff needs -hf, the repository of the file");
+    }
+    if (hub->repo || hub->url) {
+        return choose_word(model, settings + model->offset, hub);
+    }
+    return is_given || !command->needs_model ||
+           cli_fail(CLI_EXIT_USAGE, "%s needs a model: -m FILE.gguf", command->name);
+}

@@ -1,0 +1,43 @@
+// One request over HTTP, by libcurl: redirects are followed, a login is told to its own host alone,
+// a server that sends nothing for a while is given up.
+#ifndef MODELS_HTTP_H
+#define MODELS_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The head of a server's last answer.
+struct models_reply {
+    long status;          // 200
+    uint64_t length;      // of the body; 0: unknown
+    uint64_t range_start; // of the body in the file, and the size of that; 0: unknown
+    uint64_t range_size;
+    char etag[256];  // "": none, or one that does not promise the same bytes
+    char type[64];   // Content-Type
+    char sha256[65]; // what the hub says of the file behind a redirect; "": nothing
+};
+
+struct models_request {
+    const char *url;
+    const char *token;    // NULL: none
+    uint64_t start;       // the byte from which on the file is wanted
+    const char *if_range; // "": whatever the file is now; else the ETag that it must still have
+    int64_t timeout_s;    // for which a server may send nothing
+    // Takes bytes of an answer with status 200 or 206; false ends the request.
+    bool (*take)(void *user, const struct models_reply *reply, const char *data, size_t size);
+    void *user;
+};
+
+enum models_outcome {
+    MODELS_ANSWERED, // whole, with any status
+    MODELS_BROKEN,   // in the middle, or the server is busy: another try may help
+    MODELS_REFUSED,  // by take or by Ctrl-C
+    MODELS_HOPELESS, // no such host, a wrong certificate
+};
+
+// Makes a request. Unless it is answered, why has the reason.
+enum models_outcome models_http_get(const struct models_request *request,
+                                    struct models_reply *reply, char *why, size_t size);
+
+#endif

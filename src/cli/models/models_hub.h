@@ -1,0 +1,27 @@
+// Reads the hub's list of a repository, and chooses among its files.
+#ifndef MODELS_HUB_H
+#define MODELS_HUB_H
+
+#include "cli/models/models_source.h"
+
+struct models_file {
+    char path[512];  // in the repository
+    char sha256[65]; // "": not known
+    uint64_t size;
+};
+struct models_files {
+    struct models_file *items; // owned
+    size_t count, capacity;
+    bool has_safetensors;
+};
+
+// Adds the GGUF files of an answer of the hub's tree. False if it is none.
+bool models_hub_read(struct models_files *files, const char *json, size_t size);
+// Returns the file that a source asks for: by its name or its type of weights; without either, of
+// the first type that is there of those that are small and fast here. NULL with a sentence in why
+// that follows the repository's name.
+const struct models_file *models_hub_choose(const struct models_files *files,
+                                            const struct models_source *source, char *why,
+                                            size_t size);
+
+#endif

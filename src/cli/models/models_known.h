@@ -1,0 +1,27 @@
+// The table of small models that are known to work: where they are, how large, their sha256, and
+// under which licence.
+#ifndef MODELS_KNOWN_H
+#define MODELS_KNOWN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct models_known {
+    const char *name; // "smollm2-135m"
+    const char *repo; // on the hub: "USER/REPO"
+    const char *file; // in it, and in the cache's folder
+    const char *sha256;
+    uint64_t size; // bytes
+    const char *licence;
+    const char *text; // what it is
+};
+
+// Returns row i of the table; NULL behind the last.
+const struct models_known *models_known_at(size_t i);
+// Return the row with a name, or of a file on the hub; NULL: there is none.
+const struct models_known *models_known_named(const char *name);
+const struct models_known *models_known_file(const char *repo, const char *file);
+// Returns the name in the table that a misspelt one is nearest to; NULL: none is near.
+const char *models_known_nearest(const char *name);
+
+#endif

@@ -1,0 +1,185 @@
+#include "cli/models/models_pull.h"
+
+#include "cli/models/models_fetch.h"
+#include "cli/models/models_hub.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define HUB "https://huggingface.co"
+
+// A source's address in the network, and what is known of its file.
+struct remote {
+    char url[MODELS_MAX_URL];
+    char sha256[65]; // "": not known
+    uint64_t size;   // 0: not known
+};
+
+//-- the hub ---------------------------------------------------------------------------------------
+
+// Writes the hub's address without a slash at its end; false with the reason printed.
+static bool get_hub(char hub[512])
+{
+    const char *value = getenv("HF_ENDPOINT");
+    value = value && value[0] ? value : HUB;
+    const size_t size = strlen(value);
+    if (size >= 512 ||
+        (strncasecmp(value, "http://", 7) != 0 && strncasecmp(value, "https://", 8) != 0)) {
+        return cli_fail(CLI_EXIT_USAGE, "HF_ENDPOINT is no URL: %.100s", value);
+    }
+    snprintf(hub, 512, "%.*s", (int)(size - (size > 0 && value[size - 1] == '/')), value);
+    return true;
+}
+
+// Sets *token to what is to be sent, NULL if there is none; false with the reason printed.
+static bool get_token(const struct models_asked *asked, const char **token)
+{
+    const char *value = asked->token ? asked->token : getenv("HF_TOKEN");
+    *token = value && value[0] ? value : NULL;
+    for (size_t i = 0; *token && value[i]; i++) {
+        if ((unsigned char)value[i] <= ' ' || (unsigned char)value[i] >= 0x7F || i >= 512) {
+            return cli_fail(CLI_EXIT_USAGE, "the token of HF_TOKEN or -hft is none: it has spaces, "
+                                            "or is too long");
+        }
+    }
+    return true;
+}
+
+// Appends a path, with what URLs give a meaning to written as %20.
+static void append_path(char *url, size_t room, const char *path)
+{
+    size_t used = strlen(url);
+    for (; *path && used + 4 < room; path++) {
+        const unsigned char c = (unsigned char)*path;
+        const bool is_plain = isalnum(c) || strchr("-._~/", c);
+        used += (size_t)snprintf(url + used, room - used, is_plain ? "%c" : "%%%02X", c);
+    }
+}
+
+// Asks the hub for the repository's files and chooses one; false with the reason printed.
+static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
+                    struct remote *remote, const char *hub)
+{
+    char why[1024];
+    struct cli_bytes text = {0};
+    struct models_files files = {0};
+    snprintf(remote->url, sizeof(remote->url), "%s/api/models/%s/tree/main?recursive=true", hub,
+             source->repo);
+    wanted->url = remote->url;
+    if (!models_fetch_text(wanted, &text)) {
+        cli_bytes_finish(&text);
+        return false;
+    }
+    const bool is_list = models_hub_read(&files, text.data ? text.data : "", text.size);
+    const struct models_file *file =
+        is_list ? models_hub_choose(&files, source, why, sizeof(why)) : NULL;
+    const bool is_done = file && models_source_choose(source, file->path);
+    if (is_done) {
+        remote->size = file->size;
+        snprintf(remote->sha256, sizeof(remote->sha256), "%s", file->sha256);
+    } else {
+        cli_fail(CLI_EXIT_FAILED, "%s %s", source->repo,
+                 !is_list ? "is not listed: the server sends no list of files"
+                 : file   ? "has a file with a name that no file may have here"
+                          : why);
+    }
+    free(files.items);
+    cli_bytes_finish(&text);
+    return is_done;
+}
+
+// Finds out where a source is, and what is known of it; false with the reason printed.
+static bool locate(struct models_source *source, struct models_wanted *wanted,
+                   struct remote *remote)
+{
+    char hub[512];
+    *remote = (struct remote){0};
+    if (source->kind == MODELS_URL) {
+        snprintf(remote->url, sizeof(remote->url), "%s", source->url);
+        wanted->token = NULL;
+        return true;
+    }
+    if (!get_hub(hub) || (!source->known && !ask_hub(source, wanted, remote, hub))) {
+        return false;
+    }
+    if (source->known) {
+        remote->size = source->known->size;
+        snprintf(remote->sha256, sizeof(remote->sha256), "%s", source->known->sha256);
+    }
+    snprintf(remote->url, sizeof(remote->url), "%s/%s/resolve/main/", hub, source->repo);
+    append_path(remote->url, sizeof(remote->url), source->file);
+    return true;
+}
+
+//-- pulling ---------------------------------------------------------------------------------------
+
+// Sets *is_right if the file at a path is what is wanted; false with the reason printed if that
+// cannot be told.
+static bool check_file(const struct models_wanted *wanted, bool *is_right)
+{
+    struct stat state;
+    char sha256[65];
+    *is_right = false;
+    if (stat(wanted->path, &state) != 0) {
+        return true;
+    }
+    if (wanted->size > 0 && (uint64_t)state.st_size != wanted->size) {
+        cli_say("%s has another size than the file there and is fetched again", wanted->path);
+        return true;
+    }
+    if (wanted->sha256[0] && !models_hash_path(wanted->path, sha256)) {
+        return false;
+    }
+    *is_right = !wanted->sha256[0] || strcmp(sha256, wanted->sha256) == 0;
+    if (!*is_right) {
+        cli_say("%s has another sha256 than the file there and is fetched again", wanted->path);
+    }
+    return true;
+}
+
+// Fetches what is wanted in the place of what is there, if that is something else.
+static bool fetch(struct models_wanted *wanted)
+{
+    char size[24], with_size[32] = "";
+    bool is_right;
+    if (!check_file(wanted, &is_right)) {
+        return false;
+    }
+    if (is_right) {
+        cli_say("%s is here already", wanted->name);
+        return true;
+    }
+    if (wanted->size > 0) {
+        snprintf(with_size, sizeof(with_size), ", %s,", cli_format_size(size, wanted->size));
+    }
+    cli_say("fetching %s%s from %s", models_base_name(wanted->path), with_size, wanted->url);
+    return models_fetch(wanted);
+}
+
+bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
+                 char path[MODELS_MAX_PATH])
+{
+    struct remote remote;
+    struct models_wanted wanted = {
+        .name = word,
+        .path = path,
+        .timeout_s = asked->timeout_s > 0 ? asked->timeout_s : MODELS_TIMEOUT_S,
+        .sha256 = "",
+    };
+    if (!get_token(asked, &wanted.token) || !locate(source, &wanted, &remote) ||
+        !models_cache_path(source->place, path)) {
+        return false;
+    }
+    if (asked->sha256) {
+        for (size_t i = 0; i < 65; i++) {
+            remote.sha256[i] = (char)tolower((unsigned char)asked->sha256[i]);
+        }
+    }
+    wanted.url = remote.url;
+    wanted.sha256 = remote.sha256;
+    wanted.size = remote.size;
+    return fetch(&wanted);
+}

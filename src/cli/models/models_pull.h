@@ -1,0 +1,51 @@
+// From a word for a model to the path of its file: what is here is taken, the rest is fetched where
+// the word names a place in the network. Nothing is asked of the network for a path or a name.
+#ifndef MODELS_PULL_H
+#define MODELS_PULL_H
+
+#include "cli/common/cli_args.h"
+#include "cli/models/models_cache.h"
+
+#define MODELS_TIMEOUT_S 30
+
+struct models_asked {
+    const char *token;  // NULL: the variable HF_TOKEN
+    const char *sha256; // NULL: the one that is known, or that the hub has
+    int64_t timeout_s;  // for which a server may send nothing; 0: MODELS_TIMEOUT_S
+    bool is_offline;    // nothing is fetched
+};
+
+// Fetches a source that may be fetched and writes its path; what is here already is compared with
+// what is known of it, or what the hub says. False with the reason printed.
+bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
+                 char path[MODELS_MAX_PATH]);
+
+// Writes the path of the model of -m: a file's, a known name's, one that was pulled; a URL and a
+// repository of the hub are fetched unless they are here. False with a sentence printed that says
+// what the word was taken for.
+bool models_find(const char *word, const struct models_asked *asked, char path[MODELS_MAX_PATH]);
+
+// The flags of the hub, of commands with a field of this type.
+struct cli_hub_flags {
+    const char *repo, *file, *token, *url;
+    bool is_offline;
+};
+#define CLI_HUB_FLAGS(field)                                                                       \
+    CLI_TEXT(field.repo, "-hf, -hfr, --hf-repo", "REPO",                                           \
+             "in place of -m: USER/REPO[:QUANT] on Hugging Face, fetched unless it is here"),      \
+        CLI_TEXT(field.file, "-hff, --hf-file", "FILE", "this file of -hf"),                       \
+        CLI_TEXT(field.token, "-hft, --hf-token", "TOKEN",                                         \
+                 "a login of Hugging Face, default that of HF_TOKEN"),                             \
+        CLI_TEXT(field.url, "-mu, --model-url", "URL",                                             \
+                 "in place of -m: fetched unless it is "                                           \
+                 "here"),                                                                          \
+        CLI_SWITCH(field.is_offline, "--offline", "fetch nothing")
+
+// Gives -m what -hf or -mu say in its place, once a command's flags are read. False with the reason
+// printed if they contradict each other, or there is no model and one is needed.
+bool models_take_flags(const struct cli_command *command, const struct cli_report *report);
+// Returns the path that models_find finds for -m, which is kept until the process ends; NULL with
+// the reason printed.
+const char *models_path(const char *word, const struct cli_hub_flags *hub);
+
+#endif

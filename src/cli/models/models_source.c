@@ -1,0 +1,176 @@
+#include "cli/models/models_source.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_COMPONENT 200 // bytes of a name in a path: ".part.from" has to fit behind it
+#define HUB_HOST      "https://huggingface.co/"
+
+bool models_ends_with(const char *text, const char *end)
+{
+    const size_t size = strlen(text), end_size = strlen(end);
+    return size >= end_size && strcasecmp(text + size - end_size, end) == 0;
+}
+
+const char *models_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool models_is_sha256(const char *text)
+{
+    return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
+}
+
+// True for a name without a slash that is no hidden file and no way up.
+static bool is_component(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if ((unsigned char)name[i] <= ' ' || name[i] == 0x7F || name[i] == '\\') {
+            return false;
+        }
+    }
+    return size > 0 && size <= MAX_COMPONENT && name[0] != '.';
+}
+
+bool models_is_place(const char *place)
+{
+    size_t size = strcspn(place, "/");
+    while (place[size] && is_component(place, size)) {
+        place += size + 1;
+        size = strcspn(place, "/");
+    }
+    return !place[size] && is_component(place, size);
+}
+
+// True for "USER/REPO" with the characters that the hub allows.
+static bool is_repo(const char *repo)
+{
+    const char *slash = strchr(repo, '/');
+    return slash && !strchr(slash + 1, '/') && models_is_place(repo) &&
+           strspn(repo, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/") ==
+               strlen(repo);
+}
+
+// Copies size bytes, if there is room for them.
+static bool copy(char *to, size_t room, const char *from, size_t size)
+{
+    if (size >= room) {
+        return false;
+    }
+    memcpy(to, from, size);
+    to[size] = '\0';
+    return true;
+}
+
+bool models_source_choose(struct models_source *source, const char *file)
+{
+    if (!models_is_place(file) || !copy(source->file, sizeof(source->file), file, strlen(file))) {
+        return false;
+    }
+    source->known = models_known_file(source->repo, file);
+    const int size =
+        source->known
+            ? snprintf(source->place, sizeof(source->place), "%s", source->known->file)
+            : snprintf(source->place, sizeof(source->place), "hf/%s/%s", source->repo, file);
+    return size > 0 && (size_t)size < sizeof(source->place);
+}
+
+bool models_source_read_hub(struct models_source *source, const char *word, const char *file,
+                            char *why, size_t size)
+{
+    *source = (struct models_source){.kind = MODELS_HUB};
+    const size_t user = strcspn(word, "/");
+    const size_t repo = word[user] ? user + 1 + strcspn(word + user + 1, "/:") : user;
+    if (!copy(source->repo, sizeof(source->repo), word, repo) || !is_repo(source->repo)) {
+        snprintf(why, size, "names no repository of Hugging Face: expected USER/REPO");
+        return false;
+    }
+    const char *rest = word + repo;
+    if (*rest == ':' &&
+        (!rest[1] || !copy(source->quant, sizeof(source->quant), rest + 1, strlen(rest + 1)))) {
+        snprintf(why, size, "has no type of weights behind its colon, such as :Q8_0");
+        return false;
+    }
+    file = file ? file : *rest == '/' ? rest + 1 : NULL;
+    if (file && (!models_ends_with(file, ".gguf") || !models_source_choose(source, file))) {
+        snprintf(why, size, "has \"%.200s\" for its file, which is no name of a GGUF file", file);
+        return false;
+    }
+    return true;
+}
+
+// Reads the address of a file's page or of the file itself on the hub, which knows its sha256.
+static bool read_hub_page(struct models_source *source, const char *url)
+{
+    static const char *const ways[] = {"/resolve/main/", "/blob/main/"};
+    char word[MODELS_MAX_URL], why[256];
+    for (size_t i = 0; i < 2 && strncmp(url, HUB_HOST, strlen(HUB_HOST)) == 0; i++) {
+        const char *repo = url + strlen(HUB_HOST), *way = strstr(repo, ways[i]);
+        if (way) {
+            const char *file = way + strlen(ways[i]);
+            snprintf(word, sizeof(word), "%.*s/%.*s", (int)(way - repo), repo,
+                     (int)strcspn(file, "?#"), file);
+            return models_source_read_hub(source, word, NULL, why, sizeof(why));
+        }
+    }
+    return false;
+}
+
+static bool read_url(struct models_source *source, const char *url, char *why, size_t size)
+{
+    if (read_hub_page(source, url)) {
+        return true;
+    }
+    *source = (struct models_source){.kind = MODELS_URL};
+    const char *host = strstr(url, "://") + 3;
+    const char *login = memchr(host, '@', strcspn(host, "/?#"));
+    host = login ? login + 1 : host;
+    if (!copy(source->url, sizeof(source->url), url, strlen(url)) ||
+        !copy(source->place, sizeof(source->place) - 8, host, strcspn(host, "?#"))) {
+        snprintf(why, size, "was taken for a URL, but is longer than one may be");
+        return false;
+    }
+    if (!models_ends_with(source->place, ".gguf")) {
+        strncat(source->place, ".gguf", sizeof(source->place) - strlen(source->place) - 1);
+    }
+    if (!strchr(source->place, '/') || !models_is_place(source->place)) {
+        snprintf(why, size,
+                 "was taken for a URL, but its path has no name that a file may have here: give "
+                 "the address of the file itself");
+        return false;
+    }
+    return true;
+}
+
+// True for what is a file, by its spelling.
+static bool is_path(const char *word)
+{
+    static const char *const endings[] = {".gguf", ".safetensors", ".bin", ".pt",
+                                          ".pth",  ".onnx",        ".ggml"};
+    bool is_file = strchr(word, '/') != NULL;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        is_file = is_file || models_ends_with(word, endings[i]);
+    }
+    return is_file || word[0] == '.' || word[0] == '~';
+}
+
+bool models_source_read(struct models_source *source, const char *word, char *why, size_t size)
+{
+    if (strncasecmp(word, "https://", 8) == 0 || strncasecmp(word, "http://", 7) == 0) {
+        return read_url(source, word, why, size);
+    }
+    if (strncmp(word, "hf:", 3) == 0) {
+        return models_source_read_hub(source, word + 3, NULL, why, size);
+    }
+    *source = (struct models_source){.kind = is_path(word) ? MODELS_PATH : MODELS_NAME};
+    source->known = source->kind == MODELS_NAME ? models_known_named(word) : NULL;
+    if (source->known) {
+        copy(source->repo, sizeof(source->repo), source->known->repo, strlen(source->known->repo));
+        return models_source_choose(source, source->known->file);
+    }
+    return true;
+}

@@ -1,0 +1,46 @@
+// A word for a model: a name, a repository of the hub, a URL or a path; and the place of its file
+// in the cache. Reads words alone: no file, no network. What a word cannot be, such as a name that
+// leads out of the cache, is refused here.
+#ifndef MODELS_SOURCE_H
+#define MODELS_SOURCE_H
+
+#include "cli/models/models_known.h"
+
+#include <stdbool.h>
+
+enum models_kind {
+    MODELS_PATH, // "models/x.gguf", "x.gguf": a slash, or the ending of a file of weights
+    MODELS_NAME, // "smollm2-135m"
+    MODELS_HUB,  // "hf:USER/REPO", "hf:USER/REPO:QUANT", "hf:USER/REPO/FILE.gguf"
+    MODELS_URL,  // "https://..."
+};
+
+#define MODELS_MAX_URL 2048
+struct models_source {
+    enum models_kind kind;
+    const struct models_known *known; // row of the table, or NULL
+    char repo[208];                   // of the hub: "USER/REPO"
+    char quant[64];                   // of the hub, "" for any
+    char file[512];                   // of the hub; "" if it is to be chosen
+    char url[MODELS_MAX_URL];         // of kind URL
+    char place[1024];                 // below the cache's folder; "" if the file is to be chosen
+};
+
+// Reads a word. False with a sentence in why that follows the word, such as "has no repository".
+bool models_source_read(struct models_source *source, const char *word, char *why, size_t size);
+// Likewise for what follows "hf:" or -hf, with a file of its own or NULL.
+bool models_source_read_hub(struct models_source *source, const char *word, const char *file,
+                            char *why, size_t size);
+// Sets the file of a hub's source and its place. False if no path in the cache can be made of it.
+bool models_source_choose(struct models_source *source, const char *file);
+
+// True for "a/b/c": no empty, hidden, overlong or strange names, so that it stays below a folder.
+bool models_is_place(const char *place);
+// True for a text that ends with another, in any case.
+bool models_ends_with(const char *text, const char *end);
+// Returns the part of a path behind its last slash.
+const char *models_base_name(const char *path);
+// True for 64 hexadecimal digits.
+bool models_is_sha256(const char *text);
+
+#endif

