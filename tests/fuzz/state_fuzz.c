@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CTX = 40, ROW_SIZE = 24, HEAD_HASHED = 48 };
+enum { N_CTX = 40, ROW_SIZE = 24, HEAD_HASHED = 64 };
 
 static const struct gi_state_shape shape = {
     .model = {.lo = 0x0706050403020100, .hi = 0x0F0E0D0C0B0A0908},

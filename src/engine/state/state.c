@@ -27,15 +27,15 @@ static struct gi_state_shape describe(const struct glinfer_session *session)
     };
 }
 
-// Notes that the session holds n tokens, whose notes are written, and, if is_stale, not their
-// cache.
-static void adopt(struct glinfer_session *session, uint32_t n, int32_t pending, bool is_stale)
+// Notes that the session holds the tokens of a state, whose notes are written, and their cache if
+// the state has rows.
+static void adopt(struct glinfer_session *session, const struct gi_state_head *head)
 {
     struct gi_sequence *sequence = &session->sequence;
-    sequence->n_past = n;
-    sequence->n_shifted = 0;
-    sequence->pending = pending;
-    sequence->is_stale = is_stale && n > 0;
+    sequence->n_past = head->n_tokens;
+    sequence->n_shifted = head->n_shifted;
+    sequence->pending = head->pending;
+    sequence->is_stale = !head->has_rows && head->n_tokens > 0;
     sequence->n_sound = 0;
     session->broken.is_there = false;
     gi_sequence_limit_batches(sequence, session->tables.n_batch);
@@ -94,8 +94,11 @@ static bool copy(struct glinfer_session *to, struct glinfer_session *from, uint3
     }
     memcpy(target->tokens, source->tokens, n * sizeof(target->tokens[0]));
     memcpy(target->origins, source->origins, n * sizeof(target->origins[0]));
-    adopt(to, n, pending, source->is_stale);
-    target->n_shifted = source->n_shifted;
+    const struct gi_state_head head = {.n_tokens = n,
+                                       .pending = pending,
+                                       .n_shifted = source->n_shifted,
+                                       .has_rows = !source->is_stale};
+    adopt(to, &head);
     return true;
 }
 
@@ -124,6 +127,7 @@ static struct gi_state_head head_of(const struct gi_sequence *sequence)
 {
     return (struct gi_state_head){.n_tokens = sequence->n_past,
                                   .pending = sequence->pending,
+                                  .n_shifted = sequence->n_shifted,
                                   .has_rows = !sequence->is_stale};
 }
 
@@ -232,7 +236,7 @@ static bool read_state(struct glinfer_session *session, const struct gi_source *
     if (ok) {
         memcpy(sequence->tokens, notes.tokens, head.n_tokens * sizeof(notes.tokens[0]));
         memcpy(sequence->origins, notes.origins, head.n_tokens * sizeof(notes.origins[0]));
-        adopt(session, head.n_tokens, head.pending, !head.has_rows);
+        adopt(session, &head);
     }
     free(notes.tokens);
     free(notes.origins);

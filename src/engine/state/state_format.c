@@ -17,7 +17,8 @@ enum {
     AT_TYPE_V = 36,
     AT_N_TOKENS = 40,
     AT_PENDING = 44,
-    AT_HASH = 48,
+    AT_N_SHIFTED = 48,
+    AT_HASH = 64,
 };
 
 enum { FLAG_HAS_ROWS = 1 };
@@ -137,6 +138,7 @@ static bool read_head(const struct gi_source *source, const struct gi_state_shap
     *head = (struct gi_state_head){
         .n_tokens = gi_load_u32(bytes + AT_N_TOKENS),
         .pending = pending == UINT32_MAX ? GI_NO_TOKEN : (int32_t)(pending & INT32_MAX),
+        .n_shifted = gi_load_u32(bytes + AT_N_SHIFTED),
         .has_rows = (flags & FLAG_HAS_ROWS) != 0,
     };
     if (flags > FLAG_HAS_ROWS || (pending != UINT32_MAX && pending >= shape->n_vocab)) {
@@ -264,6 +266,7 @@ static bool write_head(struct gi_state_writer *writer, const struct gi_state_sha
     store_u32(bytes + AT_TYPE_V, shape->type_v);
     store_u32(bytes + AT_N_TOKENS, head->n_tokens);
     store_u32(bytes + AT_PENDING, (uint32_t)head->pending);
+    store_u32(bytes + AT_N_SHIFTED, head->n_shifted);
     const struct gi_hash hash = hash_head(bytes);
     store_hash(bytes + AT_HASH, &hash);
     return emit(writer, bytes, sizeof(bytes), err);

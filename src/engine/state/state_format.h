@@ -1,7 +1,7 @@
 // A saved sequence in a file or in memory. Numbers are little-endian, rows lie as on the GPU:
 //   head    magic (8), version, flags, hash of the model (16), types of keys and of values,
-//   n_tokens,
-//           the pending token, hash of the head so far (16): GI_STATE_HEAD_SIZE bytes
+//           n_tokens, the pending token, n_shifted, zeros (12), hash of the head so far (16):
+//           GI_STATE_HEAD_SIZE bytes
 //   tokens  (n_tokens) u32
 //   origins (n_tokens) u8, padded with zeros to 4 bytes
 //   rows    (n_layer, {k, scales of k, v, scales of v}, n_kv_head, n_tokens, row) unless the flag
@@ -16,8 +16,8 @@
 #include "base/source.h"
 #include "engine/run/sequence.h"
 
-#define GI_STATE_VERSION   1u
-#define GI_STATE_HEAD_SIZE 64u
+#define GI_STATE_VERSION   2u
+#define GI_STATE_HEAD_SIZE 80u
 #define GI_STATE_HASH_SIZE 16u
 #define GI_STATE_BLOCK     (64u << 10)
 
@@ -31,7 +31,8 @@ struct gi_state_shape {
 
 struct gi_state_head {
     uint32_t n_tokens;
-    int32_t pending; // as in struct gi_sequence
+    int32_t pending;    // as in struct gi_sequence
+    uint32_t n_shifted; // likewise
     bool has_rows;
 };
 
