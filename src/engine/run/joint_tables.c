@@ -14,6 +14,13 @@ static uint64_t row_stride(const struct gi_rows *rows)
     return gi_slot_stride(rows->stride * sizeof(float));
 }
 
+// Rows that products read have room for five at least, which takes the layout of rows in f16.
+static uint32_t input_rows(uint32_t n_slots)
+{
+    enum { LEAST = 5 };
+    return n_slots < LEAST ? LEAST : n_slots;
+}
+
 void gi_joint_layout(const struct gi_graph *graph,
                      const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
                      uint64_t sizes[GI_JOINT_RANGE_COUNT])
@@ -21,10 +28,10 @@ void gi_joint_layout(const struct gi_graph *graph,
     sizes[GI_JOINT_STREAM] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_STREAM]);
     sizes[GI_JOINT_ATTENTION] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_ATTENTION]);
     sizes[GI_JOINT_LOGITS] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_LOGITS]);
-    sizes[GI_JOINT_NORM] = n_slots * row_stride(&graph->norm);
+    sizes[GI_JOINT_NORM] = input_rows(n_slots) * row_stride(&graph->norm);
     sizes[GI_JOINT_QKV] = n_slots * row_stride(&graph->qkv);
     sizes[GI_JOINT_FFN_GATE_UP] = n_slots * row_stride(&graph->ffn_gate_up);
-    sizes[GI_JOINT_FFN_ACT] = n_slots * row_stride(&graph->ffn_act_rows);
+    sizes[GI_JOINT_FFN_ACT] = input_rows(n_slots) * row_stride(&graph->ffn_act_rows);
 }
 
 static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, uint64_t size)
@@ -50,8 +57,12 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
     tables->joint.first_row = first;
     tables->joint.n_rows = n;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct gi_slot_array array = make_array(tables->ranges[rows[i].range], n_slots, 0);
+        const struct gi_range range = tables->ranges[rows[i].range];
+        const bool is_input = rows[i].range == GI_JOINT_NORM || rows[i].range == GI_JOINT_FFN_ACT;
+        const uint32_t n_room = is_input ? input_rows(n_slots) : n_slots;
+        const struct gi_slot_array array = make_array(range, n_room, 0);
         *rows[i].rows = gi_joint_rows(&tables->joint, &array);
+        rows[i].rows->range = n == n_slots ? range : rows[i].rows->range;
     }
 }
 
