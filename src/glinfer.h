@@ -297,8 +297,8 @@ struct glinfer_model_params {
     enum glinfer_cache_type type_k, type_v; // likewise
     glinfer_progress_fn progress;
     void *progress_user;
-    const char
-        *chat_template; // a template by name, such as "chatml"; NULL: the one that the file has
+    // A template by name, such as "chatml", or a Jinja text; NULL: the one that the file has.
+    const char *chat_template;
     const struct glinfer_source *source; // in place of path, which is NULL then
 };
 

@@ -52,9 +52,9 @@ const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer);
 const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer);
 // Returns the name of a chat template; NULL past the last.
 const char *gi_tokenizer_template_at(size_t index);
-// Takes the template of that name in place of the file's, before the tokenizer is shared. If the
-// file's has another name, its default system message is dropped. Fails with INVALID_ARGUMENT
-// (lists the names).
+// Takes the template of that name, or a Jinja text, in place of the file's, before the tokenizer is
+// shared. If the file's has another name, its default system message is dropped. Fails with
+// INVALID_ARGUMENT (lists the names), UNSUPPORTED (a text that cannot be run), NO_MEMORY.
 bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
                                struct glinfer_error *err);
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 //-- recognise ---------------------------------------------------------------------------------
 
@@ -80,11 +81,29 @@ static void list_names(char *names, size_t size)
     }
 }
 
+// Takes a Jinja text in place of the file's.
+static bool set_jinja(struct gi_tokenizer *tokenizer, struct gi_text jinja,
+                      struct glinfer_error *err)
+{
+    struct gi_chat *chat = &tokenizer->chat;
+    gi_chat_finish(chat);
+    gi_chat_init(chat, jinja);
+    if (!gi_chat_template_init(tokenizer, jinja, err)) {
+        return false;
+    }
+    return chat->format || chat->jinja ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "the chat template cannot be run: %s",
+                        chat->fault);
+}
+
 bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
                                struct glinfer_error *err)
 {
     struct gi_chat *chat = &tokenizer->chat;
     size_t i = 0;
+    if (strstr(name, "{%") || strstr(name, "{{")) {
+        return set_jinja(tokenizer, (struct gi_text){name, strlen(name)}, err);
+    }
     while (gi_tokenizer_template_at(i) && strcmp(gi_tokenizer_template_at(i), name) != 0) {
         i++;
     }
