@@ -88,9 +88,14 @@ static bool run_command(const struct cli_command *command, int argc, const char 
         return show_help(command->name);
     }
     if (parsed == CLI_PARSED_WRONG) {
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
+        return cli_fail(report.is_file ? CLI_EXIT_FAILED : CLI_EXIT_USAGE, "%s", report.error);
     }
-    cli_print_notes(stderr, command, &report);
+    if (command->device && command->device->is_quiet) {
+        cli_be_quiet();
+    } else {
+        cli_check_environment();
+        cli_print_notes(stderr, command, &report);
+    }
     if (command->device && command->device->is_list) {
         return cli_device_list(command->device);
     }
@@ -137,7 +142,6 @@ int main(int argc, char **argv)
     }
     const struct cli_command *command = find_command(words[1]);
     if (command) {
-        cli_check_environment();
         return leave(cli_exit_status(run_command(command, argc - 2, words + 2)));
     }
     bool is_done = false;

@@ -2,21 +2,46 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 //-- what fits -------------------------------------------------------------------------------------
+
+static bool is_user(const struct glinfer_message *message)
+{
+    return strcmp(message->role, "user") == 0;
+}
+
+// Fills a conversation without the first n messages behind the system's. Questions that follow each
+// other, as an interrupt leaves them, are one: some templates want turns that alternate.
+static void fill_view(const struct cli_conversation *conversation, size_t n,
+                      struct cli_conversation *view)
+{
+    const size_t n_system = cli_conversation_count_system(conversation);
+    struct cli_bytes text = {0};
+    for (size_t i = 0; i < conversation->count; i++) {
+        const struct glinfer_message *message = &conversation->items[i];
+        if (i >= n_system && i < n_system + n) {
+            continue;
+        }
+        cli_bytes_append(&text, message->content, strlen(message->content));
+        if (is_user(message) && i + 1 < conversation->count && is_user(message + 1)) {
+            cli_bytes_append(&text, "\n\n", 2);
+            continue;
+        }
+        cli_conversation_add(view, message->role, text.data, text.size);
+        text.size = 0;
+    }
+    cli_bytes_finish(&text);
+}
 
 // Encodes the conversation without the first n messages behind the system's.
 static bool encode_without(struct cli_turns *turns, size_t n)
 {
-    const struct cli_conversation *conversation = &turns->conversation;
-    const size_t n_system = cli_conversation_count_system(conversation);
-    const size_t count = conversation->count - n;
-    struct glinfer_message *view = cli_alloc(count, sizeof(*view));
-    memcpy(view, conversation->items, n_system * sizeof(*view));
-    memcpy(view + n_system, conversation->items + n_system + n, (count - n_system) * sizeof(*view));
-    const bool is_encoded =
-        cli_tokenize_chat(glinfer_model_tokenizer(turns->session->model), view, count, &turns->ids);
-    free(view);
+    struct cli_conversation view = {0};
+    fill_view(&turns->conversation, n, &view);
+    const bool is_encoded = cli_tokenize_chat(glinfer_model_tokenizer(turns->session->model),
+                                              view.items, view.count, &turns->ids);
+    cli_conversation_finish(&view);
     return is_encoded;
 }
 
@@ -26,7 +51,7 @@ static size_t forget_more(const struct cli_turns *turns, size_t n)
     const struct cli_conversation *conversation = &turns->conversation;
     const size_t n_system = cli_conversation_count_system(conversation);
     for (n++; n_system + n < conversation->count; n++) {
-        if (strcmp(conversation->items[n_system + n].role, "user") == 0) {
+        if (is_user(&conversation->items[n_system + n])) {
             return n;
         }
     }
@@ -51,14 +76,14 @@ static bool fit(struct cli_turns *turns)
     if (turns->ids.count >= n_ctx) {
         return cli_fail(
             CLI_EXIT_FAILED,
-            "the message takes %zu tokens and the context has %zu, which leaves no room for an "
-            "answer: shorten it, or start with a larger -c",
+            "the message takes %zu tokens, the context %zu, which leaves no room for an answer: "
+            "shorten it, or start with a larger -c",
             turns->ids.count, n_ctx);
     }
     if (n > turns->n_forgotten) {
-        cli_say("note: the context of %zu tokens is full: the model no longer sees the oldest %zu "
-                "messages",
-                n_ctx, n);
+        cli_note("the context of %zu tokens is full: the model no longer sees the oldest %zu "
+                 "messages",
+                 n_ctx, n);
     }
     turns->n_forgotten = n;
     return true;
@@ -66,22 +91,22 @@ static bool fit(struct cli_turns *turns)
 
 //-- the answer ------------------------------------------------------------------------------------
 
+// Takes what is shown alone: tokens that come behind an interrupt are not.
 static bool receive_token(void *user, const struct glinfer_token *token)
 {
     struct cli_turns *turns = user;
+    size_t size;
     cli_bar_clear(&turns->session->bar);
-    cli_bytes_append(&turns->answer, token->text, token->text_size);
-    if (token->id >= 0) {
-        cli_ids_append(&turns->answer_ids, &token->id, 1);
-    }
     if (cli_is_interrupted()) {
         return false;
     }
-    if (token->text_size == 0) {
-        return true;
+    const char *text =
+        cli_thoughts_text(glinfer_model_tokenizer(turns->session->model), token, &size);
+    cli_bytes_append(&turns->answer, text, size);
+    if (token->id >= 0) {
+        cli_ids_append(&turns->answer_ids, &token->id, 1);
     }
-    turns->is_line_open = token->text[token->text_size - 1] != '\n';
-    return cli_write(token->text, token->text_size);
+    return size == 0 || cli_thoughts_write(&turns->thoughts, text, size);
 }
 
 // Keeps the tokens in the session that the conversation begins with; the rest is the prompt.
@@ -114,31 +139,46 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
     if (is_done) { // the last token of an answer that was cut may be known and yet to be processed
         turns->n_reused = turns->ids.count - turns->stats.prompt_n;
     }
-    if (turns->is_line_open) {
-        cli_write("\n", 1);
-    }
+    cli_thoughts_end(&turns->thoughts);
     return is_done;
+}
+
+// Ends a thought that was cut, so that templates know it for one.
+static void close_thought(struct cli_turns *turns)
+{
+    static const char end[] = "\n</think>\n\n";
+    if (turns->thoughts.is_thinking) {
+        cli_bytes_append(&turns->answer, end, strlen(end));
+    }
+}
+
+static void say_why_it_ends(const struct cli_turns *turns)
+{
+    const uint32_t n_ctx = turns->session->info.n_ctx;
+    if (turns->stats.stop == GLINFER_STOP_CONTEXT) {
+        cli_note("the context of %u tokens is full: the answer ends here", n_ctx);
+    } else if (turns->stats.stop == GLINFER_STOP_LIMIT && isatty(STDERR_FILENO)) {
+        cli_note("the answer is cut after the %u token%s that -n, or /set tokens, allows",
+                 turns->stats.predicted_n, cli_plural(turns->stats.predicted_n));
+    }
 }
 
 static void keep_answer(struct cli_turns *turns)
 {
-    const struct glinfer_stats *stats = &turns->stats;
-    const uint32_t n_ctx = turns->session->info.n_ctx;
     const size_t n = turns->held.count;
     cli_ids_append(&turns->held, turns->ids.items + n, turns->ids.count - n);
     cli_ids_append(&turns->held, turns->answer_ids.items, turns->answer_ids.count);
+    close_thought(turns);
     cli_conversation_add(&turns->conversation, "assistant", turns->answer.data, turns->answer.size);
-    turns->n_turns++;
-    if (stats->stop == GLINFER_STOP_CONTEXT) {
-        cli_say("note: the context of %u tokens is full: the answer ends here", n_ctx);
-    }
 }
 
 static enum cli_turn answer(struct cli_turns *turns)
 {
     struct glinfer_error err = {.status = GLINFER_STATUS_OK};
     turns->answer.size = turns->answer_ids.count = 0;
-    turns->is_line_open = false;
+    cli_thoughts_begin(
+        &turns->thoughts,
+        cli_thoughts_open(glinfer_model_tokenizer(turns->session->model), &turns->ids));
     reuse(turns);
     const bool is_done = generate(turns, &err);
     if (!is_done && err.status != GLINFER_STATUS_CANCELLED) {
@@ -151,19 +191,76 @@ static enum cli_turn answer(struct cli_turns *turns)
     if (!is_stopped && (!is_done || turns->stats.stop == GLINFER_STOP_CALLBACK)) {
         return CLI_TURN_OUTPUT;
     }
-    if (!is_stopped || turns->answer_ids.count > 0) {
+    turns->n_turns++;
+    if (!is_stopped || turns->answer.size > 0) {
         keep_answer(turns);
     }
+    if (!is_stopped) {
+        say_why_it_ends(turns);
+    }
     return is_stopped ? CLI_TURN_STOPPED : CLI_TURN_DONE;
+}
+
+static enum cli_turn answer_last(struct cli_turns *turns)
+{
+    return fit(turns) ? answer(turns) : CLI_TURN_REFUSED;
 }
 
 enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *text)
 {
     const size_t before = turns->conversation.count;
     cli_conversation_add(&turns->conversation, "user", text->data, text->size);
-    const enum cli_turn result = fit(turns) ? answer(turns) : CLI_TURN_REFUSED;
-    if (turns->conversation.count == before + 1) { // drops a question without an answer
+    const enum cli_turn result = answer_last(turns);
+    if (result == CLI_TURN_REFUSED || result == CLI_TURN_OUTPUT) {
         cli_conversation_cut(&turns->conversation, before);
+    }
+    return result;
+}
+
+//-- turns before ----------------------------------------------------------------------------------
+
+// Returns the place of the last question; the number of messages if there is none.
+static size_t find_question(const struct cli_conversation *conversation)
+{
+    size_t i = conversation->count;
+    while (i > 0 && !is_user(&conversation->items[i - 1])) {
+        i--;
+    }
+    return i > 0 ? i - 1 : conversation->count;
+}
+
+bool cli_turns_is_open(const struct cli_turns *turns)
+{
+    const struct cli_conversation *conversation = &turns->conversation;
+    return conversation->count > 0 && is_user(&conversation->items[conversation->count - 1]);
+}
+
+bool cli_turns_undo(struct cli_turns *turns)
+{
+    const size_t question = find_question(&turns->conversation);
+    const bool is_there = question < turns->conversation.count;
+    cli_conversation_cut(&turns->conversation, question);
+    turns->n_forgotten = 0;
+    return is_there;
+}
+
+enum cli_turn cli_turns_retry(struct cli_turns *turns)
+{
+    struct cli_conversation *conversation = &turns->conversation;
+    const size_t question = find_question(conversation);
+    struct cli_conversation before = {0};
+    for (size_t i = 0; i < conversation->count; i++) {
+        const struct glinfer_message *message = &conversation->items[i];
+        cli_conversation_add(&before, message->role, message->content, strlen(message->content));
+    }
+    cli_conversation_cut(conversation, question + 1);
+    turns->n_forgotten = 0;
+    const enum cli_turn result = question < before.count ? answer_last(turns) : CLI_TURN_REFUSED;
+    if (result != CLI_TURN_DONE && cli_turns_is_open(turns)) { // there is no new answer
+        cli_conversation_finish(conversation);
+        *conversation = before;
+    } else {
+        cli_conversation_finish(&before);
     }
     return result;
 }
@@ -184,6 +281,7 @@ void cli_turns_finish(struct cli_turns *turns)
 {
     cli_conversation_finish(&turns->conversation);
     cli_bytes_finish(&turns->answer);
+    cli_thoughts_finish(&turns->thoughts);
     free(turns->ids.items);
     free(turns->held.items);
     free(turns->answer_ids.items);

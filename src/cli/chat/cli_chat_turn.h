@@ -4,6 +4,7 @@
 #define CLI_CHAT_TURN_H
 
 #include "cli/chat/cli_conversation.h"
+#include "cli/chat/cli_thoughts.h"
 #include "cli/common/cli_session.h"
 #include "cli/sampling/cli_sampling.h"
 
@@ -20,7 +21,7 @@ struct cli_turns {
     struct cli_ids held; // what the session holds for certain
     struct cli_bytes answer;
     struct cli_ids answer_ids;
-    bool is_line_open;
+    struct cli_thoughts thoughts;
     size_t n_reused; // tokens of ids that were not processed again
     uint64_t n_turns;
     struct glinfer_stats stats; // of the last answer
@@ -28,13 +29,20 @@ struct cli_turns {
 
 enum cli_turn {
     CLI_TURN_DONE,
-    CLI_TURN_STOPPED, // by Ctrl-C: what there is of the answer counts
+    CLI_TURN_STOPPED, // by Ctrl-C: the question stays, with what was shown of the answer, if any
     CLI_TURN_REFUSED, // the conversation is as before, the reason was printed
     CLI_TURN_OUTPUT,  // standard output takes no more
 };
 
 // Asks text and prints the answer as it comes; both are then part of the conversation.
 enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *text);
+// Answers the last question again, by another seed; it has an answer or none. The old answer stays
+// if there is no new one.
+enum cli_turn cli_turns_retry(struct cli_turns *turns);
+// Forgets the last question and its answer; false if there is none.
+bool cli_turns_undo(struct cli_turns *turns);
+// True if the last question has no answer.
+bool cli_turns_is_open(const struct cli_turns *turns);
 // Begins anew with a conversation that was put in the place of another.
 void cli_turns_begin(struct cli_turns *turns);
 // Forgets all but the system message.

@@ -130,6 +130,21 @@ static unsigned char interrupt(EditLine *line, int key)
     return CC_EOF;
 }
 
+// Ctrl-Z and Ctrl-\ are signals while a line is edited, too.
+static unsigned char stop(EditLine *line, int key)
+{
+    (void)line, (void)key;
+    raise(SIGTSTP);
+    return CC_REDISPLAY;
+}
+
+static unsigned char quit(EditLine *line, int key)
+{
+    (void)line, (void)key;
+    raise(SIGQUIT);
+    return CC_REDISPLAY;
+}
+
 static void set_up_line(struct libedit *editor)
 {
     EditLine *line = editor->line;
@@ -140,9 +155,14 @@ static void set_up_line(struct libedit *editor)
     el_set(line, EL_HIST, history, editor->history);
     el_set(line, EL_BIND, "^R", "em-inc-search-prev", NULL);
     el_source(line, NULL);
-    // While a line is edited Ctrl-C is a key, at all other times a signal.
+    // While a line is edited Ctrl-C is a key, so that what was typed is known, at all other times a
+    // signal.
     el_set(line, EL_ADDFN, "chat-interrupt", "Drops the line", interrupt);
-    el_set(line, EL_SETTY, "-d", "intr=", NULL);
+    el_set(line, EL_ADDFN, "chat-stop", "Stops the chat", stop);
+    el_set(line, EL_ADDFN, "chat-quit", "Ends the chat", quit);
+    el_set(line, EL_SETTY, "-d", "-isig", NULL);
+    el_set(line, EL_BIND, "^Z", "chat-stop", NULL);
+    el_set(line, EL_BIND, "^\\", "chat-quit", NULL);
     el_set(line, EL_SETTY, "-x", "-echo", NULL);
     el_set(line, EL_BIND, "^C", "chat-interrupt", NULL);
     el_set(line, EL_BIND, "^@", "em-delete-or-list", NULL); // what Ctrl-D is that was typed before
@@ -210,7 +230,9 @@ static enum cli_line read_line(void *user, bool is_first, struct cli_bytes *text
     editor->is_interrupted = false;
     const char *line = el_gets(editor->line, &size);
     if (!line || size <= 0) {
+        const LineInfo *typed = el_line(editor->line);
         fputc('\n', stderr);
+        cli_bytes_append(text, typed->buffer, (size_t)(typed->lastchar - typed->buffer));
         return editor->is_interrupted || cli_is_interrupted() ? CLI_LINE_INTERRUPT : CLI_LINE_END;
     }
     size -= line[size - 1] == '\n';

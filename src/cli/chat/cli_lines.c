@@ -113,14 +113,12 @@ static bool has_more(const struct cli_lines *lines, int wait_ms)
     return lines->begin < lines->end || poll(&input, 1, wait_ms) > 0;
 }
 
-enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
+// Reads a line, and those of a terminal that arrive together with it. Lines that were typed before
+// there was a prompt are messages of their own. A terminal hands over whole lines then.
+static enum cli_line read_together(struct cli_lines *lines, bool is_first, struct cli_bytes *text)
 {
-    text->size = 0;
-    cli_bytes_append(text, "", 0);
-    // Lines that were typed before there was a prompt are messages of their own. A terminal hands
-    // over whole lines then.
     const bool is_early = has_more(lines, 0);
-    enum cli_line result = read_line(lines, true, text);
+    enum cli_line result = read_line(lines, is_first, text);
     while (result == CLI_LINE_TEXT && lines->is_terminal && !is_early &&
            has_more(lines, PASTE_MS)) {
         cli_bytes_append(text, "\n", 1);
@@ -130,4 +128,20 @@ enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
         }
     }
     return result;
+}
+
+enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
+{
+    text->size = 0;
+    cli_bytes_append(text, "", 0);
+    return read_together(lines, true, text);
+}
+
+enum cli_line cli_lines_read_on(struct cli_lines *lines, struct cli_bytes *text)
+{
+    cli_bytes_append(text, "\n", 1);
+    if (lines->is_terminal && !lines->editing) {
+        fputs("| ", stderr);
+    }
+    return read_together(lines, false, text);
 }

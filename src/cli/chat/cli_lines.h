@@ -9,7 +9,7 @@
 enum cli_line {
     CLI_LINE_TEXT,
     CLI_LINE_END,       // Ctrl-D on an empty line, or the end of the file
-    CLI_LINE_INTERRUPT, // Ctrl-C; what was typed is dropped
+    CLI_LINE_INTERRUPT, // Ctrl-C; the text is what was typed, if an editor knows
     CLI_LINE_FAILED,    // the reason was printed
 };
 
@@ -39,6 +39,8 @@ void cli_lines_open(struct cli_lines *lines, const char *prompt, const struct cl
 void cli_lines_close(struct cli_lines *lines);
 // Replaces *text by the next line, its end left out.
 enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text);
+// Appends a newline and the next line, of a text that goes on.
+enum cli_line cli_lines_read_on(struct cli_lines *lines, struct cli_bytes *text);
 // Adds a text to the history.
 void cli_lines_remember(struct cli_lines *lines, const char *text);
 

@@ -69,7 +69,7 @@ static const char *only_beginning(const char *word, const char *const *words, si
 
 const char *cli_nearest(const char *word, const char *const *words, size_t count)
 {
-    const char *nearest = NULL;
+    const char *only = only_beginning(word, words, count), *nearest = NULL;
     size_t least = 3;
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, words[i]);
@@ -79,7 +79,7 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
             nearest = words[i];
         }
     }
-    return nearest ? nearest : only_beginning(word, words, count);
+    return only ? only : nearest;
 }
 
 static bool suggest_flag(const struct cli_command *command, const char *word, char best[MAX_NAME])
@@ -201,6 +201,7 @@ static bool store_value(const struct cli_flag *flag, void *field, const char *te
     case CLI_KIND_CHOICE:
         return parse_choice(flag, text, field, why, size);
     case CLI_KIND_CUSTOM:
+    case CLI_KIND_FILE:
         return flag->parse(text, field, why, size);
     case CLI_KIND_SECTION:
     case CLI_KIND_IGNORED:
@@ -281,7 +282,10 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
         return false;
     }
     const bool is_read = store_value(flag, p->settings + flag->offset, text, why, sizeof(why));
-    if (!is_read) {
+    p->report->is_file = !is_read && flag->kind == CLI_KIND_FILE;
+    if (p->report->is_file) {
+        snprintf(p->report->error, sizeof(p->report->error), "%s", why);
+    } else if (!is_read) {
         snprintf(p->report->error, sizeof(p->report->error), "%s \"%.200s\": expected %s", name,
                  text, why);
     }

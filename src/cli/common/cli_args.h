@@ -18,6 +18,7 @@ enum cli_kind {
     CLI_KIND_SIZE,    // uint64_t bytes, with a suffix K, M, G (1024)
     CLI_KIND_CHOICE,  // int, the index in choices
     CLI_KIND_CUSTOM,  // read by the flag's own parse
+    CLI_KIND_FILE,    // likewise, from a file; why it cannot be is a sentence then
     CLI_KIND_IGNORED, // accepted for llama.cpp's sake; help says why it has no effect
 };
 
@@ -61,6 +62,8 @@ struct cli_flag {
     CLI_ROW(CHOICE, field, names, value, help, .choices = (choices_))
 #define CLI_CUSTOM(field, parse_, names, value, help)                                              \
     CLI_ROW(CUSTOM, field, names, value, help, .parse = (parse_))
+#define CLI_FILE(field, parse_, names, value, help)                                                \
+    CLI_ROW(FILE, field, names, value, help, .parse = (parse_))
 #define CLI_IGNORED(names_, why)                                                                   \
     {                                                                                              \
         .kind = CLI_KIND_IGNORED, .names = (names_), .help = (why)                                 \
@@ -101,6 +104,7 @@ enum cli_parsed {
 
 struct cli_report {
     char error[768];
+    bool is_file;                     // that is wrong, not the flags
     const char *given[CLI_MAX_FLAGS]; // flag i of the table as typed, borrowed; NULL: it was not
 };
 
@@ -121,8 +125,8 @@ void cli_print_help(FILE *file, const struct cli_command *command);
 // Prints the long names of all flags that have an effect, in lines of at most 100 characters.
 void cli_print_flags(FILE *file, const struct cli_command *command);
 
-// Returns the nearest of count words to a misspelt one, or the only one that it is the beginning
-// of; NULL if there is none.
+// Returns the only one of count words that a word is the beginning of, or the nearest to a misspelt
+// one; NULL if there is none.
 const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

@@ -47,8 +47,8 @@ struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
     info->struct_size = sizeof(*info);
     glinfer_device_describe(device, info);
     if (info->is_software) {
-        cli_say("note: %s runs on the CPU, slowly; `glinfer info` says why no GPU is used",
-                info->renderer);
+        cli_note("%s runs on the CPU, slowly; `glinfer info` says why no GPU is used",
+                 info->renderer);
     }
     return device;
 }

@@ -10,6 +10,7 @@ struct cli_device_flags {
     bool is_verbose;
     bool is_low_priority;
     bool is_list; // --list-devices
+    bool is_quiet;
 };
 
 // Rows of a flag table for settings with a field `session`, a struct cli_session_flags.
@@ -19,7 +20,9 @@ struct cli_device_flags {
              "egl:1, surfaceless"),                                                                \
         CLI_SWITCH(session.device.is_list, "--list-devices", "list the devices and end"),          \
         CLI_SWITCH(session.device.is_verbose, "-v, --verbose",                                     \
-                   "say on stderr what is going on, the seed among it")
+                   "say on stderr what is going on, the seed among it"),                           \
+        CLI_SWITCH(session.device.is_quiet, "-q, --quiet, --log-disable",                          \
+                   "say on stderr what fails, and no more")
 
 extern const char *const cli_cache_types[]; // f16, f32, q8_0, q4_0: enum glinfer_cache_type
 extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_precision

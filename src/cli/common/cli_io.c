@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 static bool is_text_open; // the last cli_write ended in the middle of a line
 static bool is_bar_shown;
+static bool is_quiet; // errors alone are printed
 static int exit_status;
 
 static void erase_bar(void)
@@ -40,7 +42,7 @@ static void begin_message(void)
     }
 }
 
-static void print_message(const char *format, va_list args)
+static void print_message(const char *mark, const char *format, va_list args)
 {
     char text[2048];
     vsnprintf(text, sizeof(text), format, args);
@@ -49,22 +51,54 @@ static void print_message(const char *format, va_list args)
     }
     fflush(stdout);
     begin_message();
-    fprintf(stderr, "glinfer: %s\n", text);
+    fprintf(stderr, "glinfer: %s%s\n", mark, text);
 }
 
 void cli_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message(format, args);
+    print_message("", format, args);
     va_end(args);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!is_quiet) {
+        print_message("note: ", format, args);
+    }
+    va_end(args);
+}
+
+void cli_be_quiet(void)
+{
+    is_quiet = true;
+}
+
+bool cli_is_quiet(void)
+{
+    return is_quiet;
+}
+
+bool cli_is_styled(void)
+{
+    const char *terminal = getenv("TERM"), *setting = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0 &&
+           !(setting && setting[0]);
+}
+
+const char *cli_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
 }
 
 bool cli_fail(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message(format, args);
+    print_message("", format, args);
     va_end(args);
     exit_status = status;
     return false;
@@ -92,7 +126,7 @@ int cli_exit_status(bool is_done)
 void cli_log(void *user, enum glinfer_log_level level, const char *message)
 {
     const bool *is_verbose = user;
-    if (level > GLINFER_LOG_WARN && !*is_verbose) {
+    if ((level > GLINFER_LOG_WARN && !*is_verbose) || (level == GLINFER_LOG_WARN && is_quiet)) {
         return;
     }
     begin_message();
@@ -218,12 +252,10 @@ bool cli_close_output(void)
         return true;
     }
     if (output_errno == EPIPE) {
-        cli_say("standard output was closed by what read it");
-    } else {
-        cli_say("standard output cannot be written%s%s", output_errno ? ": " : "",
-                output_errno ? strerror(output_errno) : "");
+        return cli_end(CLI_EXIT_PIPE);
     }
-    return false;
+    return cli_fail(CLI_EXIT_FAILED, "standard output cannot be written%s%s",
+                    output_errno ? ": " : "", output_errno ? strerror(output_errno) : "");
 }
 
 bool cli_close_help(void)
@@ -324,7 +356,7 @@ static size_t count_columns(void)
 
 void cli_bar_init(struct cli_bar *bar)
 {
-    *bar = (struct cli_bar){.is_wanted = isatty(STDERR_FILENO) != 0};
+    *bar = (struct cli_bar){.is_wanted = !is_quiet && isatty(STDERR_FILENO) != 0};
 }
 
 void cli_bar_clear(struct cli_bar *bar)

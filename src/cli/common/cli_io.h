@@ -13,11 +13,22 @@ enum {
     CLI_EXIT_FAILED = 1,
     CLI_EXIT_USAGE = 2,
     CLI_EXIT_INTERRUPTED = 130,
+    CLI_EXIT_PIPE = 141, // as a shell has it of one that SIGPIPE ended
 };
 
 // Prints "glinfer: ..." on stderr, in a line of its own, without control characters.
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// Likewise, and notes the exit status. Returns false, so that a step that fails can return it.
+// Likewise with "note:" in front, unless only errors are wanted.
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Leaves out notes, warnings, the progress bar and timings from now on.
+void cli_be_quiet(void);
+bool cli_is_quiet(void);
+// True if standard output shows styles: a terminal that is not dumb, without NO_COLOR.
+bool cli_is_styled(void);
+// Returns "s" unless n is 1, for a word behind a number.
+const char *cli_plural(uint64_t n);
+// Does as cli_say, and notes the exit status. Returns false, so that a step that fails can return
+// it.
 bool cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Likewise, with the message of an error and the exit status that it means.
 bool cli_fail_error(const struct glinfer_error *err);
@@ -36,6 +47,7 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes);
 // Writes to standard output at once; false if it did not arrive.
 bool cli_write(const char *data, size_t size);
 // Flushes standard output; false, with the reason printed, if something written did not arrive.
+// Where who reads it has seen enough, the exit status says so without a word.
 bool cli_close_output(void);
 // Likewise for a help text, of which a reader may have seen enough.
 bool cli_close_help(void);

@@ -1,5 +1,7 @@
 #include "cli/common/cli_session.h"
 
+#include "cli/flags/cli_text_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +21,20 @@ bool cli_parse_chain(const char *text, void *field, char *why, size_t size)
     return true;
 }
 
+static bool is_template_text(const char *text)
+{
+    return strstr(text, "{%") || strstr(text, "{{");
+}
+
 bool cli_parse_template(const char *text, void *field, char *why, size_t size)
 {
     const char *name;
     size_t used = 0;
     why[0] = '\0';
+    if (is_template_text(text)) {
+        *(const char **)field = text;
+        return true;
+    }
     for (size_t i = 0; (name = glinfer_chat_template_at(i)) != NULL; i++) {
         if (strcmp(text, name) == 0) {
             *(const char **)field = text;
@@ -34,6 +45,21 @@ bool cli_parse_template(const char *text, void *field, char *why, size_t size)
         }
     }
     return false;
+}
+
+bool cli_parse_template_file(const char *path, void *field, char *why, size_t size)
+{
+    const char *text = NULL;
+    if (!cli_parse_text_file(path, &text, why, size)) {
+        return false;
+    }
+    if (!is_template_text(text)) {
+        snprintf(why, size, "%.200s is no chat template: it has neither {%% nor {{", path);
+        free((char *)text);
+        return false;
+    }
+    *(const char **)field = text;
+    return true;
 }
 
 void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags)
@@ -177,8 +203,8 @@ bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
 static bool recover(struct cli_session *session, struct glinfer_generate_params *params,
                     struct glinfer_stats *stats, struct glinfer_error *err)
 {
-    cli_say("note: %s", err->message);
-    cli_say("note: recovering: a new context, the model loaded again, the answer goes on");
+    cli_note("%s", err->message);
+    cli_note("recovering: a new context, the model loaded again, the answer goes on");
     cli_bar_wait(&session->bar, "recovering", true);
     params->resume = true;
     const bool is_done =

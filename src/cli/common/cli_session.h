@@ -41,8 +41,10 @@ struct cli_session_flags {
 #define CLI_CONTEXT_FLAG(help) CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
 #define CLI_TEMPLATE_FLAG                                                                          \
     CLI_CUSTOM(session.chat_template, cli_parse_template, "--chat-template", "NAME",               \
-               "this chat template in place of the file's, such as chatml or llama3; a wrong "     \
-               "name is answered with all of them")
+               "this chat template in place of the file's, such as chatml or llama3, or a "        \
+               "template's text; a wrong name is answered with all of them"),                      \
+        CLI_FILE(session.chat_template, cli_parse_template_file, "--chat-template-file", "FILE",   \
+                 "a file with a chat template, in Jinja as model files have it")
 #define CLI_SPEED_FLAGS                                                                            \
     CLI_CUSTOM(session.chain, cli_parse_chain, "--chain", "N",                                     \
                "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "       \
@@ -62,6 +64,7 @@ struct cli_session_flags {
 
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size);
 bool cli_parse_template(const char *text, void *field, char *why, size_t size);
+bool cli_parse_template_file(const char *path, void *field, char *why, size_t size);
 
 struct cli_session {
     const struct cli_session_flags *flags; // borrowed

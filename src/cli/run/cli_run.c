@@ -2,7 +2,8 @@
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
-#include "cli/run/cli_escapes.h"
+#include "cli/flags/cli_template.h"
+#include "cli/run/cli_prompt.h"
 #include "cli/run/cli_prompt_cache.h"
 #include "cli/sampling/cli_sampling.h"
 
@@ -11,8 +12,8 @@
 
 struct settings {
     struct cli_session_flags session;
-    const char *prompt, *file, *system;
-    bool is_raw, has_escapes;
+    struct cli_prompt_flags prompt;
+    bool is_raw;
     int64_t n_predict;
     struct cli_texts stop;
     bool ignores_eos;
@@ -33,13 +34,19 @@ static const struct cli_flag flags[] = {
     CLI_CONTEXT_FLAG("tokens that prompt and answer may have together; 0 (default): the smaller of "
                      "the model's and 4096"),
     CLI_HEADING("Prompt (standard input when neither -p nor -f is given)"),
-    CLI_TEXT(prompt, "-p, --prompt", "TEXT", "the prompt"),
-    CLI_TEXT(file, "-f, --file", "FILE",
-             "a file with the prompt; the end of its last line is not part of it"),
-    CLI_SWITCH(has_escapes, "-e, --escape",
-               "read \\n, \\t, \\r, \\\\, \\\", \\' and \\xHH in -p, -f, -sys and -r as the "
-               "characters they stand for"),
-    CLI_TEXT(system, "-sys, --system-prompt", "TEXT", "a system message for the chat template"),
+    CLI_TEXT(prompt.text, "-p, --prompt", "TEXT",
+             "the prompt; what is piped to standard input is joined to it"),
+    CLI_TEXT(prompt.file, "-f, --file", "FILE",
+             "a file with the prompt, or - for standard input; the end of its last line is not "
+             "part of it"),
+    CLI_SWITCH(prompt.has_escapes, "-e, --escape",
+               "read \\n, \\t, \\r, \\\\, \\\", \\' and \\xHH as the characters they stand for in "
+               "files and standard input too, not only in -p, -sys and -r"),
+    CLI_SWITCH(prompt.has_no_escapes, "--no-escape", "read them nowhere"),
+    CLI_TEXT(prompt.system, "-sys, --system-prompt", "TEXT",
+             "a system message for the chat template"),
+    CLI_FILE(prompt.system_file, cli_parse_line_file, "-sysf, --system-prompt-file", "FILE",
+             "a file with the system message; the end of its last line is not part of it"),
     CLI_TEMPLATE_FLAG,
     CLI_SWITCH(is_raw, "--raw, -no-cnv, --no-conversation",
                "continue the prompt as it stands: no chat template"),
@@ -65,7 +72,8 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Output"),
     CLI_SWITCH(is_json, "--json",
                "one JSON object on standard output in place of the text: device, prompt_tokens, "
-               "tokens, text, stop (eos, limit, word, context), probs, timings"),
+               "tokens, text, stop (eos, limit, word, context, interrupted), probs, timings, whose "
+               "predicted_per_second is of the tokens behind the first"),
     CLI_INT(n_probs, 0, 64, "--n-probs", "K",
             "with --json: the K likeliest tokens of every step with their log-probabilities over "
             "the whole vocabulary before any filter, at most 64"),
@@ -75,14 +83,13 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
     CLI_IGNORED_FLAGS,
-    CLI_IGNORED("--no-escape", "escapes are read with -e only"),
     CLI_IGNORED("-st, --single-turn", "there is one turn"),
     CLI_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
 };
 
 struct run {
     const struct settings *settings;
-    struct cli_bytes prompt, system;
+    struct cli_prompt prompt;
     struct cli_bytes stop_texts[CLI_MAX_TEXTS];
     const char *stop[CLI_MAX_TEXTS]; // borrowed from stop_texts
     bool is_chat;
@@ -100,96 +107,85 @@ struct run {
 
 //-- the prompt ------------------------------------------------------------------------------------
 
-static void copy_text(const struct run *run, const char *text, struct cli_bytes *bytes)
-{
-    cli_bytes_append(bytes, text, strlen(text));
-    if (run->settings->has_escapes) {
-        cli_resolve_escapes(bytes);
-    }
-}
-
-static bool read_prompt(struct run *run)
-{
-    const struct settings *settings = run->settings;
-    if (settings->prompt) {
-        copy_text(run, settings->prompt, &run->prompt);
-        return true;
-    }
-    if (!settings->file && isatty(STDIN_FILENO)) {
-        cli_say("the prompt, ended by Ctrl-D:");
-    }
-    if (!cli_read_all(settings->file, &run->prompt)) {
-        return false;
-    }
-    cli_bytes_trim(&run->prompt);
-    if (settings->has_escapes) {
-        cli_resolve_escapes(&run->prompt);
-    }
-    return true;
-}
-
 static bool read_texts(struct run *run)
 {
     const struct settings *settings = run->settings;
     for (size_t i = 0; i < settings->stop.count; i++) {
-        copy_text(run, settings->stop.items[i], &run->stop_texts[i]);
+        cli_prompt_copy(&settings->prompt, settings->stop.items[i], &run->stop_texts[i]);
         run->stop[i] = run->stop_texts[i].data;
     }
-    if (settings->system) {
-        copy_text(run, settings->system, &run->system);
-    }
-    return read_prompt(run);
+    return cli_prompt_read(&settings->prompt, &run->prompt);
+}
+
+static bool has_system(const struct settings *settings)
+{
+    return settings->prompt.system || settings->prompt.system_file;
 }
 
 // Chooses between chat and plain completion; false, with the reason printed, if neither will do.
 static bool choose_template(struct run *run)
 {
     const struct settings *settings = run->settings;
-    const char *name = run->session.info.chat_template;
-    run->is_chat = !settings->is_raw && strcmp(name, "none") != 0;
-    if (run->is_chat && strcmp(name, "unknown") == 0) {
-        return cli_fail(
-            CLI_EXIT_FAILED,
-            "%s has a chat template that glinfer does not know; --chat-template names one, "
-            "--raw continues the prompt as plain text",
-            settings->session.model);
-    }
-    return run->is_chat || !settings->system ||
-           cli_fail(
-               CLI_EXIT_FAILED,
-               "-sys needs a chat template, and the model has none: --chat-template names one");
+    const bool is_missing = cli_template_is_missing(&run->session);
+    run->is_chat = !settings->is_raw && !is_missing;
+    return settings->is_raw || (is_missing && !has_system(settings)) ||
+           cli_template_check(&run->session);
 }
 
 static bool check_prompt(const struct run *run)
 {
-    const size_t size = run->prompt.data ? strlen(run->prompt.data) : 0;
-    if (run->is_chat && size < run->prompt.size) { // messages end at a zero byte
+    const struct cli_bytes *text = &run->prompt.text;
+    const size_t size = text->data ? strlen(text->data) : 0;
+    if (run->is_chat && size < text->size) { // messages end at a zero byte
         return cli_fail(
             CLI_EXIT_FAILED,
             "the prompt has a zero byte at offset %zu, which a chat cannot carry; --raw can", size);
     }
-    if (run->prompt.size == 0) {
+    if (text->size == 0) {
         return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
     }
     if (!run->is_chat && !run->settings->is_raw) {
-        cli_say("note: the model has no chat template: the prompt is continued as plain text; "
-                "--raw asks for that without a note");
+        cli_note("the model has no chat template, as base models have none: the prompt is "
+                 "continued as plain text; --raw asks for that without a note");
     }
     return true;
+}
+
+static bool check_fit(const struct run *run)
+{
+    const size_t n = run->prompt_ids.count, n_ctx = run->session.info.n_ctx;
+    return n <= n_ctx || cli_fail(CLI_EXIT_FAILED,
+                                  "the prompt has %zu tokens, the context %zu: shorten it or ask "
+                                  "for a larger context with -c",
+                                  n, n_ctx);
+}
+
+// Refuses a prompt that is too long by itself before it takes a template's memory.
+static bool check_long(struct run *run, const struct glinfer_tokenizer *tokenizer)
+{
+    enum { LONG = 1 << 16 };
+    const unsigned as_text = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
+    return run->prompt.text.size < LONG ||
+           (cli_tokenize(tokenizer, &run->prompt.text, as_text, &run->prompt_ids) &&
+            check_fit(run));
 }
 
 static bool tokenize(struct run *run)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->session.model);
     const struct glinfer_message messages[2] = {
-        {"system", run->system.data},
-        {"user",   run->prompt.data},
+        {"system", run->prompt.system.data},
+        {"user",   run->prompt.text.data  },
     };
-    const size_t first = run->settings->system ? 0 : 1;
+    const size_t first = has_system(run->settings) ? 0 : 1;
     const bool is_done =
-        run->is_chat ? cli_tokenize_chat(tokenizer, messages + first, 2 - first, &run->prompt_ids)
-                     : cli_tokenize(tokenizer, &run->prompt, 0, &run->prompt_ids);
-    return is_done &&
+        run->is_chat ? check_long(run, tokenizer) && cli_tokenize_chat(tokenizer, messages + first,
+                                                                       2 - first, &run->prompt_ids)
+                     : cli_tokenize(tokenizer, &run->prompt.text, 0, &run->prompt_ids);
+    if (run->is_chat) {
+        cli_template_warn(&run->session);
+    }
+    return is_done && check_fit(run) &&
            (run->prompt_ids.count > 0 || cli_fail(CLI_EXIT_FAILED, "the prompt is empty"));
 }
 
@@ -281,7 +277,7 @@ static void add_timings(cJSON *object, const struct run *run)
     cli_json_add_u64(timings, "peak_memory_bytes", stats->peak_memory);
 }
 
-static bool print_json(struct run *run)
+static bool print_json(struct run *run, bool is_interrupted)
 {
     static const char *const stops[] = {
         [GLINFER_STOP_LIMIT] = "limit",     [GLINFER_STOP_EOS] = "eos",
@@ -295,7 +291,8 @@ static bool print_json(struct run *run)
     cJSON_AddItemToObject(object, "tokens",
                           cJSON_CreateIntArray(run->answer_ids.items, (int)run->answer_ids.count));
     cJSON_AddItemToObject(object, "text", cli_json_text(run->answer.data, run->answer.size));
-    cJSON_AddStringToObject(object, "stop", stops[run->stats.stop]);
+    cJSON_AddStringToObject(object, "stop",
+                            is_interrupted ? "interrupted" : stops[run->stats.stop]);
     cJSON_AddNumberToObject(object, "seed", (double)run->seed);
     if (run->probs) {
         cJSON_AddItemToObject(object, "probs", run->probs);
@@ -310,8 +307,9 @@ static void print_timings(const struct run *run)
     const struct settings *settings = run->settings;
     const struct glinfer_stats *stats = &run->stats;
     char memory[24];
-    if (settings->is_untimed ||
-        !(settings->is_timed || settings->session.device.is_verbose || isatty(STDERR_FILENO))) {
+    const bool is_shown =
+        settings->session.device.is_verbose || (isatty(STDERR_FILENO) && !cli_is_quiet());
+    if (settings->is_untimed || !(settings->is_timed || is_shown)) {
         return;
     }
     fprintf(stderr, "\ncompile %26.1f ms\n", run->session.compile_ms);
@@ -337,12 +335,16 @@ static bool finish_answer(struct run *run, bool is_done, const struct glinfer_er
         cli_close_output();
         return false;
     }
+    if (run->stats.stop == GLINFER_STOP_LIMIT && !run->settings->is_json && isatty(STDERR_FILENO)) {
+        cli_note("the answer is cut after the %u token%s that -n allows", run->stats.predicted_n,
+                 cli_plural(run->stats.predicted_n));
+    }
     if (run->stats.stop == GLINFER_STOP_CONTEXT) {
-        cli_say("note: the context of %u tokens is full%s", info->n_ctx,
-                info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
+        cli_note("the context of %u tokens is full%s", info->n_ctx,
+                 info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
     }
     if (run->settings->is_json) {
-        return print_json(run);
+        return print_json(run, false);
     }
     print_timings(run);
     return cli_close_output();
@@ -380,8 +382,7 @@ static bool answer(struct run *run)
 static void finish_run(struct run *run)
 {
     cli_session_finish(&run->session);
-    cli_bytes_finish(&run->prompt);
-    cli_bytes_finish(&run->system);
+    cli_prompt_finish(&run->prompt);
     cli_bytes_finish(&run->answer);
     for (size_t i = 0; i < CLI_MAX_TEXTS; i++) {
         cli_bytes_finish(&run->stop_texts[i]);
@@ -394,15 +395,20 @@ static void finish_run(struct run *run)
 // Returns what is wrong with the flags; NULL: nothing.
 static const char *check_settings(const struct settings *settings)
 {
+    const struct cli_prompt_flags *prompt = &settings->prompt;
     for (size_t i = 0; i < settings->stop.count; i++) {
         if (!settings->stop.items[i][0]) {
             return "-r needs a text that is not empty";
         }
     }
     return settings->n_predict == 0 ? "-n 0 asks for no token; -1 goes on to the end of the context"
-           : settings->prompt && settings->file          ? "-p and -f exclude each other"
-           : settings->is_raw && settings->system        ? "--raw and -sys exclude each other"
-           : settings->prompt && !settings->prompt[0]    ? "the prompt is empty"
+           : prompt->text && prompt->file                  ? "-p and -f exclude each other"
+           : prompt->system && prompt->system_file         ? "-sys and -sysf exclude each other"
+           : prompt->has_escapes && prompt->has_no_escapes ? "-e and --no-escape exclude each other"
+           : settings->is_raw && has_system(settings)      ? "--raw and -sys exclude each other"
+           : settings->is_raw && settings->session.chat_template
+               ? "--raw and --chat-template exclude each other"
+           : prompt->text && !prompt->text[0]            ? "the prompt is empty"
            : settings->n_probs > 0 && !settings->is_json ? "--n-probs needs --json"
            : !settings->cache.path && (settings->cache.has_answers || settings->cache.is_read_only)
                ? "--prompt-cache-all and --prompt-cache-ro need --prompt-cache"
@@ -424,6 +430,9 @@ static bool run_command(void *user)
     struct run run = {.settings = settings};
     cli_session_init(&run.session, &settings->session);
     const bool is_done = answer(&run);
+    if (!is_done && settings->is_json && cli_is_interrupted()) {
+        print_json(&run, true);
+    }
     finish_run(&run);
     return is_done;
 }

@@ -3,6 +3,7 @@
 #define CLI_GRAMMAR_H
 
 #include "cli/common/cli_args.h"
+#include "cli/flags/cli_text_file.h"
 #include "glinfer.h"
 
 // Sets what glinfer_grammar_init sets.
@@ -15,14 +16,11 @@
 // glinfer_grammar.
 #define CLI_GRAMMAR_FLAGS                                                                          \
     CLI_TEXT(sampling.grammar.gbnf, "--grammar", "GBNF", "a grammar that the answer keeps to"),    \
-        CLI_CUSTOM(sampling.grammar.gbnf, cli_parse_text_file, "--grammar-file", "FILE",           \
-                   "a file with the grammar"),                                                     \
+        CLI_FILE(sampling.grammar.gbnf, cli_parse_text_file, "--grammar-file", "FILE",             \
+                 "a file with the grammar"),                                                       \
         CLI_TEXT(sampling.grammar.json_schema, "-j, --json-schema", "SCHEMA",                      \
                  "the answer is JSON that a schema allows; {}: any JSON"),                         \
-        CLI_CUSTOM(sampling.grammar.json_schema, cli_parse_text_file, "-jf, --json-schema-file",   \
-                   "FILE", "a file with the schema")
-
-// Reads a text file into *field, a const char *, which lives as long as the process.
-bool cli_parse_text_file(const char *path, void *field, char *why, size_t size);
+        CLI_FILE(sampling.grammar.json_schema, cli_parse_text_file, "-jf, --json-schema-file",     \
+                 "FILE", "a file with the schema")
 
 #endif

@@ -55,7 +55,6 @@ struct cli_sampling {
         CLI_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),                           \
         CLI_IGNORED_VALUE("--log-file", "notes go to stderr"),                                     \
         CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),                             \
-        CLI_IGNORED("--log-disable", "nothing is logged without -v"),                              \
         CLI_IGNORED("--no-warmup", "there is no warm-up"),                                         \
         CLI_IGNORED("--warmup", "there is no warm-up"),                                            \
         CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),           \

@@ -136,7 +136,7 @@ static void warn_of_strangers(const struct server *server)
     const bool is_near = params->socket_path || strcmp(params->host, "localhost") == 0 ||
                          strncmp(params->host, "127.", 4) == 0 || strcmp(params->host, "::1") == 0;
     if (!is_near && server->access.n_keys == 0) {
-        cli_say("note: whoever reaches %s may ask; --api-key-file says who may", params->host);
+        cli_note("whoever reaches %s may ask; --api-key-file says who may", params->host);
     }
 }
 

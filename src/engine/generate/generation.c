@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -64,13 +65,17 @@ static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
                       struct glinfer_error *err)
 {
     const size_t room = session->sequence.n_ctx - session->sequence.n_past;
+    char taken[40] = "";
     if (n_prompt <= room) {
         return true;
     }
+    if (session->sequence.n_past > 0) {
+        snprintf(taken, sizeof(taken), ", %u of which are taken", session->sequence.n_past);
+    }
     return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
-                        "the prompt has %zu tokens, the context of %u has room for %zu: shorten "
-                        "it or ask for a larger context",
-                        n_prompt, session->sequence.n_ctx, room);
+                        "the prompt has %zu tokens, the context %u%s: shorten it or ask for a "
+                        "larger context",
+                        n_prompt, session->sequence.n_ctx, taken);
 }
 
 // The prompt with the token that is pending in front; freed by the caller.

@@ -16,7 +16,19 @@ check 'a prompt by -p' $? 0
 printf 'Once upon\n' >"$dir/prompt"
 check 'a prompt by -f' "$(run -f "$dir/prompt" -n 9 --temp 0)" "$text"
 check 'a prompt on standard input' "$(run -n 9 --temp 0 <"$dir/prompt")" "$text"
-check 'an escaped prompt' "$(run -e -p 'Once\x20upon' -n 9 --temp 0)" "$text"
+check 'a prompt by -f -' "$(run -f - -n 9 --temp 0 <"$dir/prompt")" "$text"
+check 'an escaped prompt' "$(run -p 'Once\x20upon' -n 9 --temp 0)" "$text"
+printf 'Once\\x20upon\n' >"$dir/escaped"
+check 'an escaped file' "$(run -e -f "$dir/escaped" -n 9 --temp 0)" "$text"
+plain=$(run -f "$dir/escaped" -n 9 --temp 0)
+check 'a file has its own backslashes' "$(run --no-escape -p 'Once\x20upon' -n 9 --temp 0)" "$plain"
+check 'a pipe is joined to -p' "$(printf 'upon\n' | run -p 'Once' -n 9 --temp 0)" "$(run -p 'Once\nupon' -n 9 --temp 0)"
+printf 'upon\n' | run -p 'Once' -n 1 >/dev/null
+check 'which is said' "$(grep -c 'note: 4 bytes of standard input are joined' "$dir/errors")" 1
+printf 'upon\n' | run -q -p 'Once' -n 1 >/dev/null
+check 'but quietly' "$(wc -c <"$dir/errors" | tr -d ' ')" 0
+GLINFER_COFFEE=black run --log-disable -p 'Once' -n 1 -ngl 9 >/dev/null
+check 'warnings too' "$(wc -c <"$dir/errors" | tr -d ' ')" 0
 
 run -p 'Once upon' -n 9 --temp 0 --json --n-probs 3 >"$dir/json"
 check 'json ends well' $? 0
@@ -117,7 +129,8 @@ check 'is named' "$(grep -c 'No space left' "$dir/errors")" 1
     run $endless -p 'Once upon'
     echo $? >"$dir/status"
 } | head -c 1 >"$dir/head"
-check 'a reader that goes away' "$(cat "$dir/status")" 1
+check 'a reader that goes away' "$(cat "$dir/status")" 141
+check 'is nothing to speak of' "$(grep -vc -e 'note:' -e 'warning:' "$dir/errors")" 0
 
 for command in 'tokenize' 'run' ''; do # less than a buffer, and more
     {

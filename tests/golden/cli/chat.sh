@@ -71,8 +71,37 @@ chat "$(printf '%0300d' 7)\n" -c 128 >/dev/null
 check 'a message over the context' $? 1
 check 'is refused' "$(said 'leaves no room for an answer')" 1
 
+chat 'Hello there\n/retry\n/undo\n/undo\n' >"$dir/again"
+check 'a message that is not there cannot be forgotten' $? 1
+check 'retry answers again' "$(cat "$dir/again")" "$(cat "$dir/once" "$dir/once")"
+chat 'one \\\ntwo\n"""three\nfour\n"""\n/save '"$dir"'/lines.json\n' >/dev/null
+check 'lines that go on' "$(grep -c -e 'one .ntwo"' -e '"three.nfour"' "$dir/lines.json")" 2
+chat '/set tokens 3\n/set temperature 0.5\n/set system be brief\n/set\nHi\n/stats\n' >/dev/null
+check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 3
+check 'and hold' "$(said '^answer  *3 tokens')" 1
+chat '/set tokens many\n/set top\n' >/dev/null
+check 'wrong settings fail the chat' "$?$(said 'expected a number from 1')$(said 'expected temperature, tokens')" 111
+chat 'a\000b\n' >/dev/null
+check 'a zero byte in a message' "$?$(said 'a zero byte at offset 1')" 11
+cat >"$dir/template" <<'END'
+{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}<|im_start|>assistant{{ '\n' }}
+END
+chat 'Hello there\n' --chat-template chatml >"$dir/named"
+chat 'Hello there\n' --chat-template-file "$dir/template" | cmp -s - "$dir/named"
+check 'a template of a file' $? 0
+printf 'be brief\n' >"$dir/system"
+chat "/save $dir/told.json\n" -sysf "$dir/system" >/dev/null
+cmp -s "$dir/told.json" "$dir/system.json"
+check 'a system message of a file' $? 0
+chat "/save $dir/half.json\n" -sysf "$dir/nowhere" >/dev/null
+check 'which cannot be read' "$?$(said 'nowhere cannot be read')" 11
+
 chat '/help\n/nonsense\n/reste\n/sys\n/stats\n/save\n/load /nowhere/at.all\n/save /nowhere/at.all\n/quit\nHi\n' >"$dir/none"
+status=$?
 check 'commands alone' "$(wc -c <"$dir/none" | tr -d ' ')" 0
+check 'that fail' "$status" 1
 for line in '/help  *these lines' 'unknown command /nonsense' 'is it /reset?' 'is it /system?' 'no answer yet' \
     '/save needs a file' '/nowhere/at.all cannot be read' '/nowhere/at.all cannot be written'; do
     check "$line" "$(said "$line")" 1
@@ -91,6 +120,9 @@ echo before >"$dir/kept.json"
 ln -s kept.json "$dir/to_kept.json"
 mkdir "$dir/kept.json.part" # so that nothing new can be written
 chat "/save $dir/to_kept.json\n" -sys 'be brief' >/dev/null
+check 'a file that is there fails the chat' $? 1
+check 'it is not replaced by itself' "$(said 'is there already; /save!')" 1
+chat "/save! $dir/to_kept.json\n" -sys 'be brief' >/dev/null
 check 'what cannot be saved through a link' "$(said 'to_kept.json cannot be written')" 1
 check 'leaves what was there' "$(cat "$dir/kept.json")" before
 printf '[{"role":"user"}]' >"$dir/bad.json"

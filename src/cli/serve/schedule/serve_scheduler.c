@@ -240,7 +240,7 @@ static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
         cli_say("error: %s", err->message);
         fail_all(s, err);
     } else if (is_lost(err) && slot->n_recovered < MAX_RECOVER) {
-        cli_say("note: %s", err->message);
+        cli_note("%s", err->message);
         serve_slot_break(&s->slots, slot);
     } else {
         end_job(s, slot, NULL, err);
@@ -252,7 +252,7 @@ static void recover(struct serve_scheduler *s)
 {
     struct glinfer_error err;
     s->is_device_lost = false;
-    cli_say("note: recovering: a new context, the model loaded again, the answers go on");
+    cli_note("recovering: a new context, the model loaded again, the answers go on");
     if (!glinfer_device_recover(s->session.device, NULL, NULL, &err)) {
         cli_say("error: %s", err.message);
         fail_all(s, &err);

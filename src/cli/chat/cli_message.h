@@ -1,0 +1,16 @@
+// One message of a chat from one line or several: a line that ends in a backslash goes on with the
+// next one, and so does text behind """ up to the next """.
+#ifndef CLI_MESSAGE_H
+#define CLI_MESSAGE_H
+
+#include "cli/chat/cli_lines.h"
+
+// Replaces *text by the next message. A text that the end of input cuts is a message. With
+// CLI_LINE_INTERRUPT *text is what was dropped.
+enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text);
+
+// Replaces *path by the file that an argument names, as a shell reads it: quotes and backslashes
+// are removed, ~/ is the home folder; spaces within it need no quotes.
+void cli_message_path(const char *argument, struct cli_bytes *path);
+
+#endif

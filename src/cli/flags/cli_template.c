@@ -1,0 +1,94 @@
+#include "cli/flags/cli_template.h"
+
+#include <string.h>
+
+// Tokens that begin a turn in a vocabulary, and the templates that write turns so, the first of
+// them for a model that has none.
+static const struct {
+    const char *begin, *names[6];
+} turn_marks[] = {
+    {"<start_of_turn>",     {"gemma", "gemma3"}                                                   },
+    {"<|im_start|>",        {"chatml", "chatml-bos", "qwen3", "qwq"}                              },
+    {"<|im_sep|>",          {"phi4"}                                                              },
+    {"<|start_header_id|>", {"llama3", "llama3.1"}                                                },
+    {"<|start_of_role|>",   {"granite", "granite-4.0"}                                            },
+    {"<|user|>",            {"phi3", "phi3-first"}                                                },
+    {"<｜User｜>",        {"deepseek3", "deepseek-r1", "deepseek-r1-first"}                     },
+    {"[INST]",              {"mistral-v7", "mistral-v7-tekken", "mistral-v3-tekken", "mistral-v3"}},
+};
+#define N_MARK (sizeof(turn_marks) / sizeof(turn_marks[0]))
+
+static bool is_token(const struct glinfer_tokenizer *tokenizer, const char *text)
+{
+    const size_t size = strlen(text);
+    const unsigned as_text = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
+    int32_t id;
+    size_t n = 0, n_text = 0;
+    return glinfer_tokenize(tokenizer, text, size, GLINFER_TOKENIZE_NO_BOS, &id, 1, &n, NULL) &&
+           glinfer_tokenize(tokenizer, text, size, as_text, &id, 0, &n_text, NULL) && n == 1 &&
+           n_text > 1;
+}
+
+// Returns the template whose tokens of turns the vocabulary has; NULL if it has none.
+static const char *guess_template(const char *model)
+{
+    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(model, NULL);
+    const char *name = NULL;
+    for (size_t i = 0; tokenizer && !name && i < N_MARK; i++) {
+        name = is_token(tokenizer, turn_marks[i].begin) ? turn_marks[i].names[0] : NULL;
+    }
+    glinfer_tokenizer_destroy(&tokenizer);
+    return name;
+}
+
+bool cli_template_is_missing(const struct cli_session *session)
+{
+    return strcmp(session->info.chat_template, "none") == 0;
+}
+
+static bool refuse_missing(const struct cli_session *session)
+{
+    const char *name = guess_template(session->path);
+    return cli_fail(
+        CLI_EXIT_FAILED,
+        "%s has no chat template, as base models have none: `glinfer run` without -sys continues a "
+        "text; --chat-template %s%s%s talks with it all the same",
+        session->flags->model, name ? name : "NAME",
+        name ? ", whose turns its vocabulary has," : "", name ? "" : ", such as chatml,");
+}
+
+bool cli_template_check(const struct cli_session *session)
+{
+    if (cli_template_is_missing(session)) {
+        return refuse_missing(session);
+    }
+    return strcmp(session->info.chat_template, "unknown") != 0 ||
+           cli_fail(CLI_EXIT_FAILED,
+                    "%s has a chat template that glinfer does not know; --chat-template names one, "
+                    "`glinfer run --raw` continues a plain text",
+                    session->flags->model);
+}
+
+// Returns the token that begins a turn of a template; NULL where turns are plain text.
+static const char *find_mark(const char *name)
+{
+    for (size_t i = 0; i < N_MARK; i++) {
+        for (const char *const *known = turn_marks[i].names; *known; known++) {
+            if (strcmp(*known, name) == 0) {
+                return turn_marks[i].begin;
+            }
+        }
+    }
+    return NULL;
+}
+
+void cli_template_warn(const struct cli_session *session)
+{
+    const char *name = session->info.chat_template;
+    const char *mark = find_mark(name);
+    if (mark && !is_token(glinfer_model_tokenizer(session->model), mark) && !cli_is_quiet()) {
+        cli_say("warning: the turns of the chat template %s begin with %s, which is no token of "
+                "this model's vocabulary: it does not know them",
+                name, mark);
+    }
+}

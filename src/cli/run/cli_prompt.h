@@ -1,0 +1,26 @@
+// The prompt of `glinfer run`: from the command line, a file or standard input.
+#ifndef CLI_PROMPT_H
+#define CLI_PROMPT_H
+
+#include "cli/common/cli_args.h"
+#include "cli/common/cli_memory.h"
+
+struct cli_prompt_flags {
+    const char *text, *file;
+    const char *system, *system_file; // the file's contents
+    bool has_escapes, has_no_escapes; // asked for, and forbidden
+};
+
+struct cli_prompt {
+    struct cli_bytes text, system;
+};
+
+// Returns a text of the command line, its escapes read unless that is forbidden.
+void cli_prompt_copy(const struct cli_prompt_flags *flags, const char *text,
+                     struct cli_bytes *bytes);
+// Reads the prompt and the system message; false with the reason printed. What standard input has
+// beside -p is joined to it, where it is a pipe or a file, and that is said.
+bool cli_prompt_read(const struct cli_prompt_flags *flags, struct cli_prompt *prompt);
+void cli_prompt_finish(struct cli_prompt *prompt);
+
+#endif
