@@ -6,14 +6,19 @@
 MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: there is no chromium, or no device.
 """
 import json
+import os
 import re
 import sys
 import time
+from random import Random
 
 from browser import Browser, find_browser
 from serving import Server
 
 GLINFER, MODEL = sys.argv[1:3]
+SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/script")
+# All elements that Markdown may become.
+TAGS = set("a blockquote br button code del div em h3 h4 h5 h6 hr li ol p pre span strong svg table tbody td th thead tr ul use".split())
 # Answers of these never end by themselves; those of the second are this text.
 LONG = ["--grammar", "root ::= [a-z ] root", "-c", "4096"]
 TEXT = """<think>
@@ -200,6 +205,31 @@ def keeps_conversations(page, server):
     true(page.run("document.getElementById('welcome').getBoundingClientRect().height > 0"), "and the page is there")
 
 
+def answers_behind_another_conversation(page, server):
+    send(page, "the first")
+    page.wait(f"{LENGTH} > 5")
+    page.click("#new")
+    same(texts(page, ".message"), [], "a new one")
+    true(page.run("!!document.querySelector('#list .is-busy')"), "the first goes on")
+    page.click("#list li .open")
+    before = page.wait(LENGTH)
+    page.wait(f"{LENGTH} > {before}")
+    page.click("#list [aria-label^=Delete]")
+    same(texts(page, "#list .open"), [], "deleted while it is answered")
+    true(server.wait_idle(10) < 10, "which ends it")
+    same(page.run("Object.keys(localStorage).filter((name) => name.includes('chat')).length"), 0, "nothing of it is left")
+
+
+def goes_on_where_nothing_can_be_kept(page, server):
+    page.run("void (Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); })")
+    send(page, "lost")
+    stop(page)
+    true("lasts as long as this tab" in texts(page, "#toast-text")[0], "said")
+    page.click("#new")
+    page.click("#list li .open")
+    same(texts(page, ".user .body"), ["lost"], "it is there for now")
+
+
 def sends_settings(page, server):
     page.run("[window.bodies = [], window.realFetch = window.fetch].length")
     page.run("void (window.fetch = (path, options) => { window.bodies.push(options.body); return window.realFetch(path, options); })")
@@ -248,6 +278,22 @@ def follows_the_system_s_colours(page, server):
     page.key("Escape")
     page.wait(IS_IDLE)
     page.prefer(color_scheme="light")
+
+
+def follows_the_end(page, server):
+    top = "document.getElementById('scroll').scrollTop"
+    send(page, "much")
+    page.wait(f"{top} > 300")
+    true(page.run("document.getElementById('to-end').hidden"), "it follows")
+    page.run(f"{top} = 10")
+    page.wait("!document.getElementById('to-end').hidden")
+    before = page.run(LENGTH)
+    page.wait(f"{LENGTH} > {before + 200}")
+    same(page.run(top), 10, "a reader who went up is left there")
+    page.click("#to-end")
+    page.wait(f"{top} > 300 && document.getElementById('to-end').hidden")
+    page.key("Escape")
+    page.wait(IS_IDLE)
 
 
 def has_names_for_all(page, server):
@@ -340,6 +386,33 @@ def copies(page, server):
     true(page.run("navigator.clipboard.readText()").startswith("# Title\n"), "the answer without its thought")
 
 
+def takes_any_text(page, server):
+    for name in ("dom", "highlight", "inline", "markdown"):  # the page's own are out of reach
+        with open(os.path.join(SCRIPTS, f"{name}.js"), encoding="utf-8") as script:
+            page.call("Runtime.evaluate", expression=script.read())
+    page.call("Runtime.evaluate", expression="""
+        function judge(text) {
+            const begin = performance.now();
+            const element = document.createElement("div");
+            showMarkdown(element, text);
+            const tags = new Set([...element.querySelectorAll("*")].map((e) => e.localName));
+            const links = [...element.querySelectorAll("a")].map((a) => new URL(a.href).protocol);
+            return { tags: [...tags], links, ms: performance.now() - begin };
+        }""")
+    random = Random(1)
+    pieces = [*"*_`~[]()<>#|!\\-+1.: \n\n", "    ", "```", "~~~", "> ", "- ", "1. ", "|-|-|\n", "http://", "](javascript:", "](http://x",
+              "<script>", "<img onerror=x>", "<br>", "[x] ", "word ", "\u202e", "\0", "\ud800"]
+    hard = ["*a " * 3000, "**" * 3000, "[" * 5000, "`" * 3000 + "x", "` `` " * 2000, "> " * 2000 + "x", "|" * 5000 + "\n" + "|-" * 5000,
+            "\n".join(" " * i + "- x" for i in range(400)), "_a" * 5000, "[a](" * 2000, "<" * 5000, "#" * 5000, "http://" * 2000, "- " * 2000,
+            "```" + " " * 5000 + "`", "-" * 5000 + "x", "* " * 3000, "\\" * 5001, "~~" * 3000, "a*`" * 2000, "1. " * 2000, "'" * 5000]
+    texts_to_try = hard + ["".join(random.choice(pieces) for _ in range(400)) for _ in range(300)]
+    for text in texts_to_try:
+        found = page.run(f"judge({json.dumps(text)})")
+        true(set(found["tags"]) <= TAGS, f"elements of {text[:80]!r}: {set(found['tags']) - TAGS}")
+        true(set(found["links"]) <= {"http:", "https:", "mailto:"}, f"links of {text[:80]!r}: {found['links']}")
+        true(found["ms"] < 2000, f"{text[:40]!r} takes {found['ms']} ms")
+
+
 #-- servers of their own ----------------------------------------------------------------------------------------------
 
 
@@ -367,7 +440,7 @@ def waits_for_a_busy_server(page):
         second = server.connect()
         second.request("POST", "/completion", json.dumps(long))
         send(page, "hi")
-        page.wait("document.querySelector('.assistant .progress')?.textContent.startsWith('The server is busy, next try in')")
+        page.wait("document.querySelector('.progress')?.textContent.startsWith('The server is busy, next try in')")
         streams[0].close()
         second.close()
         page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
@@ -399,6 +472,7 @@ def tells_of_a_server_that_is_gone(page):
         page.wait("document.querySelector('.note.is-bad')", 10)
         true(page.run(LENGTH) > 20, "what was written stays")
         page.wait("!document.getElementById('banner').hidden")
+        true(page.run("document.getElementById('to-end').hidden"), "the end is in sight")
     with Server(GLINFER, MODEL, *LONG, "--port", str(server.port)):
         page.wait("document.getElementById('banner').hidden", 20)
         page.click(".note .button")
@@ -406,9 +480,10 @@ def tells_of_a_server_that_is_gone(page):
     page.complaints.clear()
 
 
-LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes, keeps_conversations, sends_settings,
-              follows_the_system_s_colours, has_names_for_all, fits_a_phone]
-SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies]
+LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes, keeps_conversations,
+              answers_behind_another_conversation, goes_on_where_nothing_can_be_kept, sends_settings,
+              follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
+SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies, takes_any_text]
 ALONE = [asks_for_the_key, waits_for_a_busy_server, tells_of_a_full_context, tells_of_a_server_that_is_gone]
 
 

@@ -43,7 +43,7 @@ function makeIconButton(name, label, onclick) {
 
 // Moves to the field for a message, but not where that would bring up a keyboard of glass.
 function focusPrompt() {
-    if (matchMedia("(pointer: fine)").matches) {
+    if (!matchMedia("(pointer: coarse)").matches) {
         byId("prompt").focus();
     }
 }

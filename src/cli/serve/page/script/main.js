@@ -142,6 +142,7 @@ function start() {
     startWelcome();
     startNew();
     byId("scroll").addEventListener("scroll", noteScroll, { passive: true });
+    new ResizeObserver(followEnd).observe(byId("scroll"));
     byId("to-end").onclick = () => {
         scrollToEnd();
         focusPrompt();

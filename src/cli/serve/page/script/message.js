@@ -53,8 +53,8 @@ function createMessageView(message) {
         actions: makeActions(message),
     };
     const foot = make("div", { class: "message-foot" }, view.actions, view.stats);
-    view.element = make("article", { class: `message ${message.role}`, "aria-label": isUser ? "You" : "Model" },
-        view.thought, view.body, view.progress, view.note, foot);
+    const pieces = isUser ? [view.body] : [view.thought, view.body, view.progress, view.note];
+    view.element = make("article", { class: `message ${message.role}`, "aria-label": isUser ? "You" : "Model" }, ...pieces, foot);
     messageViews.set(message, view);
     updateMessage(message);
     return view.element;

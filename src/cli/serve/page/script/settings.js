@@ -82,6 +82,7 @@ function startSettings() {
     byId("open-settings").onclick = () => {
         fillSettings();
         byId("settings").showModal();
+        byId("settings-title").focus();
     };
     byId("system").addEventListener("input", () => {
         settings.system = byId("system").value;

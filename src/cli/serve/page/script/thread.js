@@ -4,15 +4,19 @@ const END_DISTANCE = 60; // pixels from the end that count as the end
 
 let current = createConversation(); // the conversation that is shown
 let follows = true;
+let lastTop = 0; // where the thread was scrolled to
 
 function scrollToEnd() {
     const scroll = byId("scroll");
     scroll.scrollTop = scroll.scrollHeight;
 }
 
+// A reader who goes up is not followed any more; one who comes to the end is. What grows below changes nothing.
 function noteScroll() {
     const { scrollTop, scrollHeight, clientHeight } = byId("scroll");
-    follows = scrollHeight - scrollTop - clientHeight < END_DISTANCE;
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < END_DISTANCE;
+    follows = isAtEnd || (follows && scrollTop >= lastTop);
+    lastTop = scrollTop;
     byId("to-end").hidden = follows || current.messages.length === 0;
 }
 
