@@ -26,6 +26,7 @@ struct fetch {
     double begin, shown; // cli_now of the request and of the progress shown last
     bool is_started;     // the answer's head was looked at
     bool is_printed;     // the reason of the failure
+    bool is_moving;      // bytes have come since this process began
 };
 
 //-- messages --------------------------------------------------------------------------------------
@@ -211,6 +212,12 @@ static bool is_usable(const struct fetch *fetch)
            (fetch->size == 0 || part->size <= fetch->size);
 }
 
+// Returns how much of it the next process goes on from.
+static uint64_t kept(const struct fetch *fetch)
+{
+    return is_usable(fetch) ? fetch->part.size : 0;
+}
+
 static void pause_before(int n_try)
 {
     struct timespec left = {.tv_sec = 1 << (n_try - 1)};
@@ -241,8 +248,9 @@ static bool request_rest(struct fetch *fetch, bool *is_whole, char *why, size_t 
     if (fetch->is_printed) {
         return false;
     }
-    if (cli_is_interrupted() || outcome == MODELS_HOPELESS) {
-        return refuse_outcome(wanted, why, fetch->part.size);
+    // A network that was there a moment ago may come back.
+    if (cli_is_interrupted() || (outcome == MODELS_HOPELESS && !fetch->is_moving)) {
+        return refuse_outcome(wanted, why, kept(fetch));
     }
     if (outcome == MODELS_ANSWERED && reply.status == 416) {
         *is_whole = reply.range_size == asked && (fetch->size == 0 || fetch->size == asked);
@@ -267,17 +275,18 @@ static bool fetch_rest(struct fetch *fetch)
         if (!request_rest(fetch, &is_whole, why, sizeof(why))) {
             return false;
         }
+        fetch->is_moving = fetch->is_moving || fetch->part.size > most;
         n_try = fetch->part.size > most ? 1 : n_try;
         most = fetch->part.size > most ? fetch->part.size : most;
         if (!is_whole && n_try == MAX_TRIES) {
-            return refuse_outcome(fetch->wanted, why, fetch->part.size);
+            return refuse_outcome(fetch->wanted, why, kept(fetch));
         }
         if (!is_whole) {
             cli_say("%s: %s; trying again", fetch->wanted->name, why);
             pause_before(n_try);
         }
         if (cli_is_interrupted()) {
-            return refuse_outcome(fetch->wanted, why, fetch->part.size);
+            return refuse_outcome(fetch->wanted, why, kept(fetch));
         }
     }
     return fetch->part.size >= 4 ||
@@ -299,6 +308,20 @@ static bool check_hash(struct fetch *fetch, char found[65], bool *is_right)
     return true;
 }
 
+static void announce(const struct fetch *fetch)
+{
+    char size[24], with_size[32] = "", here[24], with_here[48] = "";
+    if (fetch->size > 0) {
+        snprintf(with_size, sizeof(with_size), ", %s,", cli_format_size(size, fetch->size));
+    }
+    if (fetch->part.size > 0) {
+        snprintf(with_here, sizeof(with_here), ", behind %s",
+                 cli_format_size(here, fetch->part.size));
+    }
+    cli_say("fetching %s%s from %s%s", models_base_name(fetch->wanted->path), with_size,
+            fetch->wanted->url, with_here);
+}
+
 static bool fetch_locked(struct fetch *fetch)
 {
     char found[65];
@@ -306,6 +329,7 @@ static bool fetch_locked(struct fetch *fetch)
     if (!is_resumed && !models_part_begin(&fetch->part, fetch->wanted->url, "", "")) {
         return false;
     }
+    announce(fetch);
     for (;;) {
         if (!fetch_rest(fetch) || !check_hash(fetch, found, &is_right)) {
             return false;

@@ -19,7 +19,7 @@ struct models_wanted {
 bool models_fetch(const struct models_wanted *wanted);
 // Fetches a text of at most 16 MiB; false with the reason printed.
 bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text);
-// Computes the sha256 of a file; false with the reason printed.
+// Computes the sha256 of a file, "" where that cannot be; false with the reason printed.
 bool models_hash_path(const char *path, char sha256[65]);
 
 #endif

@@ -133,7 +133,7 @@ static bool check_file(const struct models_wanted *wanted, bool *is_right)
     if (wanted->sha256[0] && !models_hash_path(wanted->path, sha256)) {
         return false;
     }
-    *is_right = !wanted->sha256[0] || strcmp(sha256, wanted->sha256) == 0;
+    *is_right = !wanted->sha256[0] || !sha256[0] || strcmp(sha256, wanted->sha256) == 0;
     if (!*is_right) {
         cli_say("%s has another sha256 than the file there and is fetched again", wanted->path);
     }
@@ -143,7 +143,6 @@ static bool check_file(const struct models_wanted *wanted, bool *is_right)
 // Fetches what is wanted in the place of what is there, if that is something else.
 static bool fetch(struct models_wanted *wanted)
 {
-    char size[24], with_size[32] = "";
     bool is_right;
     if (!check_file(wanted, &is_right)) {
         return false;
@@ -152,10 +151,6 @@ static bool fetch(struct models_wanted *wanted)
         cli_say("%s is here already", wanted->name);
         return true;
     }
-    if (wanted->size > 0) {
-        snprintf(with_size, sizeof(with_size), ", %s,", cli_format_size(size, wanted->size));
-    }
-    cli_say("fetching %s%s from %s", models_base_name(wanted->path), with_size, wanted->url);
     return models_fetch(wanted);
 }
 
