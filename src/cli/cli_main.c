@@ -1,5 +1,6 @@
 // The command `glinfer`: picks the subcommand and reads its flags.
 #include "cli/cli_commands.h"
+#include "cli/common/cli_complete.h"
 #include "cli/common/cli_device.h"
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
@@ -8,6 +9,10 @@
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#ifndef CLI_BUILD // " (1234567)": the commit of the build, if there is one
+#define CLI_BUILD ""
+#endif
 
 static const struct cli_command *const commands[] = {
 #define COMMAND_ADDRESS(name) &cli_##name##_command,
@@ -148,8 +153,11 @@ int main(int argc, char **argv)
     if (is_any(words[1], "-h", "--help", "help")) {
         is_done = show_help(argc > 2 ? words[2] : NULL);
     } else if (is_any(words[1], "--version", "-V", "version")) {
-        printf("glinfer %s\n", glinfer_version());
+        printf("glinfer %s%s\n", glinfer_version(), CLI_BUILD);
         is_done = cli_close_output();
+    } else if (strcmp(words[1], "--complete") == 0) {
+        cli_complete(commands, N_COMMAND, argc - 2, words + 2);
+        is_done = cli_close_help();
     } else {
         is_done = refuse_command(words[1]);
     }

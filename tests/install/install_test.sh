@@ -28,6 +28,10 @@ while read -r name; do
     [ "$(cat "$prefix/share/man/man3/$name.3")" = ".so man3/glinfer.3" ] || die "$name has no man page"
 done < <(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//' | grep '^glinfer_')
 
+for file in bash-completion/completions/glinfer zsh/site-functions/_glinfer fish/vendor_completions.d/glinfer.fish; do
+    [ -s "$prefix/share/$file" ] || die "$file is not installed"
+done
+
 export PKG_CONFIG_PATH=${library%/*}/pkgconfig
 build_program() { # source program compiler flags...: as an outside program has it compiled
     # shellcheck disable=SC2046
@@ -51,6 +55,12 @@ cmake --build "$scratch/consumer/build" >/dev/null
 
 [ ! -x "$prefix/bin/glinfer" ] || "$prefix/bin/glinfer" --help >/dev/null ||
     die "the installed command does not run"
+# Installs once more, elsewhere: the target uninstall leaves no file of it.
+cmake --install "$build" --prefix "$scratch/removed" >/dev/null
+cmake -D BUILD="$build" -P "$source/tools/cmake/uninstall.cmake" >/dev/null 2>&1 || die "the target uninstall fails"
+[ -z "$(find "$scratch/removed" -not -type d)" ] || die "uninstall leaves files"
+[ ! -e "$scratch/removed/include/glinfer" ] || die "uninstall leaves folders"
+
 if [ ! -f "$model" ]; then
     echo "SKIPPED: no model to run; tools/fetch-model fetches one"
     exit 0

@@ -15,13 +15,16 @@ rm -rf "$scratch"
 mkdir -p "$scratch/root"
 (cd "$build" && cpack -G DEB -B "$scratch" >/dev/null)
 
-version=$("$build/glinfer" --version)
-version=${version#glinfer }
+read -r _ version _ < <("$build/glinfer" --version)
 library=libglinfer${version%.*}
 depends() { dpkg-deb -f "$scratch/$1"_*.deb Depends; }
 for package in libc6 libegl1 libgles2 libgbm1 libdrm2 libpcre2-8-0; do
     grep -qE "(^|, )$package( |,|$)" <<<"$(depends "$library")" || die "$library does not depend on $package"
 done
+if ldd "$build/glinfer" | grep -q libcurl; then
+    grep -qE "(^|, )libcurl[^,]*(,|$)" <<<"$(depends glinfer)" || die "glinfer does not depend on libcurl"
+    grep -qE "(^|, )libnettle[^,]*(,|$)" <<<"$(depends glinfer)" || die "glinfer does not depend on libnettle"
+fi
 for package in glinfer libglinfer-dev; do
     grep -qF "$library (= $version)" <<<"$(depends "$package")" || die "$package does not depend on $library"
 done
@@ -40,4 +43,4 @@ diff <(files "$scratch/prefix") <(files "$scratch/root/usr") || die "packages ha
 linked=$(ldd "$scratch/root/usr/bin/glinfer")
 ! grep 'not found' <<<"$linked" || die "a library is missing"
 grep -qF "$scratch/root/usr/" <<<"$linked" || die "the command has another libglinfer: $linked"
-[ "$("$scratch/root/usr/bin/glinfer" --version)" = "glinfer $version" ] || die "the command does not run"
+[[ "$("$scratch/root/usr/bin/glinfer" --version) " = "glinfer $version "* ]] || die "the command does not run"

@@ -11,12 +11,11 @@
 
 //-- names -----------------------------------------------------------------------------------------
 
-// Copies the next of "-n, --predict" to name and moves *names on; false at the end.
-static bool next_name(const char **names, char name[MAX_NAME])
+bool cli_next_name(const char **names, char *name, size_t room)
 {
     *names += strspn(*names, ", ");
     size_t size = strcspn(*names, ", ");
-    if (size == 0 || size >= MAX_NAME) {
+    if (size == 0 || size >= room) {
         return false;
     }
     memcpy(name, *names, size);
@@ -90,7 +89,7 @@ static bool suggest_flag(const struct cli_command *command, const char *word, ch
     for (size_t i = 0; i < command->n_flag; i++) {
         const char *rest = command->flags[i].names;
         while (command->flags[i].kind != CLI_KIND_SECTION && count < MAX_NAMES &&
-               next_name(&rest, names[count])) {
+               cli_next_name(&rest, names[count], MAX_NAME)) {
             words[count] = names[count];
             count++;
         }
@@ -227,7 +226,7 @@ static const struct cli_flag *find_flag(const struct cli_command *command, const
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
         const char *names = flag->names;
-        while (flag->kind != CLI_KIND_SECTION && next_name(&names, name)) {
+        while (flag->kind != CLI_KIND_SECTION && cli_next_name(&names, name, MAX_NAME)) {
             if (strlen(name) == size && memcmp(name, word, size) == 0) {
                 return flag;
             }
@@ -411,7 +410,7 @@ static void choose_name(const struct cli_flag *flag, char name[MAX_NAME])
 {
     const char *names = flag->names;
     name[0] = 0;
-    while (next_name(&names, name) && strncmp(name, "--", 2) != 0) {
+    while (cli_next_name(&names, name, MAX_NAME) && strncmp(name, "--", 2) != 0) {
     }
 }
 

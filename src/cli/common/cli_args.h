@@ -113,6 +113,8 @@ struct cli_report {
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
                           const char *const *argv, struct cli_report *report);
 
+// Copies the next of "-n, --predict" to name and moves *names on; false at the end.
+bool cli_next_name(const char **names, char *name, size_t room);
 // Returns the row of a flag by one of its names; NULL: there is none.
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name);
 // True if a flag, by one of its names, was given.

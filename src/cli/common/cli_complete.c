@@ -1,0 +1,99 @@
+#include "cli/common/cli_complete.h"
+
+#include "cli/models/models_cache.h"
+
+#include <string.h>
+
+// Prints a word that begins as the one that is completed, and what it is, without what lines have a
+// meaning for.
+static void offer(const char *beginning, const char *word, const char *text)
+{
+    if (strncmp(word, beginning, strlen(beginning)) == 0) {
+        printf("%s\t%.*s\n", word, (int)strcspn(text, "\t\n"), text);
+    }
+}
+
+static void offer_commands(const struct cli_command *const *commands, size_t n_command,
+                           const char *beginning)
+{
+    for (size_t i = 0; i < n_command; i++) {
+        offer(beginning, commands[i]->name, commands[i]->summary);
+    }
+    offer(beginning, "help", "Explains a command and its flags.");
+    offer(beginning, "version", "Prints the version.");
+}
+
+static void offer_flags(const struct cli_command *command, const char *beginning)
+{
+    char name[64];
+    for (size_t i = 0; i < command->n_flag; i++) {
+        const struct cli_flag *flag = &command->flags[i];
+        const char *names = flag->names;
+        while (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED &&
+               cli_next_name(&names, name, sizeof(name))) {
+            offer(beginning, name, flag->help);
+        }
+    }
+    offer(beginning, "--help", "explain the command and its flags");
+}
+
+static void offer_known(const char *beginning)
+{
+    const struct models_known *known;
+    for (size_t i = 0; (known = models_known_at(i)) != NULL; i++) {
+        offer(beginning, known->name, known->text);
+    }
+}
+
+static void offer_models(const char *beginning)
+{
+    char name[1100];
+    struct models_list list;
+    if (!models_cache_list(&list)) {
+        return;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        models_entry_name(&list.items[i], name, sizeof(name));
+        offer(beginning, name, "a model that is here");
+    }
+    models_list_finish(&list);
+}
+
+static void offer_values(const struct cli_command *command, const struct cli_flag *flag,
+                         const char *beginning)
+{
+    for (size_t i = 0; flag->kind == CLI_KIND_CHOICE && flag->choices[i]; i++) {
+        offer(beginning, flag->choices[i], flag->help);
+    }
+    const bool is_model = flag == cli_find_flag(command, "-m");
+    if (is_model || flag == cli_find_flag(command, "--remove")) {
+        offer_models(beginning);
+    }
+    if (is_model || strstr(flag->value, "FILE") || strstr(flag->value, "PATH") ||
+        strstr(flag->value, "DIR")) {
+        puts(":file");
+    }
+}
+
+void cli_complete(const struct cli_command *const *commands, size_t n_command, int argc,
+                  const char *const *argv)
+{
+    const char *last = argc > 0 ? argv[argc - 1] : "";
+    const struct cli_command *command = NULL;
+    for (size_t i = 0; i < n_command && argc > 1; i++) {
+        command = strcmp(commands[i]->name, argv[0]) == 0 ? commands[i] : command;
+    }
+    if (argc < 2 || (strcmp(argv[0], "help") == 0 && argc == 2)) {
+        offer_commands(commands, n_command, last);
+        return;
+    }
+    const struct cli_flag *flag =
+        command && argc > 2 ? cli_find_flag(command, argv[argc - 2]) : NULL;
+    if (flag && flag->value) {
+        offer_values(command, flag, last);
+    } else if (command && last[0] == '-') {
+        offer_flags(command, last);
+    } else if (command && command->takes_words) {
+        offer_known(last);
+    }
+}
