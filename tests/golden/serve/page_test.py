@@ -179,6 +179,7 @@ def keeps_conversations(page, server):
     page.reload()
     same(texts(page, ".user .body"), ["remember me"], "after a reload in the middle")
     true(page.run(f"{LENGTH} > 0 && {IS_IDLE}"), "the answer so far")
+    same(texts(page, ".note:not([hidden])"), ["The page was closed before the answer ended."], "note")
     page.click("#new")
     send(page, "another")
     stop(page)
@@ -384,6 +385,10 @@ def copies(page, server):
     same(page.run("navigator.clipboard.readText()"), 'def f(x):  # a <comment>\n    return "text" + 12', "code")
     page.click(".assistant [aria-label='Copy answer']")
     true(page.run("navigator.clipboard.readText()").startswith("# Title\n"), "the answer without its thought")
+    page.run("void (navigator.clipboard.writeText = () => Promise.reject())")
+    page.click(".user [aria-label='Copy message']")
+    page.wait("document.getElementById('announcer').textContent.trim() === 'Copied'")
+    same(page.run("navigator.clipboard.readText()"), "copy", "where the page came over plain HTTP from another machine")
 
 
 def takes_any_text(page, server):

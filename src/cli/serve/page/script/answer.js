@@ -2,6 +2,7 @@
 
 const jobs = new Map(); // by id of the conversation that is being answered
 const SAVE_MS = 1000;   // how often an answer is saved while it is written
+let isLeaving = false;  // the page is being closed: what breaks now is no failure
 
 function pause(ms, signal) {
     return new Promise((resolve, reject) => {
@@ -15,7 +16,7 @@ function pause(ms, signal) {
 
 // Saves the answer, unless it or its conversation was deleted while it was written.
 function keepAnswer({ conversation, message }) {
-    if (opened.get(conversation.id) === conversation && conversation.messages.includes(message)) {
+    if (!isLeaving && opened.get(conversation.id) === conversation && conversation.messages.includes(message)) {
         keep(conversation);
     }
 }
@@ -168,6 +169,17 @@ function endJob(job) {
         followEnd();
         announceEnd(message);
     }
+}
+
+// Saves what there is when the page goes, which may come back.
+function startLeaving() {
+    addEventListener("pagehide", () => {
+        jobs.forEach(keepAnswer);
+        isLeaving = true;
+    });
+    addEventListener("pageshow", () => {
+        isLeaving = false;
+    });
 }
 
 // Answers the last message of a conversation that has no answer under way.

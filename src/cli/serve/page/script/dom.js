@@ -48,9 +48,10 @@ function focusPrompt() {
     }
 }
 
-// Says a text to a screen reader, once.
+// Says a text to a screen reader. One that is the same as before is made another, since only changes are said.
 function announce(text) {
-    byId("announcer").textContent = text;
+    const announcer = byId("announcer");
+    announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
 }
 
 // Copies by way of a selection, which also works where the page came over plain HTTP.

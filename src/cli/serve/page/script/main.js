@@ -148,7 +148,7 @@ function start() {
         focusPrompt();
     };
     addEventListener("storage", takeChange);
-    addEventListener("pagehide", () => jobs.forEach(keepAnswer));
+    startLeaving();
     const newest = readIndex()[0];
     showConversation(newest ? loadConversation(newest.id) : createConversation());
     focusPrompt();

@@ -20,7 +20,7 @@ function hideToast() {
 function hideToastLater() {
     clearTimeout(toastTimer);
     toastTimer = setTimeout(() => {
-        if (byId("toast").matches(":hover, :focus-within")) {
+        if (byId("toast").matches(":hover, :has(:focus-visible)")) {
             hideToastLater();
         } else {
             hideToast();

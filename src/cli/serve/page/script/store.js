@@ -83,7 +83,7 @@ function createConversation() {
 // Returns a message as it is after a reload: one that was being written has stopped.
 function restoreMessage(message) {
     const isOpen = ["waiting", "writing"].includes(message.state);
-    return { ...message, state: isOpen ? "stopped" : message.state };
+    return isOpen ? { ...message, state: "stopped", note: "The page was closed before the answer ended." } : message;
 }
 
 function loadConversation(id) {
