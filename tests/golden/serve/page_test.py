@@ -438,15 +438,18 @@ def asks_for_the_key(page):
 
 def waits_for_a_busy_server(page):
     long = {"prompt": "Once", "n_predict": 4000, "ignore_eos": True, "stream": True}
-    with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "4096", "-n", "20") as server:
+    with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "4096", "-n", "20", "--metrics") as server:
         open_page(page, server)
-        streams = [server.stream("/completion", **long) for _ in range(2)]
-        next(streams[0])
+        first = server.stream("/completion", **long)
+        next(first)
         second = server.connect()
         second.request("POST", "/completion", json.dumps(long))
+        end = time.monotonic() + 5
+        while "requests_deferred 1\n" not in server.get("/metrics")[2] and time.monotonic() < end:
+            time.sleep(0.01)
         send(page, "hi")
         page.wait("document.querySelector('.progress')?.textContent.startsWith('The server is busy, next try in')")
-        streams[0].close()
+        first.close()
         second.close()
         page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
 
