@@ -4,7 +4,7 @@
 # What building and running glinfer takes.
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libegl-dev libgles-dev libgbm-dev
     libdrm-dev libpcre2-dev libcjson-dev libedit-dev libmicrohttpd-dev libcurl4-gnutls-dev nettle-dev)
-run_packages=(libegl1 libgles2 libgl1-mesa-dri)
+run_packages=(libegl1 libgles2 libgl1-mesa-dri ca-certificates)
 
 missing_packages() { # package[:architecture]...; prints those that are not installed
     local package native architecture

@@ -15,6 +15,7 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME glinfer)
 set(CPACK_COMPONENT_COMMAND_DESCRIPTION "The command: answers, chats and measures with GGUF files.")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${same_version}")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS ca-certificates) # for what is fetched by https
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library, and the process by which it compiles in the background.")

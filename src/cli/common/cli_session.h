@@ -28,8 +28,7 @@ struct cli_session_flags {
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model (required)")
 #define CLI_ANY_MODEL_FLAGS(help)                                                                  \
-    CLI_TEXT(session.model, "-m, --model", "FILE", help), CLI_HUB_FLAGS(session.hub),              \
-        CLI_DEVICE_FLAGS,                                                                          \
+    CLI_TEXT(session.model, "-m, --model", "FILE", help), CLI_HUB_FLAGS, CLI_DEVICE_FLAGS,         \
         CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE",                                       \
                  "memory for weights, cache and scratch, such as 300M or 1.5G; over it the model " \
                  "is refused before anything is loaded"),                                          \

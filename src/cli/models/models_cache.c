@@ -3,13 +3,12 @@
 #include "cli/common/cli_io.h"
 #include "cli/models/models_hub.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_DEPTH 12 // of folders in the cache
@@ -53,32 +52,36 @@ static void add_file(struct models_list *list, const char *place, uint64_t size)
     entry->is_whole = !is_part;
 }
 
-static bool list_folder(struct models_list *list, const char *folder, const char *below, int depth)
+// Adds a file or passes over a folder that fts found; place is its path below the cache's.
+static void add_found(struct models_list *list, FTS *tree, FTSENT *found, const char *place)
 {
-    char path[MODELS_MAX_PATH + 1024], place[MODELS_MAX_PATH];
-    snprintf(path, sizeof(path), "%s/%s", folder, below);
-    DIR *dir = opendir(path);
-    if (!dir) {
-        return errno == ENOENT ||
-               cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", path, strerror(errno));
+    if (found->fts_level > 0 && (found->fts_name[0] == '.' || found->fts_level > MAX_DEPTH)) {
+        fts_set(tree, found, FTS_SKIP);
+    } else if (found->fts_info == FTS_F) {
+        add_file(list, place, (uint64_t)found->fts_statp->st_size);
     }
-    bool is_done = true;
-    for (struct dirent *item = readdir(dir); is_done && item; item = readdir(dir)) {
-        struct stat state;
-        const int size =
-            snprintf(place, sizeof(place), "%s%s%s", below, below[0] ? "/" : "", item->d_name);
-        if (item->d_name[0] == '.' || size >= 1024 ||
-            fstatat(dirfd(dir), item->d_name, &state, 0) != 0) {
-            continue;
-        }
-        if (S_ISDIR(state.st_mode) && depth < MAX_DEPTH) {
-            is_done = list_folder(list, folder, place, depth + 1);
-        } else if (S_ISREG(state.st_mode)) {
-            add_file(list, place, (uint64_t)state.st_size);
+}
+
+// Lists files below a folder; links count as what they lead to.
+static bool list_folder(struct models_list *list, char *folder)
+{
+    char *const roots[] = {folder, NULL};
+    const size_t size = strlen(folder);
+    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    FTSENT *found = NULL;
+    int reason = tree ? 0 : errno;
+    while (tree && (errno = 0, (found = fts_read(tree)) != NULL)) {
+        if (found->fts_info == FTS_DNR || (found->fts_level == 0 && found->fts_info == FTS_NS)) {
+            reason = found->fts_errno != ENOENT ? found->fts_errno : reason;
+        } else if (found->fts_pathlen < size + 1024) {
+            add_found(list, tree, found, found->fts_path + size + (found->fts_level > 0));
         }
     }
-    closedir(dir);
-    return is_done;
+    if (tree) {
+        fts_close(tree);
+    }
+    return reason == 0 ||
+           cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", folder, strerror(reason));
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -92,7 +95,7 @@ bool models_cache_list(struct models_list *list)
 {
     char folder[MODELS_MAX_PATH];
     *list = (struct models_list){0};
-    if (!models_cache_folder(folder) || !list_folder(list, folder, "", 0)) {
+    if (!models_cache_folder(folder) || !list_folder(list, folder)) {
         models_list_finish(list);
         return false;
     }

@@ -212,7 +212,11 @@ enum models_outcome models_http_get(const struct models_request *request,
     if (code == CURLE_OK) {
         snprintf(why, size, "the server answers with status %ld", reply->status);
     } else {
-        snprintf(why, size, "%s", error[0] ? error : curl_easy_strerror(code));
+        const bool is_distrusted =
+            code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+        snprintf(why, size, "%s%s", error[0] ? error : curl_easy_strerror(code),
+                 is_distrusted ? " (is the package ca-certificates installed, and the clock right?)"
+                               : "");
     }
     curl_slist_free_all(headers);
     curl_easy_cleanup(transfer.curl);

@@ -25,21 +25,20 @@ bool models_pull(struct models_source *source, const char *word, const struct mo
 // what the word was taken for.
 bool models_find(const char *word, const struct models_asked *asked, char path[MODELS_MAX_PATH]);
 
-// The flags of the hub, of commands with a field of this type.
 struct cli_hub_flags {
     const char *repo, *file, *token, *url;
     bool is_offline;
 };
-#define CLI_HUB_FLAGS(field)                                                                       \
-    CLI_TEXT(field.repo, "-hf, -hfr, --hf-repo", "REPO",                                           \
+// Rows of a flag table for settings with a field `session`, a struct cli_session_flags.
+#define CLI_HUB_FLAGS                                                                              \
+    CLI_TEXT(session.hub.repo, "-hf, -hfr, --hf-repo", "REPO",                                     \
              "in place of -m: USER/REPO[:QUANT] on Hugging Face, fetched unless it is here"),      \
-        CLI_TEXT(field.file, "-hff, --hf-file", "FILE", "this file of -hf"),                       \
-        CLI_TEXT(field.token, "-hft, --hf-token", "TOKEN",                                         \
+        CLI_TEXT(session.hub.file, "-hff, --hf-file", "FILE", "this file of -hf"),                 \
+        CLI_TEXT(session.hub.token, "-hft, --hf-token", "TOKEN",                                   \
                  "a login of Hugging Face, default that of HF_TOKEN"),                             \
-        CLI_TEXT(field.url, "-mu, --model-url", "URL",                                             \
-                 "in place of -m: fetched unless it is "                                           \
-                 "here"),                                                                          \
-        CLI_SWITCH(field.is_offline, "--offline", "fetch nothing")
+        CLI_TEXT(session.hub.url, "-mu, --model-url", "URL",                                       \
+                 "in place of -m: fetched unless it is here"),                                     \
+        CLI_SWITCH(session.hub.is_offline, "--offline", "fetch nothing")
 
 // Gives -m what -hf or -mu say in its place, once a command's flags are read. False with the reason
 // printed if they contradict each other, or there is no model and one is needed.

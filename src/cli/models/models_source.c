@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #define MAX_COMPONENT 200 // bytes of a name in a path: ".part.from" has to fit behind it
-#define HUB_HOST      "https://huggingface.co/"
 
 bool models_ends_with(const char *text, const char *end)
 {
@@ -103,21 +102,33 @@ bool models_source_read_hub(struct models_source *source, const char *word, cons
     return true;
 }
 
-// Reads the address of a file's page or of the file itself on the hub, which knows its sha256.
+// Reads the address of a repository's page, of a file's page or of the file itself on the hub,
+// which knows its sha256. False for any other.
 static bool read_hub_page(struct models_source *source, const char *url)
 {
-    static const char *const ways[] = {"/resolve/main/", "/blob/main/"};
+    static const char *const hosts[] = {"https://huggingface.co/", "https://hf.co/"};
+    static const char *const ways[] = {"/resolve/main/", "/blob/main/", "/tree/main"};
     char word[MODELS_MAX_URL], why[256];
-    for (size_t i = 0; i < 2 && strncmp(url, HUB_HOST, strlen(HUB_HOST)) == 0; i++) {
-        const char *repo = url + strlen(HUB_HOST), *way = strstr(repo, ways[i]);
-        if (way) {
+    const char *repo = NULL;
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        const size_t size = strlen(hosts[i]);
+        repo = strncmp(url, hosts[i], size) == 0 ? url + size : repo;
+    }
+    if (!repo) {
+        return false;
+    }
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(repo, "?#"), repo);
+    char *way = NULL;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !way; i++) {
+        way = strstr(word, ways[i]);
+        if (way) { // the way is cut out, but for a slash before a file
             const char *file = way + strlen(ways[i]);
-            snprintf(word, sizeof(word), "%.*s/%.*s", (int)(way - repo), repo,
-                     (int)strcspn(file, "?#"), file);
-            return models_source_read_hub(source, word, NULL, why, sizeof(why));
+            memmove(way + (*file != '\0'), file, strlen(file) + 1);
         }
     }
-    return false;
+    const char *slash = strchr(word, '/');
+    const bool is_page = way || (slash && !strchr(slash + 1, '/'));
+    return is_page && models_source_read_hub(source, word, NULL, why, sizeof(why));
 }
 
 static bool read_url(struct models_source *source, const char *url, char *why, size_t size)

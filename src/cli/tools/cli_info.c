@@ -20,7 +20,7 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("With a model"),
     CLI_TEXT(session.model, "-m, --model", "FILE",
              "a GGUF file, or the name of a model; nothing is loaded, no device is needed"),
-    CLI_HUB_FLAGS(session.hub),
+    CLI_HUB_FLAGS,
     CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
             "context that the memory is reckoned with; 0 (default): the smaller of the model's and "
             "4096"),

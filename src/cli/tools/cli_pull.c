@@ -39,10 +39,12 @@ static bool pull(const char *word, const struct models_asked *asked)
         return cli_fail(CLI_EXIT_USAGE, "%s %s", word, why);
     }
     if (source.kind == MODELS_PATH) {
+        const bool is_repo = models_source_read_hub(&source, word, NULL, why, sizeof(why));
         return cli_fail(CLI_EXIT_USAGE,
-                        "%s was taken for a path, and pull fetches: expected a known name, "
-                        "hf:USER/REPO[:QUANT] or a URL%s",
-                        word, strchr(word, '/') ? "; is it hf:... on Hugging Face?" : "");
+                        is_repo ? "%s was taken for a path, and pull fetches: is it hf:%s?"
+                                : "%s was taken for a path, and pull fetches: expected a known "
+                                  "name, hf:USER/REPO[:QUANT] or a URL%s",
+                        word, is_repo ? word : "");
     }
     if (source.kind == MODELS_NAME && !source.known) {
         const char *nearest = models_known_nearest(word);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 struct settings {
-    const char *model, *prompt, *file;
-    struct cli_hub_flags hub;
+    struct cli_session_flags session; // the model alone
+    const char *prompt, *file;
     bool is_json, has_no_bos, has_no_special;
 };
 
@@ -16,9 +16,9 @@ static struct settings defaults;
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
-    CLI_TEXT(model, "-m, --model", "FILE",
+    CLI_TEXT(session.model, "-m, --model", "FILE",
              "a GGUF file, which may hold a vocabulary alone, or the name of a model (required)"),
-    CLI_HUB_FLAGS(hub),
+    CLI_HUB_FLAGS,
     CLI_TEXT(prompt, "-p, --prompt", "TEXT", "this text in place of standard input"),
     CLI_TEXT(file, "-f, --file", "FILE", "this file in place of standard input"),
     CLI_SWITCH(is_json, "--json", "a JSON array instead of numbers between spaces"),
@@ -47,7 +47,7 @@ static bool print_text(const struct settings *settings, const struct cli_bytes *
     struct cli_ids ids = {0};
     const unsigned flag_bits = (settings->has_no_bos ? GLINFER_TOKENIZE_NO_BOS : 0u) |
                                (settings->has_no_special ? GLINFER_TOKENIZE_NO_SPECIAL : 0u);
-    const char *path = models_path(settings->model, &settings->hub);
+    const char *path = models_path(settings->session.model, &settings->session.hub);
     struct glinfer_tokenizer *tokenizer = path ? glinfer_tokenizer_load(path, &err) : NULL;
     if (!path) {
         return false;

@@ -3,6 +3,7 @@ import hashlib
 import http.server
 import json
 import re
+import ssl
 import threading
 import time
 
@@ -96,11 +97,15 @@ class Server(http.server.ThreadingHTTPServer):
 class Hub:
     """The server, on a free port of this machine."""
 
-    def __init__(self):
+    def __init__(self, certificate=None):
         self.files, self.texts, self.redirects, self.redirect_headers, self.requests = {}, {}, {}, {}, []
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.hub = self
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def add_repo(self, repo, files, sha256=True):

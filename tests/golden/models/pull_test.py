@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,6 +144,24 @@ def says_what_a_status_means(place):
     assert "connect" in place.pull(f"{place.hub.url}/x.gguf", status=1)
 
 
+def distrusts_certificates(place):
+    """One that nobody signed: nothing is told to its server, a login least of all."""
+    pem = place.folder / "own.pem"
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", pem, "-out", place.folder / "cert.pem",
+                           "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], capture_output=True) if shutil.which("openssl") else None
+    if not made or made.returncode != 0:
+        return
+    pem.write_bytes(pem.read_bytes() + (place.folder / "cert.pem").read_bytes())
+    secret = Hub(pem)
+    secret.files["/x.gguf"] = File(DATA)
+    assert "ca-certificates" in place.pull(f"{secret.url}/x.gguf", status=1)
+    assert not secret.requests and place.found() == []
+    place.env["HF_ENDPOINT"] = secret.url
+    place.env["HF_TOKEN"] = "hf_secret"
+    assert "ca-certificates" in place.pull("hf:u/r", status=1)
+    assert not secret.requests
+
+
 def disbelieves_lengths(place):
     place.hub.files["/more.gguf"] = File(DATA, lie=1000)
     assert "trying again" in place.pull(f"{place.hub.url}/more.gguf", status=1)
@@ -166,8 +185,8 @@ def gives_up_a_silent_server(place):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130 and "interrupted" in errors and "kept" in errors, errors
-    slow = place.hub.files["/slow.gguf"] = File(DATA, pause=0.4)
-    place.pull("--timeout", "1", f"{place.hub.url}/slow.gguf")
+    slow = place.hub.files["/slow.gguf"] = File(DATA, pause=0.7)
+    place.pull("--timeout", "3", f"{place.hub.url}/slow.gguf")
     assert slow.sent == len(DATA)
 
 
@@ -239,8 +258,9 @@ def keeps_to_the_cache(place):
     assert "has no GGUF file" in place.pull("hf:u/r", status=1)
     for word in ("hf:../r", "hf:u/..", "hf:u", "hf:", "hf:u/r:", "hf:u/r/../x.gguf", "hf:u/" + "r" * 300, "hf:u/r/x.bin",
                  place.hub.url, f"{place.hub.url}/", f"{place.hub.url}/../x.gguf", f"{place.hub.url}/a/../../x.gguf",
-                 f"{place.hub.url}/{'x' * 3000}.gguf", "http://", "no/such", "x.gguf", "smollm2", "../smollm2-135m"):
+                 f"{place.hub.url}/{'x' * 3000}.gguf", "http://", "no/such/one", "x.gguf", "smollm2", "../smollm2-135m"):
         assert place.pull(word, status=2).startswith("glinfer: "), word
+    assert "is it hf:u/r?" in place.pull("u/r", status=2)
     assert place.found() == [] and len(place.hub.requests) == 1
 
 
@@ -289,12 +309,12 @@ def mends_what_was_damaged(place):
 #-- processes --------------------------------------------------------------------------------------
 
 def two_fetch_once(place):
-    file = place.hub.files["/x.gguf"] = File(DATA, pause=0.1)
+    file = place.hub.files["/x.gguf"] = File(DATA, pause=0.3)
     processes = [place.start("pull", f"{place.hub.url}/x.gguf") for _ in range(3)]
     outputs = [process.communicate(timeout=60) for process in processes]
     assert all(process.returncode == 0 for process in processes), outputs
     assert len({output for output, _ in outputs}) == 1 and file.sent == len(DATA), (outputs, file.sent)
-    assert sum("waiting" in errors for _, errors in outputs) == 2
+    assert any("waiting" in errors for _, errors in outputs)
     assert place.found() == [f"{place.host}/x.gguf"]
 
 
@@ -388,7 +408,7 @@ def lists_and_removes(place):
 def leaves_what_is_being_fetched(place):
     place.hub.files["/x.gguf"] = File(DATA, pause=0.2)
     process = place.start("pull", f"{place.hub.url}/x.gguf")
-    while not list(place.cache.rglob("*.part.from")):
+    while process.poll() is None and not list(place.cache.rglob("*.part.from")):
         time.sleep(0.01)
     assert "is being fetched" in place.run("models", "--remove", "x", status=1)
     process.communicate(timeout=60)

@@ -102,6 +102,25 @@ static void args_take_a_value_behind_an_equals_sign(void **state)
     assert_wrong("--json=1", "--json takes no value");
 }
 
+static void args_take_words_that_are_no_flags(void **state)
+{
+    static const char *const words[] = {"a", "--json", "b", "-"};
+    struct cli_command taking = command;
+    struct cli_report report;
+    struct settings settings = {.count = 0};
+    (void)state;
+    taking.takes_words = true;
+    taking.words = offsetof(struct settings, stop);
+    assert_int_equal(cli_parse(&taking, &settings, 3, words, &report), CLI_PARSED);
+    assert_int_equal(settings.stop.count, 2);
+    assert_string_equal(settings.stop.items[1], "b");
+    assert_true(settings.is_json);
+    assert_int_equal(cli_parse(&taking, &settings, 4, words, &report), CLI_PARSED_WRONG);
+    settings.stop.count = CLI_MAX_TEXTS;
+    assert_int_equal(cli_parse(&taking, &settings, 1, words, &report), CLI_PARSED_WRONG);
+    assert_string_equal(report.error, "there are more than 32 words");
+}
+
 static void args_take_a_value_that_looks_like_a_flag(void **state)
 {
     struct outcome o;
@@ -273,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(args_take_every_kind),
         cmocka_unit_test(args_take_a_value_behind_an_equals_sign),
+        cmocka_unit_test(args_take_words_that_are_no_flags),
         cmocka_unit_test(args_take_a_value_that_looks_like_a_flag),
         cmocka_unit_test(args_let_the_last_of_two_win),
         cmocka_unit_test(args_know_help_everywhere),
