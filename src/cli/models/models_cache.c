@@ -127,9 +127,10 @@ void models_entry_name(const struct models_entry *entry, char *name, size_t size
     }
     if (strncmp(entry->place, "hf/", 3) == 0) {
         snprintf(name, size, "hf:%s", entry->place + 3);
+    } else if (strchr(entry->place, '/')) {
+        snprintf(name, size, "%s", entry->place);
     } else {
-        const char *base = models_base_name(entry->place);
-        snprintf(name, size, "%.*s", (int)(strlen(base) - strlen(".gguf")), base);
+        snprintf(name, size, "%.*s", (int)(strlen(entry->place) - strlen(".gguf")), entry->place);
     }
 }
 

@@ -27,8 +27,9 @@ struct models_list {
 bool models_cache_list(struct models_list *list);
 void models_list_finish(struct models_list *list);
 
-// Writes the name of a model, which -m takes: "smollm2-135m", "hf:USER/REPO/FILE.gguf", or that of
-// its file without ".gguf".
+// Writes the name of a model, which -m takes and no other has: "smollm2-135m",
+// "hf:USER/REPO/FILE.gguf", "HOST/PATH/FILE.gguf", or that of a file in the folder itself without
+// ".gguf".
 void models_entry_name(const struct models_entry *entry, char *name, size_t size);
 // Returns the model that goes by a name, or by its file's; NULL if there is none, or more than one,
 // which *count tells.

@@ -147,6 +147,7 @@ static bool start_answer(struct fetch *fetch, const struct models_reply *reply)
 {
     const bool is_rest =
         reply->status == 206 && reply->range_start == fetch->part.size && fetch->part.size > 0 &&
+        (reply->range_size == 0 || reply->range_size > fetch->part.size) &&
         (!reply->etag[0] || !fetch->part.etag[0] || strcmp(reply->etag, fetch->part.etag) == 0);
     fetch->is_started = true;
     if (reply->status == 206 && !is_rest) {

@@ -138,13 +138,13 @@ static bool refuse_name(const char *word, const struct models_source *source, si
                     word);
 }
 
-// Finds a model that was pulled. An unknown path is looked up by its file's name too.
+// Finds a model that was pulled. An unknown path may be its name, or its file's.
 static bool find_pulled(const char *word, const struct models_source *source,
                         char path[MODELS_MAX_PATH])
 {
     struct models_list list;
     size_t count = 0;
-    if (source->kind == MODELS_PATH && strchr(word, '/')) {
+    if (source->kind == MODELS_PATH && !getenv("HOME") && !getenv("XDG_CACHE_HOME")) {
         return refuse_path(word);
     }
     if (!models_cache_list(&list)) {

