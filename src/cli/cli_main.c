@@ -4,6 +4,7 @@
 #include "cli/common/cli_device.h"
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
+#include "cli/flags/cli_nearest.h"
 #include "cli/models/models_pull.h"
 
 #include <malloc.h>

@@ -1,6 +1,7 @@
 // The lines of a chat that begin with a slash.
 #include "cli/chat/cli_chat.h"
 #include "cli/chat/cli_message.h"
+#include "cli/flags/cli_nearest.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 #include "cli/common/cli_args.h"
 
+#include "cli/flags/cli_foreign.h"
+#include "cli/flags/cli_nearest.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -22,63 +25,6 @@ bool cli_next_name(const char **names, char *name, size_t room)
     name[size] = 0;
     *names += size;
     return true;
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-// Returns Levenshtein's distance; names are short.
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[MAX_NAME + 1];
-    size_t n = strlen(b);
-    if (n > MAX_NAME || strlen(a) > MAX_NAME) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            size_t changed = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = smaller(changed, smaller(row[j], row[j + 1]) + 1);
-        }
-    }
-    return row[n];
-}
-
-// Returns the only one that the word is the beginning of; NULL if there are more, or none.
-static const char *only_beginning(const char *word, const char *const *words, size_t count)
-{
-    const char *only = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < count && strspn(word, "-/") + 1 < strlen(word); i++) {
-        if (strncmp(words[i], word, strlen(word)) == 0) {
-            only = words[i];
-            n++;
-        }
-    }
-    return n == 1 ? only : NULL;
-}
-
-const char *cli_nearest(const char *word, const char *const *words, size_t count)
-{
-    const char *only = only_beginning(word, words, count), *nearest = NULL;
-    size_t least = 3;
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(word, words[i]);
-        // Words that differ in most letters are no misspellings.
-        if (distance < least && 2 * distance <= strlen(word) + 1 && strlen(word) > 2) {
-            least = distance;
-            nearest = words[i];
-        }
-    }
-    return only ? only : nearest;
 }
 
 static bool suggest_flag(const struct cli_command *command, const char *word, char best[MAX_NAME])
@@ -204,6 +150,7 @@ static bool store_value(const struct cli_flag *flag, void *field, const char *te
         return flag->parse(text, field, why, size);
     case CLI_KIND_SECTION:
     case CLI_KIND_IGNORED:
+    case CLI_KIND_MISSING:
         break;
     }
     return true;
@@ -219,20 +166,51 @@ struct parsing {
     struct cli_report *report;
 };
 
-static const struct cli_flag *find_flag(const struct cli_command *command, const char *word,
-                                        size_t size)
+const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *word,
+                                    size_t size)
 {
     char name[MAX_NAME];
-    for (size_t i = 0; i < command->n_flag; i++) {
-        const struct cli_flag *flag = &command->flags[i];
-        const char *names = flag->names;
-        while (flag->kind != CLI_KIND_SECTION && cli_next_name(&names, name, MAX_NAME)) {
+    for (size_t i = 0; i < n; i++) {
+        const char *names = rows[i].names;
+        while (rows[i].kind != CLI_KIND_SECTION && cli_next_name(&names, name, MAX_NAME)) {
             if (strlen(name) == size && memcmp(name, word, size) == 0) {
-                return flag;
+                return &rows[i];
             }
         }
     }
     return NULL;
+}
+
+static const struct cli_flag *find_flag(const struct cli_command *command, const char *word,
+                                        size_t size)
+{
+    const struct cli_flag *own = cli_find_row(command->flags, command->n_flag, word, size);
+    return own ? own : cli_foreign_find(word, size);
+}
+
+// Notes a flag that was given; false where there are too many.
+static bool note_flag(struct parsing *p, const struct cli_flag *flag, const char *word)
+{
+    const struct cli_command *command = p->command;
+    struct cli_report *report = p->report;
+    if (flag >= command->flags && flag < command->flags + command->n_flag) {
+        report->given[flag - command->flags] = word;
+        return true;
+    }
+    if (report->n_foreign == CLI_MAX_FOREIGN) {
+        snprintf(report->error, sizeof(report->error), "at most %d flags without effect are taken",
+                 CLI_MAX_FOREIGN);
+        return false;
+    }
+    report->foreign[report->n_foreign].flag = flag;
+    report->foreign[report->n_foreign++].given = word;
+    return true;
+}
+
+static bool refuse_missing(const struct parsing *p, const char *name, const char *what)
+{
+    snprintf(p->report->error, sizeof(p->report->error), "%.200s is not there: %s", name, what);
+    return false;
 }
 
 static bool refuse_word(const struct parsing *p, const char *word)
@@ -241,6 +219,11 @@ static bool refuse_word(const struct parsing *p, const char *word)
     char best[MAX_NAME], hint[160];
     const bool is_flag = word[0] == '-' && word[1];
     const size_t size = strlen(word);
+    const char *owner = is_flag ? cli_foreign_owner(word) : NULL;
+    if (owner) {
+        snprintf(hint, sizeof(hint), "`glinfer %s` has it", owner);
+        return refuse_missing(p, word, hint);
+    }
     if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
     } else if (!is_flag && size > 5 && strcmp(word + size - 5, ".gguf") == 0) {
@@ -321,8 +304,11 @@ static bool take_word(struct parsing *p)
     }
     char name[MAX_NAME];
     snprintf(name, sizeof(name), "%.*s", (int)size, word);
-    p->report->given[flag - p->command->flags] = word;
-    return take_value(p, flag, name, word[size] ? word + size + 1 : NULL);
+    if (flag->kind == CLI_KIND_MISSING) {
+        return refuse_missing(p, name, flag->help);
+    }
+    return note_flag(p, flag, word) &&
+           take_value(p, flag, name, word[size] ? word + size + 1 : NULL);
 }
 
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
@@ -332,7 +318,8 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
     memset(report, 0, sizeof(*report));
     while (p.next < argc) {
         const char *word = argv[p.next];
-        if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
+        if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 ||
+            strcmp(word, "--usage") == 0) {
             return CLI_PARSED_HELP;
         }
         if (!take_word(&p)) {
@@ -431,7 +418,7 @@ void cli_print_flags(FILE *file, const struct cli_command *command)
 
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name)
 {
-    return find_flag(command, name, strlen(name));
+    return cli_find_row(command->flags, command->n_flag, name, strlen(name));
 }
 
 bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
@@ -441,14 +428,20 @@ bool cli_is_given(const struct cli_command *command, const struct cli_report *re
     return flag && report->given[flag - command->flags];
 }
 
+static void print_note(FILE *file, const struct cli_flag *flag, const char *given)
+{
+    fprintf(file, "glinfer: note: %.*s has no effect: %s\n", (int)strcspn(given, "="), given,
+            flag->help);
+}
+
 void cli_print_notes(FILE *file, const struct cli_command *command, const struct cli_report *report)
 {
     for (size_t i = 0; i < command->n_flag; i++) {
-        const struct cli_flag *flag = &command->flags[i];
-        const char *given = report->given[i];
-        if (given && flag->kind == CLI_KIND_IGNORED) {
-            fprintf(file, "glinfer: note: %.*s has no effect: %s\n", (int)strcspn(given, "="),
-                    given, flag->help);
+        if (report->given[i] && command->flags[i].kind == CLI_KIND_IGNORED) {
+            print_note(file, &command->flags[i], report->given[i]);
         }
+    }
+    for (size_t i = 0; i < report->n_foreign; i++) {
+        print_note(file, report->foreign[i].flag, report->foreign[i].given);
     }
 }

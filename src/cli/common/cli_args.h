@@ -20,6 +20,7 @@ enum cli_kind {
     CLI_KIND_CUSTOM,  // read by the flag's own parse
     CLI_KIND_FILE,    // likewise, from a file; why it cannot be is a sentence then
     CLI_KIND_IGNORED, // accepted for llama.cpp's sake; help says why it has no effect
+    CLI_KIND_MISSING, // of llama.cpp and not there; help says what to use
 };
 
 #define CLI_MAX_TEXTS 32
@@ -73,7 +74,8 @@ struct cli_flag {
         .kind = CLI_KIND_IGNORED, .names = (names_), .value = "X", .help = (why)                   \
     }
 
-#define CLI_MAX_FLAGS 160
+#define CLI_MAX_FLAGS   160
+#define CLI_MAX_FOREIGN 32
 struct cli_device_flags;
 struct cli_command {
     const char *name;    // "run"
@@ -106,6 +108,11 @@ struct cli_report {
     char error[768];
     bool is_file;                     // that is wrong, not the flags
     const char *given[CLI_MAX_FLAGS]; // flag i of the table as typed, borrowed; NULL: it was not
+    struct {
+        const struct cli_flag *flag;
+        const char *given;      // as typed, borrowed
+    } foreign[CLI_MAX_FOREIGN]; // flags of llama.cpp that have no effect and are not of the table
+    size_t n_foreign;
 };
 
 // Reads argv[0..argc), the words behind the command's name, into *settings, which holds the
@@ -115,6 +122,9 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
 
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);
+// Returns the row of n that has a name of these bytes; NULL: there is none.
+const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *name,
+                                    size_t size);
 // Returns the row of a flag by one of its names; NULL: there is none.
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name);
 // True if a flag, by one of its names, was given.
@@ -126,9 +136,5 @@ void cli_print_notes(FILE *file, const struct cli_command *command,
 void cli_print_help(FILE *file, const struct cli_command *command);
 // Prints the long names of all flags that have an effect, in lines of at most 100 characters.
 void cli_print_flags(FILE *file, const struct cli_command *command);
-
-// Returns the only one of count words that a word is the beginning of, or the nearest to a misspelt
-// one; NULL if there is none.
-const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

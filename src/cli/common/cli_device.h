@@ -19,7 +19,7 @@ struct cli_device_flags {
              "auto (default), or one that `glinfer info` lists, such as gbm:/dev/dri/renderD128, " \
              "egl:1, surfaceless"),                                                                \
         CLI_SWITCH(session.device.is_list, "--list-devices", "list the devices and end"),          \
-        CLI_SWITCH(session.device.is_verbose, "-v, --verbose",                                     \
+        CLI_SWITCH(session.device.is_verbose, "-v, --verbose, --log-verbose",                      \
                    "say on stderr what is going on, the seed among it"),                           \
         CLI_SWITCH(session.device.is_quiet, "-q, --quiet, --log-disable",                          \
                    "say on stderr what fails, and no more")

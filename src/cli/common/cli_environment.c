@@ -2,6 +2,7 @@
 
 #include "cli/common/cli_args.h"
 #include "cli/common/cli_io.h"
+#include "cli/flags/cli_nearest.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "cli/models/models_known.h"
 
-#include "cli/common/cli_args.h"
+#include "cli/flags/cli_nearest.h"
 
 #include <string.h>
 

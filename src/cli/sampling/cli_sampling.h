@@ -52,7 +52,7 @@ struct cli_sampling {
         CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                       \
         CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                             \
         CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),                           \
-        CLI_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),                           \
+        CLI_IGNORED_VALUE("-lv, --verbosity, --log-verbosity", "-v prints all there is"),          \
         CLI_IGNORED_VALUE("--log-file", "notes go to stderr"),                                     \
         CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),                             \
         CLI_IGNORED("--no-warmup", "there is no warm-up"),                                         \

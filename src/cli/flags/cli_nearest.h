@@ -1,0 +1,11 @@
+// Guesses which word somebody meant who misspelt one.
+#ifndef CLI_NEAREST_H
+#define CLI_NEAREST_H
+
+#include <stddef.h>
+
+// Returns the only one of count words that a word is the beginning of, or the nearest to a misspelt
+// one; NULL if there is none.
+const char *cli_nearest(const char *word, const char *const *words, size_t count);
+
+#endif
