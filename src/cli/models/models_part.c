@@ -137,7 +137,8 @@ bool models_part_open(struct models_part *part, const char *path, bool *is_there
             return fail_write(part, errno);
         }
         if (!lock(part)) {
-            models_part_close(part);
+            close(part->file); // the part is another process's
+            part->file = -1;
             return false;
         }
         is_mine = is_current(part);

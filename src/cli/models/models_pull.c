@@ -97,12 +97,17 @@ static bool locate(struct models_source *source, struct models_wanted *wanted,
 {
     char hub[512];
     *remote = (struct remote){0};
+    if (!get_hub(hub)) {
+        return false;
+    }
     if (source->kind == MODELS_URL) {
+        const size_t size = strlen(hub);
+        const bool is_hub = strncmp(source->url, hub, size) == 0 && source->url[size] == '/';
         snprintf(remote->url, sizeof(remote->url), "%s", source->url);
-        wanted->token = NULL;
+        wanted->token = is_hub ? wanted->token : NULL;
         return true;
     }
-    if (!get_hub(hub) || (!source->known && !ask_hub(source, wanted, remote, hub))) {
+    if ((!source->known && !ask_hub(source, wanted, remote, hub))) {
         return false;
     }
     if (source->known) {

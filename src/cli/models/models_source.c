@@ -148,7 +148,9 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     if (!models_ends_with(source->place, ".gguf")) {
         strncat(source->place, ".gguf", sizeof(source->place) - strlen(source->place) - 1);
     }
-    if (!strchr(source->place, '/') || !models_is_place(source->place)) {
+    // A host of the name hf would share the hub's folder.
+    if (!strchr(source->place, '/') || !models_is_place(source->place) ||
+        strncmp(source->place, "hf/", 3) == 0) {
         snprintf(why, size,
                  "was taken for a URL, but its path has no name that a file may have here: give "
                  "the address of the file itself");

@@ -15,7 +15,7 @@ enum models_kind {
     MODELS_URL,  // "https://..."
 };
 
-#define MODELS_MAX_URL 2048
+#define MODELS_MAX_URL 3072
 struct models_source {
     enum models_kind kind;
     const struct models_known *known; // row of the table, or NULL

@@ -122,6 +122,17 @@ def starts_again_where_the_server_errs(place):
         assert pathlib.Path(path).read_bytes() == DATA
 
 
+def starts_again_for_a_longer_file(place):
+    """The file is another one while it is fetched."""
+    file = place.hub.files["/x.gguf"] = File(make_gguf(400_000, 1), cut=[100_000])
+    process = place.start("pull", f"{place.hub.url}/x.gguf")
+    while process.poll() is None and file.sent < 100_000:
+        time.sleep(0.01)
+    place.hub.files["/x.gguf"] = File(DATA + DATA, etag='"2"')
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and pathlib.Path(output.strip()).read_bytes() == DATA + DATA, errors
+
+
 def takes_a_file_of_unknown_size(place):
     place.hub.files["/x.gguf"] = File(DATA, length=False)
     assert pathlib.Path(place.pull(f"{place.hub.url}/x.gguf").strip()).read_bytes() == DATA
@@ -282,9 +293,9 @@ def logs_in_at_the_hub_alone(place):
     place.pull("hf:u/r")
     assert all(headers.get("Authorization") == "Bearer hf_secret" for _, headers in place.hub.requests)
     assert all("Authorization" not in headers for _, headers in other.requests)
-    place.hub.files["/x.gguf"] = File(DATA)
-    place.pull(f"{place.hub.url}/x.gguf")
-    assert "Authorization" not in place.hub.requests[-1][1], "a token is told to a URL"
+    place.hub.files["/x.gguf"] = other.files["/x.gguf"] = File(DATA)
+    place.pull(f"{place.hub.url}/x.gguf", f"{other.url}/x.gguf")
+    assert "Authorization" in place.hub.requests[-1][1] and "Authorization" not in other.requests[-1][1]
     place.env["HF_TOKEN"] = "hf_secret\r\nX: y"
     assert "token" in place.pull("hf:u/r:Q4_0", status=2)
 
@@ -355,6 +366,21 @@ def two_fetch_once(place):
     assert len({output for output, _ in outputs}) == 1 and file.sent == len(DATA), (outputs, file.sent)
     assert any("waiting" in errors for _, errors in outputs)
     assert place.found() == [f"{place.host}/x.gguf"]
+
+
+def leaves_the_wait_for_another(place):
+    """One that is interrupted while it waits takes nothing from the one that fetches."""
+    file = place.hub.files["/x.gguf"] = File(DATA, pause=0.3)
+    first = place.start("pull", f"{place.hub.url}/x.gguf")
+    while first.poll() is None and not file.sent:
+        time.sleep(0.01)
+    second = place.start("pull", f"{place.hub.url}/x.gguf")
+    time.sleep(0.5)
+    second.send_signal(signal.SIGINT)
+    _, errors = second.communicate(timeout=60)
+    assert second.returncode == 130 and "interrupted" in errors, errors
+    output, errors = first.communicate(timeout=60)
+    assert first.returncode == 0 and pathlib.Path(output.strip()).read_bytes() == DATA, errors
 
 
 def survives_kills(place):

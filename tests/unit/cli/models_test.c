@@ -74,6 +74,7 @@ static void refuses_words_that_lead_elsewhere(void **state)
         HUB,
         "http://",
         "http:///m.gguf",
+        "http://hf/u/r/m.gguf",
         "http://h",
         "http://h/",
         "http://h/../m.gguf",
