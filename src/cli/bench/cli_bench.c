@@ -11,6 +11,7 @@
 
 struct test {
     uint32_t n_prompt, n_gen, n_depth;
+    uint32_t n_parallel; // sequences; above 1 where nothing but tokens is generated
 };
 
 struct bench {
@@ -59,16 +60,10 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
     return glinfer_generate(bench->session.session, &params, stats, &err) || cli_fail_error(&err);
 }
 
-// True if several sequences generate in a test.
-static bool is_parallel(const struct bench *bench, const struct test *test)
-{
-    return bench->settings->n_parallel > 1 && test->n_prompt == 0;
-}
-
 // Runs a test: n generated tokens are n decode steps after the token that comes with the prompt.
 static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats)
 {
-    if (is_parallel(bench, test)) {
+    if (test->n_parallel > 1) {
         const struct glinfer_generate_params params = make_params(bench, 1, test->n_gen + 1);
         *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
         return cli_parallel_run(&bench->parallel, bench->session.device, &params, test->n_depth,
@@ -86,9 +81,12 @@ static bool prepare(struct bench *bench, const struct test *test)
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
     struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
     struct glinfer_error err;
-    if (is_parallel(bench, test)) {
-        return bench->parallel.n > 0 || cli_parallel_open(&bench->parallel, &bench->session,
-                                                          (uint32_t)bench->settings->n_parallel);
+    if (test->n_parallel > 1) {
+        if (bench->parallel.n != test->n_parallel) {
+            cli_parallel_close(&bench->parallel);
+        }
+        return bench->parallel.n > 0 ||
+               cli_parallel_open(&bench->parallel, &bench->session, test->n_parallel);
     }
     if (test->n_gen == 0) {
         return true;
@@ -137,7 +135,7 @@ static void begin_result(struct bench *bench, const struct test *test)
     result->n_prompt = test->n_prompt;
     result->n_gen = test->n_gen;
     result->n_depth = test->n_depth;
-    result->n_parallel = is_parallel(bench, test) ? (uint32_t)bench->settings->n_parallel : 1;
+    result->n_parallel = test->n_parallel;
     result->n_run = 0;
     result->ttft_ms = 0;
     gmtime_r(&now, &utc);
@@ -264,14 +262,15 @@ static bool run_model(struct bench *bench, const char *path)
 
 //-- the plan --------------------------------------------------------------------------------------
 
-static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64_t n_depth)
+static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64_t n_depth,
+                     int64_t n_parallel)
 {
     int64_t *n_ctx = &bench->settings->session.n_ctx;
     const int64_t least = 16; // for glinfer_session_prepare
     const int64_t needed = n_depth + n_prompt + n_gen + 2;
     if (n_prompt > 0 || n_gen > 0) {
-        *CLI_APPEND(&bench->tests) =
-            (struct test){(uint32_t)n_prompt, (uint32_t)n_gen, (uint32_t)n_depth};
+        *CLI_APPEND(&bench->tests) = (struct test){(uint32_t)n_prompt, (uint32_t)n_gen,
+                                                   (uint32_t)n_depth, (uint32_t)n_parallel};
         *n_ctx = *n_ctx < least ? least : *n_ctx;
         *n_ctx = *n_ctx < needed ? needed : *n_ctx;
     }
@@ -283,13 +282,16 @@ static void plan_tests(struct bench *bench)
     const struct cli_bench_settings *s = bench->settings;
     for (size_t d = 0; d < s->n_depth.count; d++) {
         for (size_t i = 0; i < s->n_prompt.count; i++) {
-            add_test(bench, s->n_prompt.items[i], 0, s->n_depth.items[d]);
+            add_test(bench, s->n_prompt.items[i], 0, s->n_depth.items[d], 1);
         }
         for (size_t i = 0; i < s->n_gen.count; i++) {
-            add_test(bench, 0, s->n_gen.items[i], s->n_depth.items[d]);
+            for (size_t p = 0; p < s->n_parallel.count; p++) {
+                add_test(bench, 0, s->n_gen.items[i], s->n_depth.items[d], s->n_parallel.items[p]);
+            }
         }
         for (size_t i = 0; i < s->pairs.count; i++) {
-            add_test(bench, s->pairs.items[i].prompt, s->pairs.items[i].gen, s->n_depth.items[d]);
+            add_test(bench, s->pairs.items[i].prompt, s->pairs.items[i].gen, s->n_depth.items[d],
+                     1);
         }
     }
     bench->tokens = cli_alloc((size_t)s->session.n_ctx + 1, sizeof(*bench->tokens));
@@ -302,6 +304,7 @@ static void begin_printers(struct bench *bench)
         .has_ubatch = s->n_ubatch.count > 1 || s->n_ubatch.items[0] != 512,
         .has_type_k = s->types_k.count > 1 || s->types_k.items[0] != GLINFER_CACHE_F16,
         .has_type_v = s->types_v.count > 1 || s->types_v.items[0] != GLINFER_CACHE_F16,
+        .is_wide = s->session.device.is_verbose,
     };
     bench->printers[0] = bench->printers[1] = columns;
     bench->printers[0].format = (enum cli_bench_format)s->output;
@@ -409,8 +412,15 @@ static bool run_bench(struct bench *bench)
     if (bench->tests.count == 0) {
         return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
     }
-    if (bench->settings->n_parallel > 1 && bench->settings->pairs.count > 0) {
-        return cli_fail(CLI_EXIT_USAGE, "-np is of tests of -n: leave out -pg");
+    for (size_t i = 0; i < bench->settings->n_parallel.count; i++) {
+        const int64_t n = bench->settings->n_parallel.items[i];
+        if (n < 1 || n > CLI_MAX_PARALLEL) {
+            return cli_fail(CLI_EXIT_USAGE, "-np %lld: expected sequences from 1 to %d",
+                            (long long)n, CLI_MAX_PARALLEL);
+        }
+        if (n > 1 && bench->settings->pairs.count > 0) {
+            return cli_fail(CLI_EXIT_USAGE, "-np is of tests of -n: leave out -pg");
+        }
     }
     if (!open_files(bench)) {
         return false;

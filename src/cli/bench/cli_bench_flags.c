@@ -30,7 +30,6 @@ static bool parse_types(const char *text, void *field, char *why, size_t size)
 
 static struct cli_bench_settings defaults = {
     .n_run = 5,
-    .n_parallel = 1,
     .output = CLI_BENCH_MD,
     .sampling = CLI_SAMPLING_AT(0),
 };
@@ -51,9 +50,9 @@ static const struct cli_flag flags[] = {
     CLI_CUSTOM(n_depth, cli_list_parse, "-d, --n-depth", "N",
                "tokens already in the cache, default 0"),
     CLI_INT(n_run, 1, CLI_BENCH_MAX_RUNS, "-r, --repetitions", "N", "runs of each test, default 5"),
-    CLI_INT(n_parallel, 1, CLI_MAX_PARALLEL, "-np, --parallel", "N",
-            "sequences that generate at once in tests of -n, 1 (default) to 16: tokens a second of "
-            "all"),
+    CLI_CUSTOM(n_parallel, cli_list_parse, "-np, --parallel", "N",
+               "sequences that generate at once in tests of -n, 1 (default) to 16: tokens a second "
+               "of all"),
     CLI_INT(delay, 0, 86400, "--delay", "SECONDS", "wait before each test, so that a board cools"),
     CLI_SWITCH(has_no_warmup, "--no-warmup",
                "measure the first run too: it compiles and wakes the GPU"),
@@ -113,10 +112,11 @@ const struct cli_command cli_bench_command = {
     .summary = "Measures tokens a second, with llama-bench's flags and tables.",
     .word = "a model is given with -m",
     .text =
-        "Behind llama-bench's columns: weights read per token, what that makes in GB/s and as a\n"
-        "share of what the device moves at most (decode), the time to the first token, the\n"
-        "largest resident size of the process so far, the device. Tokenizing and printing are\n"
-        "not measured; the choice of the token, which runs on the device, is.\n\n"
+        "Behind tokens a second stand the GB/s of weights that decoding reads, and their share of\n"
+        "what the device moves at most. -v prints llama-bench's columns, and behind them also the\n"
+        "weights read per token, the time to the first token, the largest resident size of the\n"
+        "process so far, the device. Tokenizing and printing are not measured; the choice of the\n"
+        "token, which runs on the device, is.\n\n"
         "    glinfer bench -m model.gguf\n"
         "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
     .device = &defaults.session.device,
@@ -136,6 +136,7 @@ void cli_bench_fill(struct cli_bench_settings *settings)
     set_default(&settings->n_prompt, 512);
     set_default(&settings->n_gen, 128);
     set_default(&settings->n_depth, 0);
+    set_default(&settings->n_parallel, 1);
     set_default(&settings->n_ubatch, 512);
     set_default(&settings->types_k, GLINFER_CACHE_F16);
     set_default(&settings->types_v, GLINFER_CACHE_F16);

@@ -14,7 +14,7 @@ struct cli_bench_settings {
     struct cli_pairs pairs;
     struct cli_list types_k, types_v; // enum glinfer_cache_type
     int64_t n_run, delay;
-    int64_t n_parallel; // sequences of tests that only generate
+    struct cli_list n_parallel; // sequences of tests that only generate
     struct cli_sampling sampling;
     int output, output_err; // enum cli_bench_format
     bool has_progress, has_no_warmup;

@@ -6,6 +6,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#ifndef CLI_BUILD_COMMIT // built outside of a repository
+#define CLI_BUILD_COMMIT glinfer_version()
+#define CLI_BUILD_NUMBER 0
+#endif
+
 const char *const cli_bench_formats[] = {"none", "csv", "json", "jsonl", "md", "sql", NULL};
 
 //-- fields of csv, json, jsonl, sql ---------------------------------------------------------------
@@ -91,7 +96,8 @@ static void fill_llama(cJSON *row, const struct cli_bench_result *result)
     const struct cli_bench_figures figures = cli_bench_figures(result);
     char cpu[128];
     read_cpu_name(cpu, sizeof(cpu));
-    set_text(row, "build_commit", glinfer_version());
+    set_text(row, "build_commit", CLI_BUILD_COMMIT);
+    set_number(row, "build_number", "%d", CLI_BUILD_NUMBER);
     set_text(row, "cpu_info", cpu);
     set_text(row, "gpu_info", result->device->renderer);
     set_text(row, "model_filename", result->model_path);
@@ -167,9 +173,11 @@ static void print_list(FILE *file, const cJSON *row, const char *between, char q
             continue;
         }
         char *number = field->valuestring ? NULL : cJSON_PrintUnformatted(field);
-        const char *value = cJSON_IsNull(field) ? "0.000" : number ? number : field->valuestring;
+        const char *value = number ? number : field->valuestring;
         fputs(separator, file);
-        if (quote) {
+        if (quote && cJSON_IsNull(field)) { // csv leaves it empty
+            fputs(quote == '"' ? "" : "NULL", file);
+        } else if (quote) {
             print_quoted(file, value, quote);
         } else {
             fputs(field->string, file);
@@ -285,13 +293,15 @@ static void print_llama_cells(const struct cli_bench_printer *printer, enum line
     const struct cli_bench_figures figures = cli_bench_figures(result);
     char label[64];
     cli_bench_label(result, label, sizeof(label));
-    print_cell(file, line, "model", -30, "%s", result->model->description);
+    print_cell(file, line, "model", printer->is_wide ? -30 : -24, "%s", result->model->description);
     print_cell(file, line, "size", 10, "%.2f %s", has_gib ? mib / 1024 : mib,
                has_gib ? "GiB" : "MiB");
-    print_cell(file, line, "params", 10, "%.2f %s", n_params / (has_billions ? 1e9 : 1e6),
-               has_billions ? "B" : "M");
-    print_cell(file, line, "backend", -10, "GLES");
-    print_cell(file, line, "ngl", 3, "99");
+    if (printer->is_wide) {
+        print_cell(file, line, "params", 10, "%.2f %s", n_params / (has_billions ? 1e9 : 1e6),
+                   has_billions ? "B" : "M");
+        print_cell(file, line, "backend", -10, "GLES");
+        print_cell(file, line, "ngl", 3, "99");
+    }
     if (printer->has_ubatch) {
         print_cell(file, line, "n_ubatch", 8, "%u", result->n_ubatch);
     }
@@ -302,7 +312,8 @@ static void print_llama_cells(const struct cli_bench_printer *printer, enum line
         print_cell(file, line, "type_v", 6, "%s", result->type_v);
     }
     print_cell(file, line, "test", 15, "%s", label);
-    print_cell(file, line, "t/s", 20, "%.2f ± %.2f", figures.avg_ts, figures.stddev_ts);
+    print_cell(file, line, "t/s", printer->is_wide ? 20 : 16, "%.2f ± %.2f", figures.avg_ts,
+               figures.stddev_ts);
 }
 
 // Prints a figure and its unit; blank if it is 0.
@@ -316,14 +327,21 @@ static void print_figure(FILE *file, enum line line, const char *name, int width
     }
 }
 
-static void print_own_cells(FILE *file, enum line line, const struct cli_bench_result *result)
+static void print_own_cells(const struct cli_bench_printer *printer, enum line line,
+                            const struct cli_bench_result *result)
 {
+    FILE *file = printer->file;
     const struct cli_bench_figures figures = cli_bench_figures(result);
     const double rate = figures.weight_rate, mib = 1 << 20;
-    print_figure(file, line, "MiB/token", 9, 1, rate > 0 ? (double)result->weight_bytes / mib : 0,
-                 "");
+    if (printer->is_wide) {
+        const double weight_mib = rate > 0 ? (double)result->weight_bytes / mib : 0;
+        print_figure(file, line, "MiB/token", 9, 1, weight_mib, "");
+    }
     print_figure(file, line, "GB/s", 8, 2, rate, "");
     print_figure(file, line, "of max", 6, 0, 100 * figures.memory_share, " %");
+    if (!printer->is_wide) {
+        return;
+    }
     print_cell(file, line, "TTFT ms", 9, "%.1f", result->ttft_ms);
     print_cell(file, line, "peak MiB", 8, "%.1f", (double)result->peak_memory / mib);
     print_cell(file, line, "dispatch", -10, "%s",
@@ -336,7 +354,7 @@ static void print_md(struct cli_bench_printer *printer, const struct cli_bench_r
     for (enum line line = printer->n_row == 0 ? NAMES : VALUES; line <= VALUES; line++) {
         fputc('|', printer->file);
         print_llama_cells(printer, line, result);
-        print_own_cells(printer->file, line, result);
+        print_own_cells(printer, line, result);
         fputc('\n', printer->file);
     }
     if (result->n_prompt == 0) {
@@ -372,7 +390,7 @@ void cli_bench_end(struct cli_bench_printer *printer)
     if (printer->format == CLI_BENCH_JSON) {
         fputs(printer->n_row ? "\n]\n" : "]\n", printer->file);
     } else if (printer->format == CLI_BENCH_MD && printer->n_row > 0) {
-        fprintf(printer->file, "\nbuild: %s (0)\n", glinfer_version());
+        fprintf(printer->file, "\nbuild: %s (%d)\n", CLI_BUILD_COMMIT, CLI_BUILD_NUMBER);
         if (printer->memory_rate > 0) {
             fprintf(printer->file, "max: %.2f GB/s, what the device was measured to read or copy\n",
                     printer->memory_rate);

@@ -31,6 +31,8 @@
     }
 
 static const struct cli_flag flags[] = {
+    // A flag of other commands here.
+    MISSING("--json", "`glinfer bench -o json` prints it, and `glinfer run --json`"),
     // Flags of the processor, and of where weights lie.
     NOTED_VALUE("-C, --cpu-mask", THREADS),
     NOTED_VALUE("-Cr, --cpu-range", THREADS),

@@ -169,6 +169,14 @@ for format in md csv json jsonl sql; do
     [ "$lines" -ge 2 ]
     check "bench in $format" $? 0
 done
+"$glinfer" bench -m "$model" -p 4 -n 0 -r 1 -o csv 2>/dev/null | tail -n 1 | grep -q ',,'
+check 'bench leaves what is unknown empty in csv' $? 0
+check 'and NULL in sql' "$("$glinfer" bench -m "$model" -p 4 -n 0 -r 1 -o sql 2>/dev/null | grep -c ', NULL, ')" 1
+"$glinfer" bench -m "$model" -p 4 -n 2 -r 1 -np 1,2 2>/dev/null >"$dir/table"
+check 'a list of sequences' "$(grep -cE '\| +tg2( x2)? \|' "$dir/table")" 2
+check 'a table of 120 columns' "$(awk 'length > 120' "$dir/table" | wc -l | tr -d ' ')" 0
+check 'a build' "$(grep -cE '^build: [0-9a-f.]+ \([0-9]+\)$' "$dir/table")" 1
+check 'all columns' "$("$glinfer" bench -v -m "$model" -p 4 -n 0 -r 1 2>/dev/null | grep -c 'TTFT ms')" 1
 
 "$glinfer" bench -m "$model" -p 4,8 -n 2 -r 2 -o json --svg "$dir/sweep.svg" >"$dir/before.json" 2>/dev/null
 check 'bench with a plot' $? 0
