@@ -33,7 +33,7 @@ void gi_persistent_check_settings(const struct gi_gpu *gpu)
     const uint32_t asked = gi_gpu_settings(gpu)->dispatch.group_size;
     if (gi_persistent_is_allowed(gpu) && asked > 0 && !is_possible_size(limits, asked)) {
         gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
-                     "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected "
+                     "GLINFER_DISPATCH: groups of %u are not possible here and ignored: expected "
                      "%s%u",
                      asked, limits->subgroup_size ? "at most " : "",
                      limits->subgroup_size ? limits->max_invocations : usual_size(gpu));

@@ -23,7 +23,7 @@ const char cli_environment[] =
     "                                      use no more than OpenGL ES 3.1 promises, or than this\n"
     "    GLINFER_QUIRKS=RENDERER=FLAG,...  do without what a driver does wrong; `man glinfer` says "
     "more\n"
-    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits\n"
+    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits|eights\n"
     "                                      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|rolled|thin|short|low|few\n"

@@ -148,6 +148,8 @@ const char *cli_format_size(char text[24], uint64_t bytes)
     const double mib = (double)bytes / (1 << 20);
     if (mib >= 1024) {
         snprintf(text, 24, "%.2f GiB", mib / 1024);
+    } else if (bytes < 1024) {
+        snprintf(text, 24, "%u byte%s", (unsigned)bytes, cli_plural(bytes));
     } else if (mib < 1) {
         snprintf(text, 24, "%.0f KiB", mib * 1024);
     } else {

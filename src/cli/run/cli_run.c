@@ -314,9 +314,12 @@ static void print_timings(const struct run *run)
     }
     fprintf(stderr, "\ncompile %26.1f ms\n", run->session.compile_ms);
     cli_print_speeds(stats);
-    fprintf(stderr, "first token after %.1f ms, %u waits, %s chains of up to %u, peak memory %s\n",
-            stats->ttft_ms, stats->gpu_waits, glinfer_dispatch_name(stats->dispatch),
-            stats->chain_length, cli_format_size(memory, stats->peak_memory));
+    fprintf(stderr, "first token after %.1f ms, peak memory %s\n", stats->ttft_ms,
+            cli_format_size(memory, stats->peak_memory));
+    if (settings->session.device.is_verbose) {
+        fprintf(stderr, "%u waits for the GPU, %s chains of up to %u steps\n", stats->gpu_waits,
+                glinfer_dispatch_name(stats->dispatch), stats->chain_length);
+    }
 }
 
 static bool finish_answer(struct run *run, bool is_done, const struct glinfer_error *err)

@@ -222,9 +222,11 @@ static bool print_model(const struct cli_session_flags *asked,
     printf("  %-15s %s%s%s\n", "model", info->description, info->name[0] ? ", " : "", info->name);
     printf("  %-15s %s\n", "architecture", info->architecture);
     printf("  %-15s %" PRIu64 " in %s\n", "parameters", info->n_params, info->types);
-    printf("  %-15s %u layers, %u wide, feed-forward %u, %u heads on %u of %u, vocabulary %u\n",
-           "shape", info->n_layer, info->n_embd, info->n_ff, info->n_head, info->n_kv_head,
-           info->head_dim, info->n_vocab);
+    printf(
+        "  %-15s %u layers, %u wide, feed-forward %u, %u query heads, %u KV head%s, head size %u, "
+        "vocabulary %u\n",
+        "shape", info->n_layer, info->n_embd, info->n_ff, info->n_head, info->n_kv_head,
+        cli_plural(info->n_kv_head), info->head_dim, info->n_vocab);
     printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
     printf("  %-15s %s\n", "tokenizer", info->tokenizer);
     printf("  %-15s %s\n", "chat template", info->chat_template);
@@ -238,9 +240,9 @@ static bool print_model(const struct cli_session_flags *asked,
     print_size("weights", info->weights);
     print_size("cache", info->kv_cache);
     print_size("scratch", info->scratch);
-    print_size("together", device_total(info));
+    print_size("total", device_total(info));
     print_size("largest binding", info->largest_binding);
-    printf("beside it on the host\n");
+    printf("additional host memory\n");
     print_size("while loading", info->peak_host);
     printf("shapes that were measured on this device\n");
     struct tuning tuning = {.model = info};

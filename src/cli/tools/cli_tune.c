@@ -98,11 +98,11 @@ static void print_table(const struct tune *tune)
     printf("%s on %s, by %s\n", tune->session.info.description, tune->session.device_info.renderer,
            stats->clock == GLINFER_PROFILE_QUERY ? "timer queries" : "waiting");
     printf("%-20s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
-           "calls", "table", "us", "tried", "best", "us", "faster");
+           "calls", "built-in", "us", "tried", "tuned", "us", "faster");
     for (size_t i = 0; i < tune->rows.count; i++) {
         print_row(&tune->rows.items[i]);
     }
-    printf("a token: %.1f us with the table's shapes, %.1f us with the best, %+.1f %%\n",
+    printf("a token: %.1f us with the built-in shapes, %.1f us with the tuned ones, %+.1f %%\n",
            stats->table_step_ns / 1e3, stats->step_ns / 1e3,
            gain_of(stats->table_step_ns, stats->step_ns));
     if (stats->n_measured < stats->n_sites) {
@@ -240,7 +240,8 @@ static bool reset(const struct settings *settings)
         cJSON_AddNumberToObject(object, "forgotten", (double)n);
         return cli_json_print(object);
     }
-    printf("%zu shapes of %s are forgotten\n", n, info.renderer);
+    printf("%zu tuned shape%s of %s %s removed\n", n, cli_plural(n), info.renderer,
+           n == 1 ? "is" : "are");
     return cli_close_output();
 }
 

@@ -281,7 +281,7 @@ void gi_settings_read(struct gi_settings *settings, const struct gi_log *log)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *text = getenv(rows[i].variable);
         if (!set_row(settings, &rows[i], text)) {
-            gi_log_write(log, GLINFER_LOG_WARN, "%s=%s is not known and left out: expected %s",
+            gi_log_write(log, GLINFER_LOG_WARN, "%s=%s is invalid and ignored: expected %s",
                          rows[i].variable, text, rows[i].expected);
         }
     }

@@ -123,7 +123,7 @@ warned()
     check "$*" "$(grep '^glinfer: warning: GLINFER' errors | sort)" "$(sort wanted)"
 }
 
-left_out='is not known and left out: expected'
+left_out='is invalid and ignored: expected'
 tiles='64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, thin, short or few'
 shapes='split, f16, row, texel, halves, bytes, places, bits, texbits or eights'
 dispatches='multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024'
@@ -155,7 +155,7 @@ warned_each :1:128:x 64 splitt
 if ! grep -q 'subgroups  *yes' devices; then
     GLINFER_DISPATCH=persistent:1:256 "$glinfer" info >output 2>errors # said of each device
     check 'a size of groups that is not there' "$(grep '^glinfer: warning' errors | sort -u)" \
-        'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and left out: expected 128'
+        'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and ignored: expected 128'
 fi
 echo nonsense >nonsense.tuning
 GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
