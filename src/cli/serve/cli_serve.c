@@ -21,7 +21,7 @@ static struct settings defaults = {
     .n_predict = -1,
     .host = "127.0.0.1",
     .port = 8080,
-    .n_slots = 2,
+    .n_slots = 1,
     .n_queue = 32,
     .n_threads = 2,
     .timeout_s = 600,
@@ -51,8 +51,10 @@ static const struct cli_flag flags[] = {
               "pages of this origin, such as https://chat.example, may ask from a browser; *: all "
               "may; can be repeated"),
     CLI_TEXT(alias, "-a, --alias", "NAME", "the model's name, by default its file's"),
-    CLI_INT(n_slots, 1, 16, "-np, --parallel", "N",
-            "answers at once, each with a cache of its own, default 2"),
+    CLI_INT(
+        n_slots, 1, 16, "-np, --parallel", "N",
+        "answers at once, each with a cache of its own, default 1; more are faster together and "
+        "each by itself slower"),
     CLI_INT(n_queue, 0, 10000, "--queue", "N",
             "answers that may wait for one of these, default 32; beyond that the status is 503"),
     CLI_INT(n_threads, 1, 64, "--threads-http", "N", "threads for connections, default 2"),

@@ -417,7 +417,7 @@ def main():
             print(f"FAIL {test.__name__}: {type(problem).__name__}: {problem}", flush=True)
 
     try:
-        server = Server(GLINFER, MODEL, "--metrics", "--max-body", "1M")
+        server = Server(GLINFER, MODEL, "-np", "2", "--metrics", "--max-body", "1M")
     except RuntimeError as problem:
         print(problem)
         sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
