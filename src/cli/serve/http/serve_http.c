@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -302,19 +303,31 @@ static bool is_gone(int fd)
     return poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-// Ends requests that nobody waits for, and those whose body takes too long to come.
+// True if nothing more can be read.
+static bool is_at_end(int fd)
+{
+    int n_unread = 0;
+    return ioctl(fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
+}
+
+// Ends requests that nobody waits for, and those whose body takes too long to come. libmicrohttpd
+// does not see the end of one that comes together with the last bytes before it, so that a body
+// that breaks off is looked for here: one that was there at the last look too is not being handled.
 static void drop_vanished(struct serve_http *http)
 {
     const double now = cli_now();
     for (struct serve_exchange *e = http->exchanges; e; e = e->next) {
         const int fd = e->link ? e->link->fd : -1;
         struct serve_mailbox *mailbox = atomic_load(&e->mailbox);
+        const bool was_gone = atomic_load(&e->is_vanished);
+        const bool is_cut = was_gone && !atomic_load(&e->is_handled) && is_at_end(fd);
         if (is_gone(fd)) {
             atomic_store(&e->is_vanished, true);
         }
         if (mailbox && atomic_load(&e->is_vanished)) {
             serve_mailbox_wake(mailbox);
-        } else if (!atomic_load(&e->is_handled) && now - e->began > http->params.timeout_s) {
+        } else if (is_cut ||
+                   (!atomic_load(&e->is_handled) && now - e->began > http->params.timeout_s)) {
             shutdown(fd, SHUT_RDWR);
         }
     }
