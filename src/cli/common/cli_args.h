@@ -123,7 +123,7 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);
 // Returns the row of n that has a name of these bytes; NULL: there is none.
-const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *name,
+const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *word,
                                     size_t size);
 // Returns the row of a flag by one of its names; NULL: there is none.
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name);

