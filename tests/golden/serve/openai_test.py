@@ -3,11 +3,13 @@
 
     openai_test.py GLINFER MODEL
 
-Written for openai 1.109.1. Status 77: there is no such package, or no device.
+Works with openai 1.109.1 and 3.54.0. Status 77: there is no such package, or no device.
 """
 import json
+import os
 import sys
 
+sys.path.append(os.environ.get("GLINFER_TEST_PYTHON", ""))
 try:
     import openai
 except ImportError:
