@@ -1,5 +1,5 @@
-// The table of small models that are known to work: where they are, how large, their sha256, and
-// under which licence.
+// The table of small models that go by names: where they are, how large, their sha256, and under
+// which licence. Their families and weight types are among those that run here.
 #ifndef MODELS_KNOWN_H
 #define MODELS_KNOWN_H
 
