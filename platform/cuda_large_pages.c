@@ -114,18 +114,23 @@ static bool read_page_size(struct gi_cuda_pages *pages, struct glinfer_error *er
                         "libcuda.so.1 cannot share memory of this device (error %d)", status);
 }
 
-struct gi_cuda_pages *gi_cuda_pages_open(const uint8_t uuid[GI_UUID_SIZE],
-                                         struct glinfer_error *err)
+struct gi_cuda_pages *gi_cuda_pages_open(struct glinfer_error *err)
 {
     struct gi_cuda_pages *pages = gi_array_zeroed(1, sizeof(*pages), "large pages", err);
     if (!pages) {
         return NULL;
     }
-    if (!load(pages, err) || !find_device(pages, uuid, err) || !read_page_size(pages, err)) {
+    if (!load(pages, err)) {
         gi_cuda_pages_close(pages);
         return NULL;
     }
     return pages;
+}
+
+bool gi_cuda_pages_choose(struct gi_cuda_pages *pages, const uint8_t uuid[GI_UUID_SIZE],
+                          struct glinfer_error *err)
+{
+    return find_device(pages, uuid, err) && read_page_size(pages, err);
 }
 
 void gi_cuda_pages_close(struct gi_cuda_pages *pages)

@@ -14,10 +14,12 @@ enum { GI_UUID_SIZE = 16 }; // bytes, as GL_DEVICE_UUID_EXT and cuDeviceGetUuid 
 
 struct gi_cuda_pages;
 
-// Finds the device of that UUID. Fails with UNSUPPORTED and the reason (no library, no such
-// device) and NO_MEMORY.
-struct gi_cuda_pages *gi_cuda_pages_open(const uint8_t uuid[GI_UUID_SIZE],
-                                         struct glinfer_error *err);
+// Loads the library. Fails with UNSUPPORTED (there is none, or an old one) and NO_MEMORY.
+struct gi_cuda_pages *gi_cuda_pages_open(struct glinfer_error *err);
+// Chooses the device of that UUID, once, before anything is exported. Fails with UNSUPPORTED and
+// the reason.
+bool gi_cuda_pages_choose(struct gi_cuda_pages *pages, const uint8_t uuid[GI_UUID_SIZE],
+                          struct glinfer_error *err);
 // Accepts NULL. Exported memory lives on.
 void gi_cuda_pages_close(struct gi_cuda_pages *pages);
 

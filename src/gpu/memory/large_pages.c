@@ -4,26 +4,38 @@
 
 #include <unistd.h>
 
-static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
+// Chooses the library's device that GL draws on.
+static bool choose_device(struct gi_gpu *gpu, struct gi_cuda_pages *source,
+                          struct glinfer_error *err)
 {
-    const struct gi_gl_ext *ext = &gpu->ext;
     uint8_t uuid[GI_UUID_SIZE] = {0};
-    if (gpu->pages.source) {
-        return true;
-    }
-    if (!ext->import_memory_fd) {
-        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "the driver has no GL_EXT_memory_object_fd");
-    }
     gi_gpu_clear_errors(gpu);
-    ext->get_unsigned_bytes(GL_DEVICE_UUID_EXT, 0, uuid);
+    gpu->ext.get_unsigned_bytes(GL_DEVICE_UUID_EXT, 0, uuid);
     const GLenum error = glGetError();
     if (error != GL_NO_ERROR) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "GL error 0x%04x while asking for the device's UUID", error);
     }
-    gpu->pages.source = gi_cuda_pages_open(uuid, err);
-    return gpu->pages.source != NULL;
+    return gi_cuda_pages_choose(source, uuid, err);
+}
+
+// GL is asked for nothing where there is no library: zink says what it then cannot do.
+static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    if (gpu->pages.source) {
+        return true;
+    }
+    if (!gpu->ext.import_memory_fd) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "the driver has no GL_EXT_memory_object_fd");
+    }
+    struct gi_cuda_pages *source = gi_cuda_pages_open(err);
+    if (!source || !choose_device(gpu, source, err)) {
+        gi_cuda_pages_close(source);
+        return false;
+    }
+    gpu->pages.source = source;
+    return true;
 }
 
 // Imports a descriptor as the buffer's memory. GL owns it from then on; a failure closes it.

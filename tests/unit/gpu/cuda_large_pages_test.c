@@ -131,7 +131,12 @@ static struct gi_cuda_pages *open_device(int device, struct glinfer_error *err)
 {
     uint8_t uuid[GI_UUID_SIZE];
     memset(uuid, device, sizeof(uuid));
-    return gi_cuda_pages_open(uuid, err);
+    struct gi_cuda_pages *pages = gi_cuda_pages_open(err);
+    if (pages && !gi_cuda_pages_choose(pages, uuid, err)) {
+        gi_cuda_pages_close(pages);
+        return NULL;
+    }
+    return pages;
 }
 
 static void check_refused(int device, const char *why)
