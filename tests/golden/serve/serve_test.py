@@ -87,6 +87,8 @@ def turns_text_into_tokens(server):
     same(server.ask("/detokenize", tokens=tokens)["content"], "hello \u4e16\u754c", "there and back")
     pieces = server.ask("/tokenize", content="hello", with_pieces=True)["tokens"]
     same("".join(piece["piece"] for piece in pieces), "hello", "pieces")
+    same(server.post("/tokenize", {})[0], 400, "a text that is missing")
+    same(server.ask("/tokenize", content="")["tokens"], [], "an empty text")
     prompt = server.ask("/apply-template", messages=HI)["prompt"]
     true(prompt.endswith("<|im_start|>user\nhi there<|im_end|>\n<|im_start|>assistant\n"), "template")
 

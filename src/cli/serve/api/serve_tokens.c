@@ -179,6 +179,9 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
     const char *content = "";
     bool has_special = false, has_pieces = false, parses_special = true;
     struct cli_ids ids = {0};
+    if (!serve_fields_get(&fields, "content")) {
+        serve_fields_refuse(&fields, 400, "\"content\", the text, is missing");
+    }
     serve_fields_text(&fields, "content", &content);
     serve_fields_bool(&fields, "add_special", &has_special);
     serve_fields_bool(&fields, "parse_special", &parses_special);
