@@ -30,6 +30,7 @@ void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, c
 {
     *cache = (struct gi_program_cache){.gpu = gpu,
                                        .dir = gi_cache_folder(dir, "programs"),
+                                       .is_unwanted = dir && !*dir,
                                        .has_binaries = gpu->limits.n_binary_formats > 0};
     if (cache->dir && gi_cache_is_foreign(cache->dir)) {
         gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
@@ -153,12 +154,27 @@ static void *get_binary(struct gi_gpu *gpu, uint32_t program, struct header *hea
     return binary;
 }
 
+// Says that there is no folder, unless the caller wants none.
+static void warn_of_folder(struct gi_program_cache *cache)
+{
+    cache->has_failed_write = true;
+    if (!cache->is_unwanted) {
+        gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_WARN,
+                     "compiled programs cannot be kept, so every start compiles again: there is no "
+                     "HOME; set XDG_CACHE_HOME to a writable folder");
+    }
+}
+
 void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,
                             uint32_t program)
 {
     struct header header = {.key = *key};
     char name[33];
-    if (!cache->dir || !cache->has_binaries || cache->has_failed_write) {
+    if (!cache->has_binaries || cache->has_failed_write) {
+        return;
+    }
+    if (!cache->dir) {
+        warn_of_folder(cache);
         return;
     }
     memcpy(header.magic, magic, sizeof(magic));

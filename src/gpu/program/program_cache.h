@@ -13,6 +13,7 @@ struct gi_program_cache {
     char *dir;              // owned; NULL: there is no cache
     bool has_binaries;      // the device has a format for them
     bool has_failed_write;  // no more are tried
+    bool is_unwanted;       // the caller asked for none
     bool has_written;       // a program, so that the folder is swept at the end
     struct gi_hash useless; // the key of the last damaged or refused file
 };

@@ -182,6 +182,8 @@ for folder in "$dir/file" /proc/nowhere; do
     done
     check "a cache is not claimed with $folder" "$(grep -c '"program_cache":true' output)" 0
 done
+check 'no folder for a cache is said' "$(env -u HOME -u XDG_CACHE_HOME "$glinfer" run -m "$model" --raw -n 5 -p x 2>&1 >output |
+    grep -c 'cannot be kept, so every start compiles again: there is no HOME')" 1
 for turn in fresh damaged; do
     check "a $turn cache" "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
     for file in cache/glinfer/programs/*; do
