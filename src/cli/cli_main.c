@@ -102,7 +102,9 @@ static bool run_command(const struct cli_command *command, int argc, const char 
         cli_check_environment();
         cli_print_notes(stderr, command, &report);
     }
-    if (command->device && command->device->is_list) {
+    const bool has_own_list =
+        command == &cli_info_command && cli_is_given(command, &report, "--json");
+    if (command->device && command->device->is_list && !has_own_list) {
         return cli_device_list(command->device);
     }
     return models_take_flags(command, &report) && command->run(command->settings);

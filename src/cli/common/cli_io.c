@@ -72,6 +72,16 @@ void cli_note(const char *format, ...)
     va_end(args);
 }
 
+void cli_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!is_quiet) {
+        print_message("warning: ", format, args);
+    }
+    va_end(args);
+}
+
 void cli_be_quiet(void)
 {
     is_quiet = true;
@@ -123,10 +133,31 @@ int cli_exit_status(bool is_done)
     return is_done ? CLI_EXIT_DONE : exit_status ? exit_status : CLI_EXIT_FAILED;
 }
 
+// True for a text that was asked about before: devices that are opened twice warn twice.
+static bool is_repeated(const char *text)
+{
+    static uint32_t seen[64];
+    static size_t n_seen;
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (const char *c = text; *c; c++) {
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    }
+    for (size_t i = 0; i < n_seen; i++) {
+        if (seen[i] == hash) {
+            return true;
+        }
+    }
+    if (n_seen < sizeof(seen) / sizeof(seen[0])) {
+        seen[n_seen++] = hash;
+    }
+    return false;
+}
+
 void cli_log(void *user, enum glinfer_log_level level, const char *message)
 {
     const bool *is_verbose = user;
-    if ((level > GLINFER_LOG_WARN && !*is_verbose) || (level == GLINFER_LOG_WARN && is_quiet)) {
+    if ((level > GLINFER_LOG_WARN && !*is_verbose) || (level == GLINFER_LOG_WARN && is_quiet) ||
+        (level == GLINFER_LOG_WARN && is_repeated(message))) {
         return;
     }
     begin_message();

@@ -20,6 +20,8 @@ enum {
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Likewise with "note:" in front, unless only errors are wanted.
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Likewise with "warning:".
+void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Leaves out notes, warnings, the progress bar and timings from now on.
 void cli_be_quiet(void);
 bool cli_is_quiet(void);

@@ -86,9 +86,9 @@ void cli_template_warn(const struct cli_session *session)
 {
     const char *name = session->info.chat_template;
     const char *mark = find_mark(name);
-    if (mark && !is_token(glinfer_model_tokenizer(session->model), mark) && !cli_is_quiet()) {
-        cli_say("warning: the turns of the chat template %s begin with %s, which is no token of "
-                "this model's vocabulary: it does not know them",
-                name, mark);
+    if (mark && !is_token(glinfer_model_tokenizer(session->model), mark)) {
+        cli_warn("the turns of the chat template %s begin with %s, which is no token of "
+                 "this model's vocabulary: it does not know them",
+                 name, mark);
     }
 }

@@ -62,6 +62,20 @@ static void add_tuned(void *user, const struct glinfer_tuned *tuned)
                  CLI_JSON(glinfer_tuned, shape));
 }
 
+// Warns where a kernel of the model would see more than the device lets it.
+static void warn_of_binding(const struct glinfer_device *device,
+                            const struct glinfer_model_info *model)
+{
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
+    char needed[24], most[24];
+    glinfer_device_describe(device, &info);
+    if (model->largest_binding > info.max_storage_block_size) {
+        cli_warn("the largest binding takes %s, %s has %s at most: a shorter context fits",
+                 cli_format_size(needed, model->largest_binding), info.renderer,
+                 cli_format_size(most, info.max_storage_block_size));
+    }
+}
+
 // Gives the tuning of a device, none if it cannot be opened.
 static void ask_tuning(const char *name, struct tuning *tuning)
 {
@@ -72,6 +86,9 @@ static void ask_tuning(const char *name, struct tuning *tuning)
     struct glinfer_device *device = glinfer_device_create(&params, NULL);
     if (device) {
         glinfer_device_tuning(device, add_tuned, tuning);
+    }
+    if (device && tuning->model) {
+        warn_of_binding(device, tuning->model);
     }
     glinfer_device_destroy(&device);
 }
@@ -298,6 +315,10 @@ static bool show_model(const struct settings *settings)
     if (!glinfer_model_inspect(&params, &info, &err)) {
         return cli_fail_error(&err);
     }
+    if (info.is_supported && info.n_ctx > info.n_ctx_train) {
+        cli_warn("a context of %u is more than the %u that the model was trained with", info.n_ctx,
+                 info.n_ctx_train);
+    }
     if (!(settings->is_json ? print_model_json(asked, &info) : print_model(asked, &info))) {
         return false;
     }
@@ -312,7 +333,8 @@ static bool show_model(const struct settings *settings)
 static bool run_command(void *user)
 {
     const struct settings *settings = user;
-    return settings->session.model ? show_model(settings) : show_devices(settings);
+    return settings->session.model && !settings->session.device.is_list ? show_model(settings)
+                                                                        : show_devices(settings);
 }
 
 const struct cli_command cli_info_command = {

@@ -158,6 +158,11 @@ check 'tokens of all bytes' "$(printf 'a\000b\377' | "$glinfer" tokenize -m "$mo
 check 'tokens as json' "$(printf 'a' | "$glinfer" tokenize -m "$model" --json --no-bos | head -c 1)" '['
 "$glinfer" info -m "$model" --json >"$dir/info"
 check 'info of a model' $? 0
+"$glinfer" info -m "$model" -c 100000 >/dev/null 2>"$dir/errors"
+check 'a context beyond training is warned of' "$(grep -c 'warning: a context of 100000 is more than' "$dir/errors")" 1
+GLINFER_HALF=1 "$glinfer" info >/dev/null 2>"$dir/errors"
+check 'a warning comes once' "$(grep -c 'warning: GLINFER_HALF' "$dir/errors")" 1
+check 'a list as JSON' "$("$glinfer" info --json --list-devices 2>/dev/null | head -c 1)" '['
 "$glinfer" info -m "$model" --mem-budget 1K >/dev/null 2>"$dir/errors"
 check 'info of a model over the budget' $? 1
 check 'with sizes that can be read' "$(grep -cE 'takes [0-9.]+ MiB on the device, the budget is 1 KiB' "$dir/errors")" 1
