@@ -45,7 +45,7 @@ set(may_tools/examples)
 set(gl_header "^(EGL|GLES2|GLES3|KHR)/")
 set(gl_folders platform src/gpu src/persistent tests/platform tests/embed tests/faults tests/shims tools/examples)
 set(drm_header "^(gbm|xf86drm|xf86drmMode)\\.h$|^libdrm/")
-set(drm_folders platform)
+set(drm_folders platform tools/examples)
 
 # "file: header", each with the reason why it may.
 set(exceptions

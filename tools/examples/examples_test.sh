@@ -41,3 +41,8 @@ for picture in "$scratch"/kiosk-{0,1,2,3}.png; do
 done
 cmp -s "$scratch/kiosk-0.png" "$scratch/kiosk-3.png" && die "the sign does not move"
 cat "$scratch/out.txt"
+
+for card in /dev/null "$scratch/no-card"; do
+    ! "$build/kiosk" -m "$model" --kms "$card" 2>"$scratch/err.txt" || die "kiosk shows something on $card"
+    grep -q "^kiosk: $card: [nN]o " "$scratch/err.txt" || die "kiosk does not say what is wrong with $card"
+done

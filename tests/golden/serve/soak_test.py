@@ -317,6 +317,8 @@ def main():
     parser.add_argument("--requests", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    # What AddressSanitizer keeps of freed memory would look like a leak.
+    os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=8:malloc_context_size=8")
     try:
         server = Server(options.glinfer, options.model, "-np", "4", "-c", "1024", "--queue", "8", "--drain", "20", "--max-body", "1M")
     except RuntimeError as error:

@@ -1,5 +1,6 @@
-// kiosk -m MODEL: draws a sign that moves, off-screen, while a model answers beside it in the same
-// thread: each frame is rendered first, then glinfer_step has a budget of its time. See README.md.
+// kiosk -m MODEL: draws a sign that moves, off-screen or on a display, while a model answers beside
+// it in the same thread: each frame is rendered first, then glinfer_step has a budget of its time.
+// See README.md.
 #include "png.h"
 #include "sign.h"
 #include "timing.h"
@@ -19,7 +20,7 @@ enum {
 };
 
 static const char usage[] = "usage: kiosk -m MODEL [--seconds N] [--fps N] [--budget-us N] "
-                            "[--png DIR]\n";
+                            "[--png DIR] [--kms CARD]\n";
 static const char title[] = "Ask the kiosk";
 static const char *const questions[] = {
     "What can be seen in a museum of science?",
@@ -30,10 +31,12 @@ static const char *const questions[] = {
 
 struct kiosk {
     // Flags:
-    const char *model_path, *png_dir;
+    const char *model_path, *png_dir, *card;
     uint32_t seconds, fps, budget_us;
 
+    struct screen screen; // with a card
     struct sign sign;
+    const char *failure; // of the two; NULL: there was none
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
@@ -206,6 +209,14 @@ static bool write_pictures(struct kiosk *kiosk)
     return ok;
 }
 
+static void show(struct kiosk *kiosk, double time)
+{
+    sign_render(&kiosk->sign, time, title, kiosk->text);
+    if (kiosk->card && !kiosk->failure) {
+        kiosk->failure = sign_show(&kiosk->sign, &kiosk->screen);
+    }
+}
+
 // Draws a frame at each tick of 1 / fps seconds. A frame that begins after the next tick has missed
 // it; the frames after it keep to the ticks.
 static bool run(struct kiosk *kiosk, struct glinfer_error *err)
@@ -213,7 +224,7 @@ static bool run(struct kiosk *kiosk, struct glinfer_error *err)
     const double period = 1.0 / kiosk->fps;
     const uint32_t n_frames = kiosk->seconds * kiosk->fps;
     bool ok = true;
-    sign_render(&kiosk->sign, 0.0, title, kiosk->text); // drivers compile when they first draw
+    show(kiosk, 0.0); // drivers compile at the first of them
     sign_wait(&kiosk->sign);
     const double start = kiosk->start = timing_now();
     double last = start;
@@ -229,7 +240,7 @@ static bool run(struct kiosk *kiosk, struct glinfer_error *err)
             kiosk->n_missed++;
             frame++;
         }
-        sign_render(&kiosk->sign, now - start, title, kiosk->text);
+        show(kiosk, now - start);
         durations_add(&kiosk->renders, timing_now() - now);
         keep_picture(kiosk, frame, n_frames);
         if (ok && !answer(kiosk, start + (frame + 1) * period, err)) {
@@ -277,6 +288,8 @@ static bool take_flags(struct kiosk *kiosk, int argc, char **argv)
             kiosk->model_path = value;
         } else if (strcmp(flag, "--png") == 0) {
             kiosk->png_dir = value;
+        } else if (strcmp(flag, "--kms") == 0) {
+            kiosk->card = value;
         } else if (strcmp(flag, "--seconds") == 0) {
             ok = take_number(value, 86400, &kiosk->seconds);
         } else if (strcmp(flag, "--fps") == 0) {
@@ -294,6 +307,7 @@ static void close_kiosk(struct kiosk *kiosk)
     glinfer_model_destroy(&kiosk->model);
     glinfer_device_destroy(&kiosk->device);
     sign_close(&kiosk->sign); // ends the display: the device was there before
+    screen_close(&kiosk->screen);
     durations_finish(&kiosk->intervals);
     durations_finish(&kiosk->renders);
     durations_finish(&kiosk->calls);
@@ -301,24 +315,28 @@ static void close_kiosk(struct kiosk *kiosk)
 
 int main(int argc, char **argv)
 {
-    static struct kiosk kiosk = {.seconds = 20, .fps = 60, .budget_us = 4000, .fd = -1};
+    static struct kiosk kiosk = {
+        .seconds = 20, .fps = 60, .budget_us = 4000, .fd = -1, .screen = {.fd = -1}};
     struct glinfer_error err = {0};
     if (!take_flags(&kiosk, argc, argv)) {
         fputs(usage, stderr);
         return 2;
     }
-    const char *failure = sign_open(&kiosk.sign);
-    bool ok = !failure && open_model(&kiosk, &err) && warm_up(&kiosk, &err);
+    kiosk.failure = kiosk.card ? screen_open(&kiosk.screen, kiosk.card) : NULL;
+    if (!kiosk.failure) {
+        kiosk.failure = sign_open(&kiosk.sign, kiosk.card ? &kiosk.screen : NULL);
+    }
+    bool ok = !kiosk.failure && open_model(&kiosk, &err) && warm_up(&kiosk, &err);
     if (ok) {
         printf("sign: %ux%u on %s\n", SIGN_WIDTH, SIGN_HEIGHT,
                (const char *)glGetString(GL_RENDERER));
         printf("warming up: %.2f s\n", kiosk.warm_seconds);
         ok = run(&kiosk, &err);
         report(&kiosk);
-        ok = write_pictures(&kiosk) && ok;
+        ok = write_pictures(&kiosk) && ok && !kiosk.failure;
     }
     if (!ok) {
-        fprintf(stderr, "kiosk: %s\n", failure ? failure : err.message);
+        fprintf(stderr, "kiosk: %s\n", kiosk.failure ? kiosk.failure : err.message);
     }
     close_kiosk(&kiosk);
     return ok ? 0 : 1;

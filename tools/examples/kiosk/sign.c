@@ -61,24 +61,48 @@ static const char *const fragment_text = "#version 300 es\n"
 
 //-- EGL -------------------------------------------------------------------------------------------
 
-// Makes a context on the display current. Returns NULL, or what failed.
-static const char *start(struct sign *sign, EGLDisplay display)
+// Returns a configuration for a kind of surface, with a screen one of its format; NULL: there is
+// none.
+static EGLConfig choose_config(EGLDisplay display, EGLint surface, const struct screen *screen)
 {
-    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
-                             EGL_OPENGL_ES3_BIT, EGL_NONE};
+    enum { MAX_CONFIGS = 256 };
+    const EGLint wanted[] = {EGL_SURFACE_TYPE, surface, EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT,
+                             EGL_NONE};
+    EGLConfig configs[MAX_CONFIGS];
+    EGLint n = 0;
+    if (!eglChooseConfig(display, wanted, configs, MAX_CONFIGS, &n)) {
+        return NULL;
+    }
+    for (EGLint i = 0; i < n; i++) {
+        EGLint format = 0;
+        eglGetConfigAttrib(display, configs[i], EGL_NATIVE_VISUAL_ID, &format);
+        if (!screen || format == (EGLint)SCREEN_FORMAT) {
+            return configs[i];
+        }
+    }
+    return NULL;
+}
+
+// Makes a context on the display current, its surface being the screen's if there is one. Returns
+// NULL, or what failed.
+static const char *start(struct sign *sign, EGLDisplay display, const struct screen *screen)
+{
     const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE};
     const EGLint size[] = {EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE};
-    EGLConfig config = NULL;
-    EGLint n = 0;
     if (display == EGL_NO_DISPLAY || !eglInitialize(display, NULL, NULL)) {
         return "EGL has no display without a window";
     }
     sign->display = display;
-    if (!eglBindAPI(EGL_OPENGL_ES_API) || !eglChooseConfig(display, wanted, &config, 1, &n) ||
-        n < 1) {
-        return "EGL has no configuration for OpenGL ES 3 and pbuffers";
+    const EGLConfig config =
+        eglBindAPI(EGL_OPENGL_ES_API)
+            ? choose_config(display, screen ? EGL_WINDOW_BIT : EGL_PBUFFER_BIT, screen)
+            : NULL;
+    if (!config) {
+        return "EGL has no configuration for OpenGL ES 3 and such a surface";
     }
-    sign->surface = eglCreatePbufferSurface(display, config, size);
+    sign->surface =
+        screen ? eglCreateWindowSurface(display, config, (EGLNativeWindowType)screen->surface, NULL)
+               : eglCreatePbufferSurface(display, config, size);
     sign->context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
     if (sign->surface == EGL_NO_SURFACE || sign->context == EGL_NO_CONTEXT ||
         !eglMakeCurrent(display, sign->surface, sign->surface, sign->context)) {
@@ -108,6 +132,15 @@ static bool has_extension(const char *name)
     return all && strstr(all, name);
 }
 
+static const char *start_on_screen(struct sign *sign, const struct screen *screen)
+{
+    const PFNEGLGETPLATFORMDISPLAYEXTPROC platform_display =
+        (PFNEGLGETPLATFORMDISPLAYEXTPROC)eglGetProcAddress("eglGetPlatformDisplayEXT");
+    return platform_display
+               ? start(sign, platform_display(EGL_PLATFORM_GBM_KHR, screen->gbm, NULL), screen)
+               : "EGL has no platform for GBM";
+}
+
 static const char *start_any(struct sign *sign)
 {
     const char *failure = "EGL has no platform without a window";
@@ -125,14 +158,14 @@ static const char *start_any(struct sign *sign)
         n = 0;
     }
     for (EGLint i = 0; i < n; i++) {
-        failure = start(sign, platform_display(EGL_PLATFORM_DEVICE_EXT, devices[i], NULL));
+        failure = start(sign, platform_display(EGL_PLATFORM_DEVICE_EXT, devices[i], NULL), NULL);
         if (!failure) {
             return NULL;
         }
         stop(sign);
     }
     if (has_extension("EGL_MESA_platform_surfaceless")) {
-        failure = start(sign, platform_display(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL));
+        failure = start(sign, platform_display(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL), NULL);
     }
     return failure;
 }
@@ -219,10 +252,10 @@ static bool make_target(struct sign *sign)
     return glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
 }
 
-const char *sign_open(struct sign *sign)
+const char *sign_open(struct sign *sign, const struct screen *screen)
 {
     *sign = (struct sign){0};
-    const char *failure = start_any(sign);
+    const char *failure = screen ? start_on_screen(sign, screen) : start_any(sign);
     if (!failure && !make_target(sign)) {
         failure = "the driver cannot render to a texture";
     }
@@ -365,6 +398,28 @@ void sign_wait(struct sign *sign)
     if (sign->fence) {
         glClientWaitSync(sign->fence, 0, 1000000000);
     }
+}
+
+// The picture is as large as fits without changing its shape, on black.
+const char *sign_show(struct sign *sign, struct screen *screen)
+{
+    const GLint width = screen->mode.hdisplay, height = screen->mode.vdisplay;
+    const bool is_wide = width * SIGN_HEIGHT > height * SIGN_WIDTH;
+    const GLint w = is_wide ? height * SIGN_WIDTH / SIGN_HEIGHT : width;
+    const GLint h = is_wide ? height : width * SIGN_HEIGHT / SIGN_WIDTH;
+    const GLint x = (width - w) / 2, y = (height - h) / 2;
+    if (!screen_is_ready(screen)) {
+        return NULL;
+    }
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, sign->framebuffer);
+    glClearColor(0.0F, 0.0F, 0.0F, 1.0F);
+    glClear(GL_COLOR_BUFFER_BIT);
+    glBlitFramebuffer(0, 0, SIGN_WIDTH, SIGN_HEIGHT, x, y, x + w, y + h, GL_COLOR_BUFFER_BIT,
+                      GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, sign->framebuffer);
+    return eglSwapBuffers(sign->display, sign->surface) ? screen_show(screen)
+                                                        : "EGL cannot show the picture";
 }
 
 void sign_read(struct sign *sign, uint8_t *rgba)
