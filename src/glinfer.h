@@ -618,6 +618,12 @@ static inline void glinfer_grammar_init(struct glinfer_grammar *grammar)
     grammar->struct_size = sizeof(*grammar);
 }
 
+// Says without a model whether a grammar can be read; which tokens its names are is not known yet.
+// Fails with INVALID_ARGUMENT (where, and what is wrong there), UNSUPPORTED (what a schema asks
+// for), NO_MEMORY.
+GLINFER_API bool glinfer_grammar_check(const struct glinfer_grammar *grammar,
+                                       struct glinfer_error *err);
+
 // Says what an answer does when its context is full before n_predict tokens are there.
 enum glinfer_context_full {
     GLINFER_CONTEXT_FULL_STOP,  // it ends with GLINFER_STOP_CONTEXT

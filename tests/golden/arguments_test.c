@@ -142,6 +142,14 @@ REFUSED(json_no_ids, size_t n;
         return !glinfer_chat_tokenize_json(f->tokenizer, &chat_json, NULL, 4, &n, err))
 REFUSED(json_no_n, return !glinfer_chat_tokenize_json(f->tokenizer, &chat_json, NULL, 0, NULL, err))
 
+REFUSED(grammar_none, return !glinfer_grammar_check(NULL, err))
+REFUSED(grammar_empty, WITH(glinfer_grammar, grammar, (void)0);
+        return !glinfer_grammar_check(&grammar, err))
+REFUSED(grammar_cut, struct glinfer_grammar grammar = {0};
+        return !glinfer_grammar_check(&grammar, err))
+REFUSED(grammar_wrong, WITH(glinfer_grammar, grammar, grammar.gbnf = "root ::= \"a");
+        return !glinfer_grammar_check(&grammar, err))
+
 IGNORED(template_past_the_last, return !glinfer_chat_template_at(1000000))
 IGNORED(bytes_no_tokenizer, size_t n; return !glinfer_token_bytes(NULL, 1, &n))
 IGNORED(bytes_no_size, return !glinfer_token_bytes(f->tokenizer, 1, NULL))
@@ -298,6 +306,10 @@ static const struct {
     {"glinfer_chat_tokenize_json",    "messages is NULL",     json_no_messages       },
     {"glinfer_chat_tokenize_json",    "ids is NULL",          json_no_ids            },
     {"glinfer_chat_tokenize_json",    "n is NULL",            json_no_n              },
+    {"glinfer_grammar_check",         "grammar is NULL",      grammar_none           },
+    {"glinfer_grammar_check",         "neither was",          grammar_empty          },
+    {"glinfer_grammar_check",         "struct_size",          grammar_cut            },
+    {"glinfer_grammar_check",         "line 1",               grammar_wrong          },
     {"glinfer_session_create",        "model is NULL",        session_no_model       },
     {"glinfer_session_create",        "struct_size",          session_cut            },
     {"glinfer_session_create",        "type_k is 53",         session_type_k         },

@@ -202,6 +202,9 @@ static bool run_command(void *user)
     if (settings->system && settings->system_file) {
         return cli_fail(CLI_EXIT_USAGE, "-sys and -sysf exclude each other");
     }
+    if (!cli_sampling_check(&settings->sampling)) {
+        return false;
+    }
     chat.turns.session = &chat.session;
     cli_session_init(&chat.session, &settings->session);
     const bool is_done = start(&chat) && open_and_talk(&chat);

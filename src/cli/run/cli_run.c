@@ -427,7 +427,7 @@ static bool run_command(void *user)
     if (mistake) {
         return cli_fail(CLI_EXIT_USAGE, "%s", mistake);
     }
-    if (!cli_prompt_cache_check(&settings->cache)) {
+    if (!cli_prompt_cache_check(&settings->cache) || !cli_sampling_check(&settings->sampling)) {
         return false;
     }
     struct run run = {.settings = settings};

@@ -1,5 +1,7 @@
 #include "cli/sampling/cli_sampling.h"
 
+#include "cli/common/cli_io.h"
+
 #include <sys/random.h>
 #include <time.h>
 
@@ -23,6 +25,14 @@ uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose)
         fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
     }
     return seed;
+}
+
+bool cli_sampling_check(const struct cli_sampling *sampling)
+{
+    const struct glinfer_grammar *grammar = &sampling->grammar;
+    struct glinfer_error err;
+    return (!grammar->gbnf && !grammar->json_schema) || glinfer_grammar_check(grammar, &err) ||
+           cli_fail_error(&err);
 }
 
 void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,

@@ -67,6 +67,8 @@ struct cli_sampling {
 
 // Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);
+// Says what is wrong with the grammar, before anything is loaded; false then.
+bool cli_sampling_check(const struct cli_sampling *sampling);
 // Fills the fields of params that the flags set.
 void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
                        struct glinfer_generate_params *params);

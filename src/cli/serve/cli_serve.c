@@ -110,7 +110,7 @@ static bool serve_command(void *user)
         return cli_fail(CLI_EXIT_USAGE,
                         "--spec-type wants -np 1: answers that decode together have no drafts");
     }
-    return serve_server_run(&params);
+    return cli_sampling_check(&settings->sampling) && serve_server_run(&params);
 }
 
 const struct cli_command cli_serve_command = {

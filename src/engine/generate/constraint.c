@@ -136,25 +136,44 @@ static int32_t find_token(void *user, const char *text, size_t size)
 
 //-- the constraint --------------------------------------------------------------------------------
 
-static bool read_grammar(struct gi_constraint *constraint, const struct glinfer_model *model,
-                         const struct glinfer_grammar *grammar, struct glinfer_error *err)
+static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
+                                       const struct gi_grammar_names *names,
+                                       struct glinfer_error *err)
 {
-    const struct gi_grammar_names names = {.find = find_token,
-                                           .user = model->tokenizer.core,
-                                           .n_tokens = (int32_t)model->hparams.n_vocab};
     const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
                                           grammar->max_json};
     struct gi_schema_grammar schema = {0};
     if (grammar->json_schema &&
         !gi_json_schema_grammar_framed(grammar->json_schema, strlen(grammar->json_schema), &frame,
                                        &schema, err)) {
-        return false;
+        return NULL;
     }
     const char *text = grammar->gbnf ? grammar->gbnf : schema.data;
     const size_t size = grammar->gbnf ? strlen(text) : schema.size;
-    constraint->grammar = gi_grammar_create(text, size, &names, err);
+    struct gi_grammar *read = gi_grammar_create(text, size, names, err);
     free(schema.data);
-    return constraint->grammar != NULL;
+    return read;
+}
+
+static int32_t find_any(void *user, const char *text, size_t size)
+{
+    (void)user, (void)text, (void)size;
+    return 0;
+}
+
+bool glinfer_grammar_check(const struct glinfer_grammar *grammar, struct glinfer_error *err)
+{
+    const struct gi_grammar_names names = {.find = find_any, .n_tokens = INT32_MAX};
+    const struct glinfer_generate_params params = {.grammar = grammar};
+    struct glinfer_grammar own = {0};
+    if (!GI_CHECK_SET(grammar, err) || !gi_constraint_check(&params, err) ||
+        !GI_TAKE(&own, grammar, err)) {
+        return false;
+    }
+    struct gi_grammar *read = read_grammar(&own, &names, err);
+    const bool is_read = read != NULL;
+    gi_grammar_destroy(read);
+    return is_read;
 }
 
 static struct gi_constraint *create(struct glinfer_model *model,
@@ -167,8 +186,13 @@ static struct gi_constraint *create(struct glinfer_model *model,
         return NULL;
     }
     constraint->mask = gi_array_zeroed(n_words, sizeof(uint32_t), "a mask of tokens", err);
-    if (constraint->mask && make_vocab(model, err) &&
-        read_grammar(constraint, model, grammar, err)) {
+    const struct gi_grammar_names names = {.find = find_token,
+                                           .user = model->tokenizer.core,
+                                           .n_tokens = (int32_t)model->hparams.n_vocab};
+    if (constraint->mask && make_vocab(model, err)) {
+        constraint->grammar = read_grammar(grammar, &names, err);
+    }
+    if (constraint->grammar) {
         const struct gi_grammar_matcher_params params = {
             .grammar = constraint->grammar,
             .vocab = model->grammar_vocab,
