@@ -45,8 +45,9 @@ static const char *host_of(const char *url, char host[128])
 // Prints what an answer's status means.
 static bool refuse_status(const struct models_wanted *wanted, long status)
 {
-    char host[128];
+    char host[128], shown[MODELS_MAX_URL];
     host_of(wanted->url, host);
+    models_shown(wanted->url, shown);
     switch (status) {
     case 401:
     case 403:
@@ -59,10 +60,10 @@ static bool refuse_status(const struct models_wanted *wanted, long status)
     case 404:
     case 410:
         return cli_fail(CLI_EXIT_FAILED, "%s: %s has no such file (HTTP %ld): %s", wanted->name,
-                        host, status, wanted->url);
+                        host, status, shown);
     default:
         return cli_fail(CLI_EXIT_FAILED, "%s: %s answers with HTTP %ld: %s", wanted->name, host,
-                        status, wanted->url);
+                        status, shown);
     }
 }
 
@@ -169,7 +170,7 @@ static bool start_answer(struct fetch *fetch, const struct models_reply *reply)
 // True if the file begins as GGUF does, or has not got that far.
 static bool is_gguf(struct fetch *fetch, const char *type)
 {
-    char head[4];
+    char head[4], shown[MODELS_MAX_URL];
     if (fetch->part.size < sizeof(head) ||
         pread(fetch->part.file, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
         memcmp(head, "GGUF", sizeof(head)) == 0) {
@@ -181,7 +182,7 @@ static bool is_gguf(struct fetch *fetch, const char *type)
                     is_page ? "%s is a web page, not a GGUF file: give the address of the file "
                               "itself, which the page links to"
                             : "%s is no GGUF file; it was not fetched any further",
-                    fetch->wanted->url);
+                    models_shown(fetch->wanted->url, shown));
 }
 
 static bool take_bytes(void *user, const struct models_reply *reply, const char *data, size_t size)
@@ -316,6 +317,7 @@ static bool check_hash(struct fetch *fetch, char found[65], bool *is_right)
 static void announce(const struct fetch *fetch)
 {
     char size[24], with_size[32] = "", here[24], with_here[48] = "";
+    char shown[MODELS_MAX_URL];
     if (fetch->size > 0) {
         snprintf(with_size, sizeof(with_size), ", %s,", cli_format_size(size, fetch->size));
     }
@@ -324,7 +326,7 @@ static void announce(const struct fetch *fetch)
                  cli_format_size(here, fetch->part.size));
     }
     cli_say("fetching %s%s from %s%s", models_base_name(fetch->wanted->path), with_size,
-            fetch->wanted->url, with_here);
+            models_shown(fetch->wanted->url, shown), with_here);
 }
 
 static bool fetch_locked(struct fetch *fetch)

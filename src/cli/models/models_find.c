@@ -167,6 +167,7 @@ static bool find_source(struct models_source *source, const char *word,
                         const struct models_asked *asked, char path[MODELS_MAX_PATH])
 {
     struct models_list list;
+    char shown[MODELS_MAX_URL];
     if (!models_cache_list(&list)) {
         return false;
     }
@@ -174,7 +175,8 @@ static bool find_source(struct models_source *source, const char *word,
     const bool is_here = entry && models_cache_path(entry->place, path);
     models_list_finish(&list);
     if (!is_here && asked->is_offline) {
-        return cli_fail(CLI_EXIT_FAILED, "%s is not here, and --offline was given", word);
+        return cli_fail(CLI_EXIT_FAILED, "%s is not here, and --offline was given",
+                        models_shown(word, shown));
     }
     return is_here || models_pull(source, word, asked, path);
 }

@@ -67,7 +67,9 @@ static void read_note(struct models_part *part)
 static bool write_note(const struct models_part *part)
 {
     const struct path path = path_with(part, ".part.from");
-    FILE *file = fopen(path.text, "we");
+    // The URL may have a login or a signature, which are nobody else's.
+    const int number = open(path.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = number >= 0 ? fdopen(number, "w") : NULL;
     bool is_written = file != NULL;
     if (file) {
         is_written = fprintf(file, "%s\n%s\n%s\n", part->url, part->etag, part->sha256) > 0;
@@ -112,18 +114,23 @@ static bool lock(const struct models_part *part)
     return true;
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
 // True if the open file still is the part: the process that had it may have made it the whole file.
 static bool is_current(const struct models_part *part)
 {
     struct stat open_state, state;
     return fstat(part->file, &open_state) == 0 &&
-           stat(path_with(part, ".part").text, &state) == 0 && state.st_ino == open_state.st_ino &&
-           state.st_dev == open_state.st_dev;
+           stat(path_with(part, ".part").text, &state) == 0 && is_same_file(&state, &open_state);
 }
 
 bool models_part_open(struct models_part *part, const char *path, bool *is_there)
 {
-    struct stat state;
+    struct stat state, before;
+    const bool is_old = stat(path, &before) == 0;
     *part = (struct models_part){.file = -1};
     *is_there = false;
     snprintf(part->path, sizeof(part->path), "%s", path);
@@ -142,9 +149,9 @@ bool models_part_open(struct models_part *part, const char *path, bool *is_there
             return false;
         }
         is_mine = is_current(part);
-        if (!is_mine) { // the one that was waited for is done
+        if (!is_mine) { // the one that was waited for is done, or has given up
             close(part->file);
-            *is_there = stat(path, &state) == 0;
+            *is_there = stat(path, &state) == 0 && !(is_old && is_same_file(&state, &before));
             if (*is_there) {
                 part->file = -1;
                 return true;

@@ -166,8 +166,9 @@ bool models_pull(struct models_source *source, const char *word, const struct mo
                  char path[MODELS_MAX_PATH])
 {
     struct remote remote;
+    char shown[MODELS_MAX_URL];
     struct models_wanted wanted = {
-        .name = word,
+        .name = models_shown(word, shown),
         .path = path,
         .timeout_s = asked->timeout_s > 0 ? asked->timeout_s : MODELS_TIMEOUT_S,
         .sha256 = "",

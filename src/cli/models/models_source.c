@@ -1,11 +1,13 @@
 #include "cli/models/models_source.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #define MAX_COMPONENT 200 // bytes of a name in a path: ".part.from" has to fit behind it
+#define MAX_QUERY     100 // bytes of a query that a name may have
 
 bool models_ends_with(const char *text, const char *end)
 {
@@ -24,11 +26,22 @@ bool models_is_sha256(const char *text)
     return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
 }
 
-// True for a name without a slash that is no hidden file and no way up.
+const char *models_shown(const char *url, char shown[MODELS_MAX_URL])
+{
+    const char *begin = strstr(url, "://");
+    begin = begin ? begin + 3 : url;
+    const char *login = begin > url ? memchr(begin, '@', strcspn(begin, "/?#")) : NULL;
+    snprintf(shown, MODELS_MAX_URL, "%.*s%s", (int)(begin - url), url, login ? login + 1 : begin);
+    return shown;
+}
+
+// True for a name without a slash that is no hidden file and no way up, and has no character that
+// controls a terminal, be it ASCII's or one of UTF-8's U+0080 to U+009F.
 static bool is_component(const char *name, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        if ((unsigned char)name[i] <= ' ' || name[i] == 0x7F || name[i] == '\\') {
+        const unsigned char c = (unsigned char)name[i], before = i ? (unsigned char)name[i - 1] : 0;
+        if (c <= ' ' || c == 0x7F || c == '\\' || (before == 0xC2 && c < 0xA0)) {
             return false;
         }
     }
@@ -131,6 +144,25 @@ static bool read_hub_page(struct models_source *source, const char *url)
     return is_page && models_source_read_hub(source, word, NULL, why, sizeof(why));
 }
 
+// Makes a query a part of a file's name: a path such as "/download" may have many files.
+static bool add_query(char *place, size_t room, const char *query)
+{
+    const size_t size = strcspn(query, "#");
+    char text[MAX_QUERY + 1] = "";
+    uint64_t hash = 0xCBF29CE484222325u; // FNV-1a
+    for (size_t i = 0; i < size; i++) {
+        const bool is_plain = isalnum((unsigned char)query[i]) || strchr("-._=", query[i]);
+        hash = (hash ^ (unsigned char)query[i]) * 0x100000001B3u;
+        text[i < MAX_QUERY ? i : 0] = is_plain ? query[i] : '_';
+    }
+    if (size > MAX_QUERY) {
+        snprintf(text, sizeof(text), "%016" PRIx64, hash);
+    }
+    const size_t used = strlen(place);
+    const int n = snprintf(place + used, room - used, "%s%s", size > 0 ? "-" : "", text);
+    return n >= 0 && (size_t)n < room - used;
+}
+
 static bool read_url(struct models_source *source, const char *url, char *why, size_t size)
 {
     if (read_hub_page(source, url)) {
@@ -140,8 +172,11 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     const char *host = strstr(url, "://") + 3;
     const char *login = memchr(host, '@', strcspn(host, "/?#"));
     host = login ? login + 1 : host;
+    const size_t size_of_path = strcspn(host, "?#"), room = sizeof(source->place) - 8;
+    const char *query = host[size_of_path] == '?' ? host + size_of_path + 1 : "";
     if (!copy(source->url, sizeof(source->url), url, strlen(url)) ||
-        !copy(source->place, sizeof(source->place) - 8, host, strcspn(host, "?#"))) {
+        !copy(source->place, room, host, size_of_path) ||
+        (!models_ends_with(source->place, ".gguf") && !add_query(source->place, room, query))) {
         snprintf(why, size, "was taken for a URL, but is longer than one may be");
         return false;
     }

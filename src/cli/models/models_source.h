@@ -40,6 +40,8 @@ bool models_is_place(const char *place);
 bool models_ends_with(const char *text, const char *end);
 // Returns the part of a path behind its last slash.
 const char *models_base_name(const char *path);
+// Copies a URL for a message, without the name and the password in it. Returns shown.
+const char *models_shown(const char *url, char shown[MODELS_MAX_URL]);
 // True for 64 hexadecimal digits.
 bool models_is_sha256(const char *text);
 

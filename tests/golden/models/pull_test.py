@@ -1,5 +1,6 @@
 """pull_test.py GLINFER MODEL [TEST...]: `glinfer pull`, `glinfer models` and -m by name, against a server of this machine."""
 import concurrent.futures
+import fcntl
 import hashlib
 import json
 import os
@@ -65,6 +66,33 @@ def pulls_a_url(place):
     n = len(place.hub.requests)
     assert place.pull(f"{place.hub.url}/a/x.gguf?download=true").strip() == path
     assert len(place.hub.requests) == n, "what is here is fetched again"
+
+
+def tells_queries_of_a_url_apart(place):
+    other = make_gguf(5000, seed=1)
+    place.hub.files.update({"/api/r?f=a.gguf": File(DATA), "/api/r?f=b.gguf": File(other)})
+    place.hub.files["/" + "l" * 20 + "?s=" + "a" * 500 + "1"] = File(DATA)
+    place.hub.files["/" + "l" * 20 + "?s=" + "a" * 500 + "2"] = File(other)
+    paths = [place.pull(place.hub.url + path).strip() for path in place.hub.files]
+    assert [pathlib.Path(path).read_bytes() == DATA for path in paths] == [True, False, True, False]
+
+
+def keeps_logins_to_itself(place):
+    place.hub.files["/x.gguf"] = File(DATA, cut=[70_000])
+    place.hub.files["/page.gguf"] = File(b"<html>", type="text/html")
+    for path, status in (("/x.gguf", 0), ("/x.gguf", 0), ("/none.gguf", 1), ("/page.gguf", 1)):
+        process = place.start("pull", f"http://me:secret@{place.host}{path}")
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == status and "secret" not in output + errors, errors
+    assert dict(place.hub.requests[0][1])["Authorization"].startswith("Basic ")
+    place.hub.files["/y.gguf"] = File(DATA, cut=[70_000], hold=20)
+    process = place.start("pull", f"http://me:secret@{place.host}/y.gguf")
+    note = place.cache / place.host / "y.gguf.part.from"
+    while not note.exists() or not note.stat().st_size:
+        time.sleep(0.01)
+    assert note.stat().st_mode & 0o77 == 0
+    process.send_signal(signal.SIGINT)
+    assert "secret" not in "".join(process.communicate(timeout=60))
 
 
 def follows_redirects(place):
@@ -366,6 +394,23 @@ def two_fetch_once(place):
     assert len({output for output, _ in outputs}) == 1 and file.sent == len(DATA), (outputs, file.sent)
     assert any("waiting" in errors for _, errors in outputs)
     assert place.found() == [f"{place.host}/x.gguf"]
+
+
+def sees_that_another_gave_up(place):
+    """What lay there before is not what another process was waited for."""
+    place.hub.add_repo("u/r", {"m.gguf": DATA})
+    path = place.cache / "hf/u/r/m.gguf"
+    part = path.with_name("m.gguf.part")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"GGUF of before")
+    with open(part, "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        process = place.start("pull", "hf:u/r/m.gguf")
+        while "waiting" not in process.stderr.readline():
+            pass
+        part.unlink()
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and path.read_bytes() == DATA, errors
 
 
 def leaves_the_wait_for_another(place):

@@ -46,6 +46,9 @@ static void reads_words(void **state)
     takes(elsewhere, MODELS_URL, "", "", elsewhere + strlen("https://"));
     takes("http://me:secret@h:80/p/m.gguf?a=b#c", MODELS_URL, "", "", "h:80/p/m.gguf");
     takes("HTTPS://h/download", MODELS_URL, "", "", "h/download.gguf");
+    takes("http://h/r?", MODELS_URL, "", "", "h/r.gguf");
+    takes("http://h/r?v=a&f=m-Q8_0.gguf#x", MODELS_URL, "", "", "h/r-v=a_f=m-Q8_0.gguf");
+    takes("http://h/r?f=../m", MODELS_URL, "", "", "h/r-f=.._m.gguf");
 }
 
 static void refuses_words_that_lead_elsewhere(void **state)
@@ -80,6 +83,7 @@ static void refuses_words_that_lead_elsewhere(void **state)
         "http://h/a b.gguf",
         "http://h/\n.gguf",
         "http://h//m.gguf",
+        "http://h/\302\233K.gguf",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
