@@ -98,6 +98,16 @@ static bool check_path(const char *path, const struct stat *state)
 
 static bool refuse_path(const char *word)
 {
+    char why[256];
+    struct models_source source;
+    const bool is_file = models_ends_with(word, ".gguf") ||
+                         models_ends_with(word, ".safetensors") || models_ends_with(word, ".bin");
+    if (!is_file && models_source_read_hub(&source, word, NULL, why, sizeof(why))) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s was taken for a path, and there is no such file; is it hf:%s, of "
+                        "Hugging Face?",
+                        word, word);
+    }
     if (word[0] == '~') {
         return cli_fail(CLI_EXIT_FAILED,
                         "%s was taken for a path, and there is no such file: a shell replaces ~ "
@@ -277,5 +287,8 @@ bool models_take_flags(const struct cli_command *command, const struct cli_repor
         return choose_word(model, settings + model->offset, hub);
     }
     return is_given || !command->needs_model ||
-           cli_fail(CLI_EXIT_USAGE, "%s needs a model: -m FILE.gguf", command->name);
+           cli_fail(CLI_EXIT_USAGE,
+                    "%s needs a model: -m FILE.gguf, or a name such as smollm2-135m that "
+                    "`glinfer models --known` lists",
+                    command->name);
 }

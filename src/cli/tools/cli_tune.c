@@ -251,8 +251,11 @@ static bool run_command(void *user)
     if (settings->is_reset) {
         return reset(settings);
     }
-    return settings->session.model ? run(settings)
-                                   : cli_fail(CLI_EXIT_USAGE, "tune needs a model: -m FILE.gguf");
+    return settings->session.model
+               ? run(settings)
+               : cli_fail(CLI_EXIT_USAGE, "tune needs a model: -m FILE.gguf, or a name such as "
+                                          "smollm2-135m that `glinfer models "
+                                          "--known` lists");
 }
 
 const struct cli_command cli_tune_command = {

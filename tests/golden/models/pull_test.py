@@ -556,6 +556,7 @@ def says_what_a_word_was_taken_for(place):
     for word, said in (("a.safetensors", "holds safetensors"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
                        ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("g", "bytes"),
                        ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "was taken for a path"),
+                       ("u/no.gguf", "lists the models"), ("u/r", "is it hf:u/r"),
                        ("./no", "was taken for a path"), ("~/no", "a shell replaces ~"), ("smolm2-135m", "is it smollm2-135m?"),
                        ("nothing", "was taken for a name"), ("smollm2-135m", "is not here yet"), ("x" * 5000, "too long")):
         errors = place.run("info", "-m", word, status=1, cwd=folder)
