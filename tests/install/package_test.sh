@@ -37,8 +37,15 @@ for package in "$scratch"/*.deb; do
     [ -s "$scratch/root/usr/share/doc/$(dpkg-deb -f "$package" Package)/copyright" ] || die "$package has no licence"
 done
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
-files() { find "$1" -not -type d -not -path '*/share/doc/*' -printf '%P\n' | sort; }
+files() { find "$1" -not -type d -not -path '*/share/doc/*' -not -path '*/lib/systemd/*' -printf '%P\n' | sort; }
 diff <(files "$scratch/prefix") <(files "$scratch/root/usr") || die "packages have not what an installation has"
+
+if ldd "$build/glinfer" | grep -q libmicrohttpd; then
+    units=$scratch/root/usr/lib/systemd/system
+    [ -s "$units/glinfer.socket" ] || die "there is no glinfer.socket"
+    grep -qx 'ExecStart=/usr/bin/glinfer serve .*' "$units/glinfer.service" || die "there is no service that starts the command"
+    ! find "$scratch/root" -path '*.wants/*' | grep . || die "the service is enabled"
+fi
 
 linked=$(ldd "$scratch/root/usr/bin/glinfer")
 ! grep 'not found' <<<"$linked" || die "a library is missing"

@@ -49,4 +49,10 @@ foreach(component command library dev)
     install(FILES LICENSE DESTINATION share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME} RENAME copyright
         COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
+# The units name the command by the place that a package gives it, so they are in no other installation either. Nothing
+# enables them.
+if(MICROHTTPD_FOUND)
+    install(FILES tools/examples/serve/glinfer.service tools/examples/serve/glinfer.socket
+        DESTINATION lib/systemd/system COMPONENT command EXCLUDE_FROM_ALL)
+endif()
 include(CPack)
