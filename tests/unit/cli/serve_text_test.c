@@ -95,6 +95,33 @@ static void pages_of_others_are_told_by_their_origin(void **state)
     assert_string_equal(serve_access_allowed_origin(&access, "http://h:1"), "*");
 }
 
+static bool trusts_own(const struct serve_access *access, const char *origin)
+{
+    return serve_access_trusts(access, origin, strstr(origin, "://") + 3);
+}
+
+static void names_that_may_lead_here_later_are_not_trusted(void **state)
+{
+    static const char *const local[] = {"http://127.0.0.1:8080", "http://[::1]:8080",
+                                        "http://192.168.0.7",    "http://localhost:8080",
+                                        "http://board:8080",     "http://board.local",
+                                        "http://b.HOME.arpa:1",  "https://chat.example.com"};
+    static const char *const foreign[] = {"http://evil.example.com:8080", "http://127.0.0.1.nip.io",
+                                          "http://evillocal.com", "http://a.local.com:80",
+                                          "http://1.2.3.4x.net"};
+    struct serve_access access = {.n_keys = 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+        assert_true(trusts_own(&access, local[i]));
+    }
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+        assert_false(trusts_own(&access, foreign[i]));
+    }
+    assert_true(serve_access_add_keys(&access, "key"));
+    assert_true(trusts_own(&access, foreign[0]));
+    serve_access_finish(&access);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +130,7 @@ int main(void)
         cmocka_unit_test(keys_are_compared_whole),
         cmocka_unit_test(keys_come_from_headers),
         cmocka_unit_test(pages_of_others_are_told_by_their_origin),
+        cmocka_unit_test(names_that_may_lead_here_later_are_not_trusted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,9 +86,30 @@ const char *serve_access_allowed_origin(const struct serve_access *access, const
     return NULL;
 }
 
+// True for a host that no foreign page can have as its own: an address, or a name that is not in
+// the public DNS.
+static bool is_local_host(const char *host)
+{
+    static const char *const endings[] = {".local",    ".localhost", ".lan",
+                                          ".internal", ".home",      ".home.arpa"};
+    const size_t size = strcspn(host, ":");
+    const bool is_address = host[0] == '[' || strspn(host, "0123456789.") == size;
+    bool is_local = is_address || !memchr(host, '.', size);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        const size_t n = strlen(endings[i]);
+        is_local = is_local || (size > n && strncasecmp(host + size - n, endings[i], n) == 0);
+    }
+    return is_local;
+}
+
+// Whoever has a name in the DNS can have it lead here once a page of it is open, so without a key
+// an http origin that is also the host is trusted only if it is local. Behind https a proxy has
+// shown a certificate for its name.
 bool serve_access_trusts(const struct serve_access *access, const char *origin, const char *host)
 {
     const char *name = origin ? strstr(origin, "://") : NULL;
-    return !origin || (name && host && strcasecmp(name + 3, host) == 0) ||
-           serve_access_allowed_origin(access, origin);
+    const bool is_same = name && host && strcasecmp(name + 3, host) == 0;
+    const bool is_own = is_same && (access->n_keys > 0 || is_local_host(host) ||
+                                    strncasecmp(origin, "https://", 8) == 0);
+    return !origin || is_own || serve_access_allowed_origin(access, origin);
 }
