@@ -178,7 +178,8 @@ static bool measure(struct bench *bench, const struct test *test)
     }
     if (!bench->settings->has_no_warmup) {
         const struct test warmup = {.n_prompt = test->n_prompt,
-                                    .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
+                                    .n_gen = test->n_gen > 16 ? 16 : test->n_gen,
+                                    .n_parallel = test->n_parallel};
         note_progress(bench, test, 0);
         if (!run_test(bench, &warmup, &stats)) {
             return false;

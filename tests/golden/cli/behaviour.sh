@@ -189,6 +189,9 @@ check 'bench with a plot' $? 0
 check 'bench says what batches there are' "$(grep -c '"n_ubatch": 512' "$dir/rows")" 2
 "$glinfer" bench -m "$model" -p 0 -n 3 -r 2 -np 3 -o jsonl >"$dir/rows" 2>/dev/null
 check 'bench of several sequences' "$(grep -c '"n_parallel": 3' "$dir/rows")" 1
+# A warm-up of two sequences takes joint steps too: the fourth of them is the second run's.
+GLINFER_FAULT=lost:EMBED_BATCH:4 "$glinfer" bench -m "$model" -p 0 -n 3 -r 1 -np 2 >/dev/null 2>"$dir/errors"
+check 'a bench warms up what it measures' "$?$(grep -c 'lost the context' "$dir/errors")" 11
 check 'a plot of two points' "$(grep -c '<circle' "$dir/sweep.svg")" 2
 "$glinfer" bench -m "$model" -p 4 -n 2 -r 2 --compare "$dir/before.json" >"$dir/table" 2>/dev/null
 check 'bench that compares' $? 0
