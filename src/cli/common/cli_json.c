@@ -55,6 +55,11 @@ cJSON *cli_json_text(const char *text, size_t size)
     return raw;
 }
 
+cJSON *cli_json_ids(const int32_t *ids, size_t n)
+{
+    return n > 0 ? cJSON_CreateIntArray(ids, (int)n) : cJSON_CreateArray();
+}
+
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value)
 {
     char digits[24];

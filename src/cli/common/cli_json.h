@@ -46,6 +46,8 @@ void cli_json_add(cJSON *object, const void *record, const struct cli_json_field
 
 // Makes a string of UTF-8 that may hold zero bytes.
 cJSON *cli_json_text(const char *text, size_t size);
+// Makes an array of ids, also of none.
+cJSON *cli_json_ids(const int32_t *ids, size_t n);
 // Adds an integer up to 2^63, every digit of it.
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value);
 // Adds a float in the digits that it has.

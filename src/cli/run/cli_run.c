@@ -287,9 +287,9 @@ static bool print_json(struct run *run, bool is_interrupted)
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "device", run->session.device_info.renderer);
     cJSON_AddItemToObject(object, "prompt_tokens",
-                          cJSON_CreateIntArray(run->prompt_ids.items, (int)run->prompt_ids.count));
+                          cli_json_ids(run->prompt_ids.items, run->prompt_ids.count));
     cJSON_AddItemToObject(object, "tokens",
-                          cJSON_CreateIntArray(run->answer_ids.items, (int)run->answer_ids.count));
+                          cli_json_ids(run->answer_ids.items, run->answer_ids.count));
     cJSON_AddItemToObject(object, "text", cli_json_text(run->answer.data, run->answer.size));
     cJSON_AddStringToObject(object, "stop",
                             is_interrupted ? "interrupted" : stops[run->stats.stop]);

@@ -32,7 +32,7 @@ static const struct cli_flag flags[] = {
 static bool print_ids(const struct cli_ids *ids, bool is_json)
 {
     if (is_json) {
-        return cli_json_print(cJSON_CreateIntArray(ids->items, (int)ids->count));
+        return cli_json_print(cli_json_ids(ids->items, ids->count));
     }
     for (size_t i = 0; i < ids->count; i++) {
         printf("%s%d", i ? " " : "", (int)ids->items[i]);

@@ -40,6 +40,8 @@ for field in compile_ms device prompt_tokens tokens text stop probs timings ttft
 done
 check 'json stops at the limit' "$(grep -c '"stop":"limit"' "$dir/json")" 1
 check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l | tr -d ' ')" 27
+"$glinfer" run -m "$model" --raw -p 'Once upon' --json --grammar 'root ::= ""' >"$dir/json" 2>/dev/null
+check 'json of an answer without tokens' "$(grep -c '"tokens":\[\],"text":""' "$dir/json")" 1
 
 run -p 'Once upon' -n 90 -c 32 --temp 0 --json >"$dir/json"
 check 'json stops at the end of the context' "$(grep -c '"stop":"context"' "$dir/json")" 1
@@ -155,6 +157,7 @@ wait $!
 check 'an interrupt' $? 130
 
 check 'tokens of all bytes' "$(printf 'a\000b\377' | "$glinfer" tokenize -m "$model" >/dev/null; echo $?)" 0
+check 'no tokens as json' "$("$glinfer" tokenize -m "$model" --json --no-bos </dev/null)" '[]'
 check 'tokens as json' "$(printf 'a' | "$glinfer" tokenize -m "$model" --json --no-bos | head -c 1)" '['
 "$glinfer" info -m "$model" --json >"$dir/info"
 check 'info of a model' $? 0

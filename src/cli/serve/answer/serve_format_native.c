@@ -28,8 +28,7 @@ static void add_ids(cJSON *json, const struct serve_answer *answer,
 {
     const size_t n = answer->has_ids && choice->ids.count > first ? choice->ids.count - first : 0;
     cJSON_AddItemToObject(json, "tokens",
-                          n > 0 ? cJSON_CreateIntArray(choice->ids.items + first, (int)n)
-                                : cJSON_CreateArray());
+                          cli_json_ids(n > 0 ? choice->ids.items + first : NULL, n));
 }
 
 static void add_counts(cJSON *json, const struct serve_answer *answer, uint32_t index)
