@@ -62,8 +62,8 @@ static bool join_input(const struct cli_prompt_flags *flags, struct cli_bytes *t
         return false;
     }
     if (input.size > 0) {
-        cli_note("%zu byte%s of standard input are joined to -p", input.size,
-                 cli_plural(input.size));
+        cli_note("%zu byte%s of standard input %s joined to -p", input.size, cli_plural(input.size),
+                 input.size == 1 ? "is" : "are");
         if (text->size > 0 && text->data[text->size - 1] != '\n') {
             cli_bytes_append(text, "\n", 1);
         }
