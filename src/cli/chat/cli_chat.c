@@ -41,6 +41,16 @@ void cli_chat_leave(struct cli_chat *chat, int status)
     chat->status = status;
 }
 
+// Says what is kept of a stopped answer; a retry that showed nothing leaves the one before it.
+static void say_what_is_kept(const struct cli_turns *turns)
+{
+    fputs(cli_turns_is_open(turns)
+              ? "(stopped: the message is kept without an answer; /retry answers it)\n"
+          : turns->answer.size == 0 ? "(stopped: the answer before is kept)\n"
+                                    : "(stopped: what is shown of the answer is kept)\n",
+          stderr);
+}
+
 void cli_chat_ask(struct cli_chat *chat, const struct cli_bytes *text)
 {
     struct cli_turns *turns = &chat->turns;
@@ -48,10 +58,7 @@ void cli_chat_ask(struct cli_chat *chat, const struct cli_bytes *text)
     chat->is_saved = chat->is_saved && turn == CLI_TURN_REFUSED;
     if (turn == CLI_TURN_STOPPED && chat->lines.is_terminal) {
         cli_forget_interrupt();
-        fprintf(stderr,
-                cli_turns_is_open(turns)
-                    ? "(stopped: the message is kept without an answer; /retry answers it)\n"
-                    : "(stopped: what is shown of the answer is kept)\n");
+        say_what_is_kept(turns);
     }
     if (turn == CLI_TURN_OUTPUT) { // why is said when it is closed
         chat->is_over = true;

@@ -85,6 +85,20 @@ def an_interrupted_prompt_stays():
     t.status()
 
 
+def a_retry_that_shows_nothing_keeps_the_answer():
+    t = chat("-n", "2", "--temp", "0", GLINFER_FAULT="slow:EMBED_TOKEN:20000")
+    t.type("Hello\n")
+    t.wait_for("the answer is cut.*\n.*" + prompt)
+    before = saved(t)
+    t.type("/retry\n")
+    t.wait_for("reading the prompt")
+    t.type("\3")
+    t.wait_for(r"\(stopped: the answer before is kept\)\n.*" + prompt)
+    check("the answer before is kept", saved(t), before)
+    t.type("/quit\n")
+    t.status()
+
+
 def what_was_shown_is_kept():
     t = chat(*long_answers)
     t.type("Hello there\n")
@@ -176,6 +190,7 @@ quits_after_two_in_a_row(TERM="dumb")
 typing_rearms()
 a_late_interrupt_is_dropped()
 an_interrupted_prompt_stays()
+a_retry_that_shows_nothing_keeps_the_answer()
 what_was_shown_is_kept()
 lines_go_on()
 files_are_not_replaced()
