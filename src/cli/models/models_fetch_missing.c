@@ -1,23 +1,24 @@
 // In the place of models_fetch.c where libcurl and nettle are not there.
 #include "cli/models/models_fetch.h"
+#include "cli/models/models_source.h"
 
-static bool refuse(const struct models_wanted *wanted)
-{
-    return cli_fail(CLI_EXIT_FAILED,
-                    "%s: this glinfer was built without libcurl and fetches nothing; fetch %s with "
-                    "another program, and give its path: -m FILE.gguf",
-                    wanted->name, wanted->url);
-}
+#define MISSING "this glinfer was built without libcurl or nettle and fetches nothing; "
 
 bool models_fetch(const struct models_wanted *wanted)
 {
-    return refuse(wanted);
+    char shown[MODELS_MAX_URL];
+    return cli_fail(CLI_EXIT_FAILED,
+                    "%s: " MISSING "fetch %s with another program, and give its path: -m FILE.gguf",
+                    wanted->name, models_shown(wanted->url, shown));
 }
 
 bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text)
 {
     (void)text;
-    return refuse(wanted);
+    return cli_fail(CLI_EXIT_FAILED,
+                    "%s: " MISSING "fetch a GGUF file of the repository with another program, and "
+                    "give its path: -m FILE.gguf",
+                    wanted->name);
 }
 
 bool models_hash_path(const char *path, char sha256[65])
