@@ -69,6 +69,7 @@ static bool run_test(struct bench *bench, const struct test *test, struct glinfe
         return cli_parallel_run(&bench->parallel, bench->session.device, &params, test->n_depth,
                                 stats);
     }
+    cli_set_session(bench->session.session); // in the place of parallel ones
     glinfer_session_reset(bench->session.session);
     return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats)) &&
            generate(bench, test->n_prompt > 0 ? test->n_prompt : 1,
