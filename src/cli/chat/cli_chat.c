@@ -122,6 +122,9 @@ static void take_message(struct cli_chat *chat, struct cli_bytes *text)
     switch (cli_message_read(&chat->lines, text)) {
     case CLI_LINE_TEXT:
         chat->is_warned = false;
+        if (chat->lines.is_terminal) { // one that came before the line was edited is for no answer
+            cli_forget_interrupt();
+        }
         take_text(chat, text);
         break;
     case CLI_LINE_INTERRUPT:

@@ -81,9 +81,9 @@ static bool fit(struct cli_turns *turns)
             turns->ids.count, n_ctx);
     }
     if (n > turns->n_forgotten) {
-        cli_note("the context of %zu tokens is full: the model no longer sees the oldest %zu "
-                 "messages",
-                 n_ctx, n);
+        cli_note("the context of %zu tokens is full: the model no longer sees %zu message%s at the "
+                 "beginning",
+                 n_ctx, n, cli_plural(n));
     }
     turns->n_forgotten = n;
     return true;

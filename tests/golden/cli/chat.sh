@@ -64,7 +64,7 @@ check 'no answer yet behind a reset, nor behind a file' "$(said 'no answer yet')
 
 chat "one one\ntwo two\nthree three\nfour four\n/save $dir/all.json\n" -c 128 >/dev/null
 check 'a full context' $? 0
-grep -q 'the model no longer sees the oldest' "$dir/errors"
+grep -q 'the model no longer sees [0-9]* messages\? at the beginning' "$dir/errors"
 check 'is said' $? 0
 check 'loses nothing' "$(grep -c '"role":' "$dir/all.json")" 8
 chat "$(printf '%0300d' 7)\n" -c 128 >/dev/null
