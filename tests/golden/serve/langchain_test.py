@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 
-sys.path.append(os.environ.get("GLINFER_TEST_PYTHON", ""))
+sys.path.insert(0, os.environ.get("GLINFER_TEST_PYTHON", ""))  # before what the machine has of the same names
 try:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_openai import ChatOpenAI, OpenAI
