@@ -100,7 +100,8 @@ static bool read_array(struct gi_gguf_pair *pair, struct gi_gguf_reader *r)
     if (array->count > gi_gguf_reader_left(r) / min_size) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
                             "%s: metadata key %.*s at byte %" PRIu64 " is an array of %" PRIu64
-                            " %s, more than the %" PRIu64 " bytes left in the file can hold: it is "
+                            " values of type %s, more than the %" PRIu64
+                            " bytes left in the file can hold: it is "
                             "damaged or was not downloaded completely",
                             r->path, GI_SHOW(pair->key), start, array->count,
                             kinds[array->kind].name, gi_gguf_reader_left(r));
