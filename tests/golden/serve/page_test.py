@@ -13,7 +13,7 @@ import time
 from random import Random
 
 from browser import Browser, find_browser
-from serving import Server
+from serving import Server, same, true
 
 GLINFER, MODEL = sys.argv[1:3]
 SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/script")
@@ -56,16 +56,6 @@ def f(x):  # a <comment>
 ---
 end"""
 SCRIPTED = ["--grammar", f"root ::= {json.dumps(TEXT)}", "-c", "4096"]
-
-
-def same(found, wanted, what=""):
-    if found != wanted:
-        raise AssertionError(f"{what}: found {found!r}, wanted {wanted!r}")
-
-
-def true(found, what=""):
-    if not found:
-        raise AssertionError(f"{what}: found {found!r}")
 
 
 IS_IDLE = "!document.getElementById('send').hidden"
@@ -438,7 +428,8 @@ def asks_for_the_key(page):
 
 def waits_for_a_busy_server(page):
     long = {"prompt": "Once", "n_predict": 4000, "ignore_eos": True, "stream": True}
-    with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "4096", "-n", "20", "--metrics") as server:
+    with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "4096", "-n", "20", "--metrics",
+                env={"GLINFER_FAULT": "slow:EMBED_TOKEN:300"}) as server:  # no answer ends before the page asks
         open_page(page, server)
         first = server.stream("/completion", **long)
         next(first)

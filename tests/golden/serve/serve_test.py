@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from serving import Server, write_with_template
+from serving import Server, same, true, write_with_template
 
 GLINFER, MODEL = sys.argv[1:3]
 HI = [{"role": "user", "content": "hi there"}]
@@ -33,16 +33,6 @@ TEMPLATE = """{% if tools %}tools:{% for tool in tools %}{{ tool | tojson }}{% e
 {{ m.content }}{% for call in m.tool_calls or [] %}{{ '\\n<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}{{ call.function.arguments | tojson }}}
 </tool_call>{% endfor %}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}"""
-
-
-def same(found, wanted, what=""):
-    if found != wanted:
-        raise AssertionError(f"{what}: found {found!r}, wanted {wanted!r}")
-
-
-def true(found, what=""):
-    if not found:
-        raise AssertionError(f"{what}: found {found!r}")
 
 
 def text_of_run(prompt, n, *flags):

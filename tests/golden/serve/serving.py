@@ -11,6 +11,16 @@ import threading
 import time
 
 
+def same(found, wanted, what=""):
+    if found != wanted:
+        raise AssertionError(f"{what}: found {found!r}, wanted {wanted!r}")
+
+
+def true(found, what=""):
+    if not found:
+        raise AssertionError(f"{what}: found {found!r}")
+
+
 class Server:
     """Runs `glinfer serve -m model flags` on a free port."""
 
