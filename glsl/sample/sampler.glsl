@@ -8,8 +8,8 @@
 //   top_p        passes the fewest of the first of those whose mass reaches top_p of that of all of them
 //   min_p        passes those that are at least min_p times as heavy as the first
 //   temperature  score = (logit - max) / temperature - log(E), E an exponential variate from Philox(seed,
-//                { position, id, 0, 0 }): independent of order, chain length and number of candidates; with a
-//                temperature of 0 the largest logit has the largest score
+//                { position, id, 0, 0 }), shifted tokens counted: independent of order, chain length and number
+//                of candidates; with a temperature of 0 the largest logit has the largest score
 //
 // Needs sample/best.glsl, sample/logits.glsl, lib/step_state.glsl.
 #include "lib/exp_log.glsl"
@@ -25,14 +25,14 @@ float top_p;    // 1: passes all
 float lowest;   // logit - max that min_p lets pass
 float temperature;
 uvec2 seed;
-uint position; // of the token that is sampled, shifted ones counted
+uint position; // of the token that is sampled, in the cache
 
 void read_sampler()
 {
     uint wanted = state.top_k, ban_stop = state.ban_stop, n_stop = state.n_stop;
     float min_p = state.min_p;
     seed = uvec2(state.seed_lo, state.seed_hi);
-    position = state.n_past + state.n_tokens + state.n_shifted;
+    position = state.n_past + state.n_tokens;
     temperature = state.temperature;
     top_p = state.top_p;
     has_bans = ban_stop != 0u;
@@ -92,6 +92,7 @@ uint score_of(uint key, uint id)
     if (above < lowest) {
         return 0u;
     }
-    uint word = philox(seed, uvec4(position, id, 0u, 0u), bound(10u)).x;
+    // Looked at here, since one more value that lives through full_sample spills on Mali G31 and G52.
+    uint word = philox(seed, uvec4(position + state.n_shifted, id, 0u, 0u), bound(10u)).x;
     return key_of(floatBitsToUint(above / temperature - log_positive(exponential(word))));
 }
