@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "engine/api/arguments.h"
 #include "engine/load/model_info.h"
+#include "engine/load/plan_rows.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
 

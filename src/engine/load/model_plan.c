@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "engine/load/plan_rows.h"
 #include "engine/load/weight_layout.h"
 
 #include <stdio.h>
@@ -123,28 +124,6 @@ static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan,
 
 //-- weights -------------------------------------------------------------------------------------
 
-static bool has_experts(enum gi_weight_order order)
-{
-    return order == GI_WEIGHT_ORDER_EXPERTS || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
-}
-
-static bool has_gate(enum gi_weight_order order)
-{
-    return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
-}
-
-// True if rows of gate and up alternate.
-static bool is_paired(const struct gi_plan_weight *weight)
-{
-    return has_gate(weight->order) && !weight->weight.is_split;
-}
-
-uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
-{
-    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
-    return (uint32_t)gi_round_up(is_paired(weight) ? 2 * rows : rows, two_tiles);
-}
-
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
     const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
@@ -167,8 +146,9 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
                     const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
     weight->weight.name = weight->name;
-    weight->weight.is_split = has_gate(weight->order) && weight->sources[0].tensor->type->type !=
-                                                             weight->sources[1].tensor->type->type;
+    weight->weight.is_split =
+        gi_plan_has_gate(weight->order) &&
+        weight->sources[0].tensor->type->type != weight->sources[1].tensor->type->type;
     weight->weight.n_rows = gpu_rows(plan, weight);
     weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
     if (!gi_weight_layout(plan, weight, limits, err)) {
@@ -195,10 +175,40 @@ static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
     return n;
 }
 
-// Finds the next n sources of a weight, which one tensor holds.
+static uint32_t count_sources(const struct gi_weight_spec *spec)
+{
+    uint32_t n = 0;
+    while (n < GI_MAX_SOURCES && spec->sources[n].name) {
+        n++;
+    }
+    return n;
+}
+
+// Returns the tensor in which a file may stack all sources of a weight, which converters do or do
+// not; NULL if it has the first of them.
+static const char *find_stack(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                              uint32_t layer)
+{
+    static const char *const stacks[] = {
+        [GI_WEIGHT_ORDER_QKV] = "blk.%u.attn_qkv",
+        [GI_WEIGHT_ORDER_EXPERTS_GATE_UP] = "blk.%u.ffn_gate_up_exps",
+    };
+    const size_t order = (size_t)spec->order;
+    const char *stack = order < sizeof(stacks) / sizeof(stacks[0]) ? stacks[order] : NULL;
+    char name[NAME_SIZE], first[NAME_SIZE];
+    if (!stack) {
+        return NULL;
+    }
+    make_name(stack, layer, "weight", name);
+    make_name(spec->sources[0].name, layer, "weight", first);
+    return gi_gguf_tensor_find(plan->gguf, name) && !gi_gguf_tensor_find(plan->gguf, first) ? stack
+                                                                                            : NULL;
+}
+
+// Finds the next n sources of a weight, which the tensor `name` holds.
 static bool find_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
-                         uint32_t layer, uint32_t n, struct gi_plan_weight *weight,
-                         struct glinfer_error *err)
+                         const char *name, uint32_t layer, uint32_t n,
+                         struct gi_plan_weight *weight, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     const uint32_t first = weight->n_sources;
@@ -207,8 +217,8 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
     for (uint32_t i = 0; i < n; i++) {
         n_rows += gi_dim_size(hparams, spec->sources[first + i].rows);
     }
-    if (!find_source(plan, spec->sources[first].name, layer, gi_dim_size(hparams, spec->cols),
-                     n_rows, has_experts(spec->order) ? hparams->n_expert : 1, &whole, err)) {
+    if (!find_source(plan, name, layer, gi_dim_size(hparams, spec->cols), n_rows,
+                     gi_plan_has_experts(spec->order) ? hparams->n_expert : 1, &whole, err)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -226,14 +236,18 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
     snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
     weight->order = spec->order;
+    const char *stack = find_stack(plan, spec, layer);
     uint32_t n;
     for (; weight->n_sources < GI_MAX_SOURCES && spec->sources[weight->n_sources].name;
          weight->n_sources += n) {
-        n = count_slices(spec, weight->n_sources);
-        if (!find_sources(plan, spec, layer, n, weight, err)) {
+        n = stack ? count_sources(spec) : count_slices(spec, weight->n_sources);
+        const char *name = stack ? stack : spec->sources[weight->n_sources].name;
+        if (!find_sources(plan, spec, name, layer, n, weight, err)) {
             return false;
         }
     }
+    weight->weight.is_ungated =
+        spec->slot == GI_SLOT_GATE_UP && spec->order == GI_WEIGHT_ORDER_PLAIN;
     weight->gamma = norm_after(plan, layer, spec->next_norm);
     return lay_out(plan, weight, limits, err);
 }
@@ -379,97 +393,6 @@ void gi_model_plan_finish(struct gi_model_plan *plan)
     free(plan->weights);
     free(plan->norms);
     memset(plan, 0, sizeof(*plan));
-}
-
-//-- rows ----------------------------------------------------------------------------------------
-
-uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at)
-{
-    const uint32_t n_turn = hparams->n_rot / 2;
-    const uint32_t in_head = at % hparams->head_dim, i = in_head / 2;
-    if (i >= n_turn || hparams->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
-        return at;
-    }
-    return at - in_head + i + in_head % 2 * n_turn;
-}
-
-static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
-                    uint32_t *source_row)
-{
-    const struct gi_hparams *hparams = &plan->hparams;
-    const struct gi_qkv_layout *layout = &plan->qkv_layout;
-    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin};
-    *source = row >= layout->v_begin ? 2 : row >= layout->k_begin ? 1 : 0;
-    const uint32_t relative = row - begins[*source];
-    const uint32_t tile = relative / GI_TILE_ROWS;
-    const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
-    const uint32_t half = hparams->head_dim / 2;
-    if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * half) {
-        return false;
-    }
-    const uint32_t at = 2 * pair + tile % 2;
-    *source_row = *source < 2 ? gi_plan_pair_row(hparams, at) : at;
-    return true;
-}
-
-static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
-                       uint32_t *source_row)
-{
-    const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each;
-    const uint32_t half = is_paired(weight) ? each / 2 : each;
-    const uint32_t n_rows = weight->sources[0].n_rows;
-    *source = in_expert / half;
-    *source_row = row / each * n_rows + in_expert % half;
-    return in_expert % half < n_rows;
-}
-
-// Finds a row of gate and up that are split into two matrices.
-static bool split_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
-                      uint32_t *source_row)
-{
-    const uint32_t half = weight->weight.n_rows / 2;
-    uint32_t first;
-    *source_row = row % half;
-    const bool is_row = has_experts(weight->order)
-                            ? expert_row(weight, row % half, &first, source_row)
-                            : *source_row < weight->sources[0].n_rows;
-    *source = row / half;
-    return is_row;
-}
-
-// Finds the row of a source; false for padding.
-static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
-                     const struct gi_weight_part *part, uint32_t row, uint32_t *source,
-                     uint32_t *source_row)
-{
-    if (weight->order == GI_WEIGHT_ORDER_QKV) {
-        return qkv_row(plan, part->row_begin + row, source, source_row);
-    }
-    if (weight->weight.is_split) {
-        return split_row(weight, part->row_begin + row, source, source_row);
-    }
-    if (has_experts(weight->order)) {
-        return expert_row(weight, part->row_begin + row, source, source_row);
-    }
-    *source = 0;
-    *source_row = part->row_begin + row;
-    if (is_paired(weight)) {
-        const uint32_t half = part->n_rows / 2;
-        *source = row >= half;
-        *source_row = part->row_begin / 2 + row % half;
-    }
-    return *source_row < weight->sources[*source].n_rows;
-}
-
-bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
-                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
-                        uint32_t *source_row)
-{
-    if (!find_row(plan, weight, part, row, source, source_row)) {
-        return false;
-    }
-    *source_row += weight->sources[*source].row_begin;
-    return true;
 }
 
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment)

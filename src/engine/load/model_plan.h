@@ -54,18 +54,6 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
                         const struct gi_plan_limits *limits, struct glinfer_error *err);
 void gi_model_plan_finish(struct gi_model_plan *plan);
 
-// Finds the source, and the row of its tensor, of GPU row `row` of a part; false for padding.
-bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
-                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
-                        uint32_t *source_row);
-
-// Returns the row of a head, or of several, that is element `at` in pair order
-// (ops/record/weight.h).
-uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
-
-// Returns the GPU rows of one expert; of its gate alone if gate and up are split.
-uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
-
 // Returns the bytes of one part: quads, aux and the padding between.
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment);
 

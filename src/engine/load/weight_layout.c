@@ -1,6 +1,7 @@
 #include "engine/load/weight_layout.h"
 
 #include "base/round.h"
+#include "engine/load/plan_rows.h"
 #include "ops/gemm/half_rows.h"
 
 // A run of GPU rows of one type that may be cut anywhere at a multiple of `step` rows.

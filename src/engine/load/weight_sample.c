@@ -1,6 +1,7 @@
 #include "engine/load/weight_sample.h"
 
 #include "base/array.h"
+#include "engine/load/plan_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "base/thread_pool.h"
+#include "engine/load/plan_rows.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -43,7 +43,8 @@ struct gi_weight {
     const char *name; // "blk.0.attn_qkv": for labels and messages
     uint32_t n_rows;  // in GPU order, padding included: a multiple of 16
     uint32_t n_cols;
-    bool is_split; // gate and up: see above
+    bool is_split;   // gate and up: see above
+    bool is_ungated; // a network's first matrix whose rows are up's alone, in plain order
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };

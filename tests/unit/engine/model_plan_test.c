@@ -2,6 +2,7 @@
 // from.
 #include "engine/load/arena.h"
 #include "engine/load/model_plan.h"
+#include "engine/load/plan_rows.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 

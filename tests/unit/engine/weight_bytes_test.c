@@ -2,6 +2,7 @@
 // whatever mixture of types they have, and every part is of its tensor's type. Nothing is read of
 // the weights: the file is a header in front of pages that are never touched.
 #include "engine/load/model_plan.h"
+#include "engine/load/plan_rows.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 

@@ -1,0 +1,114 @@
+#include "engine/load/plan_rows.h"
+
+#include "base/round.h"
+
+bool gi_plan_has_experts(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_EXPERTS || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+}
+
+bool gi_plan_has_gate(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+}
+
+// True if rows of gate and up alternate.
+static bool is_paired(const struct gi_plan_weight *weight)
+{
+    return gi_plan_has_gate(weight->order) && !weight->weight.is_split;
+}
+
+uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
+{
+    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    return (uint32_t)gi_round_up(is_paired(weight) ? 2 * rows : rows, two_tiles);
+}
+
+uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at)
+{
+    const uint32_t n_turn = hparams->n_rot / 2;
+    const uint32_t in_head = at % hparams->head_dim, i = in_head / 2;
+    if (i >= n_turn || hparams->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
+        return at;
+    }
+    return at - in_head + i + in_head % 2 * n_turn;
+}
+
+static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
+                    uint32_t *source_row)
+{
+    const struct gi_hparams *hparams = &plan->hparams;
+    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin};
+    *source = row >= layout->v_begin ? 2 : row >= layout->k_begin ? 1 : 0;
+    const uint32_t relative = row - begins[*source];
+    const uint32_t tile = relative / GI_TILE_ROWS;
+    const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
+    const uint32_t half = hparams->head_dim / 2;
+    if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * half) {
+        return false;
+    }
+    const uint32_t at = 2 * pair + tile % 2;
+    *source_row = *source < 2 ? gi_plan_pair_row(hparams, at) : at;
+    return true;
+}
+
+static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+                       uint32_t *source_row)
+{
+    const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each;
+    const uint32_t half = is_paired(weight) ? each / 2 : each;
+    *source = in_expert / half;
+    const struct gi_plan_source *from = &weight->sources[*source];
+    *source_row = row / each * (uint32_t)from->tensor->dims[1] + in_expert % half;
+    return in_expert % half < from->n_rows;
+}
+
+// Finds a row of gate and up that are split into two matrices.
+static bool split_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+                      uint32_t *source_row)
+{
+    const uint32_t half = weight->weight.n_rows / 2;
+    uint32_t first;
+    *source_row = row % half;
+    const bool is_row = gi_plan_has_experts(weight->order)
+                            ? expert_row(weight, row % half, &first, source_row)
+                            : *source_row < weight->sources[0].n_rows;
+    *source = row / half;
+    return is_row;
+}
+
+// Finds the row of a source; false for padding.
+static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                     const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                     uint32_t *source_row)
+{
+    if (weight->order == GI_WEIGHT_ORDER_QKV) {
+        return qkv_row(plan, part->row_begin + row, source, source_row);
+    }
+    if (weight->weight.is_split) {
+        return split_row(weight, part->row_begin + row, source, source_row);
+    }
+    if (gi_plan_has_experts(weight->order)) {
+        return expert_row(weight, part->row_begin + row, source, source_row);
+    }
+    *source = 0;
+    *source_row = part->row_begin + row;
+    if (is_paired(weight)) {
+        const uint32_t half = part->n_rows / 2;
+        *source = row >= half;
+        *source_row = part->row_begin / 2 + row % half;
+    }
+    return *source_row < weight->sources[*source].n_rows;
+}
+
+bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                        uint32_t *source_row)
+{
+    if (!find_row(plan, weight, part, row, source, source_row)) {
+        return false;
+    }
+    *source_row += weight->sources[*source].row_begin;
+    return true;
+}

@@ -1,0 +1,24 @@
+// The order of a weight's rows on the GPU (ops/record/weight.h): which row of which tensor of the
+// file each of them is. Plain arithmetic over a plan.
+#ifndef GI_ENGINE_PLAN_ROWS_H
+#define GI_ENGINE_PLAN_ROWS_H
+
+#include "engine/load/model_plan.h"
+
+// True for the orders of a mixture's experts; for those that pair gate and up.
+bool gi_plan_has_experts(enum gi_weight_order order);
+bool gi_plan_has_gate(enum gi_weight_order order);
+
+// Finds the source, and the row of its tensor, of GPU row `row` of a part; false for padding.
+bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                        uint32_t *source_row);
+
+// Returns the row of a head, or of several, that is element `at` in pair order
+// (ops/record/weight.h).
+uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
+
+// Returns the GPU rows of one expert; of its gate alone if gate and up are split.
+uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
+
+#endif
