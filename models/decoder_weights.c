@@ -7,6 +7,13 @@ const struct gi_weight_spec gi_pre_norm_weights[4] = {
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
 
+const struct gi_weight_spec gi_ungated_weights[4] = {
+    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
+    GI_WEIGHT_OUT(GI_NORM_FFN),
+    GI_WEIGHT_UP,
+    GI_WEIGHT_DOWN(GI_NORM_NEXT),
+};
+
 const struct gi_weight_spec gi_post_norm_weights[4] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_NONE),
@@ -27,6 +34,13 @@ const struct gi_weight_spec gi_expert_weights[5] = {
 const struct gi_norm_spec gi_pre_norm_norms[2] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
     {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
+};
+
+const struct gi_norm_spec gi_layernorm_norms[4] = {
+    {GI_NORM_ATTN,       "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN_SHIFT, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN,        "blk.%u.ffn_norm",  GI_DIM_EMBD},
+    {GI_NORM_FFN_SHIFT,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
 };
 
 const struct gi_norm_spec gi_head_norm_norms[4] = {
@@ -64,6 +78,12 @@ bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct gli
 {
     return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
+}
+
+bool gi_layernorm_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    return gi_hparams_f32(reader, "attention.layer_norm_epsilon", hparams->norm_eps,
+                          &hparams->norm_eps);
 }
 
 const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer)

@@ -26,6 +26,9 @@
         .sources[0] = {"blk.%u." tensor, rows}, .next_norm = (norm),                               \
     }
 #define GI_WEIGHT_GATE_UP(gate, up) GI_WEIGHT_PAIR(GI_WEIGHT_ORDER_GATE_UP, gate, up)
+#define GI_WEIGHT_UP                                                                               \
+    GI_WEIGHT_ONE(GI_SLOT_GATE_UP, "ffn_up", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_up",         \
+                  GI_DIM_FF, GI_NORM_NONE)
 #define GI_WEIGHT_OUT(norm)                                                                        \
     GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_Q, "attn_output",         \
                   GI_DIM_EMBD, norm)
@@ -38,12 +41,15 @@
 // norm after either block, which has a kernel of its own.
 extern const struct gi_weight_spec gi_pre_norm_weights[4];
 extern const struct gi_weight_spec gi_post_norm_weights[4];
+// The first of these with a network that has no gate.
+extern const struct gi_weight_spec gi_ungated_weights[4];
 // With a norm before either block, and a mixture of experts for the feed-forward network.
 extern const struct gi_weight_spec gi_expert_weights[5];
 
-// Norms before the blocks; these and norms of each head of q and k; norms before and after the
-// blocks.
+// Norms before the blocks; these as layernorms; these and norms of each head of q and k; norms
+// before and after the blocks.
 extern const struct gi_norm_spec gi_pre_norm_norms[2];
+extern const struct gi_norm_spec gi_layernorm_norms[4];
 extern const struct gi_norm_spec gi_head_norm_norms[4];
 extern const struct gi_norm_spec gi_sandwich_norms[4];
 
@@ -58,6 +64,9 @@ bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_no
                               struct glinfer_error *err);
 // Records a layer with norms before and after the blocks, and none of q and k.
 bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// Reads the epsilon of layernorms.
+bool gi_layernorm_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Returns the rotations of a layer, which differ in one with a window.
 const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer);

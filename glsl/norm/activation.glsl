@@ -1,13 +1,16 @@
-// The activation of a gated network; ops/record/activation.h numbers ACTIVATION. For floats and
-// vectors, f(x) = x / (1 + exp(-g)):
+// The activation of a network; ops/record/activation.h numbers ACTIVATION. For floats and vectors,
+// the first two f(x) = x / (1 + exp(-g)):
 //   0 silu       g = x
-//   1 gelu_tanh  g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation of GELU
+//   1 gelu_tanh  g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation
+//   of GELU 2 relu_squared  max(x, 0)^2
 #ifndef ACTIVATION
-#error "ACTIVATION: 0 silu, 1 gelu_tanh"
+#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared"
 #endif
 
 #if ACTIVATION == 0
 #define activate(x) ((x) / (1.0 + exp(-(x))))
-#else
+#elif ACTIVATION == 1
 #define activate(x) ((x) / (1.0 + exp(-1.5957691216057308 * (x) * (1.0 + 0.044715 * (x) * (x)))))
+#else
+#define activate(x) (max(x, 0.0) * max(x, 0.0))
 #endif

@@ -1,5 +1,5 @@
 // act[m][i] = f(g) * u for one part of a gate_up projection: g at column begin + i of
-// gate_up[m], u n_part columns further.
+// gate_up[m], u n_part columns further; with UNGATED f(g).
 //
 //   act      (n_tokens, act_stride)      written, with HALF in f16 (gemm/half_rows.glsl)
 //   gate_up  (n_tokens, gate_up_stride)
@@ -8,32 +8,46 @@
 // writes four or two: bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
-#include "norm/activation.glsl"
 #include "lib/step_state.glsl"
+#include "norm/activation.glsl"
 
 #ifndef HALF
 #error "HALF: 1 if act is f16"
+#endif
+#ifndef UNGATED
+#define UNGATED 0
 #endif
 
 #if HALF
 #include "gemm/half_rows_write.glsl"
 #else
-layout(std430, binding = 0) restrict writeonly buffer Act { vec4 act[]; };
+layout(std430, binding = 0) restrict writeonly buffer Act
+{
+    vec4 act[];
+};
 #endif
-layout(std430, binding = 1) restrict readonly buffer GateUp { vec4 gate_up[]; };
+layout(std430, binding = 1) restrict readonly buffer GateUp
+{
+    vec4 gate_up[];
+};
 
 layout(std140, binding = 0) uniform Params
 {
     uint gate_up_stride, act_stride;
-    uint gate_begin, n_part; // columns of gate_up
+    uint gate_begin, n_part;  // columns of gate_up
     uint act_begin, n_column; // columns of act
-} params;
+}
+params;
 
 // Returns four columns of the part.
 vec4 glu_quad(uint token, uint column)
 {
     uint at = (token * params.gate_up_stride + params.gate_begin + column) / 4u;
+#if UNGATED
+    return activate(gate_up[at]);
+#else
     return activate(gate_up[at]) * gate_up[at + params.n_part / 4u];
+#endif
 }
 
 #if HALF

@@ -280,6 +280,12 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
                             layer_weight(graph, layer, GI_SLOT_DOWN), err));
 }
 
+bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
+                        graph->ffn_act_has_sums, &graph->ffn_input, err);
+}
+
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
@@ -289,9 +295,7 @@ bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) &&
-           project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
-                        graph->ffn_act_has_sums, &graph->ffn_input, err);
+    return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) && gi_graph_ffn_down(graph, layer, err);
 }
 
 //-- a mixture of experts ------------------------------------------------------------------------

@@ -96,9 +96,11 @@ bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 // x += norm(out(attention)), the norm being GI_NORM_ATTN_POST.
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// act = activation(gate(norm(x))) * up(norm(x))
+// act = activation(gate(norm(x))) * up(norm(x)), or activation(up(norm(x))) where there is no gate.
 bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                      struct glinfer_error *err);
+// x += down(act)
+bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 

@@ -32,8 +32,14 @@ void ref_rope(const float *head, size_t head_dim, size_t n_rot, double rate, dou
 // Row `position` of the table of rotations: cos, sin of each pair.
 void ref_rope_table(size_t n_rot, double rate, double position, float *row);
 
-// silu(gate) * up, or with is_gelu 0.5 gate (1 + tanh(sqrt(2 / pi) (gate + 0.044715 gate^3))) * up.
-double ref_glu(double gate, double up, bool is_gelu);
+// f(gate) * up: silu(g) = g / (1 + exp(-g)), gelu 0.5 g (1 + tanh(sqrt(2 / pi) (g + 0.044715
+// g^3))), or max(g, 0)^2.
+enum ref_activation {
+    REF_SILU,
+    REF_GELU,
+    REF_RELU_SQUARED,
+};
+double ref_glu(double gate, double up, enum ref_activation activation);
 
 // The n_used largest logits, the lowest expert on ties, and the softmax of those.
 void ref_route(const float *logits, uint32_t n_expert, uint32_t n_used, uint32_t *experts,

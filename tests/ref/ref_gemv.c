@@ -33,13 +33,16 @@ void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double si
     b->magnitude = first.magnitude * fabs(sine) + second.magnitude * fabs(cosine);
 }
 
-struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up, bool is_gelu)
+struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up,
+                              enum ref_activation activation)
 {
     double g = gate.value;
-    double value = ref_glu(g, 1, is_gelu);
-    double argument = is_gelu ? 1.6 * g * (1 + 0.044715 * g * g) : g;
-    // The slope of either activation is below 1.2; the error of exp grows with its argument.
-    double magnitude = 1.2 * gate.magnitude + fabs(value) * (1 + fabs(argument));
+    double value = ref_glu(g, 1, activation);
+    double argument = activation == REF_GELU ? 1.6 * g * (1 + 0.044715 * g * g) : g;
+    // The slope is below 1.2 but where it is that of a square; the error of exp grows with its
+    // argument.
+    double slope = activation == REF_RELU_SQUARED ? 2 * fabs(g) + gate.magnitude : 1.2;
+    double magnitude = slope * gate.magnitude + fabs(value) * (1 + fabs(argument));
     struct ref_value act = {value * up.value,
                             magnitude * fabs(up.value) + fabs(value) * up.magnitude};
     return act;

@@ -4,6 +4,8 @@
 #ifndef REF_GEMV_H
 #define REF_GEMV_H
 
+#include "tests/ref/ref_batch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,7 +23,8 @@ double ref_inv_rms(double sum_of_squares, size_t n, double eps);
 // (a, b) turned by the angle whose cosine and sine are given.
 void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double sine);
 
-// silu(gate) * up, silu(g) = g / (1 + exp(-g)).
-struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up, bool is_gelu);
+// f(gate) * up (ref_batch.h).
+struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up,
+                              enum ref_activation activation);
 
 #endif

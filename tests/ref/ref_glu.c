@@ -2,11 +2,14 @@
 
 #include <math.h>
 
-double ref_glu(double gate, double up, bool is_gelu)
+double ref_glu(double gate, double up, enum ref_activation activation)
 {
     const double pi = 3.14159265358979323846;
     double argument = gate;
-    if (is_gelu) { // (1 + tanh(a)) / 2 = 1 / (1 + exp(-2 a))
+    if (activation == REF_RELU_SQUARED) {
+        return gate > 0 ? gate * gate * up : 0;
+    }
+    if (activation == REF_GELU) { // (1 + tanh(a)) / 2 = 1 / (1 + exp(-2 a))
         argument = 2 * sqrt(2 / pi) * (gate + 0.044715 * gate * gate * gate);
     }
     return gate / (1 + exp(-argument)) * up;

@@ -69,7 +69,8 @@ def parse_arguments():
     parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
-                        "minicpm", "stablelm"], default="llama")
+                        "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
+                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -254,11 +255,15 @@ class TensorMaker:
             self.vector(name.replace(".weight", ".bias"), size, np.float32(0), 0.3)
 
 
-LAYER_NORMS = ("stablelm",)  # with layernorms: a weight and a bias
+LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
 HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3", "exaone4")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
+FFN_NORMS = {"seed_oss": "post_attention_norm"}  # the name of the norm before the network
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
-STACKED_QKV = ("phi3",)  # with q, k and v in one tensor
+ONE_NORM = ("phi2",)  # whose two blocks run side by side
+NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
+ALL_BIASES = ("starcoder2", "phi2")
+STACKED_QKV = ("phi3", "phi2")  # with q, k and v in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 
 
@@ -266,15 +271,19 @@ def add_layer(make, args, prefix):
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
     if args.arch not in NO_PRE_NORMS:
         make.norm(f"{prefix}attn_norm.weight", args.embd)
-        make.norm(f"{prefix}ffn_norm.weight", args.embd)
+        if args.arch not in ONE_NORM:
+            make.norm(f"{prefix}{FFN_NORMS.get(args.arch, 'ffn_norm')}.weight", args.embd)
     if args.arch in STACKED_QKV:
         make.matrix(prefix, "attn_qkv", q_size + 2 * kv_size, args.embd, 1.5, kind="attn_q")
     else:
         make.matrix(prefix, "attn_q", q_size, args.embd, 1.5)
         make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
         make.matrix(prefix, "attn_v", kv_size, args.embd)
-    if args.bias or args.arch == "qwen2":
-        for stem, size in (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size)):
+    if args.bias or args.arch in ("qwen2", *ALL_BIASES):
+        biases = (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size))
+        if args.arch in STACKED_QKV:
+            biases = (("attn_qkv", q_size + 2 * kv_size),)
+        for stem, size in biases:
             make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
     if args.arch in HEAD_NORMS:
         make.norm(f"{prefix}attn_q_norm.weight", args.head_dim)
@@ -283,6 +292,9 @@ def add_layer(make, args, prefix):
         make.norm(f"{prefix}attn_q_norm.weight", q_size)
         make.norm(f"{prefix}attn_k_norm.weight", kv_size)
     make.matrix(prefix, "attn_output", args.embd, q_size)
+    if args.arch in ALL_BIASES:
+        for stem, size in (("attn_output", args.embd), ("ffn_up", args.ff), ("ffn_down", args.embd)):
+            make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
     if args.arch in POST_NORMS:
         make.norm(f"{prefix}post_attention_norm.weight", args.embd)
         make.norm(f"{prefix}post_ffw_norm.weight", args.embd)
@@ -295,7 +307,8 @@ def add_layer(make, args, prefix):
     if args.arch in STACKED_GATE:
         make.matrix(prefix, "ffn_up", 2 * args.ff, args.embd)
     else:
-        make.matrix(prefix, "ffn_gate", args.ff, args.embd)
+        if args.arch not in NO_GATE:
+            make.matrix(prefix, "ffn_gate", args.ff, args.embd)
         make.matrix(prefix, "ffn_up", args.ff, args.embd)
     make.matrix(prefix, "ffn_down", args.embd, args.ff)
 
@@ -311,6 +324,8 @@ def add_tensors(writer, args, n_vocab):
     make.norm("output_norm.weight", args.embd)
     if not args.tied:
         make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)
+    if args.arch == "phi2":
+        make.vector("output.bias", n_vocab, np.float32(0), 0.3)
     if args.rope_scaling == "longrope":
         n_pair = (args.rot or args.head_dim) // 2
         for name, slope in (("short", 0.1), ("long", 1.0)):

@@ -58,6 +58,12 @@ make tiny-ernie4_5 --arch ernie4_5 $like_llama
 make tiny-minicpm --arch minicpm $like_llama --scales
 make tiny-stablelm --arch stablelm --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
     --rot 8 --bias --untied
+# Networks without a gate.
+make tiny-starcoder2 --arch starcoder2 $like_llama
+make tiny-nemotron --arch nemotron $like_llama --rot 8 --untied
+make tiny-arcee --arch arcee $like_llama --rope-scaling yarn
+make tiny-phi2 --arch phi2 $like_llama --rot 8 --untied
+make tiny-seed_oss --arch seed_oss $like_llama --bias --untied
 make tiny-gemma --arch gemma --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 2 --kv-heads 1 --head-dim 64 --ff 128 \
     --layers 2
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \

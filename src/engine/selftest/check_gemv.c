@@ -141,9 +141,11 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
         if (!project(test, i, x, scale, &g)) {
             return false;
         }
-        // The slope of either activation is below 1.2.
+        // The slope of the activations but a squared one is below 1.2.
+        const double slope =
+            activation == GI_ACTIVATION_RELU_SQUARED ? 2 * fabs(g.value) + g.magnitude : 1.2;
         g.value = gi_test_activate(activation, g.value);
-        g.magnitude = 1.2 * g.magnitude + fabs(g.value);
+        g.magnitude = slope * g.magnitude + fabs(g.value);
         u = (struct gi_test_value){1, 0};
     }
     if (side == 2 && !project(test, i, x, scale, &g)) {

@@ -263,6 +263,7 @@ void gi_check_glu(struct gi_test *test)
     const struct gi_glu_params *params = (const void *)test->params;
     const bool is_half = gi_test_define(test, "HALF");
     const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
+    const bool is_gated = !gi_test_define(test, "UNGATED");
     const uint32_t token = test->n_tokens - 1, n = params->n_column;
     const uint64_t at = (uint64_t)token * params->gate_up_stride + params->gate_begin;
     const float *g = gi_test_floats(test, 1, at, n);
@@ -273,7 +274,7 @@ void gi_check_glu(struct gi_test *test)
     const float *act = gi_test_row(test, 0, is_half, token, params->act_stride,
                                    params->act_begin + n, half_tiles(params->act_stride));
     for (uint32_t i = 0; act && i < n; i++) {
-        expected[i] = gi_test_activate(activation, g[i]) * u[i];
+        expected[i] = gi_test_activate(activation, g[i]) * (is_gated ? u[i] : 1);
         // An error of the exponential grows with its argument.
         magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i]));
     }

@@ -127,6 +127,9 @@ bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bi
 
 double gi_test_activate(uint32_t activation, double x)
 {
+    if (activation == GI_ACTIVATION_RELU_SQUARED) {
+        return x > 0 ? x * x : 0;
+    }
     const double argument =
         activation == GI_ACTIVATION_SILU ? x : 1.5957691216057308 * x * (1 + 0.044715 * x * x);
     return x / (1 + exp(-argument));

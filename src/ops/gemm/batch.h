@@ -53,7 +53,8 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
 
 // act[m][i] = f(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the
 // part's gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A
-// dispatch a part. act is in f16 only where gi_glu_has_halves: parts begin with tiles of it.
+// dispatch a part. Of an ungated weight act[m][i] = f(u). act is in f16 only where
+// gi_glu_has_halves: parts begin with tiles of it.
 bool gi_glu_has_halves(const struct gi_weight *weight);
 bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,

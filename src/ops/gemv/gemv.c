@@ -178,9 +178,13 @@ enum glu_side {
     GLU_UP,
 };
 
-// Parts of gate come before those of up and leave their factor in the result.
+// Parts of gate come before those of up and leave their factor in the result; without a gate that
+// factor is all.
 static enum glu_side find_side(const struct gi_weight *weight, const struct gi_weight_part *part)
 {
+    if (weight->is_ungated) {
+        return GLU_GATE;
+    }
     return !weight->is_split ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
 }
 
@@ -190,7 +194,8 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
                     struct glinfer_error *err)
 {
     bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
-    assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
+    assert(weight->n_cols == stream->n_embd);
+    assert(weight->n_rows / (weight->is_ungated ? 1 : 2) >= n_ff);
     assert(stream->n_ssq > 0);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
@@ -206,7 +211,9 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .source = (has_norm ? stream->norm : stream->residual) / 4,
             .bias = part.weight->bias,
             NORM_PARAMS(stream),
-            .ff_begin = weight->is_split ? row % (weight->n_rows / 2) : row / 2,
+            .ff_begin = weight->is_ungated ? row
+                        : weight->is_split ? row % (weight->n_rows / 2)
+                                           : row / 2,
             .n_ff = n_ff,
         };
         struct gi_dispatch dispatch = {

@@ -46,7 +46,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          struct glinfer_error *err);
 
 // act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without
-// has_norm of W residual + bias.
+// has_norm of W residual + bias. Of an ungated W act[i] = f(u[i]).
 //   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start,
 //   gi_x_size floats.
 // *has_sums says whether the sums of act are written too; may be NULL.

@@ -78,7 +78,7 @@ static bool is_of_experts(enum gi_gemv_kernel kernel)
 static bool publishes_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
     return kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_PLAIN ||
-           (kernel == GI_GEMV_GLU && !weight->is_split);
+           (kernel == GI_GEMV_GLU && !weight->is_split && !weight->is_ungated);
 }
 
 // The form of glsl/gemv/gemv_pipeline.glsl, which loads its first weights before what they are
@@ -239,7 +239,7 @@ bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct g
     const uint32_t n_pair = gi_gemv_group_pairs(&part->shape);
     bool is_writing = gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 16 &&
                       n_pair % (rows / 16) == 0 && n_pair <= part->shape.wg_size &&
-                      !weight->is_split;
+                      !weight->is_split && !weight->is_ungated;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
     }

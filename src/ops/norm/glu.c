@@ -14,10 +14,11 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     const struct gi_program_key key = {
         .id = GI_PROGRAM_GLU,
         .quant = GI_QUANT_NONE,
-        .n_defines = 3,
+        .n_defines = params->n_part > 0 ? 3 : 4,
         .defines = {{"WG_SIZE", WG_SIZE},
                     {"ACTIVATION", (int32_t)activation},
-                    {"HALF", gi_half_form(act)}},
+                    {"HALF", gi_half_form(act)},
+                    {"UNGATED", 1}},
     };
     const uint32_t columns = (act->is_half ? 8 : 4) * WG_SIZE;
     struct gi_dispatch dispatch = {
@@ -34,9 +35,15 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
+// True if each part has rows of gate and as many of up.
+static bool has_pairs(const struct gi_weight *weight)
+{
+    return !weight->is_split && !weight->is_ungated;
+}
+
 bool gi_glu_has_halves(const struct gi_weight *weight)
 {
-    for (uint32_t i = 1; !weight->is_split && i < weight->n_parts; i++) {
+    for (uint32_t i = 1; has_pairs(weight) && i < weight->n_parts; i++) {
         if (weight->parts[i].row_begin / 2 % GI_HALF_COLUMNS != 0) {
             return false;
         }
@@ -48,13 +55,15 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
                const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
                const struct gi_rows *act, struct glinfer_error *err)
 {
-    assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
+    const uint32_t n_each = weight->is_ungated ? 1 : 2;
+    assert(n_ff <= weight->n_rows / n_each);
+    assert(gate_up->stride >= weight->n_rows && act->stride >= n_ff);
     assert(!act->is_half || gi_glu_has_halves(weight));
     const struct gi_weight_part whole = {.n_rows = weight->n_rows};
-    for (uint32_t i = 0; i < (weight->is_split ? 1 : weight->n_parts); i++) {
-        const struct gi_weight_part *part = weight->is_split ? &whole : &weight->parts[i];
-        uint32_t begin = part->row_begin / 2;
-        uint32_t n_part = part->n_rows / 2;
+    for (uint32_t i = 0; i < (has_pairs(weight) ? weight->n_parts : 1); i++) {
+        const struct gi_weight_part *part = has_pairs(weight) ? &weight->parts[i] : &whole;
+        uint32_t begin = part->row_begin / n_each;
+        uint32_t n_part = part->n_rows / n_each;
         assert(begin < n_ff);
         // Past n_ff there are at most 3 columns more: rows of zero weights, and padding of act.
         uint32_t n_left = (n_ff - begin + 3) / 4 * 4;
@@ -62,7 +71,7 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
             .gate_up_stride = gate_up->stride,
             .act_stride = act->stride,
             .gate_begin = part->row_begin,
-            .n_part = n_part,
+            .n_part = weight->is_ungated ? 0 : n_part,
             .act_begin = begin,
             .n_column = n_left < n_part ? n_left : n_part,
         };

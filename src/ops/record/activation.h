@@ -1,10 +1,11 @@
-// The activations of gated feed-forward networks.
+// The activations of feed-forward networks.
 #ifndef GI_OPS_ACTIVATION_H
 #define GI_OPS_ACTIVATION_H
 
 enum gi_activation { // glsl/norm/activation.glsl has the same numbers
     GI_ACTIVATION_SILU,
     GI_ACTIVATION_GELU_TANH,
+    GI_ACTIVATION_RELU_SQUARED,
 };
 
 #endif

@@ -179,41 +179,50 @@ const struct kt_suite kt_embed_batch = {"embed_batch",
 
 struct glu_case {
     uint32_t n_tokens, n_ff, max_part_rows;
-    bool is_split;
+    bool is_split, is_ungated;
 };
 
 static const struct glu_case glu_cases[] = {
-    {1,   32,   0,    false},
-    {2,   96,   64,   false},
-    {7,   1536, 0,    false},
-    {33,  2048, 0,    false},
-    {31,  100,  48,   false},
-    {32,  20,   16,   false},
-    {512, 1536, 1024, false},
-    {3,   40,   0,    true },
-    {33,  100,  48,   true },
+    {1,   32,   0,    false, false},
+    {2,   96,   64,   false, false},
+    {7,   1536, 0,    false, false},
+    {33,  2048, 0,    false, false},
+    {31,  100,  48,   false, false},
+    {32,  20,   16,   false, false},
+    {512, 1536, 1024, false, false},
+    {3,   40,   0,    true,  false},
+    {33,  100,  48,   true,  false},
+    {5,   100,  48,   false, true },
+    {33,  96,   32,   false, true },
 };
 
-// Every other case.
+// Every other case has GELU.
 static bool is_gelu(const struct glu_case *c)
 {
     return (c - glu_cases) % 2 == 1;
 }
 
+static enum ref_activation activation_of(const struct glu_case *c)
+{
+    return is_gelu(c) ? REF_GELU : c->is_ungated ? REF_RELU_SQUARED : REF_SILU;
+}
+
 static void glu_name(size_t index, char *text, size_t size)
 {
     const struct glu_case *c = &glu_cases[index];
-    snprintf(text, size, "%u tokens of %u in parts of %u%s", c->n_tokens, c->n_ff, c->max_part_rows,
-             c->is_split ? " apart" : "");
+    snprintf(text, size, "%u tokens of %u in parts of %u%s%s", c->n_tokens, c->n_ff,
+             c->max_part_rows, c->is_split ? " apart" : "", c->is_ungated ? " ungated" : "");
 }
 
 // Returns a gate_up weight of which only the rows of its parts are set, all that glu reads.
 static struct gi_weight split_gate_up(const struct glu_case *c)
 {
     struct gi_weight weight = {.name = "gate_up",
-                               .n_rows =
-                                   c->is_split ? (c->n_ff + 15) / 16 * 32 : (c->n_ff + 7) / 8 * 16,
-                               .is_split = c->is_split};
+                               .n_rows = c->is_ungated ? (c->n_ff + 15) / 16 * 16
+                                         : c->is_split ? (c->n_ff + 15) / 16 * 32
+                                                       : (c->n_ff + 7) / 8 * 16,
+                               .is_split = c->is_split,
+                               .is_ungated = c->is_ungated};
     uint32_t part_rows = c->max_part_rows ? c->max_part_rows : weight.n_rows;
     for (uint32_t begin = 0; begin < weight.n_rows; begin += part_rows) {
         uint32_t left = weight.n_rows - begin;
@@ -229,14 +238,15 @@ static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct
     size_t n = (size_t)c->n_tokens * c->n_ff;
     double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
     const struct gi_weight_part whole = {.n_rows = weight->n_rows};
-    const struct gi_weight_part *parts = c->is_split ? &whole : weight->parts;
-    uint32_t n_part = parts[0].n_rows / 2; // the last part may have fewer
+    const struct gi_weight_part *parts = c->is_split || c->is_ungated ? &whole : weight->parts;
+    uint32_t n_part = parts[0].n_rows / (c->is_ungated ? 1 : 2); // the last part may have fewer
     assert(n_part > 0);
     for (size_t i = 0; i < n; i++) {
         uint32_t column = (uint32_t)(i % c->n_ff);
         const struct gi_weight_part *part = &parts[column / n_part];
         const float *gate = gate_up + i / c->n_ff * stride + part->row_begin + column % n_part;
-        want[i] = ref_glu((double)gate[0], (double)gate[part->n_rows / 2], is_gelu(c));
+        const double up = c->is_ungated ? 1 : (double)gate[part->n_rows / 2];
+        want[i] = ref_glu((double)gate[0], up, activation_of(c));
         // exp carries the rounding of its argument, up to 1.6 (12 + 0.045 * 12^3) of GELU.
         bound[i] = (is_gelu(c) ? 400 : 32) * (double)FLT_EPSILON * fabs(want[i]) + 1e-30;
     }
@@ -257,13 +267,12 @@ static bool run_glu(struct kt_run *run, size_t index)
     kt_fill(run, gate_up, n, -12, 12);
     struct gi_rows rows = {kt_range(run, "gate_up", gate_up, n * sizeof(float)), stride, false};
     struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(c->n_ff));
-    bool is_good =
-        (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff,
-                   is_gelu(c) ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU, &act, &err) ||
-         kt_fail(run, "%s", err.message)) &&
-        kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
-        check_glu(run, c, &weight, gate_up, stride, &act) &&
-        kt_bench(run, 0, c->n_tokens, (uint64_t)c->n_tokens * c->n_ff * 12);
+    bool is_good = (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff,
+                              (enum gi_activation)activation_of(c), &act, &err) || // numbered alike
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
+                   check_glu(run, c, &weight, gate_up, stride, &act) &&
+                   kt_bench(run, 0, c->n_tokens, (uint64_t)c->n_tokens * c->n_ff * 12);
     free(gate_up);
     return is_good;
 }

@@ -159,7 +159,7 @@ static bool check_act(struct kt_run *run, const struct mixture *m, uint32_t expe
     ref_gemv(y, dense, x, zeros, n_ff, n_embd, factor);
     ref_gemv(y + n_ff, dense + (size_t)up * n_embd, x, zeros, n_ff, n_embd, factor);
     for (uint32_t i = 0; i < n_ff; i++) {
-        act[i] = ref_gemv_glu(y[i], y[n_ff + i], false);
+        act[i] = ref_gemv_glu(y[i], y[n_ff + i], REF_SILU);
     }
     const bool is_good = check_values(run, "act", found, act, n_ff);
     free(zeros);

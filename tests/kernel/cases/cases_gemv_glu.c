@@ -6,29 +6,33 @@
 struct glu_size {
     uint32_t n_embd, n_ff, part_rows, n_ssq;
     bool has_bias, is_gelu, has_norm;
-    bool is_split; // up is Q8_0, whatever gate is
+    bool is_split;   // up is Q8_0, whatever gate is
+    bool is_ungated; // with the square of a ReLU, or with GELU
 };
 
 static const struct glu_size glu_sizes[] = {
-    {32,   8,    0,  1,  false, false, true,  false},
-    {96,   40,   32, 6,  true,  true,  true,  false},
-    {64,   36,   0,  3,  false, true,  false, false},
-    {352,  128,  48, 5,  true,  false, false, false},
-    {2048, 96,   0,  64, false, true,  true,  false},
-    {576,  1536, 0,  36, false, false, true,  false},
-    {32,   8,    0,  1,  false, false, true,  true },
-    {96,   40,   32, 6,  true,  true,  true,  true },
-    {352,  128,  48, 5,  true,  false, false, true },
-    {576,  1536, 0,  36, false, false, true,  true },
+    {32,   8,    0,  1,  false, false, true,  false, false},
+    {96,   40,   32, 6,  true,  true,  true,  false, false},
+    {64,   36,   0,  3,  false, true,  false, false, false},
+    {352,  128,  48, 5,  true,  false, false, false, false},
+    {2048, 96,   0,  64, false, true,  true,  false, false},
+    {576,  1536, 0,  36, false, false, true,  false, false},
+    {32,   8,    0,  1,  false, false, true,  true,  false},
+    {96,   40,   32, 6,  true,  true,  true,  true,  false},
+    {352,  128,  48, 5,  true,  false, false, true,  false},
+    {576,  1536, 0,  36, false, false, true,  true,  false},
+    {96,   40,   32, 6,  true,  true,  true,  false, true },
+    {352,  136,  48, 5,  false, false, true,  false, true },
 };
 
 static void print_glu(const struct kt_gemv_variant *variant, const struct glu_size *s, char *text,
                       size_t size)
 {
     int n = kt_gemv_print(variant, text, size);
-    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s", s->n_ff, s->n_embd,
+    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s%s", s->n_ff, s->n_embd,
              s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->is_gelu ? " gelu" : "",
-             s->has_norm ? " norm" : "", s->is_split ? " apart" : "");
+             s->has_norm ? " norm" : "", s->is_split ? " apart" : "",
+             s->is_ungated ? " ungated" : "");
 }
 
 static void name_glu(size_t index, char *text, size_t size)
@@ -37,14 +41,22 @@ static void name_glu(size_t index, char *text, size_t size)
     print_glu(&variant, &glu_sizes[variant.size], text, size);
 }
 
+static enum ref_activation activation_of(const struct glu_size *size)
+{
+    return size->is_gelu ? REF_GELU : size->is_ungated ? REF_RELU_SQUARED : REF_SILU;
+}
+
 // The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
 static void gather_act(const struct gi_weight *weight, const struct ref_value *y,
                        const struct glu_size *size, struct ref_value *act)
 {
-    for (uint32_t i = 0; weight->is_split && i < size->n_ff; i++) {
-        act[i] = ref_gemv_glu(y[i], y[weight->n_rows / 2 + i], size->is_gelu);
+    const enum ref_activation activation = activation_of(size);
+    const struct ref_value one = {1, 0};
+    const bool is_whole = weight->is_split || weight->is_ungated;
+    for (uint32_t i = 0; is_whole && i < size->n_ff; i++) {
+        act[i] = ref_gemv_glu(y[i], weight->is_split ? y[weight->n_rows / 2 + i] : one, activation);
     }
-    if (weight->is_split) {
+    if (is_whole) {
         return;
     }
     for (uint32_t p = 0; p < weight->n_parts; p++) {
@@ -52,7 +64,7 @@ static void gather_act(const struct gi_weight *weight, const struct ref_value *y
         uint32_t half = part->n_rows / 2;
         for (uint32_t i = 0; i < half && part->row_begin / 2 + i < size->n_ff; i++) {
             const struct ref_value *gate = &y[part->row_begin + i];
-            act[part->row_begin / 2 + i] = ref_gemv_glu(gate[0], gate[half], size->is_gelu);
+            act[part->row_begin / 2 + i] = ref_gemv_glu(gate[0], gate[half], activation);
         }
     }
 }
@@ -63,7 +75,9 @@ static bool check_glu(struct kt_run *run, const struct kt_gemv_variant *variant,
     struct kt_gemv_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
-    uint32_t n_rows = size->is_split ? (size->n_ff + 15) / 16 * 32 : (size->n_ff + 7) / 8 * 16;
+    uint32_t n_rows = size->is_ungated ? (size->n_ff + 15) / 16 * 16
+                      : size->is_split ? (size->n_ff + 15) / 16 * 32
+                                       : (size->n_ff + 7) / 8 * 16;
     const struct kt_weight_params params = {.type = variant->type,
                                             .is_split = size->is_split,
                                             .up_type = GI_GGML_TYPE_Q8_0,
@@ -77,12 +91,13 @@ static bool check_glu(struct kt_run *run, const struct kt_gemv_variant *variant,
     struct ref_value *y = kt_alloc(n_rows, sizeof(*y));
     struct ref_value *act = kt_alloc(size->n_ff, sizeof(*act));
     const float *x = stream.values + (size->has_norm ? stream.stream.norm : stream.stream.residual);
+    weight.weight.is_ungated = size->is_ungated;
     ref_gemv(y, weight.dense, x, weight.bias, n_rows, size->n_embd,
              size->has_norm ? stream.inv_rms : 1);
     gather_act(&weight.weight, y, size, act);
     is_good = is_good && kt_gemv_set_shape(run, variant) &&
               (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
-                              size->is_gelu ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU,
+                              (enum gi_activation)activation_of(size), // numbered alike
                               size->has_norm, &stream.stream, range, NULL, &err) ||
                kt_fail(run, "%s", err.message)) &&
               kt_seal(run) && kt_replay(run, 0, 1) &&
@@ -111,9 +126,9 @@ const struct kt_suite kt_gemv_glu = {
 // In f16: slices of few blocks and of many, also where not all slices have as many, and groups that
 // loop past the last pair.
 static const struct glu_size glu_half_sizes[] = {
-    {2048, 96,  0,  64, false, true,  true,  false},
-    {2304, 232, 48, 48, true,  false, true,  false},
-    {3072, 36,  0,  1,  false, false, false, false},
+    {2048, 96,  0,  64, false, true,  true,  false, false},
+    {2304, 232, 48, 48, true,  false, true,  false, false},
+    {3072, 36,  0,  1,  false, false, false, false, false},
 };
 
 static struct kt_gemv_variant get_half_variant(size_t index)
