@@ -42,6 +42,10 @@
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
+    X(DELTA_STEP, delta_step)                                                                      \
+    X(DELTA_CONV, delta_conv)                                                                      \
+    X(DELTA_SCAN, delta_scan)                                                                      \
+    X(DELTA_NORM, delta_norm)                                                                      \
     X(HALF_ROWS, half_rows)                                                                        \
     X(PACK_ROWS, pack_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
@@ -341,6 +345,48 @@
 #define GI_PARAMS_ATTENTION_BATCH(X)     GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_HALF(X)      GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X) GI_PARAMS_ATTENTION(X)
+
+// Columns of the projection, offsets in the vectors and in the state.
+#define GI_PARAMS_DELTA_STEP(X)                                                                    \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_k_head)                                                                          \
+    X(uint32_t, z)                                                                                 \
+    X(uint32_t, rate)                                                                              \
+    X(uint32_t, decay)                                                                             \
+    X(uint32_t, taps)                                                                              \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, decay_bias)                                                                        \
+    X(uint32_t, decay_rate)                                                                        \
+    X(uint32_t, matrix)                                                                            \
+    X(float, eps)
+
+#define GI_PARAMS_DELTA_CONV(X)                                                                    \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_k_head)                                                                          \
+    X(uint32_t, rate)                                                                              \
+    X(uint32_t, decay)                                                                             \
+    X(uint32_t, taps)                                                                              \
+    X(uint32_t, decay_bias)                                                                        \
+    X(uint32_t, decay_rate)                                                                        \
+    X(float, eps)
+
+#define GI_PARAMS_DELTA_SCAN(X)                                                                    \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, out_stride)                                                                        \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_k_head)                                                                          \
+    X(uint32_t, matrix)
+
+#define GI_PARAMS_DELTA_NORM(X)                                                                    \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, o_stride)                                                                          \
+    X(uint32_t, out_stride)                                                                        \
+    X(uint32_t, z)                                                                                 \
+    X(uint32_t, gamma)                                                                             \
+    X(float, eps)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

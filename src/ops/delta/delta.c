@@ -1,0 +1,171 @@
+#include "ops/delta/delta.h"
+
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE      128 // of a step, a scan
+#define ROW_WG_SIZE  64  // of what goes over single rows
+#define SCAN_COLUMNS 16  // COLUMNS of glsl/delta/delta_scan.comp
+
+uint32_t gi_delta_channels(const struct gi_delta *delta)
+{
+    return (2 * delta->n_k_head + delta->n_head) * delta->dim;
+}
+
+uint32_t gi_delta_matrix(const struct gi_delta *delta)
+{
+    return delta->n_taps * gi_delta_channels(delta);
+}
+
+uint32_t gi_delta_state_size(const struct gi_delta *delta)
+{
+    return gi_delta_matrix(delta) + delta->n_head * delta->dim * delta->dim;
+}
+
+uint32_t gi_delta_mixed_size(const struct gi_delta *delta)
+{
+    return gi_delta_channels(delta) + 2 * delta->n_head + delta->n_k_head;
+}
+
+static struct gi_program_key make_key(const struct gi_delta *delta, enum gi_program_id id,
+                                      uint32_t wg_size)
+{
+    assert(delta->dim % 16 == 0 && delta->dim >= 16 && delta->n_head % delta->n_k_head == 0);
+    return (struct gi_program_key){
+        .id = id,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", (int32_t)wg_size},
+                    {"DIM", (int32_t)delta->dim},
+                    {"TAPS", (int32_t)delta->n_taps}},
+    };
+}
+
+bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta, struct gi_range x,
+                      const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
+                      struct glinfer_error *err)
+{
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_STEP, wg_size);
+    assert(4 * wg_size >= delta->dim && 4 * wg_size % delta->dim == 0);
+    const struct gi_delta_step_params params = {
+        .n_head = delta->n_head,
+        .n_k_head = delta->n_k_head,
+        .z = delta->z,
+        .rate = delta->rate,
+        .decay = delta->decay,
+        .taps = delta->taps,
+        .gamma = delta->gamma,
+        .decay_bias = delta->decay_bias,
+        .decay_rate = delta->decay_rate,
+        .matrix = gi_delta_matrix(delta),
+        .eps = delta->eps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "delta_step",
+        .bindings = {out,             x, vectors->range, memory},
+        .writes = 1u << 0 | 1u << 3,
+        .params = &params,
+        .params_size = sizeof(params),
+        .wg_size = wg_size,
+        .grid = {.size = {delta->n_head, 1, 1}},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+//-- batches ---------------------------------------------------------------------------------------
+
+static bool record_conv(struct gi_recorder *recorder, const struct gi_delta *delta,
+                        const struct gi_rows *x, const struct gi_vectors *vectors,
+                        struct gi_range memory, const struct gi_rows *mixed,
+                        struct glinfer_error *err)
+{
+    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_CONV, ROW_WG_SIZE);
+    const struct gi_delta_conv_params params = {
+        .x_stride = x->stride,
+        .y_stride = mixed->stride,
+        .n_head = delta->n_head,
+        .n_k_head = delta->n_k_head,
+        .rate = delta->rate,
+        .decay = delta->decay,
+        .taps = delta->taps,
+        .decay_bias = delta->decay_bias,
+        .decay_rate = delta->decay_rate,
+        .eps = delta->eps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "delta_conv",
+        .bindings = {mixed->range,                                    x->range, vectors->range, memory},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {delta->n_k_head + delta->n_head, 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1                                                                     },
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *delta,
+                        const struct gi_rows *x, struct gi_range memory,
+                        const struct gi_rows *mixed, const struct gi_rows *o,
+                        struct glinfer_error *err)
+{
+    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_SCAN, WG_SIZE);
+    const struct gi_delta_scan_params params = {
+        .x_stride = x->stride,
+        .y_stride = mixed->stride,
+        .out_stride = o->stride,
+        .n_head = delta->n_head,
+        .n_k_head = delta->n_k_head,
+        .matrix = gi_delta_matrix(delta),
+    };
+    struct gi_dispatch dispatch = {
+        .label = "delta_scan",
+        .bindings = {o->range,  mixed->range, x->range, memory},
+        .writes = 1u << 0 | 1u << 3,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {delta->dim / SCAN_COLUMNS, delta->n_head, 1}},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+static bool record_norm(struct gi_recorder *recorder, const struct gi_delta *delta,
+                        const struct gi_rows *x, const struct gi_vectors *vectors,
+                        const struct gi_rows *o, const struct gi_rows *out,
+                        struct glinfer_error *err)
+{
+    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_NORM, ROW_WG_SIZE);
+    const struct gi_delta_norm_params params = {
+        .x_stride = x->stride,
+        .o_stride = o->stride,
+        .out_stride = out->stride,
+        .z = delta->z,
+        .gamma = delta->gamma,
+        .eps = delta->eps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "delta_norm",
+        .bindings = {out->range,                    o->range,               vectors->range, x->range    },
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {delta->n_head, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delta,
+                       const struct gi_rows *x, const struct gi_vectors *vectors,
+                       struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *o,
+                       const struct gi_rows *out, struct glinfer_error *err)
+{
+    assert(mixed->stride >= gi_delta_mixed_size(delta) && x->stride >= delta->n_column);
+    assert(o->stride >= delta->n_head * delta->dim && out->stride >= delta->n_head * delta->dim);
+    return record_conv(recorder, delta, x, vectors, memory, mixed, err) &&
+           record_scan(recorder, delta, x, memory, mixed, o, err) &&
+           record_norm(recorder, delta, x, vectors, o, out, err);
+}
