@@ -283,6 +283,23 @@ void gi_check_glu(struct gi_test *test)
     }
 }
 
+void gi_check_gate_rows(struct gi_test *test)
+{
+    const struct gi_gate_rows_params *params = (const void *)test->params;
+    const uint32_t token = test->n_tokens - 1, n = params->n_column;
+    const uint64_t row = (uint64_t)token * params->x_stride;
+    const float *x = gi_test_floats(test, 0, row, n);
+    const float *gate = gi_test_floats(
+        test, 1, (uint64_t)token * params->qkv_stride + params->gate_begin, n + n % 16);
+    gi_test_run(test);
+    const float *found = gi_test_floats(test, 0, row, n);
+    for (uint32_t i = 0; found && i < n; i++) {
+        const double g = gate[i / 16 * 16 + i % 16 / 2 + i % 2 * 8],
+                     expected = x[i] / (1 + exp(-g));
+        gi_test_expect(test, "x", i, expected, fabs(expected) * (2 + fabs(g)), found[i]);
+    }
+}
+
 //-- experts ---------------------------------------------------------------------------------------
 
 // Returns the expert of rank `rank` among the logits, the lowest on ties.

@@ -271,6 +271,7 @@ static const struct {
     {GI_PROGRAM_ROPE_KV,         GI_PROGRAM_NORM_ROPE_KV,        gi_check_rope_kv        },
     {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
     ONE(GLU, gi_check_glu),
+    ONE(GATE_ROWS, gi_check_gate_rows),
     ONE(DELTA_STEP, gi_check_delta_step),
     ONE(DELTA_CONV, gi_check_delta_conv),
     ONE(DELTA_SCAN, gi_check_delta_scan),

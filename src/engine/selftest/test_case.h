@@ -123,6 +123,7 @@ void gi_check_post_norm(struct gi_test *test);
 void gi_check_half_rows(struct gi_test *test);
 void gi_check_pack_rows(struct gi_test *test);
 void gi_check_glu(struct gi_test *test);
+void gi_check_gate_rows(struct gi_test *test);
 void gi_check_delta_step(struct gi_test *test);
 void gi_check_delta_conv(struct gi_test *test);
 void gi_check_delta_scan(struct gi_test *test);

@@ -60,4 +60,10 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
                const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
                const struct gi_rows *act, struct glinfer_error *err);
 
+// x[m] *= 1 / (1 + exp(-gate)), the gate of each element standing behind v in rows of the stacked
+// projection, in pair order: of a batch or, in a list of steps, of the only row.
+bool gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
+                     const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                     const struct gi_rows *x, struct glinfer_error *err);
+
 #endif

@@ -48,6 +48,7 @@
     X(DELTA_NORM, delta_norm)                                                                      \
     X(HALF_ROWS, half_rows)                                                                        \
     X(PACK_ROWS, pack_rows)                                                                        \
+    X(GATE_ROWS, gate_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_VEC8, attention_vec8)                                                              \
@@ -345,6 +346,12 @@
 #define GI_PARAMS_ATTENTION_BATCH(X)     GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_HALF(X)      GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X) GI_PARAMS_ATTENTION(X)
+
+#define GI_PARAMS_GATE_ROWS(X)                                                                     \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, qkv_stride)                                                                        \
+    X(uint32_t, gate_begin)                                                                        \
+    X(uint32_t, n_column)
 
 // Columns of the projection, offsets in the vectors and in the state.
 #define GI_PARAMS_DELTA_STEP(X)                                                                    \

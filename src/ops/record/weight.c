@@ -30,3 +30,9 @@ void gi_qkv_layout_init(struct gi_qkv_layout *layout, uint32_t n_head, uint32_t 
         .n_rows = q_rows + 2 * kv_rows,
     };
 }
+
+void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout)
+{
+    layout->gate_begin = layout->n_rows;
+    layout->n_rows += section_rows(layout->n_head * (layout->head_dim / 2));
+}

@@ -6,7 +6,8 @@
 //            pairs lies in tiles 2 (p / 8) and 2 (p / 8) + 1, in row p % 8 of each; n_pair is
 //            rounded up to 8. In q and k pair p is the rotary pair p % (head_dim / 2) of head
 //            p / (head_dim / 2), whatever rows the model family pairs in the file; pairs past
-//            n_rot / 2 are not turned. In v it is rows 2 p and 2 p + 1.
+//            n_rot / 2 are not turned. In v, and in gates of attention's output, which may stand
+//            behind it, it is rows 2 p and 2 p + 1.
 //   gate_up  each part holds gate rows, rounded up to whole tiles, then as many up rows; the parts
 //            follow each other through n_ff.
 //   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up
@@ -61,8 +62,11 @@ bool gi_weight_part_fits_texels(const struct gi_limits *limits, const struct gi_
 struct gi_qkv_layout {
     uint32_t n_head, n_kv_head, head_dim; // head_dim is even
     uint32_t q_begin, k_begin, v_begin, n_rows;
+    uint32_t gate_begin; // a row for each of q; 0: there are none
 };
 void gi_qkv_layout_init(struct gi_qkv_layout *layout, uint32_t n_head, uint32_t n_kv_head,
                         uint32_t head_dim);
+// Adds the rows of gates of attention's output behind v.
+void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout);
 
 #endif

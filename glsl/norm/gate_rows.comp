@@ -1,0 +1,29 @@
+// x[m][i] *= 1 / (1 + exp(-g)): the gate of attention's output, g being what the stacked projection
+// has for element i behind v, in pair order (ops/record/weight.h).
+//
+//   x    (n_tokens, x_stride)    n_column columns read and written
+//   qkv  (n_tokens, qkv_stride)  g from column gate_begin on
+//
+// An invocation owns an element of a row. Bound by memory.
+#include "lib/common.glsl"
+#include "lib/group.glsl"
+#include "lib/step_state.glsl"
+
+layout(std430, binding = 0) restrict buffer X { float x[]; };
+layout(std430, binding = 1) restrict readonly buffer Qkv { float qkv[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint x_stride, qkv_stride, gate_begin, n_column;
+} params;
+
+void main()
+{
+    uint i = gl_GlobalInvocationID.x, token = gl_WorkGroupID.y;
+    if (i < params.n_column && token < state.n_tokens) {
+        uint pair = i / 2u;
+        uint row = pair / 8u * 16u + pair % 8u + i % 2u * 8u;
+        float g = qkv[token * params.qkv_stride + params.gate_begin + row];
+        x[token * params.x_stride + i] *= 1.0 / (1.0 + exp(-g));
+    }
+}

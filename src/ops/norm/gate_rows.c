@@ -1,0 +1,40 @@
+#include "ops/gemm/batch.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64
+
+bool gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
+                     const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                     const struct gi_rows *x, struct glinfer_error *err)
+{
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    const uint32_t n_column = layout->n_head * layout->head_dim;
+    assert(layout->gate_begin > 0 && !x->is_half && x->stride >= n_column);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_GATE_ROWS,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", (int32_t)wg_size}},
+    };
+    const struct gi_gate_rows_params params = {
+        .x_stride = x->stride,
+        .qkv_stride = qkv->stride,
+        .gate_begin = layout->gate_begin,
+        .n_column = n_column,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {x->range,  qkv->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .wg_size = wg_size,
+        .grid = { .size = {(n_column + wg_size - 1) / wg_size, 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
