@@ -14,6 +14,8 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
         return hparams->head_dim;
     case GI_DIM_Q:
         return hparams->n_head * hparams->head_dim;
+    case GI_DIM_Q_GATED:
+        return 2 * hparams->n_head * hparams->head_dim;
     case GI_DIM_KV:
         return hparams->n_kv_head * hparams->head_dim;
     case GI_DIM_FF:

@@ -36,6 +36,9 @@ enum gi_norm {
 enum gi_weight_order { // shown in ops/record/weight.h
     GI_WEIGHT_ORDER_PLAIN,
     GI_WEIGHT_ORDER_QKV,
+    GI_WEIGHT_ORDER_QKV_GATED, // the first tensor has for each head rows of q, then those of its
+                               // gate
+    GI_WEIGHT_ORDER_STACKED,
     GI_WEIGHT_ORDER_GATE_UP,
     GI_WEIGHT_ORDER_EXPERTS,
     GI_WEIGHT_ORDER_EXPERTS_GATE_UP,
@@ -45,14 +48,15 @@ enum gi_dim {
     GI_DIM_NONE,
     GI_DIM_EMBD,
     GI_DIM_HEAD,
-    GI_DIM_Q,  // n_head * head_dim
-    GI_DIM_KV, // n_kv_head * head_dim
+    GI_DIM_Q,       // n_head * head_dim
+    GI_DIM_Q_GATED, // twice as many
+    GI_DIM_KV,      // n_kv_head * head_dim
     GI_DIM_FF,
     GI_DIM_VOCAB,
     GI_DIM_EXPERT,
 };
 
-#define GI_MAX_SOURCES 3
+#define GI_MAX_SOURCES 4
 
 struct gi_weight_spec {
     enum gi_slot slot;

@@ -130,7 +130,11 @@ static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_
     const uint32_t n_halves = weight->weight.is_split ? 2 : 1;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
-        return plan->qkv_layout.n_rows;
+    case GI_WEIGHT_ORDER_QKV_GATED:
+    case GI_WEIGHT_ORDER_STACKED: {
+        const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
+        return sections.begins[sections.n];
+    }
     case GI_WEIGHT_ORDER_GATE_UP:
         return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
     case GI_WEIGHT_ORDER_EXPERTS:

@@ -12,6 +12,52 @@ bool gi_plan_has_gate(enum gi_weight_order order)
     return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
 }
 
+bool gi_plan_has_pairs(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_QKV || order == GI_WEIGHT_ORDER_QKV_GATED;
+}
+
+struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
+                                         const struct gi_plan_weight *weight)
+{
+    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    switch (weight->order) {
+    case GI_WEIGHT_ORDER_QKV:
+        return (struct gi_plan_sections){
+            3, {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows},
+             {0,               1,                              2                             }
+        };
+    case GI_WEIGHT_ORDER_QKV_GATED:
+        return (struct gi_plan_sections){
+            4,
+            {layout->q_begin, layout->k_begin, layout->v_begin, layout->gate_begin, layout->n_rows},
+            {0,               1,                              2,                              0                 }
+        };
+    case GI_WEIGHT_ORDER_STACKED: {
+        struct gi_plan_sections sections = {.n = weight->n_sources};
+        for (uint32_t i = 0; i < weight->n_sources; i++) {
+            const uint64_t n_rows =
+                gi_round_up(weight->sources[i].n_rows, UINT64_C(2) * GI_TILE_ROWS);
+            sections.begins[i + 1] = sections.begins[i] + (uint32_t)n_rows;
+            sections.sources[i] = i;
+        }
+        return sections;
+    }
+    default:
+        return (struct gi_plan_sections){0};
+    }
+}
+
+// Returns the section of a row of a weight that has some.
+static uint32_t find_section(const struct gi_plan_sections *sections, uint32_t row)
+{
+    uint32_t i = 0;
+    while (row >= sections->begins[i + 1]) {
+        i++;
+    }
+    return i;
+}
+
 // True if rows of gate and up alternate.
 static bool is_paired(const struct gi_plan_weight *weight)
 {
@@ -34,23 +80,36 @@ uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at)
     return at - in_head + i + in_head % 2 * n_turn;
 }
 
-static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
-                    uint32_t *source_row)
+// Finds a row of q, k, v, or of the gates of attention's output. Where these are there, rows of q
+// and of gates alternate by heads in the file.
+static bool qkv_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                    uint32_t row, uint32_t *source, uint32_t *source_row)
 {
     const struct gi_hparams *hparams = &plan->hparams;
-    const struct gi_qkv_layout *layout = &plan->qkv_layout;
-    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin};
-    *source = row >= layout->v_begin ? 2 : row >= layout->k_begin ? 1 : 0;
-    const uint32_t relative = row - begins[*source];
+    const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
+    const uint32_t section = find_section(&sections, row), head_dim = hparams->head_dim;
+    const uint32_t relative = row - sections.begins[section];
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
-    const uint32_t half = hparams->head_dim / 2;
-    if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * half) {
+    *source = sections.sources[section];
+    if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * (head_dim / 2)) {
         return false;
     }
     const uint32_t at = 2 * pair + tile % 2;
-    *source_row = *source < 2 ? gi_plan_pair_row(hparams, at) : at;
+    *source_row = section < 2 ? gi_plan_pair_row(hparams, at) : at;
+    if (weight->order == GI_WEIGHT_ORDER_QKV_GATED && *source == 0) {
+        *source_row += (*source_row / head_dim + (section == 3)) * head_dim;
+    }
     return true;
+}
+
+static bool stacked_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        uint32_t row, uint32_t *source, uint32_t *source_row)
+{
+    const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
+    *source = find_section(&sections, row);
+    *source_row = row - sections.begins[*source];
+    return *source_row < weight->sources[*source].n_rows;
 }
 
 static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
@@ -83,8 +142,11 @@ static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weig
                      const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                      uint32_t *source_row)
 {
-    if (weight->order == GI_WEIGHT_ORDER_QKV) {
-        return qkv_row(plan, part->row_begin + row, source, source_row);
+    if (gi_plan_has_pairs(weight->order)) {
+        return qkv_row(plan, weight, part->row_begin + row, source, source_row);
+    }
+    if (weight->order == GI_WEIGHT_ORDER_STACKED) {
+        return stacked_row(plan, weight, part->row_begin + row, source, source_row);
     }
     if (weight->weight.is_split) {
         return split_row(weight, part->row_begin + row, source, source_row);

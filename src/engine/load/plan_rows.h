@@ -9,6 +9,19 @@
 bool gi_plan_has_experts(enum gi_weight_order order);
 bool gi_plan_has_gate(enum gi_weight_order order);
 
+// True for q, k and v in pair order.
+bool gi_plan_has_pairs(enum gi_weight_order order);
+
+// The sections of a weight whose matrices stand one behind the other, q, k and v among them.
+struct gi_plan_sections {
+    uint32_t n;
+    uint32_t begins[GI_MAX_SOURCES + 2]; // GPU rows, the end of the last one too
+    uint32_t sources[GI_MAX_SOURCES + 1];
+};
+// Returns those of a weight; none where its order has none.
+struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
+                                         const struct gi_plan_weight *weight);
+
 // Finds the source, and the row of its tensor, of GPU row `row` of a part; false for padding.
 bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,

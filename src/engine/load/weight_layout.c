@@ -103,19 +103,18 @@ static bool has_any_bias(const struct gi_plan_weight *weight)
     return false;
 }
 
-// q, k and v: neighbours of the same type share a part.
-static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+// Sections of the same type that are neighbours share a part.
+static bool lay_out_sections(struct gi_plan_weight *weight, const struct gi_plan_sections *sections,
+                             const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
-    const struct gi_qkv_layout *layout = &plan->qkv_layout;
-    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows};
-    for (uint32_t first = 0, next; first < 3; first = next) {
+    for (uint32_t first = 0, next; first < sections->n; first = next) {
+        const struct gi_quant *quant = source_quant(weight, sections->sources[first]);
         for (next = first + 1;
-             next < 3 && source_quant(weight, next) == source_quant(weight, first); next++) {
+             next < sections->n && source_quant(weight, sections->sources[next]) == quant; next++) {
         }
-        const struct run run = {.quant = source_quant(weight, first),
-                                .begin = begins[first],
-                                .n_rows = begins[next] - begins[first],
+        const struct run run = {.quant = quant,
+                                .begin = sections->begins[first],
+                                .n_rows = sections->begins[next] - sections->begins[first],
                                 .step = 2 * GI_TILE_ROWS,
                                 .has_bias = has_any_bias(weight)};
         if (!lay_out_run(weight, &run, limits, err)) {
@@ -128,8 +127,9 @@ static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight 
 bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
                       const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
-    if (weight->order == GI_WEIGHT_ORDER_QKV) {
-        return lay_out_qkv(plan, weight, limits, err);
+    const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
+    if (sections.n > 0) {
+        return lay_out_sections(weight, &sections, limits, err);
     }
     const uint32_t n_runs = weight->weight.is_split ? 2 : 1, n_cols = weight->weight.n_cols;
     const uint32_t glu_step = 4 * GI_TILE_ROWS;

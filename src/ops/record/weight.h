@@ -10,6 +10,7 @@
 //            behind it, it is rows 2 p and 2 p + 1.
 //   gate_up  each part holds gate rows, rounded up to whole tiles, then as many up rows; the parts
 //            follow each other through n_ff.
+//   stacked  the rows of each matrix in turn, rounded up to two tiles.
 //   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up
 //            to whole tiles, then as many up rows. A part holds whole experts.
 //
