@@ -13,6 +13,8 @@
 //
 //   ring    (TAPS, n_channel)    row p % TAPS: the projection's row of position p
 //   matrix  (n_head, DIM, DIM)   row i: of element i of k
+//
+// Where a text begins the state is zero, whatever lies in memory: nobody needs to clear it.
 #include "lib/exp_log.glsl"
 
 #if !defined(DIM) || !defined(TAPS)

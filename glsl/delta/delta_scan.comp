@@ -81,7 +81,7 @@ void main()
     uint first = params.matrix + head * uint(DIM * DIM) + slice * uint(DIM) + column + own;
     float s[ROWS_EACH];
     for (uint r = 0u; r < uint(ROWS_EACH); r++) {
-        s[r] = memory[first + r * N_SLICE * uint(DIM)];
+        s[r] = state.n_past == 0u ? 0.0 : memory[first + r * N_SLICE * uint(DIM)];
     }
     for (uint m = 0u; m < state.n_tokens; m++) {
         uint staged = m % N_STAGED;

@@ -88,6 +88,13 @@ float dot_lines(uint a, uint b)
     return sum;
 }
 
+// Four columns of a row of the matrix, which is zero where the text begins, whatever lies there.
+vec4 old_quad(uint at)
+{
+    return state.n_past == 0u ? vec4(0.0)
+                              : vec4(memory[at], memory[at + 1u], memory[at + 2u], memory[at + 3u]);
+}
+
 void share_quad(uint at, vec4 k, vec4 q)
 {
     for (uint i = 0u; i < 4u; i++) {
@@ -112,7 +119,7 @@ void main()
     vec4 s_k = vec4(0.0), s_q = vec4(0.0);
     for (uint i = slice; i < uint(DIM); i += N_SLICE) {
         uint at = first + i * uint(DIM);
-        vec4 s = vec4(memory[at], memory[at + 1u], memory[at + 2u], memory[at + 3u]);
+        vec4 s = old_quad(at);
         s_k += s * lines[uint(DIM) + i];
         s_q += s * lines[i];
     }
@@ -132,8 +139,9 @@ void main()
     for (uint i = slice; i < uint(DIM) && !IS_OVER; i += N_SLICE) {
         uint at = first + i * uint(DIM);
         float k = k_scale * lines[uint(DIM) + i];
+        vec4 s = decay * old_quad(at) + k * change;
         for (uint j = 0u; j < 4u; j++) {
-            memory[at + j] = decay * memory[at + j] + k * change[j];
+            memory[at + j] = s[j];
         }
     }
     float sum = slice == 0u ? dot(o, o) : 0.0;

@@ -185,6 +185,20 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
                                rope, kv, graph->is_batch ? &graph->q : &q, err));
 }
 
+// Makes what the output projection reads of rows in f32, in attn_input.
+static bool pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
+                    const struct gi_weight *out, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    struct gi_rows *input = &graph->attn_input;
+    *input = gi_half_rows(recorder, &graph->q);
+    if (input->is_half) {
+        return gi_op_half_rows(recorder, "attn_half", rows, width, input, err);
+    }
+    *input = *rows;
+    return gi_op_pack_rows(recorder, "pack_rows", input, width, out, err);
+}
+
 // Leaves what the projection after it reads in attn_input.
 static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv,
                             const struct gi_weight *out, const struct gi_score_rule *rule,
@@ -192,16 +206,31 @@ static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv
 {
     struct gi_recorder *recorder = &graph->recorder;
     struct gi_rows *input = &graph->attn_input;
+    const uint32_t width = kv->n_head * kv->head_dim;
+    const bool has_gate = graph->qkv_layout.gate_begin > 0;
     *input = gi_half_rows(recorder, &graph->attn);
-    if (!input->is_half || gi_attention_has_halves(recorder, kv)) {
+    if (!has_gate && (!input->is_half || gi_attention_has_halves(recorder, kv))) {
         return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, input, err) &&
-               (input->is_half ||
-                gi_op_pack_rows(recorder, "pack_rows", input, kv->n_head * kv->head_dim, out, err));
+               (input->is_half || gi_op_pack_rows(recorder, "pack_rows", input, width, out, err));
     }
-    *input = gi_half_rows(recorder, &graph->q);
     return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn, err) &&
-           gi_op_half_rows(recorder, "attn_half", &graph->attn, kv->n_head * kv->head_dim, input,
-                           err);
+           (!has_gate || gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->qkv,
+                                         &graph->attn, err)) &&
+           pass_on(graph, &graph->attn, width, out, err);
+}
+
+static bool attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
+                           const struct gi_score_rule *rule, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_rows rows = {graph->attention.range, kv->n_head * kv->head_dim, false};
+    const bool has_gate = graph->qkv_layout.gate_begin > 0;
+    return (graph->has_attention_input
+                ? gi_op_attention_qkv(recorder, "attention", kv, rule, &graph->attention_input,
+                                      &graph->attention, err)
+                : gi_op_attention(recorder, "attention", kv, rule, &graph->attention, err)) &&
+           (!has_gate ||
+            gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->row, &rows, err));
 }
 
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -219,16 +248,13 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     if (graph->is_batch) {
         return attention_batch(graph, kv, layer_weight(graph, layer, GI_SLOT_OUT), &rule, err);
     }
-    if (graph->has_attention_input) {
-        return gi_op_attention_qkv(&graph->recorder, "attention", kv, &rule,
-                                   &graph->attention_input, &graph->attention, err);
-    }
-    return gi_op_attention(&graph->recorder, "attention", kv, &rule, &graph->attention, err);
+    return attention_step(graph, kv, &rule, err);
 }
 
 static bool attn_has_sums(const struct gi_graph *graph, uint32_t layer)
 {
-    return gi_attention_has_sums(&graph->recorder, &graph->kv_cache[layer]);
+    return graph->qkv_layout.gate_begin == 0 &&
+           gi_attention_has_sums(&graph->recorder, &graph->kv_cache[layer]);
 }
 
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -249,6 +275,50 @@ bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct gli
 {
     return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
            gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
+}
+
+//-- linear attention ----------------------------------------------------------------------------
+
+static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
+{
+    const struct gi_recurrent_hparams *hparams = &graph->hparams->recurrent;
+    const uint32_t two_tiles = 2 * GI_TILE_ROWS;
+    struct gi_delta delta = {
+        .n_head = hparams->n_head,
+        .n_k_head = hparams->n_k_head,
+        .dim = hparams->dim,
+        .n_taps = hparams->n_taps,
+        .n_column = hparams->n_column,
+        .taps = norm_offset(graph, layer, GI_NORM_CONV),
+        .gamma = norm_offset(graph, layer, GI_NORM_STATE),
+        .decay_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
+        .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
+        .eps = graph->hparams->norm_eps,
+    };
+    delta.z = (uint32_t)gi_round_up(gi_delta_channels(&delta), two_tiles);
+    delta.rate = delta.z + (uint32_t)gi_round_up(delta.n_head * delta.dim, two_tiles);
+    delta.decay = delta.rate + (uint32_t)gi_round_up(delta.n_head, two_tiles);
+    return delta;
+}
+
+bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_delta delta = delta_of(graph, layer);
+    const struct gi_range memory = graph->kv_cache[layer].range;
+    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
+    if (!qkv_rows(graph, layer, GI_NORM_ATTN, err)) {
+        return false;
+    }
+    const bool ok =
+        graph->is_batch
+            ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
+                                &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->attn, err) &&
+                  pass_on(graph, &graph->attn, delta.n_head * delta.dim, out, err)
+            : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
+                               graph->ffn_act, err);
+    return ok &&
+           project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input, err);
 }
 
 //-- feed-forward --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "graph/weight_spec.h"
 #include "ops/attention/attention_vec8.h"
+#include "ops/delta/delta.h"
 #include "ops/embed/embed.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
@@ -45,7 +46,7 @@ struct gi_graph {
     struct gi_norm_layout norm_layout;
     struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
     struct gi_rope rope, window_rope;   // of layers without and with a window
-    const struct gi_kv_layer *kv_cache; // n_layer
+    const struct gi_kv_layer *kv_cache; // n_layer; the range of a recurrent one is its state
     struct gi_experts experts;          // of a mixture
     bool is_batch;
     const struct gi_joint *joint; // of a joint step, a batch of its own kind; NULL: of one sequence
@@ -108,6 +109,10 @@ bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 // GI_NORM_FFN: a mixture of experts. Only the weights of chosen experts are read; a prompt reads
 // them once a token.
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// x += out(o), o being what the gated delta rule leaves of the projection of norm(x)
+// (ops/delta/delta.h): linear attention, in a recurrent layer.
+bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // Record the usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.

@@ -167,7 +167,7 @@ static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hp
 
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    if (!read_count(reader, "block_count", 1, 1024, &hparams->n_layer) ||
+    if (!read_count(reader, "block_count", 1, GI_MAX_LAYERS, &hparams->n_layer) ||
         !read_count(reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
         !read_count(reader, "feed_forward_length", 1, 1u << 18, &hparams->n_ff) ||
         !read_count(reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
@@ -180,6 +180,22 @@ bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *
     hparams->attention_scale = 1.0f / sqrtf((float)hparams->head_dim);
     hparams->embed_scale = hparams->residual_scale = hparams->logit_scale = 1.0f;
     return true;
+}
+
+enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return hparams->recurrent_layers[layer / 32] >> layer % 32 & 1 ? GI_LAYER_RECURRENT
+                                                                   : GI_LAYER_ATTENTION;
+}
+
+bool gi_has_recurrence(const struct gi_hparams *hparams)
+{
+    return hparams->recurrent.state_size > 0;
+}
+
+void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer)
+{
+    hparams->recurrent_layers[layer / 32] |= 1u << layer % 32;
 }
 
 bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

@@ -23,6 +23,23 @@ struct gi_rope_hparams {
     bool is_yarn;
 };
 
+// Says what a layer keeps of the text: keys and values of each token, or a state of one size.
+enum gi_layer_kind {
+    GI_LAYER_ATTENTION,
+    GI_LAYER_RECURRENT,
+    GI_LAYER_KIND_COUNT,
+};
+
+// The sizes of recurrent layers, which are all alike.
+struct gi_recurrent_hparams {
+    uint32_t n_taps, n_channel;     // of the convolution: tokens that it sees, elements of a token
+    uint32_t n_head, n_k_head, dim; // of the matrices, with heads of q and k; 0: there are none
+    uint32_t n_column;              // GPU rows of the projection to them
+    uint32_t state_size;            // floats of a layer's state
+};
+
+#define GI_MAX_LAYERS 1024
+
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     uint32_t n_expert, n_expert_used; // 0: no mixture of experts; n_ff is an expert's
@@ -37,6 +54,8 @@ struct gi_hparams {
     struct gi_rope_hparams rope;
     struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope
     bool has_window_rope;
+    uint32_t recurrent_layers[GI_MAX_LAYERS / 32]; // bit i of all: layer i is recurrent
+    struct gi_recurrent_hparams recurrent;
 };
 
 // Reads keys "prefix.name" of a file, prefix being its general.architecture.
@@ -60,6 +79,12 @@ bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_h
 // period).
 bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t fallback,
                               struct gi_hparams *hparams);
+
+enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer);
+// True if any layer is recurrent.
+bool gi_has_recurrence(const struct gi_hparams *hparams);
+// Makes a layer recurrent.
+void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer);
 
 // True for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);

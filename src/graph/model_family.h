@@ -5,6 +5,15 @@
 
 #include "graph/graph.h"
 
+// The layers of a family that keep a state in place of keys and values.
+struct gi_recurrent_layers {
+    const struct gi_weight_spec *weights;
+    size_t n_weights;
+    const struct gi_norm_spec *norms;
+    size_t n_norms;
+    bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+};
+
 struct gi_model_family {
     const char *name; // general.architecture, and the prefix of its keys
     enum gi_rope_pairing rope_pairing;
@@ -17,9 +26,14 @@ struct gi_model_family {
     const struct gi_norm_spec *norms; // n_norms, of one layer
     size_t n_norms;
     bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+    const struct gi_recurrent_layers *recurrent; // of layers that read_hparams makes so; or NULL
     // The family of files of this name that have experts; NULL: they are not told apart.
     const struct gi_model_family *with_experts;
 };
+
+// Records a layer of either kind.
+bool gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
+                            uint32_t layer, struct glinfer_error *err);
 
 // Returns the family of a general.architecture, NULL if it is not known.
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size);

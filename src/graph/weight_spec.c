@@ -24,25 +24,53 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
         return hparams->n_vocab;
     case GI_DIM_EXPERT:
         return hparams->n_expert;
+    case GI_DIM_CHANNEL:
+        return hparams->recurrent.n_channel;
+    case GI_DIM_CONV:
+        return hparams->recurrent.n_channel * hparams->recurrent.n_taps;
+    case GI_DIM_STATE_HEADS:
+        return hparams->recurrent.n_head;
+    case GI_DIM_STATE_HEAD:
+        return hparams->recurrent.dim;
+    case GI_DIM_STATE:
+        return hparams->recurrent.n_head * hparams->recurrent.dim;
     case GI_DIM_NONE:
         break;
     }
     return 0;
 }
 
+const char *gi_norm_suffix(enum gi_norm norm)
+{
+    switch (norm) {
+    case GI_NORM_ATTN_SHIFT:
+    case GI_NORM_FFN_SHIFT:
+    case GI_NORM_DECAY_BIAS:
+        return "bias";
+    case GI_NORM_DECAY_RATE:
+        return "";
+    default:
+        return "weight";
+    }
+}
+
 void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
-                         const struct gi_norm_spec *specs, size_t n_specs)
+                         const struct gi_norm_spec *specs, size_t n_specs,
+                         const struct gi_norm_spec *more, size_t n_more)
 {
     uint32_t end = 0;
     for (int norm = 0; norm < GI_NORM_COUNT; norm++) {
         layout->offsets[norm] = UINT32_MAX;
         layout->widths[norm] = 0;
     }
-    for (size_t i = 0; i < n_specs; i++) {
-        const uint32_t width = gi_dim_size(hparams, specs[i].size);
-        layout->offsets[specs[i].norm] = end;
-        layout->widths[specs[i].norm] = width;
-        end += gi_round_up(width, GI_QUANT_BLOCK);
+    for (size_t i = 0; i < n_specs + n_more; i++) {
+        const struct gi_norm_spec *spec = i < n_specs ? &specs[i] : &more[i - n_specs];
+        const uint32_t width = gi_dim_size(hparams, spec->size);
+        if (layout->offsets[spec->norm] == UINT32_MAX) {
+            layout->offsets[spec->norm] = end;
+            layout->widths[spec->norm] = width;
+            end += gi_round_up(width, GI_QUANT_BLOCK);
+        }
     }
     layout->n_layer = hparams->n_layer;
     layout->layer_size = end;

@@ -28,6 +28,11 @@ enum gi_norm {
     // output's.
     GI_NORM_ATTN_SHIFT,
     GI_NORM_FFN_SHIFT,
+    // Vectors of a recurrent layer.
+    GI_NORM_CONV,       // weights of the convolution: (channel, tap)
+    GI_NORM_STATE,      // of each head that a state gives
+    GI_NORM_DECAY_BIAS, // a number for each head
+    GI_NORM_DECAY_RATE, // likewise
     GI_NORM_COUNT,
     GI_NORM_NEXT, // the first norm of the next layer, or the one before the output
     GI_NORM_NONE,
@@ -54,6 +59,11 @@ enum gi_dim {
     GI_DIM_FF,
     GI_DIM_VOCAB,
     GI_DIM_EXPERT,
+    GI_DIM_CHANNEL,     // of a recurrent layer: struct gi_recurrent_hparams
+    GI_DIM_CONV,        // n_taps of each channel
+    GI_DIM_STATE_HEADS, // how many
+    GI_DIM_STATE_HEAD,  // elements of one
+    GI_DIM_STATE,       // of all heads
 };
 
 #define GI_MAX_SOURCES 4
@@ -74,7 +84,7 @@ struct gi_weight_spec {
 
 struct gi_norm_spec {
     enum gi_norm norm;
-    const char *name; // "blk.%u.attn_norm", without .weight and, of a shift, .bias
+    const char *name; // "blk.%u.attn_norm", without what follows: gi_norm_suffix
     enum gi_dim size;
 };
 
@@ -91,8 +101,14 @@ struct gi_norm_layout {
 // Returns the elements of a dimension.
 uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim);
 
+// Returns what follows the name of a norm's tensor: "weight", "bias", or nothing.
+const char *gi_norm_suffix(enum gi_norm norm);
+
+// Lays out those of two kinds of layers, the second of which may be none: all layers have room for
+// both.
 void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
-                         const struct gi_norm_spec *specs, size_t n_specs);
+                         const struct gi_norm_spec *specs, size_t n_specs,
+                         const struct gi_norm_spec *more, size_t n_more);
 // Returns the offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm
 // after a layer.
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);

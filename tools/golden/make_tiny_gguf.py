@@ -70,7 +70,7 @@ def parse_arguments():
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
-                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss"], default="llama")
+                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -102,6 +102,11 @@ def parse_arguments():
                         help="say by a list which layers have a window: all but each PERIOD-th")
     parser.add_argument("--softcap", type=float, default=0.0,
                         help="of the logits; of the scores of attention a fifth of it")
+    parser.add_argument("--linear-heads", type=int, default=4, help="linear attention: heads of v")
+    parser.add_argument("--linear-k-heads", type=int, default=2)
+    parser.add_argument("--linear-dim", type=int, default=32)
+    parser.add_argument("--linear-taps", type=int, default=4, help="tokens that its convolution sees")
+    parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -179,6 +184,15 @@ def add_facts(writer, args, n_vocab):
         writer.add_expert_count(args.experts)
         writer.add_expert_used_count(args.experts_used)
         writer.add_expert_feed_forward_length(args.ff)
+    if args.arch in LINEAR:
+        writer.add_ssm_conv_kernel(args.linear_taps)
+        writer.add_ssm_state_size(args.linear_dim)
+        writer.add_ssm_group_count(args.linear_k_heads)
+        writer.add_ssm_time_step_rank(args.linear_heads)
+        writer.add_ssm_inner_size(args.linear_heads * args.linear_dim)
+        writer.add_uint32(f"{args.arch}.full_attention_interval", args.interval)
+        n_pair = (args.rot or args.head_dim) // 2
+        writer.add_rope_dimension_sections([n_pair - 2 * (n_pair // 3), n_pair // 3, n_pair // 3, 0])
     if args.scales:
         writer.add_embedding_scale(6.0)
         writer.add_residual_scale(0.4)
@@ -256,10 +270,11 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3", "exaone4")  # families with a norm of each head of q and k
+HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
-FFN_NORMS = {"seed_oss": "post_attention_norm"}  # the name of the norm before the network
+FFN_NORMS = {"seed_oss": "post_attention_norm", "qwen35": "post_attention_norm"}  # the name of the norm before the network
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
+LINEAR = ("qwen35",)  # with linear attention in most layers, and gates in the others
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
@@ -267,7 +282,36 @@ STACKED_QKV = ("phi3", "phi2")  # with q, k and v in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 
 
-def add_layer(make, args, prefix):
+def add_linear_attention(make, args, prefix):
+    """The gated delta rule. Rates of decay are such that a state keeps tens of tokens."""
+    n_head, size = args.linear_heads, args.linear_heads * args.linear_dim
+    n_channel = size + 2 * args.linear_k_heads * args.linear_dim
+    make.norm(f"{prefix}attn_norm.weight", args.embd)
+    make.norm(f"{prefix}post_attention_norm.weight", args.embd)
+    make.matrix(prefix, "attn_qkv", n_channel, args.embd, 1.5, kind="attn_q")
+    make.matrix(prefix, "attn_gate", size, args.embd, kind="attn_v")
+    make.matrix(prefix, "ssm_beta", n_head, args.embd, kind="ssm")
+    make.matrix(prefix, "ssm_alpha", n_head, args.embd, kind="ssm")
+    taps = make.draw(f"{prefix}ssm_conv1d.weight", (n_channel, args.linear_taps))
+    make.writer.add_tensor(f"{prefix}ssm_conv1d.weight", taps * np.float32(0.6))
+    make.vector(f"{prefix}ssm_dt.bias", n_head, np.float32(0), 0.5)
+    rates = np.exp(make.draw(f"{prefix}ssm_a", n_head) - np.float32(2))
+    make.writer.add_tensor(f"{prefix}ssm_a", -rates)
+    make.norm(f"{prefix}ssm_norm.weight", args.linear_dim)
+    make.matrix(prefix, "ssm_out", args.embd, size, kind="attn_output")
+
+
+def add_network(make, args, prefix):
+    make.matrix(prefix, "ffn_gate", args.ff, args.embd)
+    make.matrix(prefix, "ffn_up", args.ff, args.embd)
+    make.matrix(prefix, "ffn_down", args.embd, args.ff)
+
+
+def add_layer(make, args, prefix, layer):
+    if args.arch in LINEAR and (layer + 1) % args.interval:
+        add_linear_attention(make, args, prefix)
+        add_network(make, args, prefix)
+        return
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
     if args.arch not in NO_PRE_NORMS:
         make.norm(f"{prefix}attn_norm.weight", args.embd)
@@ -276,7 +320,7 @@ def add_layer(make, args, prefix):
     if args.arch in STACKED_QKV:
         make.matrix(prefix, "attn_qkv", q_size + 2 * kv_size, args.embd, 1.5, kind="attn_q")
     else:
-        make.matrix(prefix, "attn_q", q_size, args.embd, 1.5)
+        make.matrix(prefix, "attn_q", (2 if args.arch in LINEAR else 1) * q_size, args.embd, 1.5)
         make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
         make.matrix(prefix, "attn_v", kv_size, args.embd)
     if args.bias or args.arch in ("qwen2", *ALL_BIASES):
@@ -320,7 +364,7 @@ def add_tensors(writer, args, n_vocab):
     quiet = slice(0) if args.vocab_from else LEAD_BYTES
     make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     for layer in range(args.layers):
-        add_layer(make, args, f"blk.{layer}.")
+        add_layer(make, args, f"blk.{layer}.", layer)
     make.norm("output_norm.weight", args.embd)
     if not args.tied:
         make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)

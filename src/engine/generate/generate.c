@@ -62,6 +62,7 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     gi_adjust_accept(&run->adjusting, entry->token);
     gi_sequence_note_step(sequence, sequence->n_past, entry->token);
     if (is_stop_id(run, entry->token)) {
+        sequence->n_state = sequence->n_past; // what was submitted behind it does nothing
         finish(run, GLINFER_STOP_EOS);
         return;
     }

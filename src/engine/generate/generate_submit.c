@@ -260,10 +260,22 @@ static bool end_logits(struct gi_generation *run)
     return true;
 }
 
+// Returns the tokens that the states of recurrent layers are of behind the open chain. The end of a
+// prompt, which has no layers, leaves them as they are.
+static uint32_t count_state(const struct gi_generation *run)
+{
+    const struct gi_open_chain *open = &run->open;
+    const bool is_prompt_end =
+        !open->is_batch && !open->is_logits && run->n_submitted == 0 && run->n_prompt != 1;
+    return open->n_past + (open->is_batch ? open->n_tokens : is_prompt_end ? 0 : open->n_steps);
+}
+
 bool gi_generation_submit_open(struct gi_generation *run)
 {
     struct gi_open_chain *open = &run->open;
     struct gi_runner *runner = &run->session->runner;
+    struct gi_sequence *sequence = &run->session->sequence;
+    const uint32_t n_state = count_state(run);
     const struct gi_chain chain = {.n_past = open->n_past,
                                    .n_tokens = open->n_tokens,
                                    .n_steps = open->n_steps,
@@ -274,6 +286,7 @@ bool gi_generation_submit_open(struct gi_generation *run)
                                    .cursor = &open->cursor,
                                    .is_without_tail = open->is_logits,
                                    .before = run->has_logits ? run->logits : NULL};
+    sequence->n_state = GI_NO_STATE;
     if ((open->is_boxed && !reserve_box(run)) ||
         !(open->is_batch || open->is_logits
               ? gi_runner_run(runner, open->executor, &chain, run->err)
@@ -285,6 +298,7 @@ bool gi_generation_submit_open(struct gi_generation *run)
         return true;
     }
     open->executor = NULL;
+    sequence->n_state = n_state;
     const bool is_draft = gi_speculation_advance(run);
     if (open->is_batch) {
         return is_draft ||
@@ -342,7 +356,8 @@ bool gi_generation_submit_rebuild(struct gi_generation *run)
 
 bool gi_generation_rebuild(struct gi_generation *run)
 {
-    const struct gi_sequence *sequence = &run->session->sequence;
+    struct gi_sequence *sequence = &run->session->sequence;
+    gi_sequence_settle(sequence);
     run->n_rebuilt = sequence->is_stale ? sequence->n_sound : sequence->n_past;
     run->is_rebuilding = run->n_rebuilt < sequence->n_past;
     return run->is_rebuilding || use_cache(run);

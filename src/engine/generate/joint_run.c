@@ -96,7 +96,8 @@ static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_
 bool gi_joint_run_prepare(struct gi_generation *run)
 {
     struct gi_session_group *group = run->session->group;
-    if (group->n_slots == 1) {
+    // Kernels of recurrent layers know one sequence: their answers take turns.
+    if (group->n_slots == 1 || gi_has_recurrence(&group->model->hparams)) {
         return true;
     }
     group->run = group->run ? group->run : create(group, run->err);

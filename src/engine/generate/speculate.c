@@ -17,6 +17,12 @@ bool gi_speculation_begin(struct gi_generation *run)
         run->end >= GI_STEP_END_ADJUSTED || session->group->n_slots > 1) {
         return true;
     }
+    if (gi_has_recurrence(&session->model->hparams)) {
+        gi_log_write(&session->model->device->log, GLINFER_LOG_WARN,
+                     "there are no drafts with models whose layers keep states: a wrong one could "
+                     "not be taken back");
+        return true;
+    }
     if (n_rows == 0) {
         gi_log_write(&session->model->device->log, GLINFER_LOG_WARN,
                      "there are no drafts with batches of at most %u tokens",

@@ -165,7 +165,8 @@ bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host,
 static bool read_norm(const struct glinfer_model *model, const struct gi_model_plan *plan,
                       uint32_t index, float *file_order, float *out, struct glinfer_error *err)
 {
-    const uint32_t n = (uint32_t)plan->norms[index]->dims[0], norm = index % GI_NORM_COUNT;
+    const uint32_t norm = index % GI_NORM_COUNT;
+    const uint32_t n = (uint32_t)(plan->norms[index]->dims[0] * plan->norms[index]->dims[1]);
     const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
     if (!gi_read_vector(plan->gguf, plan->norms[index], n, is_paired ? file_order : out, err)) {
         return false;

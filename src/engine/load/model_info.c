@@ -185,8 +185,8 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
         .type_v = (enum gi_cache_type)params->type_v,
     };
     struct gi_kv_layer kv;
-    uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];
-    gi_session_layout(&graph, &shape, &kv, &kv_size, sizes);
+    uint64_t kept[GI_LAYER_KIND_COUNT], sizes[GI_SESSION_RANGE_COUNT];
+    gi_session_layout(&graph, &shape, &kv, kept, sizes);
     info->n_layer = hparams->n_layer;
     info->n_embd = hparams->n_embd;
     info->n_ff = hparams->n_ff;
@@ -197,8 +197,13 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->n_ctx_train = hparams->n_ctx_train;
     info->n_ctx = shape.n_ctx;
     info->weights = plan->weight_bytes;
-    info->kv_cache = gi_round_up(kv_size, alignment) * hparams->n_layer;
-    info->largest_binding = largest(plan->largest_range, kv_size);
+    info->kv_cache = 0;
+    info->largest_binding = plan->largest_range;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const uint64_t size = kept[gi_layer_kind(hparams, i)];
+        info->kv_cache += gi_round_up(size, alignment);
+        info->largest_binding = largest(info->largest_binding, size);
+    }
     info->scratch = 0;
     for (int i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
         info->scratch += gi_round_up(sizes[i], alignment);

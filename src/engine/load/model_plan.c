@@ -13,15 +13,15 @@ enum { NAME_SIZE = 96 };
 
 //-- finding tensors -----------------------------------------------------------------------------
 
-// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight".
+// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight"; the suffix may be empty.
 static void make_name(const char *pattern, uint32_t layer, const char *suffix, char name[NAME_SIZE])
 {
-    const char *number = strstr(pattern, "%u");
+    const char *number = strstr(pattern, "%u"), *dot = *suffix ? "." : "";
     if (number) {
-        snprintf(name, NAME_SIZE, "%.*s%u%s.%s", (int)(number - pattern), pattern, layer,
-                 number + 2, suffix);
+        snprintf(name, NAME_SIZE, "%.*s%u%s%s%s", (int)(number - pattern), pattern, layer,
+                 number + 2, dot, suffix);
     } else {
-        snprintf(name, NAME_SIZE, "%s.%s", pattern, suffix);
+        snprintf(name, NAME_SIZE, "%s%s%s", pattern, dot, suffix);
     }
 }
 
@@ -85,6 +85,26 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
 
 //-- norms ---------------------------------------------------------------------------------------
 
+static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = &plan->hparams;
+    const bool is_recurrent = gi_layer_kind(hparams, layer) == GI_LAYER_RECURRENT;
+    const struct gi_recurrent_layers *recurrent = plan->family->recurrent;
+    const size_t n = is_recurrent ? recurrent->n_norms : plan->family->n_norms;
+    for (size_t i = 0; i < n; i++) {
+        const struct gi_norm_spec *spec =
+            is_recurrent ? &recurrent->norms[i] : &plan->family->norms[i];
+        const bool is_conv = spec->size == GI_DIM_CONV;
+        const uint32_t n_taps = hparams->recurrent.n_taps, n_channel = hparams->recurrent.n_channel;
+        if (!require(plan, spec->name, layer, gi_norm_suffix(spec->norm),
+                     is_conv ? n_taps : gi_dim_size(hparams, spec->size), is_conv ? n_channel : 1,
+                     1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &plan->hparams;
@@ -94,15 +114,8 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
         return false;
     }
     for (uint32_t layer = 0; layer < hparams->n_layer; layer++) {
-        for (size_t i = 0; i < plan->family->n_norms; i++) {
-            const struct gi_norm_spec *spec = &plan->family->norms[i];
-            const bool is_shift =
-                spec->norm == GI_NORM_ATTN_SHIFT || spec->norm == GI_NORM_FFN_SHIFT;
-            if (!require(plan, spec->name, layer, is_shift ? "bias" : "weight",
-                         gi_dim_size(hparams, spec->size), 1, 1,
-                         &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
-                return false;
-            }
+        if (!plan_layer_norms(plan, layer, err)) {
+            return false;
         }
     }
     return require(plan, "output_norm", 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm],
@@ -284,8 +297,13 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
         return false;
     }
     for (uint32_t layer = 0; layer < n_layer; layer++) {
-        for (size_t i = 0; i < plan->family->n_weights; i++) {
-            if (!plan_layer_weight(plan, &plan->family->weights[i], layer, limits, err)) {
+        const bool is_recurrent = gi_layer_kind(&plan->hparams, layer) == GI_LAYER_RECURRENT;
+        const struct gi_model_family *family = plan->family;
+        const size_t n = is_recurrent ? family->recurrent->n_weights : family->n_weights;
+        for (size_t i = 0; i < n; i++) {
+            const struct gi_weight_spec *spec =
+                is_recurrent ? &family->recurrent->weights[i] : &family->weights[i];
+            if (!plan_layer_weight(plan, spec, layer, limits, err)) {
                 return false;
             }
         }
@@ -370,6 +388,19 @@ static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *
     return find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors, err);
 }
 
+static void lay_out_vectors(struct gi_model_plan *plan)
+{
+    const struct gi_model_family *family = plan->family;
+    const struct gi_recurrent_layers *more = family->recurrent;
+    for (size_t i = 0; i < family->n_weights; i++) {
+        if (family->weights[i].order == GI_WEIGHT_ORDER_QKV_GATED) {
+            gi_qkv_layout_add_gate(&plan->qkv_layout);
+        }
+    }
+    gi_norm_layout_init(&plan->norm_layout, &plan->hparams, family->norms, family->n_norms,
+                        more ? more->norms : NULL, more ? more->n_norms : 0);
+}
+
 bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
                         const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
@@ -380,8 +411,7 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
     }
     gi_qkv_layout_init(&plan->qkv_layout, plan->hparams.n_head, plan->hparams.n_kv_head,
                        plan->hparams.head_dim);
-    gi_norm_layout_init(&plan->norm_layout, &plan->hparams, plan->family->norms,
-                        plan->family->n_norms);
+    lay_out_vectors(plan);
     if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
         !plan_weights(plan, limits, err)) {
         goto fail;

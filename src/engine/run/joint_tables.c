@@ -122,7 +122,7 @@ static bool record_layers(struct gi_joint_tables *tables, struct glinfer_error *
 {
     bool ok = gi_graph_embed(&tables->graph, err);
     for (uint32_t layer = 0; ok && layer < tables->model->hparams.n_layer; layer++) {
-        ok = tables->model->family->record_layer(&tables->graph, layer, err);
+        ok = gi_model_family_record(tables->model->family, &tables->graph, layer, err);
     }
     return ok && gi_graph_output(&tables->graph, err);
 }

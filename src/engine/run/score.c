@@ -192,6 +192,7 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
         gi_sequence_note_batch(&session->sequence, session->sequence.n_past,
                                (const uint32_t *)ids + done, count);
         session->sequence.n_past += count;
+        session->sequence.n_state = session->sequence.n_past;
         done += count;
         if (!gi_session_check_cancel(session, "the scoring", err)) {
             return false;

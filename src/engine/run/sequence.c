@@ -39,10 +39,19 @@ void gi_sequence_reset(struct gi_sequence *sequence)
     sequence->n_past = sequence->n_shifted = 0;
     sequence->pending = GI_NO_TOKEN;
     sequence->is_stale = false;
+    sequence->n_state = 0;
+}
+
+void gi_sequence_settle(struct gi_sequence *sequence)
+{
+    if (sequence->is_recurrent && !sequence->is_stale && sequence->n_state != sequence->n_past) {
+        gi_sequence_lose(sequence, 0);
+    }
 }
 
 void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound)
 {
+    n_sound = sequence->is_recurrent ? 0 : n_sound;
     // Rows that were lost before are still lost.
     const uint32_t most = sequence->is_stale ? sequence->n_sound : sequence->n_past;
     sequence->n_sound = n_sound < most ? n_sound : most;

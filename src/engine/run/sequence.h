@@ -15,16 +15,20 @@ enum gi_origin {
     GI_ORIGIN_STEP,  // by a decode step
 };
 
+#define GI_NO_STATE UINT32_MAX
+
 struct gi_sequence {
     uint32_t n_ctx;            // tokens that the cache holds at most
     uint32_t n_past;           // tokens in the cache
     uint32_t n_shifted;        // tokens that shifts have dropped since it began
     int32_t pending;           // the last token sampled, not in the cache yet; GI_NO_TOKEN: none
-    struct gi_kv_layer *cache; // (n_layer)
+    struct gi_kv_layer *cache; // (n_layer); of a recurrent layer the range alone counts
     uint32_t *tokens;          // (n_ctx), of which n_past are in the cache
     uint8_t *origins;          // (n_ctx) enum gi_origin
     bool is_stale;             // the cache was lost, and is to be computed anew from the tokens
     uint32_t n_sound;          // the first tokens whose cache was not
+    bool is_recurrent;         // layers keep states, too, which are of the text up to one token
+    uint32_t n_state;          // tokens that these are of; GI_NO_STATE: it is not known
 };
 
 // Begins a sequence without tokens. Fails with NO_MEMORY.
@@ -38,7 +42,10 @@ void gi_sequence_finish(struct gi_sequence *sequence);
 
 // Forgets all tokens.
 void gi_sequence_reset(struct gi_sequence *sequence);
-// Notes that the cache is lost but for that of the first n_sound tokens.
+// Loses states of layers that are not those of the n_past tokens: to be called before the cache is
+// used.
+void gi_sequence_settle(struct gi_sequence *sequence);
+// Notes that the cache is lost but for that of the first n_sound tokens; with states all of it is.
 void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound);
 // Forgets n_drop tokens of the cache behind the first n_keep; those behind, whose cache is lost,
 // move there. It has more than both together.

@@ -15,7 +15,7 @@
 struct sizes {
     uint64_t session[GI_SESSION_RANGE_COUNT]; // of a session
     uint64_t joint[GI_JOINT_RANGE_COUNT];     // 0 in a group of one
-    uint64_t kv;                              // of a layer of one session
+    uint64_t kept[GI_LAYER_KIND_COUNT];       // of a layer of one session
 };
 
 // Returns the bytes of a range of all slots. One alone has no padding; the states have one more for
@@ -26,6 +26,12 @@ static uint64_t array_size(const struct gi_session_group *group, uint32_t range,
         return size;
     }
     return (group->n_slots + (range == GI_SESSION_STATE)) * gi_slot_stride(size);
+}
+
+static uint64_t kept_size(const struct gi_session_group *group, const struct sizes *sizes,
+                          uint32_t layer)
+{
+    return sizes->kept[gi_layer_kind(&group->model->hparams, layer)];
 }
 
 static bool reserve(struct gi_session_group *group, uint32_t n_ctx, uint64_t size,
@@ -54,7 +60,8 @@ static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
                           const struct sizes *sizes, struct glinfer_error *err)
 {
     const uint64_t room = gi_arena_max_range(gi_gpu_limits(group->model->device->gpu));
-    uint64_t largest = group->n_slots > 1 ? group->n_slots * gi_slot_stride(sizes->kv) : sizes->kv;
+    const uint64_t kv = sizes->kept[GI_LAYER_ATTENTION];
+    uint64_t largest = group->n_slots > 1 ? group->n_slots * gi_slot_stride(kv) : kv;
     largest = larger(largest, sizes->session[GI_SESSION_ATTENTION]);
     largest = larger(largest, sizes->joint[GI_JOINT_ATTENTION]);
     largest = larger(largest, sizes->session[GI_SESSION_VECTORS]);
@@ -84,7 +91,7 @@ static uint32_t list_sizes(const struct gi_session_group *group, const struct si
         all[n++] = sizes->joint[i];
     }
     for (uint32_t i = 0; i < n_layer; i++) {
-        all[n++] = array_size(group, GI_SESSION_RANGE_COUNT, sizes->kv);
+        all[n++] = array_size(group, GI_SESSION_RANGE_COUNT, kept_size(group, sizes, i));
     }
     return n;
 }
@@ -105,7 +112,7 @@ static void hand_out(struct gi_session_group *group, const struct sizes *sizes,
         group->joint_ranges[i] = *ranges++;
     }
     for (uint32_t i = 0; i < group->model->hparams.n_layer; i++) {
-        group->kv[i] = make_array(*ranges++, sizes->kv);
+        group->kv[i] = make_array(*ranges++, kept_size(group, sizes, i));
     }
 }
 
@@ -151,6 +158,7 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
         ranges[i] = gi_slot_range(&group->arrays[i], slot);
     }
     const bool ok = caches && gi_sequence_place(&session->sequence, n_layer, kv, caches, err);
+    session->sequence.is_recurrent = gi_has_recurrence(&group->model->hparams);
     free(caches);
     if (ok) {
         gi_tables_init(&session->tables, &session->sequence, ranges);
@@ -179,7 +187,7 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     tables->graph.weights = model->weights;
     tables->graph.qkv_layout = model->qkv_layout;
     tables->graph.norm_layout = model->norm_layout;
-    gi_session_layout(&tables->graph, &shape, &kv, &sizes.kv, sizes.session);
+    gi_session_layout(&tables->graph, &shape, &kv, sizes.kept, sizes.session);
     if (group->n_slots > 1) {
         gi_joint_layout(&tables->graph, sizes.session, group->n_slots, sizes.joint);
     }

@@ -39,42 +39,52 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
                           uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
     const struct gi_hparams *hparams = graph->hparams;
-    const uint32_t n_q = hparams->n_head * hparams->head_dim;
+    const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
+    const uint32_t n_state = recurrent->n_head * recurrent->dim;
+    const uint32_t n_q = larger(hparams->n_head * hparams->head_dim, n_state);
     const uint32_t n_act = act_width(graph);
     // Rows of gate and up as a layer has them at the most (ops/record/weight.h). Experts leave
     // their results, one after another, where others have these.
     const uint32_t n_gate_up = hparams->n_expert > 0
                                    ? graph->experts.n_used * graph->experts.y_width
                                    : 2 * gi_round_up(hparams->n_ff, 2 * GI_TILE_ROWS);
+    const uint32_t n_qkv = larger(graph->qkv_layout.n_rows, recurrent->n_column);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);
     sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, hparams->n_embd);
-    sizes[GI_SESSION_QKV] =
-        lay_out_rows(&graph->qkv, shape, larger(graph->qkv_layout.n_rows, hparams->n_expert));
+    sizes[GI_SESSION_QKV] = lay_out_rows(&graph->qkv, shape, larger(n_qkv, hparams->n_expert));
     sizes[GI_SESSION_Q] = lay_out_rows(&graph->q, shape, n_q);
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
-    sizes[GI_SESSION_FFN_GATE_UP] = lay_out_rows(&graph->ffn_gate_up, shape, n_gate_up);
-    sizes[GI_SESSION_FFN_ACT_ROWS] = lay_out_rows(&graph->ffn_act_rows, shape, n_act);
+    sizes[GI_SESSION_FFN_GATE_UP] =
+        lay_out_rows(&graph->ffn_gate_up, shape, larger(n_gate_up, recurrent->n_column));
+    sizes[GI_SESSION_FFN_ACT_ROWS] =
+        lay_out_rows(&graph->ffn_act_rows, shape, larger(n_act, n_state));
 }
 
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
-                       struct gi_kv_layer *kv, uint64_t *kv_size,
+                       struct gi_kv_layer *kv, uint64_t kept_sizes[GI_LAYER_KIND_COUNT],
                        uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
     const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     const uint64_t n_norm = graph->norm_layout.size;
     lay_out_experts(graph);
-    *kv_size = gi_kv_layer_layout(kv, hparams->n_head, hparams->n_kv_head, hparams->head_dim,
-                                  shape->n_ctx, shape->type_k, shape->type_v);
+    kept_sizes[GI_LAYER_ATTENTION] =
+        gi_kv_layer_layout(kv, hparams->n_head, hparams->n_kv_head, hparams->head_dim, shape->n_ctx,
+                           shape->type_k, shape->type_v);
+    kept_sizes[GI_LAYER_RECURRENT] = (uint64_t)recurrent->state_size * sizeof(float);
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
     sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
     sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);
     sizes[GI_SESSION_STREAM] =
         gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
     sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
-    sizes[GI_SESSION_FFN_ACT] = (uint64_t)gi_x_size(act_width(graph)) * sizeof(float);
+    sizes[GI_SESSION_FFN_ACT] =
+        (uint64_t)gi_x_size(larger(act_width(graph), recurrent->n_head * recurrent->dim)) *
+        sizeof(float);
     graph->row.stride =
         larger(gi_round_up(hparams->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+    graph->row.stride = larger(graph->row.stride, recurrent->n_column);
     graph->row.stride = larger(graph->row.stride, gi_round_up(hparams->n_expert, 2 * GI_TILE_ROWS));
     graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);

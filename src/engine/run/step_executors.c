@@ -122,8 +122,10 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .cache_dir = device->cache_dir,
             .may_compile = device->may_compile,
         };
-        // Programs would depend on the slot, and most steps of a group are joint ones.
-        const bool is_wanted = ends[end].name && session->group->n_slots == 1;
+        // Programs would depend on the slot, and most steps of a group are joint ones. Trying one
+        // out leaves states of recurrent layers behind that no token is known of.
+        const bool is_wanted =
+            ends[end].name && session->group->n_slots == 1 && !gi_has_recurrence(&model->hparams);
         own->upgrades[end] = is_wanted ? gi_upgrade_create(&params, err) : NULL;
         if (is_wanted && !own->upgrades[end]) {
             return false;

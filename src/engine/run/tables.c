@@ -71,7 +71,7 @@ static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
         return false;
     }
     for (uint32_t layer = 0; layer < model->hparams.n_layer; layer++) {
-        if (!model->family->record_layer(&tables->graph, layer, err)) {
+        if (!gi_model_family_record(model->family, &tables->graph, layer, err)) {
             return false;
         }
     }

@@ -328,7 +328,7 @@ static bool write_inputs(const struct run *run)
 
 // The caches of all layers of a sequence that has tokens, and step_state.
 struct kept {
-    uint8_t *caches; // (n_layer, size of a layer's range); NULL: the sequence is empty
+    uint8_t *caches; // of one layer behind the other; NULL: the sequence is empty
     struct gi_step_state state;
 };
 
@@ -336,14 +336,18 @@ static bool keep(const struct run *run, struct kept *kept)
 {
     const struct gi_tables *tables = run->tables;
     const struct gi_range *state = &tables->step_buffers.state;
-    const uint64_t size = tables->graph.kv_cache[0].range.size;
     const uint32_t n = tables->sequence->n_past > 0 ? tables->graph.hparams->n_layer : 0;
-    *kept = (struct kept){.caches = n > 0 ? malloc(n * size) : NULL};
-    bool ok = n == 0 || kept->caches || gi_error_no_memory(run->err, n * size, "the self-test");
+    uint64_t size = 0, at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        size += tables->graph.kv_cache[i].range.size;
+    }
+    *kept = (struct kept){.caches = n > 0 ? malloc(size) : NULL};
+    bool ok = n == 0 || kept->caches || gi_error_no_memory(run->err, size, "the self-test");
     for (uint32_t i = 0; ok && i < n; i++) {
         const struct gi_range *range = &tables->graph.kv_cache[i].range;
-        ok = gi_buffer_read(range->buffer, gpu_of(run), range->offset, kept->caches + i * size,
-                            size, run->err);
+        ok = gi_buffer_read(range->buffer, gpu_of(run), range->offset, kept->caches + at,
+                            range->size, run->err);
+        at += range->size;
     }
     return ok && gi_buffer_read(state->buffer, gpu_of(run), state->offset, &kept->state,
                                 sizeof(kept->state), run->err);
@@ -358,10 +362,12 @@ static bool restore(const struct run *run, struct kept *kept, bool ok)
     atomic_bool *watched = gi_gpu_watch(gpu_of(run), NULL);
     bool is_back = gi_buffer_write((struct gi_buffer *)state->buffer, gpu_of(run), state->offset,
                                    &kept->state, sizeof(kept->state), &late);
+    uint64_t at = 0;
     for (uint32_t i = 0; is_back && kept->caches && i < tables->graph.hparams->n_layer; i++) {
         const struct gi_range *range = &tables->graph.kv_cache[i].range;
         is_back = gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(run), range->offset,
-                                  kept->caches + i * range->size, range->size, &late);
+                                  kept->caches + at, range->size, &late);
+        at += range->size;
     }
     gi_gpu_watch(gpu_of(run), watched);
     return ok && (is_back || gi_error_set(run->err, late.status, "%s", late.message));

@@ -7,18 +7,35 @@
 
 #define CHUNK_SIZE (1u << 20) // bytes that are on their way at once
 
-uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, uint32_t n_layer)
+uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_hparams *hparams)
 {
     const struct gi_kv_layer *layer = &sequence->cache[0];
-    return n_layer * layer->n_kv_head *
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        n += gi_layer_kind(hparams, i) == GI_LAYER_ATTENTION;
+    }
+    return n * layer->n_kv_head *
            (gi_cache_row_size(layer->type_k, layer->head_dim) +
             gi_cache_row_size(layer->type_v, layer->head_dim));
 }
 
-// Walks over the runs of bytes that the first n tokens have: one for each plane of each head.
+uint64_t gi_cache_states_size(const struct gi_hparams *hparams)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        size += gi_layer_kind(hparams, i) == GI_LAYER_RECURRENT
+                    ? hparams->recurrent.state_size * sizeof(float)
+                    : 0;
+    }
+    return size;
+}
+
+// Walks over the runs of bytes that the first n tokens have: one for each plane of each head, and a
+// recurrent layer's state.
 struct run_walk {
     const struct gi_sequence *sequence;
-    uint32_t n_layer, n;
+    const struct gi_hparams *hparams;
+    uint32_t n;
     uint32_t layer, plane, head; // the next run's
 };
 
@@ -30,8 +47,14 @@ struct row_run {
 static bool next_run(struct run_walk *walk, struct row_run *run)
 {
     struct gi_cache_plane planes[GI_CACHE_PLANES];
-    while (walk->layer < walk->n_layer) {
+    while (walk->n > 0 && walk->layer < walk->hparams->n_layer) {
         const struct gi_kv_layer *layer = &walk->sequence->cache[walk->layer];
+        if (gi_layer_kind(walk->hparams, walk->layer) == GI_LAYER_RECURRENT) {
+            *run = (struct row_run){(struct gi_buffer *)layer->range.buffer, layer->range.offset,
+                                    walk->hparams->recurrent.state_size * sizeof(float)};
+            walk->layer++;
+            return true;
+        }
         gi_kv_layer_planes(layer, planes);
         const struct gi_cache_plane *plane = &planes[walk->plane];
         *run = (struct row_run){
@@ -52,11 +75,12 @@ static bool next_run(struct run_walk *walk, struct row_run *run)
     return false;
 }
 
-bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from, uint32_t n_layer,
-                        uint32_t n, struct gi_gpu *gpu, struct glinfer_error *err)
+bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
+                        const struct gi_hparams *hparams, uint32_t n, struct gi_gpu *gpu,
+                        struct glinfer_error *err)
 {
-    struct run_walk target = {.sequence = to, .n_layer = n_layer, .n = n};
-    struct run_walk source = {.sequence = from, .n_layer = n_layer, .n = n};
+    struct run_walk target = {.sequence = to, .hparams = hparams, .n = n};
+    struct run_walk source = {.sequence = from, .hparams = hparams, .n = n};
     struct row_run a, b;
     while (next_run(&target, &a) && next_run(&source, &b)) {
         gi_buffer_copy(a.buffer, a.offset, b.buffer, b.offset, a.size);
@@ -91,10 +115,11 @@ static bool save_run(const struct row_run *run, struct gi_readback *readback, st
     return true;
 }
 
-bool gi_cache_rows_save(const struct gi_sequence *sequence, uint32_t n_layer, struct gi_gpu *gpu,
-                        struct gi_state_writer *writer, struct glinfer_error *err)
+bool gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, struct gi_state_writer *writer,
+                        struct glinfer_error *err)
 {
-    struct run_walk walk = {.sequence = sequence, .n_layer = n_layer, .n = sequence->n_past};
+    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = sequence->n_past};
     struct gi_readback readback;
     struct row_run run;
     if (!gi_readback_init(&readback, gpu, CHUNK_SIZE, err)) {
@@ -127,11 +152,11 @@ static bool load_run(const struct row_run *run, uint64_t at, struct gi_gpu *gpu,
     return true;
 }
 
-bool gi_cache_rows_load(struct gi_sequence *sequence, uint32_t n_layer, struct gi_gpu *gpu,
-                        const struct gi_source *source, const struct gi_state_head *head,
-                        struct glinfer_error *err)
+bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, const struct gi_source *source,
+                        const struct gi_state_head *head, struct glinfer_error *err)
 {
-    struct run_walk walk = {.sequence = sequence, .n_layer = n_layer, .n = head->n_tokens};
+    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = head->n_tokens};
     struct row_run run;
     void *chunk = gi_array_zeroed(CHUNK_SIZE, 1, "rows of a saved session", err);
     bool ok = chunk != NULL;

@@ -1,23 +1,28 @@
-// The rows of a sequence's first tokens in its cache, in the order of a saved sequence
-// (engine/state/state_format.h).
+// The rows of a sequence's first tokens in its cache, and its recurrent layers' states, in the
+// order of a saved sequence (engine/state/state_format.h).
 #ifndef GI_ENGINE_CACHE_ROWS_H
 #define GI_ENGINE_CACHE_ROWS_H
 
 #include "engine/state/state_format.h"
+#include "graph/hparams.h"
 
 // Returns the bytes of a token's rows.
-uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, uint32_t n_layer);
-// Copies the rows of the first n tokens from another sequence whose cache has the same types and
-// heads. The context is entered. Fails with GPU_LOST, DRIVER.
-bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from, uint32_t n_layer,
-                        uint32_t n, struct gi_gpu *gpu, struct glinfer_error *err);
+uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_hparams *hparams);
+// Returns the bytes of the states of recurrent layers, which come with the rows.
+uint64_t gi_cache_states_size(const struct gi_hparams *hparams);
+// Copies the rows of the first n tokens, and the states, from another sequence whose cache has the
+// same types and heads. The context is entered. Fails with GPU_LOST, DRIVER.
+bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
+                        const struct gi_hparams *hparams, uint32_t n, struct gi_gpu *gpu,
+                        struct glinfer_error *err);
 // Writes those of all tokens in the cache out. The context is entered. Fails with NO_MEMORY, IO,
 // GPU_LOST, DRIVER.
-bool gi_cache_rows_save(const struct gi_sequence *sequence, uint32_t n_layer, struct gi_gpu *gpu,
-                        struct gi_state_writer *writer, struct glinfer_error *err);
-// Reads those of head->n_tokens tokens into the cache. Fails likewise; the cache is then lost.
-bool gi_cache_rows_load(struct gi_sequence *sequence, uint32_t n_layer, struct gi_gpu *gpu,
-                        const struct gi_source *source, const struct gi_state_head *head,
+bool gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, struct gi_state_writer *writer,
                         struct glinfer_error *err);
+// Reads those of head->n_tokens tokens into the cache. Fails likewise; the cache is then lost.
+bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, const struct gi_source *source,
+                        const struct gi_state_head *head, struct glinfer_error *err);
 
 #endif

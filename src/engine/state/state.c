@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t layer_count(const struct glinfer_session *session)
+static const struct gi_hparams *hparams_of(const struct glinfer_session *session)
 {
-    return session->model->hparams.n_layer;
+    return &session->model->hparams;
 }
 
 static struct gi_state_shape describe(const struct glinfer_session *session)
@@ -21,7 +21,8 @@ static struct gi_state_shape describe(const struct glinfer_session *session)
         .model = session->model->identity,
         .type_k = sequence->cache[0].type_k,
         .type_v = sequence->cache[0].type_v,
-        .row_size = gi_cache_rows_size(sequence, layer_count(session)),
+        .row_size = gi_cache_rows_size(sequence, hparams_of(session)),
+        .states_size = gi_cache_states_size(hparams_of(session)),
         .n_vocab = session->model->hparams.n_vocab,
         .n_ctx = sequence->n_ctx,
     };
@@ -37,6 +38,7 @@ static void adopt(struct glinfer_session *session, const struct gi_state_head *h
     sequence->pending = head->pending;
     sequence->is_stale = !head->has_rows && head->n_tokens > 0;
     sequence->n_sound = 0;
+    sequence->n_state = head->has_rows ? head->n_tokens : GI_NO_STATE;
     session->broken.is_there = false;
     gi_sequence_limit_batches(sequence, session->tables.n_batch);
 }
@@ -87,17 +89,17 @@ static bool copy(struct glinfer_session *to, struct glinfer_session *from, uint3
     if (!gi_session_check_idle(from, err) || !gi_step_executors_settle(from, false, err)) {
         return false;
     }
-    if (!source->is_stale &&
-        !gi_cache_rows_copy(target, source, layer_count(to), n, gi_session_gpu(to), err)) {
+    gi_sequence_settle(&from->sequence);
+    const bool has_rows = !source->is_stale && (!source->is_recurrent || n == source->n_state);
+    if (has_rows &&
+        !gi_cache_rows_copy(target, source, hparams_of(to), n, gi_session_gpu(to), err)) {
         gi_sequence_lose(target, 0);
         return false;
     }
     memcpy(target->tokens, source->tokens, n * sizeof(target->tokens[0]));
     memcpy(target->origins, source->origins, n * sizeof(target->origins[0]));
-    const struct gi_state_head head = {.n_tokens = n,
-                                       .pending = pending,
-                                       .n_shifted = source->n_shifted,
-                                       .has_rows = !source->is_stale};
+    const struct gi_state_head head = {
+        .n_tokens = n, .pending = pending, .n_shifted = source->n_shifted, .has_rows = has_rows};
     adopt(to, &head);
     return true;
 }
@@ -136,12 +138,13 @@ static bool write_state(struct glinfer_session *session, struct gi_state_writer 
                         struct glinfer_error *err)
 {
     const struct gi_sequence *sequence = &session->sequence;
+    gi_sequence_settle(&session->sequence);
     const struct gi_state_shape shape = describe(session);
     const struct gi_state_head head = head_of(sequence);
     const bool ok =
         gi_state_write_begin(writer, &shape, &head, sequence->tokens, sequence->origins, err) &&
-        (!head.has_rows || gi_cache_rows_save(sequence, layer_count(session),
-                                              gi_session_gpu(session), writer, err)) &&
+        (!head.has_rows ||
+         gi_cache_rows_save(sequence, hparams_of(session), gi_session_gpu(session), writer, err)) &&
         gi_state_write_end(writer, err);
     gi_state_write_finish(writer);
     return ok;
@@ -173,6 +176,7 @@ bool glinfer_session_save_memory(struct glinfer_session *session, void *data, si
         !GI_CHECK_ARRAY(data, cap, err)) {
         return false;
     }
+    gi_sequence_settle(&session->sequence);
     const struct gi_state_shape shape = describe(session);
     const struct gi_state_head head = head_of(&session->sequence);
     const uint64_t needed = gi_state_size(&shape, &head);
@@ -227,7 +231,7 @@ static bool read_state(struct glinfer_session *session, const struct gi_source *
     bool ok = gi_state_check(source, &shape, &head, err) &&
               read_notes(&notes, source, &shape, &head, err);
     if (ok && head.has_rows) {
-        ok = gi_cache_rows_load(sequence, layer_count(session), gi_session_gpu(session), source,
+        ok = gi_cache_rows_load(sequence, hparams_of(session), gi_session_gpu(session), source,
                                 &head, err);
         if (!ok) {
             gi_sequence_lose(sequence, 0);

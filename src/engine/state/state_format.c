@@ -39,7 +39,9 @@ static uint64_t rows_offset(const struct gi_state_head *head)
 
 uint64_t gi_state_size(const struct gi_state_shape *shape, const struct gi_state_head *head)
 {
-    const uint64_t rows = head->has_rows ? (uint64_t)head->n_tokens * shape->row_size : 0;
+    const bool has_rows = head->has_rows && head->n_tokens > 0;
+    const uint64_t rows =
+        has_rows ? (uint64_t)head->n_tokens * shape->row_size + shape->states_size : 0;
     return rows_offset(head) + rows + GI_STATE_HASH_SIZE;
 }
 

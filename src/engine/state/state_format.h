@@ -5,7 +5,8 @@
 //   tokens  (n_tokens) u32
 //   origins (n_tokens) u8, padded with zeros to 4 bytes
 //   rows    (n_layer, {k, scales of k, v, scales of v}, n_kv_head, n_tokens, row) unless the flag
-//           says that there are none, and the cache is computed anew from the tokens
+//           says that there are none, and the cache is computed anew from the tokens; a recurrent
+//           layer has its state there
 //   hash    (16) of all behind the head, block by block of GI_STATE_BLOCK bytes
 // Nothing in it is trusted: what is handed out was checked. Knows no GPU.
 #ifndef GI_ENGINE_STATE_FORMAT_H
@@ -25,7 +26,8 @@
 struct gi_state_shape {
     struct gi_hash model;
     enum gi_cache_type type_k, type_v;
-    uint32_t row_size; // bytes of a token in the cache, of all layers and heads; a multiple of 4
+    uint32_t row_size;    // bytes of a token in the cache, of all layers and heads; a multiple of 4
+    uint64_t states_size; // bytes of the states of recurrent layers, which any token brings
     uint32_t n_vocab, n_ctx;
 };
 

@@ -123,7 +123,7 @@ static void work_out(struct delta_run *s)
     s->matrix = kt_alloc(n_matrix, sizeof(double));
     s->want = kt_alloc(n_out, sizeof(double));
     s->bound = kt_alloc(n_out, sizeof(double));
-    for (size_t i = 0; i < n_matrix; i++) {
+    for (size_t i = 0; c->n_past > 0 && i < n_matrix; i++) { // zero where the text begins
         s->matrix[i] = s->state[gi_delta_matrix(delta) + i];
     }
     set_past(s);

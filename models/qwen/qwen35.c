@@ -1,0 +1,135 @@
+// Qwen 3.5: of every four layers three with linear attention by the gated delta rule, the fourth
+// with attention whose output has a gate and whose heads are turned in part. All positions of a
+// text are alike, so that the sections of the rotation are one.
+#include "base/round.h"
+#include "models/decoder_weights.h"
+#include "ops/delta/delta.h"
+
+static bool read_sizes(const struct gi_hparams_reader *reader, struct gi_recurrent_hparams *sizes)
+{
+    uint32_t n_inner;
+    if (!gi_hparams_u32(reader, "ssm.conv_kernel", 4, &sizes->n_taps) ||
+        !gi_hparams_u32(reader, "ssm.state_size", 128, &sizes->dim) ||
+        !gi_hparams_u32(reader, "ssm.group_count", 16, &sizes->n_k_head) ||
+        !gi_hparams_u32(reader, "ssm.time_step_rank", 16, &sizes->n_head) ||
+        !gi_hparams_u32(reader, "ssm.inner_size", sizes->n_head * sizes->dim, &n_inner)) {
+        return false;
+    }
+    const bool is_sound = sizes->n_taps >= 2 && sizes->n_taps <= 8 && sizes->dim >= 16 &&
+                          sizes->dim <= 128 && 128 % sizes->dim == 0 && sizes->n_head > 0 &&
+                          sizes->n_head <= 256 && sizes->n_k_head > 0 &&
+                          sizes->n_head % sizes->n_k_head == 0;
+    return (is_sound && n_inner == sizes->n_head * sizes->dim) ||
+           gi_error_set(
+               reader->err, GLINFER_STATUS_UNSUPPORTED,
+               "%s: linear attention of %u heads of %u in %u groups, %u inner elements and "
+               "a convolution of %u is not supported",
+               gi_gguf_path(reader->gguf), sizes->n_head, sizes->dim, sizes->n_k_head, n_inner,
+               sizes->n_taps);
+}
+
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    struct gi_recurrent_hparams *sizes = &hparams->recurrent;
+    const uint32_t two_tiles = 2 * GI_TILE_ROWS;
+    uint32_t interval;
+    if (!read_sizes(reader, sizes) ||
+        !gi_hparams_u32(reader, "full_attention_interval", 4, &interval)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        if (interval == 0 || (i + 1) % interval != 0) {
+            gi_set_recurrent(hparams, i);
+        }
+    }
+    const struct gi_delta delta = {.n_head = sizes->n_head,
+                                   .n_k_head = sizes->n_k_head,
+                                   .dim = sizes->dim,
+                                   .n_taps = sizes->n_taps};
+    sizes->n_channel = gi_delta_channels(&delta);
+    sizes->n_column = (uint32_t)(gi_round_up(sizes->n_channel, two_tiles) +
+                                 gi_round_up(sizes->n_head * sizes->dim, two_tiles) +
+                                 2 * gi_round_up(sizes->n_head, two_tiles));
+    sizes->state_size = gi_delta_state_size(&delta);
+    return true;
+}
+
+static const struct gi_weight_spec weights[] = {
+    {
+     .slot = GI_SLOT_QKV,
+     .name = "attn_qkv",
+     .order = GI_WEIGHT_ORDER_QKV_GATED,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.attn_q", GI_DIM_Q_GATED},
+                    {"blk.%u.attn_k", GI_DIM_KV},
+                    {"blk.%u.attn_v", GI_DIM_KV}},
+     .next_norm = GI_NORM_NONE,
+     },
+    GI_WEIGHT_OUT(GI_NORM_FFN),
+    GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
+    GI_WEIGHT_DOWN(GI_NORM_NEXT),
+};
+
+static const struct gi_norm_spec norms[] = {
+    {GI_NORM_ATTN, "blk.%u.attn_norm",           GI_DIM_EMBD},
+    {GI_NORM_Q,    "blk.%u.attn_q_norm",         GI_DIM_HEAD},
+    {GI_NORM_K,    "blk.%u.attn_k_norm",         GI_DIM_HEAD},
+    {GI_NORM_FFN,  "blk.%u.post_attention_norm", GI_DIM_EMBD},
+};
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
+           gi_graph_ffn_block(graph, layer, err);
+}
+
+//-- linear attention ------------------------------------------------------------------------------
+
+static const struct gi_weight_spec linear_weights[] = {
+    {
+     .slot = GI_SLOT_QKV,
+     .name = "attn_qkv",
+     .order = GI_WEIGHT_ORDER_STACKED,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.attn_qkv", GI_DIM_CHANNEL},
+                    {"blk.%u.attn_gate", GI_DIM_STATE},
+                    {"blk.%u.ssm_beta", GI_DIM_STATE_HEADS},
+                    {"blk.%u.ssm_alpha", GI_DIM_STATE_HEADS}},
+     .next_norm = GI_NORM_NONE,
+     },
+    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_STATE, "ssm_out",
+                  GI_DIM_EMBD, GI_NORM_FFN),
+    GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
+    GI_WEIGHT_DOWN(GI_NORM_NEXT),
+};
+
+static const struct gi_norm_spec linear_norms[] = {
+    {GI_NORM_ATTN,       "blk.%u.attn_norm",           GI_DIM_EMBD       },
+    {GI_NORM_FFN,        "blk.%u.post_attention_norm", GI_DIM_EMBD       },
+    {GI_NORM_CONV,       "blk.%u.ssm_conv1d",          GI_DIM_CONV       },
+    {GI_NORM_STATE,      "blk.%u.ssm_norm",            GI_DIM_STATE_HEAD },
+    {GI_NORM_DECAY_BIAS, "blk.%u.ssm_dt",              GI_DIM_STATE_HEADS},
+    {GI_NORM_DECAY_RATE, "blk.%u.ssm_a",               GI_DIM_STATE_HEADS},
+};
+
+static bool record_linear_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_delta_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+static const struct gi_recurrent_layers linear_layers = {
+    GI_WEIGHTS(linear_weights),
+    GI_NORMS(linear_norms),
+    .record_layer = record_linear_layer,
+};
+
+const struct gi_model_family gi_model_family_qwen35 = {
+    .name = "qwen35",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .read_hparams = read_hparams,
+    GI_WEIGHTS(weights),
+    GI_NORMS(norms),
+    .record_layer = record_layer,
+    .recurrent = &linear_layers,
+};
