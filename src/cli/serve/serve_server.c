@@ -71,9 +71,8 @@ static void take_signal(struct server *server)
     server->is_draining = true;
     server->deadline = cli_now() + server->params->drain_s;
     serve_notify_manager("STOPPING=1");
-    serve_http_quiesce(server->http);
-    serve_sockets_close(&server->sockets); // who comes now is refused at once
     serve_scheduler_drain(server->scheduler);
+    serve_http_drain(server->http); // who comes now gets 503
 }
 
 //-- open ------------------------------------------------------------------------------------------
@@ -193,6 +192,9 @@ static bool serve(struct server *server)
 // Ends the answers, lets clients read that they ended, and frees all in order.
 static void close_server(struct server *server)
 {
+    if (server->http) {
+        serve_http_quiesce(server->http);
+    }
     if (server->scheduler) {
         serve_scheduler_stop(server->scheduler);
     }

@@ -325,6 +325,9 @@ def lets_pages_of_others_ask_only_if_told():
         same(server.get("/health", Origin=own)[0], 200, "its own page")
         same(server.get("/health", Origin="https://evil.example")[0], 403, "another")
         same(server.get("/health", Origin="null")[0], 403, "none")
+        for host, status in (("evil.example:80", 403), ("chat.example", 200), ("board.local:80", 200)):
+            same([server.get(path, Host=host)[0] for path in ("/props", "/slots")], [status] * 2, host)
+        same(server.get("/health", Host="evil.example")[0], 200, "health tells nothing")
         status, headers, _ = server.get("/health", Origin="https://chat.example")
         same((status, headers["Access-Control-Allow-Origin"]), (200, "https://chat.example"), "the one")
         status, headers, _ = server.request("OPTIONS", "/completion", None, {"Origin": "https://chat.example"})
@@ -343,8 +346,21 @@ def drains():
             same(kept.getresponse().read(), b'{"status":"ok"}', "health")
             server.process.send_signal(signal.SIGTERM)
             server.wait_for("ending: ")
+            for path, body in (("/health", None), ("/completion", LONG)):
+                status, headers, _ = server.request("POST" if body else "GET", path, body)
+                same((status, headers["Connection"]), (503, "close"), f"{path} meanwhile")
             same(future.result()["tokens_predicted"], 400, "the answer under way")
         same(server.end(), 0, "status")
+
+
+def serves_who_has_said_all():
+    """A client that sends no more, whose request is long to work on."""
+    body = json.dumps({"content": "a1 \u4e16 " * (1 << 18)})
+    with Server(GLINFER, MODEL, "--threads-http", "1") as server, server.socket(120) as raw:
+        raw.sendall(f"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        raw.shutdown(socket.SHUT_WR)
+        begin = time.monotonic()
+        same(raw.recv(12), b"HTTP/1.1 200", f"after {time.monotonic() - begin} s")
 
 
 def ends_at_the_second_signal():
@@ -408,7 +424,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [calls_tools_as_the_template_does, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, ends_at_the_second_signal,
+ALONE = [calls_tools_as_the_template_does, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, refuses_to_start]
 
 

@@ -122,6 +122,31 @@ static void names_that_may_lead_here_later_are_not_trusted(void **state)
     serve_access_finish(&access);
 }
 
+static void names_that_foreign_pages_may_have_are_not_known(void **state)
+{
+    static const char *const known[] = {"127.0.0.1:8080", "[::1]:8080", "localhost", "board.local",
+                                        "chat.example.com:8080"};
+    static const char *const unknown[] = {"evil.example.com:8080", "127.0.0.1.nip.io",
+                                          "chat.example.com.evil.net", "xchat.example.com"};
+    struct serve_access access = {.origins = {.items = {"https://chat.example.com"}, .count = 1}};
+    (void)state;
+    assert_true(serve_access_knows(&access, NULL, NULL));
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        assert_true(serve_access_knows(&access, known[i], NULL));
+    }
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        assert_false(serve_access_knows(&access, unknown[i], NULL));
+        assert_false(serve_access_knows(&access, unknown[i], "cross-site"));
+        assert_true(serve_access_knows(&access, unknown[i], "same-origin"));
+    }
+    access.origins.items[0] = "*";
+    assert_true(serve_access_knows(&access, unknown[0], NULL));
+    access.origins.count = 0;
+    assert_true(serve_access_add_keys(&access, "key"));
+    assert_true(serve_access_knows(&access, unknown[0], NULL));
+    serve_access_finish(&access);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +156,7 @@ int main(void)
         cmocka_unit_test(keys_come_from_headers),
         cmocka_unit_test(pages_of_others_are_told_by_their_origin),
         cmocka_unit_test(names_that_may_lead_here_later_are_not_trusted),
+        cmocka_unit_test(names_that_foreign_pages_may_have_are_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

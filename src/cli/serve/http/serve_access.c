@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static bool add_key(struct serve_access *access, const char *key)
 {
@@ -112,4 +113,35 @@ bool serve_access_trusts(const struct serve_access *access, const char *origin, 
     const bool is_own = is_same && (access->n_keys > 0 || is_local_host(host) ||
                                     strncasecmp(origin, "https://", 8) == 0);
     return !origin || is_own || serve_access_allowed_origin(access, origin);
+}
+
+// True if a host, which may have a port behind it, is the name.
+static bool is_named(const char *host, const char *name)
+{
+    const size_t size = strcspn(host, ":");
+    return strlen(name) == size && strncasecmp(host, name, size) == 0;
+}
+
+static bool is_own_name(const struct serve_access *access, const char *host)
+{
+    char name[256] = "";
+    if (gethostname(name, sizeof(name) - 1) == 0 && is_named(host, name)) {
+        return true;
+    }
+    for (size_t i = 0; i < access->origins.count; i++) {
+        const char *allowed = strstr(access->origins.items[i], "://");
+        snprintf(name, sizeof(name), "%.*s", allowed ? (int)strcspn(allowed + 3, ":/") : 1,
+                 allowed ? allowed + 3 : access->origins.items[i]);
+        if (strcmp(name, "*") == 0 || is_named(host, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A browser says Sec-Fetch-Site of pages that came safely alone, and no page can say it itself.
+bool serve_access_knows(const struct serve_access *access, const char *host, const char *site)
+{
+    return !host || access->n_keys > 0 || is_local_host(host) || is_own_name(access, host) ||
+           (site && strcmp(site, "same-origin") == 0);
 }

@@ -32,5 +32,8 @@ bool serve_access_has_key(const struct serve_access *access, const char *authori
 const char *serve_access_allowed_origin(const struct serve_access *access, const char *origin);
 // True if a request with these headers, which may be NULL, is not the doing of a foreign page.
 bool serve_access_trusts(const struct serve_access *access, const char *origin, const char *host);
+// True if a request without an origin, which a page's reads are, asks for a server that is this
+// one: a foreign page can have a name of its own lead here. site is Sec-Fetch-Site; NULL: not sent.
+bool serve_access_knows(const struct serve_access *access, const char *host, const char *site);
 
 #endif

@@ -144,6 +144,7 @@ static void check_headers(struct serve_exchange *exchange, const struct serve_ca
 {
     const struct serve_http_params *params = &exchange->http->params;
     const char *origin = header(exchange->connection, "Origin");
+    const char *host = header(exchange->connection, "Host");
     const char *allowed = serve_access_allowed_origin(params->access, origin);
     if (allowed) {
         snprintf(exchange->allowed_origin, sizeof(exchange->allowed_origin), "%s", allowed);
@@ -151,11 +152,19 @@ static void check_headers(struct serve_exchange *exchange, const struct serve_ca
     if (allowed && strcmp(method, "OPTIONS") == 0) {
         exchange->is_refused = true;
         exchange->reply.status = 204;
-    } else if (!serve_access_trusts(params->access, origin, header(exchange->connection, "Host"))) {
+    } else if (!serve_access_trusts(params->access, origin, host)) {
         exchange->is_refused = true;
         serve_reply_error(&exchange->reply, 403,
                           "pages of this origin may not call: --cors names "
                           "those that may");
+    } else if (!origin && !serve_api_is_open(call) &&
+               !serve_access_knows(params->access, host,
+                                   header(exchange->connection, "Sec-Fetch-Site"))) {
+        exchange->is_refused = true;
+        serve_reply_error(&exchange->reply, 403,
+                          "%.200s is no name of this server that it knows: "
+                          "--cors http://%.200s or a key says that it is",
+                          host, host);
     } else if (!serve_api_is_open(call) &&
                !serve_access_has_key(params->access, header(exchange->connection, "Authorization"),
                                      header(exchange->connection, "X-Api-Key"))) {
@@ -218,6 +227,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         *size = 0;
         return MHD_YES;
     }
+    atomic_store(&exchange->is_whole, true);
     if (!atomic_load(&exchange->is_handled) && !exchange->is_refused) {
         call.body = exchange->body.data ? exchange->body.data : "";
         call.body_size = exchange->body.size;
@@ -287,6 +297,11 @@ void serve_http_destroy(struct serve_http *http)
     free(http);
 }
 
+void serve_http_drain(struct serve_http *http)
+{
+    atomic_store(&http->drained, cli_now());
+}
+
 void serve_http_quiesce(struct serve_http *http)
 {
     for (size_t i = 0; i < SERVE_MAX_SOCKETS; i++) {
@@ -312,7 +327,7 @@ static bool is_at_end(int fd)
 
 // Ends requests that nobody waits for, and those whose body takes too long to come. libmicrohttpd
 // does not see the end of one that comes together with the last bytes before it, so that a body
-// that breaks off is looked for here: one that was there at the last look too is not being handled.
+// that breaks off is looked for here, at two looks, since a thread may be about to read it.
 static void drop_vanished(struct serve_http *http)
 {
     const double now = cli_now();
@@ -320,14 +335,14 @@ static void drop_vanished(struct serve_http *http)
         const int fd = e->link ? e->link->fd : -1;
         struct serve_mailbox *mailbox = atomic_load(&e->mailbox);
         const bool was_gone = atomic_load(&e->is_vanished);
-        const bool is_cut = was_gone && !atomic_load(&e->is_handled) && is_at_end(fd);
+        const bool is_whole = atomic_load(&e->is_whole);
+        const bool is_cut = was_gone && !is_whole && is_at_end(fd);
         if (is_gone(fd)) {
             atomic_store(&e->is_vanished, true);
         }
         if (mailbox && atomic_load(&e->is_vanished)) {
             serve_mailbox_wake(mailbox);
-        } else if (is_cut ||
-                   (!atomic_load(&e->is_handled) && now - e->began > http->params.timeout_s)) {
+        } else if (is_cut || (!is_whole && now - e->began > http->params.timeout_s)) {
             shutdown(fd, SHUT_RDWR);
         }
     }
@@ -357,8 +372,12 @@ void serve_http_check(struct serve_http *http)
 
 uint32_t serve_http_count(struct serve_http *http)
 {
+    uint32_t n = 0;
+    const double end = atomic_load(&http->drained);
     pthread_mutex_lock(&http->lock);
-    const uint32_t n = http->n_exchanges;
+    for (const struct serve_exchange *e = http->exchanges; e; e = e->next) {
+        n += end <= 0 || e->began <= end;
+    }
     pthread_mutex_unlock(&http->lock);
     return n;
 }

@@ -27,9 +27,12 @@ void serve_http_destroy(struct serve_http *http);
 
 // Ends requests whose client is gone, and connections without a request for too long.
 void serve_http_check(struct serve_http *http);
+// Has every connection end with its next reply, so that its client looks for another server.
+void serve_http_drain(struct serve_http *http);
 // Takes no new connections.
 void serve_http_quiesce(struct serve_http *http);
-// Returns the number of requests that are not answered whole.
+// Returns the number of requests that are not answered whole; of a server that drains, of those
+// that came before it did.
 uint32_t serve_http_count(struct serve_http *http);
 
 #endif

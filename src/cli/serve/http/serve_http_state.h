@@ -24,6 +24,7 @@ struct serve_exchange {
     struct cli_bytes body;
     bool is_refused;        // reply says so since the headers
     double began;           // cli_now()
+    atomic_bool is_whole;   // all of it is here
     atomic_bool is_handled; // reply was asked for
     atomic_bool is_vanished;
     _Atomic(struct serve_mailbox *) mailbox; // of the answer, once there is one
@@ -38,6 +39,7 @@ struct serve_http {
     struct serve_link *links;
     struct serve_exchange *exchanges;
     uint32_t n_links, n_exchanges;
+    _Atomic double drained; // cli_now() when it began to; 0: it has not
 };
 
 // Queues the reply of an exchange, whole or bit by bit.

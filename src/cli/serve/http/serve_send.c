@@ -84,6 +84,9 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
         MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
         MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
     }
+    if (atomic_load(&exchange->http->drained) > 0) {
+        MHD_add_response_header(response, "Connection", "close");
+    }
     if (is_stream) {
         MHD_add_response_header(response, "X-Accel-Buffering", "no"); // nginx sends at once then
     }
