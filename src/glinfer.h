@@ -607,7 +607,8 @@ struct glinfer_grammar {
     size_t n_trigger_words;
     const int32_t *trigger_tokens; // n_trigger_tokens ids
     size_t n_trigger_tokens;
-    // Texts around the JSON of json_schema, such as those that mark a call of a tool; NULL: none.
+    // Texts around the JSON of json_schema, such as those that mark a call of a tool; NULL: none. A
+    // control token of the name json_before may stand for it.
     const char *json_before, *json_after;
     uint32_t max_json; // so many of all that, one behind another, at most; 0: one
 };

@@ -100,8 +100,8 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     if (cli_is_interrupted()) {
         return false;
     }
-    const char *text =
-        cli_thoughts_text(glinfer_model_tokenizer(turns->session->model), token, &size);
+    const char *text = cli_reasoning_text(glinfer_model_tokenizer(turns->session->model), token->id,
+                                          token->text, token->text_size, &size);
     cli_bytes_append(&turns->answer, text, size);
     if (token->id >= 0) {
         cli_ids_append(&turns->answer_ids, &token->id, 1);
@@ -147,7 +147,7 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
 static void close_thought(struct cli_turns *turns)
 {
     static const char end[] = "\n</think>\n\n";
-    if (turns->thoughts.is_thinking) {
+    if (turns->thoughts.reasoning.is_thinking) {
         cli_bytes_append(&turns->answer, end, strlen(end));
     }
 }
@@ -178,7 +178,7 @@ static enum cli_turn answer(struct cli_turns *turns)
     turns->answer.size = turns->answer_ids.count = 0;
     cli_thoughts_begin(
         &turns->thoughts,
-        cli_thoughts_open(glinfer_model_tokenizer(turns->session->model), &turns->ids));
+        cli_reasoning_is_open(glinfer_model_tokenizer(turns->session->model), &turns->ids));
     reuse(turns);
     const bool is_done = generate(turns, &err);
     if (!is_done && err.status != GLINFER_STATUS_CANCELLED) {

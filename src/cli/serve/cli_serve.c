@@ -14,7 +14,11 @@ struct settings {
     int64_t port, n_slots, n_queue, n_threads, timeout_s, drain_s, n_connections;
     uint64_t max_body;
     bool has_metrics, has_slots, has_no_slots;
+    int reasoning_format; // an index of the names below
 };
+
+static const char *const reasoning_formats[] = {"auto", "deepseek", "none", NULL};
+enum { REASONING_NONE = 2 };
 
 static struct settings defaults = {
     .sampling = CLI_SAMPLING_DEFAULTS,
@@ -71,13 +75,15 @@ static const struct cli_flag flags[] = {
     CLI_INT(n_predict, -1, 1 << 24, "-n, --predict, --n-predict", "N",
             "tokens at most; -1 (default): to the end of the context"),
     CLI_SAMPLING_FLAGS,
+    CLI_CHOICE(reasoning_format, reasoning_formats, "--reasoning-format", "FORMAT",
+               "a chat's thoughts: auto (default) or deepseek have them in reasoning_content, none "
+               "leaves them in the content"),
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
     CLI_IGNORED_MODEL_FLAGS,
     CLI_IGNORED("-cb, --cont-batching", "answers always join those that are under way"),
     CLI_IGNORED("--cache-prompt", "a slot's tokens are always used again"),
     CLI_IGNORED("--props", "GET /props is always there"),
-    CLI_IGNORED_VALUE("--reasoning-format", "answers are sent as the model writes them"),
 };
 
 static bool serve_command(void *user)
@@ -105,6 +111,7 @@ static bool serve_command(void *user)
         .max_body = settings->max_body,
         .has_metrics = settings->has_metrics,
         .has_slots = !settings->has_no_slots,
+        .has_raw_thoughts = settings->reasoning_format == REASONING_NONE,
     };
     if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
         return cli_fail(CLI_EXIT_USAGE,

@@ -114,6 +114,7 @@ static bool open_http(struct server *server)
         .n_predict = params->n_predict,
         .has_metrics = params->has_metrics,
         .has_slots = params->has_slots,
+        .has_raw_thoughts = params->has_raw_thoughts,
         .started = (int64_t)time(NULL),
     };
     const struct serve_http_params own = {

@@ -19,7 +19,7 @@ struct serve_server_params {
     uint32_t timeout_s, drain_s;
     uint32_t max_connections;
     uint64_t max_body; // bytes
-    bool has_metrics, has_slots;
+    bool has_metrics, has_slots, has_raw_thoughts;
 };
 
 // Serves until a signal ends it. Prints what failed; false then.

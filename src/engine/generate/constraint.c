@@ -136,12 +136,13 @@ static int32_t find_token(void *user, const char *text, size_t size)
 
 //-- the constraint --------------------------------------------------------------------------------
 
+// token: a control token whose name json_before is; NULL: none.
 static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
-                                       const struct gi_grammar_names *names,
+                                       const struct gi_grammar_names *names, const int32_t *token,
                                        struct glinfer_error *err)
 {
     const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
-                                          grammar->max_json};
+                                          grammar->max_json, token};
     struct gi_schema_grammar schema = {0};
     if (grammar->json_schema &&
         !gi_json_schema_grammar_framed(grammar->json_schema, strlen(grammar->json_schema), &frame,
@@ -170,7 +171,7 @@ bool glinfer_grammar_check(const struct glinfer_grammar *grammar, struct glinfer
         !GI_TAKE(&own, grammar, err)) {
         return false;
     }
-    struct gi_grammar *read = read_grammar(&own, &names, err);
+    struct gi_grammar *read = read_grammar(&own, &names, NULL, err);
     const bool is_read = read != NULL;
     gi_grammar_destroy(read);
     return is_read;
@@ -190,7 +191,10 @@ static struct gi_constraint *create(struct glinfer_model *model,
                                            .user = model->tokenizer.core,
                                            .n_tokens = (int32_t)model->hparams.n_vocab};
     if (constraint->mask && make_vocab(model, err)) {
-        constraint->grammar = read_grammar(grammar, &names, err);
+        const char *before = grammar->json_before ? grammar->json_before : "";
+        const int32_t token = find_token(model->tokenizer.core, before, strlen(before));
+        const bool is_control = token >= 0 && gi_tokenizer_is_control(model->tokenizer.core, token);
+        constraint->grammar = read_grammar(grammar, &names, is_control ? &token : NULL, err);
     }
     if (constraint->grammar) {
         const struct gi_grammar_matcher_params params = {

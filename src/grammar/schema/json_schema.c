@@ -62,9 +62,12 @@ static void write_root(struct gi_schema_writer *writer, const struct gi_schema_f
         gi_schema_write(writer, "root ::= v1\n");
         return;
     }
-    gi_schema_write(writer, "framed ::= ");
+    gi_schema_write(writer, "framed ::= (");
     gi_schema_write_literal(writer, frame->before ? frame->before : "");
-    gi_schema_write(writer, " v1 ");
+    if (frame->token) {
+        gi_schema_write(writer, " | <[%d]>", *frame->token);
+    }
+    gi_schema_write(writer, ") v1 ");
     gi_schema_write_literal(writer, frame->after ? frame->after : "");
     gi_schema_write(writer, "\nroot ::= framed{1,%u}\n", frame->max_count ? frame->max_count : 1);
 }
@@ -72,7 +75,7 @@ static void write_root(struct gi_schema_writer *writer, const struct gi_schema_f
 bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
                             struct glinfer_error *err)
 {
-    const struct gi_schema_frame none = {NULL, NULL, 0};
+    const struct gi_schema_frame none = {NULL, NULL, 0, NULL};
     return gi_json_schema_grammar_framed(text, size, &none, grammar, err);
 }
 

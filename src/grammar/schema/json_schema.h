@@ -29,6 +29,7 @@ struct gi_schema_grammar {
 struct gi_schema_frame {
     const char *before, *after; // UTF-8; NULL: nothing
     uint32_t max_count;         // of all that, one behind another; 0: one
+    const int32_t *token;       // the id of one that may stand for before; NULL: none
 };
 
 // The schema of any JSON object.

@@ -150,6 +150,36 @@ def keeps_to_json(server):
     same(server.post("/completion", {"prompt": "x", "json_schema": {"not": {}}})[0], 400, "wrong schema")
 
 
+def tells_thoughts_from_answers(server):
+    thought, content = "hm, <b>\nhm", "so it <think>is"
+    body = {"messages": HI, "max_tokens": 300, "temperature": 0, "grammar": f'root ::= "<think>\\n {thought} \\n</think>\\n\\n{content}"'.replace("\nhm", "\\nhm")}
+    path = "/v1/chat/completions"
+    message = server.ask(path, **body)["choices"][0]["message"]
+    same((message["reasoning_content"], message["content"]), (thought, content), "whole")
+    deltas = [e["choices"][0]["delta"] for e in server.stream(path, logprobs=True, **body) if e != "[DONE]"]
+    for name, text in (("reasoning_content", thought), ("content", content)):
+        same("".join(delta.get(name) or "" for delta in deltas), text, f"streamed {name}")
+    message = server.ask(path, reasoning_format="none", **body)["choices"][0]["message"]
+    same((message["content"], "reasoning_content" in message), (f"<think>\n {thought} \n</think>\n\n{content}", False), "none")
+    message = server.ask(path, **{**body, "grammar": 'root ::= "\\n <b> </think>"'})["choices"][0]["message"]
+    same((message["content"], "reasoning_content" in message), ("\n <b> </think>", False), "no thought")
+    same(server.post(path, {**body, "reasoning_format": "x"})[0], 400, "format")
+
+
+def tells_a_thought_that_the_template_opens():
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "thinks.gguf")
+        write_with_template(MODEL, TEMPLATE.replace("assistant\n{% endif", "assistant\n<think>\n{% endif"), model)
+        with Server(GLINFER, model) as server:
+            body = {"messages": HI, "max_tokens": 12, "temperature": 0, "ignore_eos": True}
+            message = server.ask("/v1/chat/completions", **body)["choices"][0]["message"]
+            true(message["reasoning_content"] and message["content"] == "", message)
+            answer = server.ask("/v1/chat/completions", **{**body, "max_tokens": 99, "ignore_eos": False}, response_format={"type": "json_object"})
+            true(answer["choices"][0]["message"]["content"].startswith("{"), answer)
+        with Server(GLINFER, model, "--reasoning-format", "none") as server:
+            same("reasoning_content" in server.ask("/v1/chat/completions", **body)["choices"][0]["message"], False, "none")
+
+
 def stops_and_biases(server):
     whole = server.ask("/completion", **{**LONG, "n_predict": 40})["content"]
     word = whole[len(whole) // 2:][:3]
@@ -275,7 +305,7 @@ def calls_tools(server):
     server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})
 
 
-SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, answers_a_web_front_end, keeps_to_json,
+SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, answers_a_web_front_end, keeps_to_json, tells_thoughts_from_answers,
           stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
           frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
 
@@ -290,6 +320,34 @@ def calls_tools_as_the_template_does():
             true(prompt.endswith('<|im_start|>assistant\n\n<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call><|im_end|>'
                                  '<|im_start|>tool\nsunny<|im_end|><|im_start|>assistant\n'), prompt)
             calls_tools(server)
+
+
+def calls_tools_in_a_list():
+    """As Mistral's models do: behind a control token, which has no text."""
+    template = """{% if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TOOLS]{% endif %}{% for m in messages %}{% if m.tool_calls %}[TOOL_CALLS] [
+{%- for call in m.tool_calls %}{% if call.id | length != 9 %}{{ raise_exception('an id has 9 letters') }}{% endif %}{{ call.function | tojson }}{% endfor %}]<|im_end|>
+{%- elif m.role == 'user' %}[INST] {{ m.content }}[/INST]{% else %}{{ m.content }}{% endif %}{% endfor %}"""
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "listed.gguf")
+        write_with_template(MODEL, template, model)
+        with open(model, "rb+") as file:
+            data = file.read()
+            file.seek(0)
+            file.write(data.replace(b"<|im_start|>", b"[TOOL_CALLS]"))
+        with Server(GLINFER, model) as server:
+            calls_tools(server)
+            token, = server.ask("/tokenize", content="[TOOL_CALLS]")["tokens"]
+            body = {"messages": HI, "tools": TOOLS, "max_tokens": 300, "temperature": 0, "logit_bias": {str(token): 100}, "parallel_tool_calls": False}
+            answer = server.ask("/v1/chat/completions", **body)["choices"][0]
+            same((answer["finish_reason"], answer["message"]["content"]), ("tool_calls", None), "by the token")
+            calls = answer["message"]["tool_calls"]
+            true(all(len(call["id"]) == 9 for call in calls), calls)
+            prompt = server.ask("/apply-template", tools=TOOLS, messages=[*HI, answer["message"], {
+                "role": "tool", "tool_call_id": calls[0]["id"], "content": "sunny"}])["prompt"]
+            true('[TOOL_CALLS] [{"name": "weather", "arguments": {"city": "' in prompt and prompt.endswith("sunny"), prompt)
+            deltas = [e["choices"][0]["delta"] for e in server.stream("/v1/chat/completions", **body) if e != "[DONE]"]
+            same(sum(len(delta.get("tool_calls", [])) for delta in deltas), len(calls), "streamed")
+            same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
 
 
 def says_503_when_full():
@@ -424,7 +482,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [calls_tools_as_the_template_does, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
+ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, refuses_to_start]
 
 

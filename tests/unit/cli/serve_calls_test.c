@@ -65,6 +65,11 @@ static void calls_are_read(void **state)
     expect_calls(tagged, "<tool_call>\n{\"name\": 1, \"arguments\": {}}", "", WHOLE);
     expect_calls(tagged, "no call", "", WHOLE);
     expect_calls(plain, "{\"name\": \"f\", \"parameters\": {\"a\": [1]}}", "f{\"a\":[1]};", 0);
+    expect_calls(&serve_style_listed,
+                 "well [TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", "
+                 "\"arguments\": {\"a\": 1}, \"id\": \"x\"}]",
+                 "f{};g{\"a\":1};", 5);
+    expect_calls(&serve_style_listed, "[TOOL_CALLS][{\"name\": \"f\", \"ar", "", WHOLE);
     expect_calls(plain, "{\"names\": 1}", "", WHOLE);
 }
 

@@ -49,6 +49,7 @@ void serve_answer_destroy(struct serve_answer *answer)
     for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
         struct serve_choice *choice = &answer->choices[i];
         cli_bytes_finish(&choice->text);
+        serve_thoughts_finish(&choice->thoughts);
         cli_bytes_finish(&choice->bytes);
         free(choice->ids.items);
         cJSON_Delete(choice->calls);
@@ -116,12 +117,65 @@ static void show(struct serve_answer *answer, uint32_t index, size_t end, cJSON 
     }
 }
 
+// Sends what may be shown of a thought beyond what was; takes probs over and returns NULL then.
+static cJSON *show_thought(struct serve_answer *answer, uint32_t index, cJSON *probs)
+{
+    struct serve_thoughts *thoughts = &answer->choices[index].thoughts;
+    const size_t begin = thoughts->shown, end = serve_thoughts_count(thoughts);
+    if (end == begin) {
+        return probs;
+    }
+    thoughts->shown = end;
+    emit(answer,
+         answer->format->thought(answer, index, thoughts->text.data + begin, end - begin, probs));
+    return NULL;
+}
+
+// Sends what a token adds to the thought and the text; takes probs over.
+static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    const struct cli_bytes *text = &choice->text;
+    const bool has_probs = probs != NULL;
+    probs = show_thought(answer, index, probs);
+    const size_t end = choice->thoughts.is_on ? 0
+                       : answer->calls ? serve_count_shown(answer->calls, text->data, text->size)
+                                       : text->size;
+    if (!has_probs || probs || end > choice->shown) {
+        show(answer, index, end, probs);
+    }
+}
+
+// Returns the text of a token: control tokens that mark thoughts or calls have their names.
+static const char *text_of(const struct serve_answer *answer, const struct serve_event *event,
+                           const struct serve_events *events, size_t *size)
+{
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(answer->scheduler);
+    const char *text = events->texts.data + event->text;
+    if (answer->choices[event->choice].thoughts.is_on) {
+        text = cli_reasoning_text(tokenizer, event->id, text, event->text_size, size);
+    } else {
+        *size = event->text_size;
+    }
+    if (*size == 0 && event->id >= 0 && answer->calls) {
+        size_t n = 0;
+        const char *name = glinfer_token_bytes(tokenizer, event->id, &n);
+        const bool is_trigger = name && n == strlen(answer->calls->trigger) &&
+                                memcmp(name, answer->calls->trigger, n) == 0;
+        *size = is_trigger ? n : 0;
+        return is_trigger ? name : text;
+    }
+    return text;
+}
+
 static void take_token(struct serve_answer *answer, const struct serve_event *event,
                        const struct serve_events *events)
 {
     struct serve_choice *choice = &answer->choices[event->choice];
     cJSON *probs = NULL;
-    cli_bytes_append(&choice->text, events->texts.data + event->text, event->text_size);
+    size_t text_size;
+    const char *text = text_of(answer, event, events, &text_size);
+    serve_thoughts_take(&choice->thoughts, text, text_size, &choice->text);
     if (event->id >= 0) {
         size_t size = 0;
         const char *bytes =
@@ -131,10 +185,7 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
         probs = read_probs(answer, event, events);
     }
     if (answer->is_stream) {
-        const struct cli_bytes *text = &choice->text;
-        show(answer, event->choice,
-             answer->calls ? serve_count_shown(answer->calls, text->data, text->size) : text->size,
-             probs);
+        show_token(answer, event->choice, probs);
     } else {
         choice->probs = choice->probs || !probs ? choice->probs : cJSON_CreateArray();
         cJSON_AddItemToArray(choice->probs, probs);
@@ -145,6 +196,8 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
 static void find_calls(struct serve_answer *answer, uint32_t index)
 {
     struct serve_choice *choice = &answer->choices[index];
+    serve_thoughts_close(&choice->thoughts, &choice->text);
+    show_thought(answer, index, NULL);
     size_t n = choice->text.size;
     if (answer->calls && n > 0) {
         choice->calls = serve_read_calls(answer->calls, choice->text.data, n, &n);

@@ -5,12 +5,14 @@
 #define SERVE_ANSWER_H
 
 #include "cli/serve/answer/serve_calls.h"
+#include "cli/serve/answer/serve_thoughts.h"
 #include "cli/serve/api/serve_reply.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
 struct serve_choice {
     bool has_begun, is_over;
-    struct cli_bytes text;  // as it was delivered
+    struct cli_bytes text; // as it was delivered, without its thought if that is told from it
+    struct serve_thoughts thoughts;
     struct cli_bytes bytes; // of all tokens, a stop text's too
     struct cli_ids ids;
     size_t shown;       // bytes of text that a stream has sent
@@ -33,6 +35,8 @@ struct serve_format {
     cJSON *(*begin)(const struct serve_answer *answer, uint32_t choice);
     cJSON *(*token)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
                     cJSON *probs);
+    cJSON *(*thought)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
+                      cJSON *probs); // only where thoughts are told from texts
     cJSON *(*finish)(const struct serve_answer *answer, uint32_t choice);
     cJSON *(*close)(const struct serve_answer *answer);
     // Returns one token's log-probabilities.

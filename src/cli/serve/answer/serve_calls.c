@@ -26,6 +26,16 @@ const struct serve_call_style serve_style_plain = {
     .is_native = true,
 };
 
+const struct serve_call_style serve_style_listed = {
+    .before = "[TOOL_CALLS]",
+    .after = "",
+    .trigger = "[TOOL_CALLS]",
+    .arguments = "arguments",
+    .is_list = true,
+    .id_size = 9,
+    .is_native = true,
+};
+
 size_t serve_find_call(const struct serve_call_style *style, const char *text, size_t size)
 {
     const char *found =
@@ -47,7 +57,8 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
     return size;
 }
 
-static void add_id(cJSON *call)
+// Adds an id of so many letters; 0: as OpenAI's are.
+static void add_id(cJSON *call, size_t size)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
     unsigned char random[24] = {0};
@@ -58,7 +69,7 @@ static void add_id(cJSON *call)
     for (size_t i = 0; i < sizeof(random); i++) {
         id[5 + i] = letters[random[i] % 32];
     }
-    cJSON_AddStringToObject(call, "id", id);
+    cJSON_AddStringToObject(call, "id", size > 0 ? id + sizeof(id) - 1 - size : id);
 }
 
 // Adds a call to the list; false if the JSON is none.
@@ -70,13 +81,29 @@ static bool add_call(cJSON *list, const struct serve_call_style *style, const cJ
         return false;
     }
     cJSON *call = cli_json_append(list);
-    add_id(call);
+    add_id(call, style->id_size);
     cJSON_AddStringToObject(call, "type", "function");
     cJSON *function = cJSON_AddObjectToObject(call, "function");
     char *text = cJSON_PrintUnformatted(arguments);
     cJSON_AddStringToObject(function, "name", name->valuestring);
     cJSON_AddStringToObject(function, "arguments", text ? text : "{}");
     cJSON_free(text);
+    return true;
+}
+
+// Adds the call that the JSON is, or those of a list; false if it is none.
+static bool add_calls(cJSON *list, const struct serve_call_style *style, const cJSON *json)
+{
+    const cJSON *item;
+    if (!style->is_list || !cJSON_IsArray(json)) {
+        return add_call(list, style, json);
+    }
+    cJSON_ArrayForEach(item, json)
+    {
+        if (!add_call(list, style, item)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -107,7 +134,7 @@ cJSON *serve_read_calls(const struct serve_call_style *style, const char *text, 
         const char *rest = NULL;
         at = skip(at, end, style->before);
         cJSON *json = cJSON_ParseWithLengthOpts(at, (size_t)(end - at), &rest, false);
-        goes_on = json && add_call(list, style, json);
+        goes_on = json && add_calls(list, style, json);
         at = goes_on ? skip(rest, end, style->after) : at;
         cJSON_Delete(json);
     }

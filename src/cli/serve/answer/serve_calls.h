@@ -10,11 +10,15 @@ struct serve_call_style {
     const char *before, *after; // around the JSON of a call
     const char *trigger;        // what a call begins with, to be looked for in other text
     const char *arguments;      // the name of the JSON's member with the arguments
+    bool is_list;               // the JSON is a list of calls
+    size_t id_size;             // letters that the template wants in a call's id; 0: any
     bool is_native; // the model's template writes tools so; else a system message tells of them
 };
 // <tool_call>, as Qwen's and Hermes' templates have it, and what is asked of models without a way
-// of their own; JSON with "parameters", as Llama 3.1's has it.
-extern const struct serve_call_style serve_style_tagged, serve_style_plain, serve_style_told;
+// of their own; JSON with "parameters", as Llama 3.1's has it; [TOOL_CALLS] with a list, as
+// Mistral's up to its eleventh version, where the trigger is a control token's name.
+extern const struct serve_call_style serve_style_tagged, serve_style_plain, serve_style_told,
+    serve_style_listed;
 
 // Returns where calls begin in a text; its size if there are none.
 size_t serve_find_call(const struct serve_call_style *style, const char *text, size_t size);

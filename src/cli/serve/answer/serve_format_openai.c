@@ -120,6 +120,10 @@ static cJSON *chat_whole(const struct serve_answer *answer)
                               own->calls && own->text.size == 0
                                   ? cJSON_CreateNull()
                                   : cli_json_text(own->text.data, own->text.size));
+        if (own->thoughts.text.size > 0) {
+            cJSON_AddItemToObject(message, "reasoning_content",
+                                  cli_json_text(own->thoughts.text.data, own->thoughts.text.size));
+        }
         if (own->calls) {
             cJSON_AddItemToObject(message, "tool_calls", cJSON_Duplicate(own->calls, 1));
         }
@@ -143,19 +147,32 @@ static cJSON *chat_begin(const struct serve_answer *answer, uint32_t index)
     return json;
 }
 
-static cJSON *chat_token(struct serve_answer *answer, uint32_t index, const char *text, size_t size,
-                         cJSON *probs)
+// Returns an event with a text under a name; takes probs over.
+static cJSON *chat_delta(const struct serve_answer *answer, uint32_t index, const char *name,
+                         cJSON *text, cJSON *probs)
 {
     cJSON *json = envelope(answer);
     cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, NULL);
     cJSON *delta = cJSON_AddObjectToObject(choice, "delta");
-    cJSON_AddItemToObject(delta, "content", cli_json_text(text, size));
+    cJSON_AddItemToObject(delta, name, text);
     if (probs) {
         cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
         cJSON *list = cJSON_AddArrayToObject(logprobs, "content");
         cJSON_AddItemToArray(list, probs);
     }
     return json;
+}
+
+static cJSON *chat_token(struct serve_answer *answer, uint32_t index, const char *text, size_t size,
+                         cJSON *probs)
+{
+    return chat_delta(answer, index, "content", cli_json_text(text, size), probs);
+}
+
+static cJSON *chat_thought(struct serve_answer *answer, uint32_t index, const char *text,
+                           size_t size, cJSON *probs)
+{
+    return chat_delta(answer, index, "reasoning_content", cli_json_text(text, size), probs);
 }
 
 // Adds calls as a stream has them: with their index.
@@ -191,6 +208,7 @@ const struct serve_format serve_format_chat = {
     .whole = chat_whole,
     .begin = chat_begin,
     .token = chat_token,
+    .thought = chat_thought,
     .finish = chat_finish,
     .close = openai_close,
     .probs = chat_probs,

@@ -14,6 +14,7 @@ struct serve_api {
     const char *model_name, *model_path; // borrowed
     int64_t n_predict;                   // likewise; -1: to the end of the context
     bool has_metrics, has_slots;         // these endpoints are there
+    bool has_raw_thoughts;               // they are text of the answer, marks and all
     int64_t started;                     // seconds since 1970
 };
 

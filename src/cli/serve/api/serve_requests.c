@@ -22,6 +22,7 @@ struct request {
     int64_t n_choices;
     int64_t n_top;
     bool has_probs, is_stream, has_usage, has_ids;
+    bool has_thoughts; // they are told from the answer
     const struct serve_call_style *calls;
 };
 
@@ -248,6 +249,19 @@ static void reply_busy(const struct serve_api *api, struct serve_reply *reply)
     reply->retry_s = seconds < 1 ? 1 : seconds > 60 ? 60 : (unsigned)seconds;
 }
 
+// An answer that a grammar holds from its first token on does not go on with the prompt's thought.
+static void begin_thoughts(const struct request *request, struct serve_answer *answer)
+{
+    const struct serve_task *task = request->task;
+    const struct glinfer_grammar *grammar = task->params.grammar;
+    const bool is_free = !grammar || grammar->n_trigger_words > 0;
+    for (uint32_t i = 0; i < task->n_jobs; i++) {
+        serve_thoughts_begin(&answer->choices[i].thoughts,
+                             is_free &&
+                                 cli_reasoning_is_open(request->tokenizer, &task->jobs[i].prompt));
+    }
+}
+
 static void submit(struct request *request, struct serve_reply *reply)
 {
     struct serve_scheduler *scheduler = request->api->scheduler;
@@ -258,6 +272,9 @@ static void submit(struct request *request, struct serve_reply *reply)
     answer->has_ids = request->has_ids;
     answer->calls = request->calls;
     answer->n_top = (uint32_t)request->n_top;
+    if (request->has_thoughts) {
+        begin_thoughts(request, answer);
+    }
     const enum serve_queued queued = serve_scheduler_submit(scheduler, request->task);
     if (queued == SERVE_QUEUED) {
         reply->status = 200;
@@ -307,6 +324,17 @@ void serve_handle_completions(const struct serve_api *api, cJSON *body, struct s
     complete(api, body, &serve_format_completion, reply);
 }
 
+static void read_reasoning(struct request *request)
+{
+    const char *name = request->api->has_raw_thoughts ? "none" : "auto";
+    serve_fields_text(&request->fields, "reasoning_format", &name);
+    request->has_thoughts = strcmp(name, "none") != 0;
+    if (request->has_thoughts && strcmp(name, "auto") != 0 && strcmp(name, "deepseek") != 0) {
+        serve_fields_refuse(&request->fields, 400,
+                            "\"reasoning_format\" is auto, deepseek or none");
+    }
+}
+
 void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
     struct request request;
@@ -314,6 +342,7 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     struct cli_ids ids = {0};
     open_request(&request, api, body, &serve_format_chat);
     read_shared(&request);
+    read_reasoning(&request);
     serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
     if (!request.fields.is_wrong &&
         serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids)) {

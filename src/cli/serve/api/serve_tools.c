@@ -50,8 +50,10 @@ const struct serve_call_style *serve_find_style(const struct glinfer_tokenizer *
         static const char name[] = "{\\\"name\\\": \\\"probe_name\\\", ";
         const char *found = strstr(called + strlen(told) / 2, name);
         const char *member = found ? found + strlen(name) : "";
-        if (strncmp(member, "\\\"arguments\\\":", 14) == 0 && strstr(called, "<tool_call>")) {
-            style = &serve_style_tagged;
+        if (strncmp(member, "\\\"arguments\\\":", 14) == 0) {
+            style = strstr(called, "<tool_call>")    ? &serve_style_tagged
+                    : strstr(called, "[TOOL_CALLS]") ? &serve_style_listed
+                                                     : style;
         } else if (strncmp(member, "\\\"parameters\\\":", 15) == 0) {
             style = &serve_style_plain;
         }
@@ -197,8 +199,48 @@ static cJSON *create_call_schema(cJSON *root, const cJSON *function, const char 
     return schema;
 }
 
-static void set_grammar(struct serve_fields *fields, struct serve_task *task,
-                        const struct serve_tools *tools, bool is_parallel)
+// Returns the schema of what a style's JSON is: one of the calls, or a list of them.
+static cJSON *create_list_schema(cJSON *root, const struct serve_call_style *style,
+                                 bool is_parallel)
+{
+    if (!style->is_list) {
+        return root;
+    }
+    cJSON *list = cJSON_CreateObject();
+    cJSON_AddStringToObject(list, "type", "array");
+    cJSON_AddNumberToObject(list, "minItems", 1);
+    cJSON_AddNumberToObject(list, "maxItems", is_parallel ? MAX_CALLS : 1);
+    hoist(list, root, "$defs");
+    hoist(list, root, "definitions");
+    cJSON_AddItemToObject(list, "items", root);
+    return list;
+}
+
+// Has a style's trigger begin the grammar, and the token of that name, which may have no text, if
+// that is all that stands in front of the JSON.
+static void set_trigger(struct serve_task *task, const struct glinfer_tokenizer *tokenizer,
+                        const struct serve_tools *tools)
+{
+    const char *trigger = tools->style->trigger;
+    struct glinfer_grammar *grammar = &task->grammar;
+    size_t n = 0;
+    if (tools->is_required) {
+        return;
+    }
+    task->triggers[0] = trigger;
+    grammar->trigger_words = task->triggers;
+    grammar->n_trigger_words = 1;
+    if (strcmp(trigger, tools->style->before) == 0 &&
+        glinfer_tokenize(tokenizer, trigger, strlen(trigger), GLINFER_TOKENIZE_NO_BOS,
+                         &task->trigger_token, 1, &n, NULL) &&
+        n == 1) {
+        grammar->trigger_tokens = &task->trigger_token;
+        grammar->n_trigger_tokens = 1;
+    }
+}
+
+static void set_grammar(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                        struct serve_task *task, const struct serve_tools *tools, bool is_parallel)
 {
     const struct serve_call_style *style = tools->style;
     struct glinfer_grammar *grammar = &task->grammar;
@@ -214,6 +256,7 @@ static void set_grammar(struct serve_fields *fields, struct serve_task *task,
         }
         cJSON_AddItemToArray(any, schema);
     }
+    root = create_list_schema(root, style, is_parallel);
     free(task->grammar_text);
     task->grammar_text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
@@ -221,9 +264,7 @@ static void set_grammar(struct serve_fields *fields, struct serve_task *task,
     grammar->json_before = style->before;
     grammar->json_after = style->after;
     grammar->max_json = is_parallel && style->after[0] ? MAX_CALLS : 1;
-    task->triggers[0] = style->trigger;
-    grammar->trigger_words = task->triggers;
-    grammar->n_trigger_words = tools->is_required ? 0 : 1;
+    set_trigger(task, tokenizer, tools);
     task->params.grammar = grammar;
 }
 
@@ -284,7 +325,7 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
     }
     tools->style = serve_find_style(tokenizer);
     if (!task->params.grammar) {
-        set_grammar(fields, task, tools, is_parallel);
+        set_grammar(fields, tokenizer, task, tools, is_parallel);
     }
 }
 

@@ -42,6 +42,7 @@ struct serve_task {
     const char *stops[SERVE_MAX_STOPS];
     const char *breakers[SERVE_MAX_BREAKERS];
     const char *triggers[SERVE_MAX_TRIGGERS];
+    int32_t trigger_token;
     char *order;        // the samplers' names; owned
     char *grammar_text; // owned
     bool is_fresh;      // nothing that a slot holds is used again

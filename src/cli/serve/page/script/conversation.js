@@ -17,7 +17,7 @@ function messagesFor(conversation, end) {
 function requestFor(conversation, end) {
     return {
         messages: messagesFor(conversation, end), ...settings.numbers,
-        stream: true, stream_options: { include_usage: true }, return_progress: true,
+        stream: true, stream_options: { include_usage: true }, return_progress: true, reasoning_format: "none",
     };
 }
 
