@@ -353,7 +353,7 @@ static void json_may_stand_in_a_frame(void **state)
 {
     (void)state;
     const char *schema = "{\"const\": 1}";
-    const struct gi_schema_frame frame = {"<call>\n\"", "\xC3\xA9</call>", 2};
+    const struct gi_schema_frame frame = {"<call>\n\"", "\xC3\xA9</call>", 2, NULL};
     struct gi_schema_grammar text = {0};
     assert_true(gi_json_schema_grammar_framed(schema, strlen(schema), &frame, &text, NULL));
     struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, NULL);
