@@ -2,7 +2,8 @@
 // residual * gamma and ssq, partial sums of residual^2.
 //
 //   x        BATCH 1: (n_tokens, x_stride); BATCH 0: the stream, residual, norm, ssq at their offsets
-//   y        (n_tokens, y_stride): n_used rows of y_width
+//   y        (n_tokens, y_stride): n_used rows of y_width; with SORTED (n, y_width), in the places of
+//            experts/sort_experts.comp
 //   vectors  gamma (n_embd)
 //   act      (n_tokens, act_stride): the route (route.comp) from route on
 //
@@ -15,6 +16,9 @@
 
 #ifndef BATCH
 #error "BATCH: 1 for rows, 0 for the stream of a step"
+#endif
+#ifndef SORTED
+#define SORTED 0
 #endif
 
 layout(std430, binding = 0) restrict buffer X { float x[]; };
@@ -34,8 +38,13 @@ vec4 sum_experts(uint token, uint quad)
 {
     vec4 sum = vec4(0.0);
     for (uint i = 0u; i < params.n_used; i++) {
-        float share = act[(token * params.act_stride + params.route) / 4u + i].y;
-        sum += share * y[(token * params.y_stride + i * params.y_width) / 4u + quad];
+        vec4 route = act[(token * params.act_stride + params.route) / 4u + i];
+#if SORTED
+        uint at = uint(route.z) * params.y_width;
+#else
+        uint at = token * params.y_stride + i * params.y_width;
+#endif
+        sum += route.y * y[at / 4u + quad];
     }
     return sum;
 }

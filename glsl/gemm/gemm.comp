@@ -48,7 +48,7 @@ layout(local_size_x = 64) in;
 void write_results(uint token, uint row, vec4 sum)
 {
     for (uint i = 0u; i < 4u; i++) {
-        if (token < state.n_tokens && row + i < params.n_rows) {
+        if (token < TOKEN_END && row + i < params.n_rows) {
             write_product(token, row + i, sum[i]);
         }
     }
@@ -57,14 +57,15 @@ void write_results(uint token, uint row, vec4 sum)
 void main()
 {
     uint lane = gl_LocalInvocationID.x;
-    uint token_begin = gl_WorkGroupID.y * 4u * TOKEN_QUADS;
+    open_product(x[PRODUCT_TILE]);
+    uint token_begin = FIRST_TOKEN(4u * TOKEN_QUADS);
     uint row_begin = (gl_WorkGroupID.x + first_group) * ROWS;
     uint x_at = lane / ROW_QUADS, w_at = lane % ROW_QUADS;
     vec4 sum[4 * QUADS];
     for (int i = 0; i < 4 * QUADS; i++) {
         sum[i] = vec4(0.0);
     }
-    for (uint block = 0u; block < params.n_block; block += STEP_BLOCKS) {
+    for (uint block = 0u; block < BLOCK_END; block += STEP_BLOCKS) {
         stage_w(lane, row_begin, block);
         stage_x(lane, token_begin, block);
         barrier();

@@ -21,6 +21,12 @@
 
 layout(local_size_x = 64) in;
 
+#if EXPERTS
+#define N_X_ROW (state.n_tokens * params.n_used)
+#else
+#define N_X_ROW state.n_tokens
+#endif
+
 #if PACKED
 #define BLOCK_WORDS 4u // of x, 16 bytes each
 
@@ -71,20 +77,21 @@ void add_block(QuantBlock w, uint at, inout float sum[TOKENS])
 void main()
 {
     uint row = (gl_WorkGroupID.x + first_group) * 64u + gl_LocalInvocationID.x;
-    uint first_token = gl_WorkGroupID.y * uint(TOKENS);
+    open_product(x[PRODUCT_TILE]);
+    uint own_token = FIRST_TOKEN(uint(TOKENS));
     // The last group reads the last TOKENS tokens, and writes those that no other has.
-    uint token = min(first_token, max(state.n_tokens, uint(TOKENS)) - uint(TOKENS));
+    uint token = min(own_token, max(N_X_ROW, uint(TOKENS)) - uint(TOKENS));
     float sum[TOKENS];
     for (int t = 0; t < TOKENS; t++) {
         sum[t] = 0.0;
     }
-    for (uint block = 0u; block < params.n_block; block++) {
-        uint safe_row = min(row, params.n_rows - 1u); // takes no register from block to block
+    for (uint block = 0u; block < BLOCK_END; block++) {
+        uint safe_row = FIRST_ROW + min(row, params.n_rows - 1u); // takes no register from block to block
         add_block(quant_load(safe_row / TILE_ROWS, block, params.n_block, safe_row % TILE_ROWS),
-                  token * uint(X_STRIDE / 4) + block * BLOCK_WORDS, sum);
+                  X_BEGIN + token * uint(X_STRIDE / 4) + block * BLOCK_WORDS, sum);
     }
     for (int t = 0; t < TOKENS; t++, token++) {
-        if (token >= first_token && token < state.n_tokens && row < params.n_rows) {
+        if (token >= own_token && token < TOKEN_END && row < params.n_rows) {
             write_product(token, row, token_scale(token) * sum[t]);
         }
     }

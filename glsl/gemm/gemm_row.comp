@@ -31,7 +31,7 @@ vec4 x_at(uint i)
 
 void write_results(uint token, uint first_tile, float sum[TILES])
 {
-    if (token >= state.n_tokens) {
+    if (token >= TOKEN_END) {
         return;
     }
     for (int i = 0; i < TILES; i++) {
@@ -45,16 +45,17 @@ void write_results(uint token, uint first_tile, float sum[TILES])
 void main()
 {
     uint first_tile = (gl_WorkGroupID.x + first_group) * uint(TILES);
-    uint first_token = gl_WorkGroupID.y * uint(TOKENS);
+    open_product(x_at(PRODUCT_TILE));
+    uint own_token = FIRST_TOKEN(uint(TOKENS));
     uint begin[TOKENS];
     float sum[TOKENS][TILES];
     for (int t = 0; t < TOKENS; t++) {
-        begin[t] = min(first_token + uint(t), state.n_tokens - 1u) * (params.x_stride / 4u);
+        begin[t] = X_BEGIN + min(own_token + uint(t), TOKEN_END - 1u) * (params.x_stride / 4u);
         for (int i = 0; i < TILES; i++) {
             sum[t][i] = 0.0;
         }
     }
-    for (uint block = 0u; block < params.n_block; block++) {
+    for (uint block = 0u; block < BLOCK_END; block++) {
         vec4 values[TOKENS][8];
         for (int t = 0; t < TOKENS; t++) {
             for (int quad = 0; quad < 8; quad++) {
@@ -64,7 +65,7 @@ void main()
         for (int i = 0; i < TILES; i++) {
             uint tile = min(first_tile + uint(i), params.n_rows / TILE_ROWS - 1u);
             vec4 weights[8];
-            quant_unpack(quant_load(tile, block, params.n_block, gl_LocalInvocationID.x), weights);
+            quant_unpack(quant_load(FIRST_ROW / TILE_ROWS + tile, block, params.n_block, gl_LocalInvocationID.x), weights);
             for (int quad = 0; quad < 8; quad++) {
                 for (int t = 0; t < TOKENS; t++) {
                     sum[t][i] += values[t][quad].x * weights[quad].x;
@@ -76,6 +77,6 @@ void main()
         }
     }
     for (int t = 0; t < TOKENS; t++) {
-        write_results(first_token + uint(t), first_tile, sum[t]);
+        write_results(own_token + uint(t), first_tile, sum[t]);
     }
 }

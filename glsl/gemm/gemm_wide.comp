@@ -55,10 +55,11 @@ void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
     block = min(block, params.n_block - 1u);
     for (int i = 0; i < X_LOADS; i++) {
         uint e = lane + uint(i * SQUARES);
-        uint token = min(token_begin + e / TILE_QUADS, state.n_tokens - 1u);
-        stage.x[i] = x[token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
+        uint token = min(token_begin + e / TILE_QUADS, TOKEN_END - 1u);
+        stage.x[i] = x[X_BEGIN + token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
     }
     uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
+    row += FIRST_ROW;
     stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
 
@@ -138,7 +139,7 @@ void write_results(uint token, uint row, vec4 sum)
     row += (gl_WorkGroupID.x + first_group) * uint(ROWS);
     for (uint i = 0u; i < 4u; i++) {
         uint at = row + ROW_STEP * i;
-        if (token < state.n_tokens && at < params.n_rows) {
+        if (token < TOKEN_END && at < params.n_rows) {
             write_product(token, at, sum[i]);
         }
     }
@@ -166,7 +167,8 @@ void add_slices(uint slice, uint square, inout vec4 total[OWN])
 
 void main()
 {
-    uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
+    open_product(x[PRODUCT_TILE]);
+    uint token_begin = FIRST_TOKEN(uint(TOKENS));
     uint slice = gl_LocalInvocationID.x / uint(SQUARES);
     uint square = gl_LocalInvocationID.x % uint(SQUARES);
     uint row = square / 32u % 2u * 8u + square % 8u;
@@ -178,7 +180,7 @@ void main()
     EACH_TOKEN(DECLARE_SUMS)
     Stage stage;
     load_stage(stage, square, token_begin, slice);
-    for (uint block = slice; block < params.n_block + slice; block += uint(SLICES)) {
+    for (uint block = slice; block < BLOCK_END + slice; block += uint(SLICES)) {
         store_stage(stage, base, square, block);
         barrier();
         load_stage(stage, square, token_begin, block + uint(SLICES));

@@ -16,7 +16,7 @@ shared vec4 tiles[32u * (TOKEN_QUADS + ROW_QUADS)]; // (column, token), (column,
 
 vec4 load_token(uint token, uint quad)
 {
-    return x[min(token, state.n_tokens - 1u) * (params.x_stride / 4u) + quad];
+    return x[X_BEGIN + min(token, TOKEN_END - 1u) * (params.x_stride / 4u) + quad];
 }
 
 // Stages four columns of four tokens.
@@ -46,7 +46,7 @@ void stage_x(uint lane, uint token_begin, uint block)
 
 void stage_w(uint lane, uint row_begin, uint block)
 {
-    uint row = min(row_begin + TILE_ROW(lane), params.n_rows - 1u), first = FIRST_QUAD(lane);
+    uint row = FIRST_ROW + min(row_begin + TILE_ROW(lane), params.n_rows - 1u), first = FIRST_QUAD(lane);
     QuantBlock w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
     for (uint i = 0u; i < TURNS(SHARE); i++) {
         vec4 v = quant_quad(w, int(first + i));

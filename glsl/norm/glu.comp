@@ -14,6 +14,9 @@
 #ifndef HALF
 #error "HALF: 1 if act is f16"
 #endif
+#ifndef EACH
+#define EACH 1 // rows of a token, along z of the grid
+#endif
 #ifndef UNGATED
 #define UNGATED 0
 #endif
@@ -71,8 +74,9 @@ void main()
 #else
 void main()
 {
-    uint column = 4u * gl_GlobalInvocationID.x, token = gl_WorkGroupID.y;
-    if (column < params.n_column && token < state.n_tokens) {
+    uint column = 4u * gl_GlobalInvocationID.x;
+    uint token = gl_WorkGroupID.y * uint(EACH) + (EACH > 1 ? gl_WorkGroupID.z : 0u);
+    if (column < params.n_column && gl_WorkGroupID.y < state.n_tokens) {
         act[(token * params.act_stride + params.act_begin + column) / 4u] = glu_quad(token, column);
     }
 }

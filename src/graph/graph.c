@@ -409,9 +409,46 @@ static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer
                                    &graph->x, err);
 }
 
+// Each expert's weights are read once for all tokens that take it.
+static bool experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *rows,
+                           uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_experts *experts = &graph->experts;
+    const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
+    const struct gi_rows *input = &graph->norm; // f32: which experts are chosen hangs on little
+    const struct gi_range range = graph->ffn_gate_up.range;
+    const struct gi_rows pairs = {
+        range, (uint32_t)gi_round_up(gate_up->n_rows / experts->n_expert, GI_QUANT_BLOCK), false};
+    const struct gi_rows y = {range, experts->y_width, false};
+    return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
+           gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
+                      1.0f, &graph->qkv, err) &&
+           gi_op_route_sorted(recorder, experts, &graph->qkv, rows, err) &&
+           gi_op_gather_rows(recorder, experts, input, rows, err) &&
+           gi_op_gemm_experts(recorder, "ffn_gate_up", experts, gate_up, rows, false, &pairs,
+                              err) &&
+           gi_op_glu_experts(recorder, experts, hparams->activation, gate_up, &pairs, rows, err) &&
+           gi_op_gemm_experts(recorder, "ffn_down", experts,
+                              layer_weight(graph, layer, GI_SLOT_DOWN), rows, true, &y, err) &&
+           gi_op_add_sorted_experts(recorder, experts, rows, &y, hparams->n_embd,
+                                    hparams->residual_scale, &graph->x, err);
+}
+
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return graph->is_batch ? experts_batch(graph, layer, err) : experts_step(graph, layer, err);
+    const struct gi_rows *act = &graph->ffn_act_rows;
+    const uint64_t n_tokens = act->range.size / (act->stride * sizeof(float));
+    struct gi_sorted_rows rows;
+    if (!graph->is_batch) {
+        return experts_step(graph, layer, err);
+    }
+    if (!graph->joint && gi_sorted_rows_init(&rows, &graph->recorder, &graph->experts, act->range,
+                                             (uint32_t)n_tokens)) {
+        return experts_sorted(graph, &rows, layer, err);
+    }
+    return experts_batch(graph, layer, err);
 }
 
 //-- both ends -----------------------------------------------------------------------------------

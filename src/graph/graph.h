@@ -106,8 +106,8 @@ bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // x += residual_scale * sum over the chosen experts of share * down(activation(gate) * up), of
-// GI_NORM_FFN: a mixture of experts. Only the weights of chosen experts are read; a prompt reads
-// them once a token.
+// GI_NORM_FFN: a mixture of experts. Only the weights of chosen experts are read; a prompt sorts
+// its tokens by expert and reads each once, a batch too small for that once a token.
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // x += out(o), o being what the gated delta rule leaves of the projection of norm(x)

@@ -35,6 +35,23 @@ static void lay_out_experts(struct gi_graph *graph)
     experts->route = experts->n_used * experts->act_width;
 }
 
+// Activations of a batch's token: the prompts of a mixture sort its rows.
+static uint32_t act_row_width(const struct gi_graph *graph)
+{
+    const uint32_t width = act_width(graph);
+    return graph->hparams->n_expert > 0 ? larger(width, gi_sorted_width(&graph->experts)) : width;
+}
+
+// Rows of gate and up as a layer has them at the most (ops/record/weight.h), of each expert that a
+// token takes. Experts leave their results in the same place.
+static uint32_t pairs_width(const struct gi_graph *graph)
+{
+    const struct gi_experts *experts = &graph->experts;
+    const uint32_t n_pairs = 2 * gi_round_up(graph->hparams->n_ff, 2 * GI_TILE_ROWS);
+    return graph->hparams->n_expert > 0 ? experts->n_used * larger(experts->y_width, n_pairs)
+                                        : n_pairs;
+}
+
 static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape *shape,
                           uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
@@ -42,12 +59,8 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     const uint32_t n_state = recurrent->n_head * recurrent->dim;
     const uint32_t n_q = larger(hparams->n_head * hparams->head_dim, n_state);
-    const uint32_t n_act = act_width(graph);
-    // Rows of gate and up as a layer has them at the most (ops/record/weight.h). Experts leave
-    // their results, one after another, where others have these.
-    const uint32_t n_gate_up = hparams->n_expert > 0
-                                   ? graph->experts.n_used * graph->experts.y_width
-                                   : 2 * gi_round_up(hparams->n_ff, 2 * GI_TILE_ROWS);
+    const uint32_t n_act = act_row_width(graph);
+    const uint32_t n_gate_up = pairs_width(graph);
     const uint32_t n_qkv = larger(graph->qkv_layout.n_rows, recurrent->n_column);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);

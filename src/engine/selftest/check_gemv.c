@@ -303,7 +303,8 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
     for (uint32_t i = 0; i < n_sampled(test); i++) {
         struct gi_test_value expected;
         const uint32_t row = sampled_row(test, i);
-        if (!gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
+        if (row >= params->n_rows ||
+            !gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
             continue;
         }
         if (params->is_added) {
@@ -316,9 +317,52 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
     }
 }
 
+// Has the first run of rows be of the part's first expert, of which rows were kept, and all others
+// of none. Returns the rows of that run, 0 with has_failed.
+static uint32_t own_first_run(struct gi_test *test)
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    const struct gi_range *range = &test->dispatch->bindings[1];
+    const uint32_t n_row = test->n_tokens * params->n_used, most = test->dispatch->grid.divisor;
+    const uint32_t n = n_row < most ? n_row : most;
+    const uint32_t n_run = (n_row + most - 1) / most + test->dispatch->grid.added;
+    float(*runs)[4] = gi_test_memory(test, n_run, sizeof(*runs));
+    for (uint32_t i = 0; runs && i < n_run; i++) {
+        runs[i][0] = (float)(params->first_expert + (i == 0 ? 0 : params->n_expert));
+        runs[i][2] = i == 0 ? (float)n : 0;
+    }
+    if (runs && !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
+                                 range->offset + 16ull * params->tiles, runs, n_run * sizeof(*runs),
+                                 test->err)) {
+        test->has_failed = true;
+    }
+    return test->has_failed ? 0 : n;
+}
+
+static void check_gemm_experts(struct gi_test *test)
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    const uint32_t n = own_first_run(test), rows[] = {0, n - 1};
+    const uint64_t begin = 4ull * params->x_begin;
+    gi_test_run(test);
+    for (uint32_t i = 0; n > 0 && i < 2; i++) {
+        const float *x = gi_test_floats(test, 1, begin + (uint64_t)rows[i] * params->x_stride,
+                                        test->sample->n_cols);
+        const float *y = gi_test_floats(
+            test, 0, (uint64_t)rows[i] * params->y_stride + params->y_begin, params->n_rows);
+        if (x && y) {
+            check_token(test, rows[i], x, NULL, y);
+        }
+    }
+}
+
 void gi_check_gemm(struct gi_test *test)
 {
     const struct gi_gemm_params *params = (const void *)test->params;
+    if (gi_test_define(test, "EXPERTS")) {
+        check_gemm_experts(test);
+        return;
+    }
     const uint32_t tokens[] = {0, test->n_tokens - 1};
     const uint32_t n_tile = (test->sample->n_cols + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
     const float *x[2], *before[2];

@@ -264,22 +264,27 @@ void gi_check_glu(struct gi_test *test)
     const bool is_half = gi_test_define(test, "HALF");
     const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
     const bool is_gated = !gi_test_define(test, "UNGATED");
-    const uint32_t token = test->n_tokens - 1, n = params->n_column;
+    const uint32_t each = (uint32_t)gi_test_define(test, "EACH"); // rows of a token; 0: one
+    const uint32_t token = test->n_tokens * (each > 0 ? each : 1) - 1, n = params->n_column;
     const uint64_t at = (uint64_t)token * params->gate_up_stride + params->gate_begin;
     const float *g = gi_test_floats(test, 1, at, n);
     const float *u = gi_test_floats(test, 1, at + params->n_part, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
-    const float *act = gi_test_row(test, 0, is_half, token, params->act_stride,
-                                   params->act_begin + n, half_tiles(params->act_stride));
+    const float *row =
+        each > 0
+            ? gi_test_floats(test, 0, params->act_begin + (uint64_t)token * params->act_stride, n)
+            : gi_test_row(test, 0, is_half, token, params->act_stride, params->act_begin + n,
+                          half_tiles(params->act_stride));
+    const float *act = row && each == 0 ? row + params->act_begin : row;
     for (uint32_t i = 0; act && i < n; i++) {
         expected[i] = gi_test_activate(activation, g[i]) * (is_gated ? u[i] : 1);
         // An error of the exponential grows with its argument.
         magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i]));
     }
     if (act) {
-        expect_row(test, expected, magnitude, act + params->act_begin, n, is_half);
+        expect_row(test, expected, magnitude, act, n, is_half);
     }
 }
 
@@ -349,8 +354,10 @@ void gi_check_add_experts(struct gi_test *test)
     const uint32_t token = test->n_tokens - 1, n = params->n_embd, n_used = params->n_used;
     const float *route = gi_test_floats(
         test, 3, (uint64_t)token * params->act_stride + params->route, 4ull * n_used);
-    const float *y = gi_test_floats(test, 1, (uint64_t)token * params->y_stride,
-                                    (uint64_t)(n_used - 1) * params->y_width + n);
+    const bool is_sorted = gi_test_define(test, "SORTED");
+    const uint32_t n_row = is_sorted ? test->n_tokens * n_used : n_used;
+    const float *y = gi_test_floats(test, 1, is_sorted ? 0 : (uint64_t)token * params->y_stride,
+                                    (uint64_t)(n_row - 1) * params->y_width + n);
     const uint32_t at = params->residual + token * params->x_stride;
     const float *before = gi_test_floats(test, 0, at, n);
     const float *gamma = is_batch ? NULL : vector(test, 2, params->gamma, n);
@@ -361,8 +368,9 @@ void gi_check_add_experts(struct gi_test *test)
         expected[i] = before[i];
         magnitude[i] = fabs(expected[i]);
         for (uint32_t j = 0; j < n_used; j++) {
+            const uint32_t row = is_sorted ? (uint32_t)route[4 * j + 2] : j;
             const double added =
-                (double)params->scale * route[4 * j + 1] * y[(uint64_t)j * params->y_width + i];
+                (double)params->scale * route[4 * j + 1] * y[(uint64_t)row * params->y_width + i];
             expected[i] += added;
             magnitude[i] += fabs(added);
         }
@@ -376,4 +384,68 @@ void gi_check_add_experts(struct gi_test *test)
     }
     expect_stream(test, expected, gamma, n, params->residual, params->norm, params->ssq,
                   test->dispatch->grid.size[0]);
+}
+
+// Expects the places of n routes to be those of a sort by expert, and runs to be what follows from
+// that.
+static void expect_sorted(struct gi_test *test, const float *routes, uint32_t n, uint32_t n_expert,
+                          const float *runs)
+{
+    const struct gi_sort_experts_params *params = (const void *)test->params;
+    uint32_t *counts = gi_test_memory(test, n_expert, sizeof(*counts)), row = 0, run = 0;
+    uint32_t *places = gi_test_memory(test, n, sizeof(*places));
+    for (uint32_t i = 0; counts && i < n; i++) {
+        counts[(uint32_t)routes[4 * i]]++;
+    }
+    for (uint32_t e = 0; places && e < n_expert; e++) {
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t place = (uint32_t)routes[4 * i + 2];
+            if ((uint32_t)routes[4 * i] == e) {
+                const bool is_own = place >= row && place < row + counts[e];
+                gi_test_expect(test, "place", i, is_own && places[place]++ == 0, 1, 1);
+            }
+        }
+        for (uint32_t i = 0; i < counts[e]; i += params->tile_tokens, run++) {
+            gi_test_expect(test, "expert of run", run, e, 1, runs[4 * run]);
+            gi_test_expect(test, "row of run", run, row + i, 1, runs[4 * run + 1]);
+            gi_test_expect(test, "end of run", run, row + counts[e], 1, runs[4 * run + 2]);
+        }
+        row += counts[e];
+    }
+}
+
+void gi_check_sort_experts(struct gi_test *test)
+{
+    const struct gi_sort_experts_params *params = (const void *)test->params;
+    const uint32_t n = test->n_tokens * params->n_used;
+    const uint32_t n_expert = (uint32_t)gi_test_define(test, "N_EXPERT");
+    const uint32_t n_run = (n + params->tile_tokens - 1) / params->tile_tokens + n_expert;
+    gi_test_run(test);
+    const float *routes = gi_test_floats(test, 0, 4ull * params->route, 4ull * n);
+    const float *runs = gi_test_floats(test, 0, 4ull * params->tiles, 4ull * n_run);
+    if (routes && runs) {
+        expect_sorted(test, routes, n, n_expert, runs);
+    }
+}
+
+void gi_check_gather_rows(struct gi_test *test)
+{
+    const struct gi_gather_rows_params *params = (const void *)test->params;
+    const uint32_t token = test->n_tokens - 1, n = 4 * params->n_quad;
+    const uint64_t last = params->route + (uint64_t)test->n_tokens * params->n_used - 1;
+    gi_test_run(test);
+    const float *route = gi_test_floats(test, 0, 4 * last, 4);
+    const float *x = gi_test_floats(test, 1, 4ull * token * params->x_stride, n);
+    double *expected = gi_test_memory(test, n, sizeof(*expected));
+    if (!route || !x || !expected) {
+        return;
+    }
+    const uint64_t begin = 4ull * params->input_begin + (uint64_t)route[2] * n;
+    const float *row = gi_test_floats(test, 0, begin, n);
+    for (uint32_t i = 0; i < n; i++) {
+        expected[i] = x[i];
+    }
+    if (row) {
+        expect_row(test, expected, expected, row, n, false);
+    }
 }

@@ -259,6 +259,8 @@ static const struct {
     FORMS(GEMV_EXPERT, gi_check_gemv_expert),
     ONE(ROUTE, gi_check_route),
     ONE(ADD_EXPERTS, gi_check_add_experts),
+    ONE(SORT_EXPERTS, gi_check_sort_experts),
+    ONE(GATHER_ROWS, gi_check_gather_rows),
     ONE(POST_NORM, gi_check_post_norm),
     ONE(EMBED_TOKEN, gi_check_embed_token),
     {GI_PROGRAM_ATTENTION,       GI_PROGRAM_ATTENTION_VEC8,      gi_check_attention      },

@@ -114,6 +114,8 @@ void gi_check_gemv_plain(struct gi_test *test);
 void gi_check_gemv_expert_glu(struct gi_test *test);
 void gi_check_gemv_expert(struct gi_test *test);
 void gi_check_gemm(struct gi_test *test);
+void gi_check_sort_experts(struct gi_test *test);
+void gi_check_gather_rows(struct gi_test *test);
 void gi_check_embed_token(struct gi_test *test);
 void gi_check_embed_batch(struct gi_test *test);
 void gi_check_last_row(struct gi_test *test);

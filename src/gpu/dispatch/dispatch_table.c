@@ -55,7 +55,7 @@ void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_token
         const uint32_t n = gi_divide_up(n_past + n_tokens, grid->divisor);
         count[grid->axis] = most > 0 && most < n ? most : n;
     } else if (grid->rule == GI_GRID_TOKENS) {
-        count[grid->axis] = gi_divide_up(n_tokens, grid->divisor);
+        count[grid->axis] = gi_divide_up(n_tokens * (1 + grid->times), grid->divisor) + grid->added;
     }
 }
 
@@ -73,6 +73,7 @@ static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch 
     struct gi_grid_slot slot = {
         .rule = grid->rule, .size = {grid->size[0], grid->size[1], grid->size[2]}
     };
+    assert(grid->times == 0 && grid->added == 0);
     if (grid->rule != GI_GRID_FIXED) {
         slot.axis_divisor = grid->axis << 30 | grid->divisor;
     }

@@ -20,13 +20,14 @@
 enum gi_grid_rule {
     GI_GRID_FIXED,  // size as it stands
     GI_GRID_KEYS,   // count[axis] = min(ceil((n_past + n_tokens) / divisor), size[axis])
-    GI_GRID_TOKENS, // count[axis] = ceil(n_tokens / divisor)
+    GI_GRID_TOKENS, // count[axis] = ceil(n_tokens * (1 + times) / divisor) + added
 };
 
 struct gi_grid {
     uint32_t size[3];
     enum gi_grid_rule rule;
     uint32_t axis, divisor; // of a rule that is not FIXED
+    uint32_t times, added;  // of TOKENS in a table that is always direct
     bool is_whole; // KEYS: size[axis] is what a full context takes, so that it bounds nothing
     // The dispatch may run in pieces along an axis that has no rule: glsl/lib/first_group.glsl.
     bool is_divisible;

@@ -1,5 +1,6 @@
 #include "ops/experts/experts.h"
 
+#include "base/round.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
@@ -43,15 +44,16 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
 }
 
 static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts_params *params,
-                       enum gi_experts_tokens tokens, struct gi_range x, struct gi_range y,
-                       struct gi_range vectors, struct gi_range act, struct glinfer_error *err)
+                       enum gi_experts_tokens tokens, bool is_sorted, struct gi_range x,
+                       struct gi_range y, struct gi_range vectors, struct gi_range act,
+                       struct glinfer_error *err)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_ADD_EXPERTS,
         .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", wg_size}, {"BATCH", tokens == GI_EXPERTS_BATCH}},
+        .n_defines = is_sorted ? 3 : 2,
+        .defines = {{"WG_SIZE", wg_size}, {"BATCH", tokens == GI_EXPERTS_BATCH}, {"SORTED", 1}},
     };
     struct gi_dispatch dispatch = {
         .label = "add_experts",
@@ -91,8 +93,8 @@ bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     stream->n_ssq = (params.n_embd / 4 + wg_size - 1) / wg_size;
     assert(stream->n_ssq <= stream->max_ssq);
-    return record_add(recorder, &params, GI_EXPERTS_STEP, stream->range, y->range, vectors->range,
-                      act->range, err);
+    return record_add(recorder, &params, GI_EXPERTS_STEP, false, stream->range, y->range,
+                      vectors->range, act->range, err);
 }
 
 bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
@@ -110,6 +112,118 @@ bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_exper
         .scale = scale,
     };
     // Nothing is read of the vectors in a batch.
-    return record_add(recorder, &params, GI_EXPERTS_BATCH, x->range, y->range, (struct gi_range){0},
-                      act->range, err);
+    return record_add(recorder, &params, GI_EXPERTS_BATCH, false, x->range, y->range,
+                      (struct gi_range){0}, act->range, err);
+}
+
+//-- sorted ----------------------------------------------------------------------------------------
+
+#define SORT_WG_SIZE 128
+#define TILE_FLOATS  4 // of a tile; rows have at most two each, an expert's last one being shorter
+
+uint32_t gi_sorted_width(const struct gi_experts *experts)
+{
+    return experts->n_used *
+           (experts->y_width + experts->act_width + 2 * TILE_FLOATS + GI_ROUTE_FLOATS);
+}
+
+bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
+                         const struct gi_experts *experts, struct gi_range range, uint32_t n_tokens)
+{
+    const uint32_t n = n_tokens * experts->n_used;
+    const uint32_t tile_tokens = gi_experts_tile(recorder->gpu, n, experts->n_expert);
+    const uint32_t n_tile = gi_divide_up(n, tile_tokens) + experts->n_expert;
+    *rows = (struct gi_sorted_rows){.range = range, .tile_tokens = tile_tokens};
+    rows->act = n * experts->y_width;
+    rows->tiles = rows->act + n * experts->act_width;
+    rows->route = rows->tiles + n_tile * TILE_FLOATS;
+    const uint64_t end = rows->route + (uint64_t)n * GI_ROUTE_FLOATS;
+    return n >= 2 * experts->n_expert && end * sizeof(float) <= range.size;
+}
+
+static bool record_sort(struct gi_recorder *recorder, const struct gi_experts *experts,
+                        const struct gi_sorted_rows *rows, struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_SORT_EXPERTS,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", SORT_WG_SIZE}, {"N_EXPERT", (int32_t)experts->n_expert}},
+    };
+    const struct gi_sort_experts_params params = {
+        .n_used = experts->n_used,
+        .route = rows->route / 4,
+        .tiles = rows->tiles / 4,
+        .tile_tokens = rows->tile_tokens,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "sort_experts",
+        .bindings = {rows->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {1, 1, 1}},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
+                        const struct gi_rows *logits, const struct gi_sorted_rows *rows,
+                        struct glinfer_error *err)
+{
+    const struct gi_rows routes = {rows->range, GI_ROUTE_FLOATS * experts->n_used, false};
+    struct gi_experts moved = *experts;
+    moved.route = rows->route;
+    return gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, &routes, err) &&
+           record_sort(recorder, experts, rows, err);
+}
+
+bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       const struct gi_rows *x, const struct gi_sorted_rows *rows,
+                       struct glinfer_error *err)
+{
+    assert(!x->is_half && x->stride >= experts->y_width);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_GATHER_ROWS,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", WG_SIZE}},
+    };
+    const struct gi_gather_rows_params params = {
+        .n_used = experts->n_used,
+        .n_quad = experts->y_width / 4,
+        .x_stride = x->stride / 4,
+        .route = rows->route / 4,
+        .input_begin = rows->input / 4,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "gather_rows",
+        .bindings = {rows->range, x->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {gi_divide_up(params.n_quad, WG_SIZE), 1, experts->n_used},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+                              const struct gi_sorted_rows *rows, const struct gi_rows *y,
+                              uint32_t n_embd, float scale, const struct gi_rows *x,
+                              struct glinfer_error *err)
+{
+    const struct gi_add_experts_params params = {
+        .n_embd = n_embd,
+        .n_used = experts->n_used,
+        .x_stride = x->stride,
+        .y_width = y->stride,
+        .act_stride = GI_ROUTE_FLOATS * experts->n_used,
+        .route = rows->route,
+        .scale = scale,
+    };
+    return record_add(recorder, &params, GI_EXPERTS_BATCH, true, x->range, y->range,
+                      (struct gi_range){0}, rows->range, err);
 }

@@ -9,6 +9,9 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
+// Floats of a route: { expert, share, place in sorted rows, 0 }.
+#define GI_ROUTE_FLOATS 4
+
 // A token's row of activations: n_used rows of act_width, then for each of them its expert and
 // share, as { f32 expert, f32 share, 0, 0 }, at route. Widths in floats, multiples of 32.
 struct gi_experts {
@@ -17,6 +20,26 @@ struct gi_experts {
     uint32_t act_width, route;
     uint32_t y_width; // of an expert's result
 };
+
+// The rows of a batch sorted by expert, so that each expert's weights are read once for all its
+// tokens: a row for each token and expert that it takes. All lie in one range, at offsets in
+// floats.
+struct gi_sorted_rows {
+    struct gi_range range;
+    uint32_t input;       // (n, y_width): what experts read
+    uint32_t act;         // (n, act_width)
+    uint32_t tiles;       // runs of rows of one expert, as glsl/experts/sort_experts.comp has them
+    uint32_t route;       // (n_tokens, n_used) of { expert, share, place, 0 }
+    uint32_t tile_tokens; // rows of a run at most
+};
+
+// Floats that a token takes in the range of sorted rows.
+uint32_t gi_sorted_width(const struct gi_experts *experts);
+// Lays out sorted rows of at most n_tokens in a range of n_tokens * gi_sorted_width floats. Returns
+// false where they do not pay, an expert having hardly more than a row.
+bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
+                         const struct gi_experts *experts, struct gi_range range,
+                         uint32_t n_tokens);
 
 // The tokens that an op works on: the one token of a step, or the tokens of a batch.
 enum gi_experts_tokens {
@@ -55,5 +78,35 @@ bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
 bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
                              const struct gi_rows *act, const struct gi_rows *y, uint32_t n_embd,
                              float scale, const struct gi_rows *x, struct glinfer_error *err);
+
+// Returns the rows that a group of gi_op_gemm_experts owns of n rows of n_expert experts.
+// (ops/gemm/gemm.c)
+uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert);
+
+// Sorted rows, in the order in which a batch records them.
+// Chooses as gi_op_route does, of the tokens of a batch, and sorts what they take.
+bool gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
+                        const struct gi_rows *logits, const struct gi_sorted_rows *rows,
+                        struct glinfer_error *err);
+// input = x of the token of each row.
+bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       const struct gi_rows *x, const struct gi_sorted_rows *rows,
+                       struct glinfer_error *err);
+// y = W input, or with is_act W act, of the expert of each row; y (n, stride) has the rows of an
+// expert in the GPU order of W. (ops/gemm/gemm.c)
+bool gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
+                        const struct gi_experts *experts, const struct gi_weight *weight,
+                        const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y,
+                        struct glinfer_error *err);
+// act = activation(g) * u of each row. (ops/norm/glu.c)
+bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       enum gi_activation activation, const struct gi_weight *weight,
+                       const struct gi_rows *gate_up, const struct gi_sorted_rows *rows,
+                       struct glinfer_error *err);
+// x += scale * sum of share * y, for a batch of rows of n_embd; y (n, y_width) is sorted.
+bool gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+                              const struct gi_sorted_rows *rows, const struct gi_rows *y,
+                              uint32_t n_embd, float scale, const struct gi_rows *x,
+                              struct glinfer_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/round.h"
 #include "gpu/device/settings.h"
+#include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
@@ -299,26 +300,169 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
+//-- experts ---------------------------------------------------------------------------------------
+
+// Returns a small tile where experts have few rows, since the rest of a tile is worked out for
+// nothing, or where what a group knows of its expert leaves no registers for a large one.
+static enum gi_gemm_tile expert_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert)
+{
+    const bool is_large = gi_gpu_class(gpu)->gemm_tile == GI_GEMM_TILE_WHOLE;
+    const uint32_t each = gi_divide_up(n, n_expert);
+    const enum gi_gemm_tile small = is_large     ? GI_GEMM_TILE_SMALL
+                                    : each <= 16 ? GI_GEMM_TILE_LOW
+                                                 : GI_GEMM_TILE_SHORT;
+    enum gi_gemm_tile tile;
+    if (parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, &tile)) {
+        return tile;
+    }
+    const bool is_small = each <= 48 || gi_gpu_class(gpu)->gemm_tile == GI_GEMM_TILE_ROLLED;
+    return is_small && is_tile_possible(gpu, small) ? small : class_tile(gpu, n, 1024);
+}
+
+static struct gemm_shape expert_shape(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert,
+                                      const struct gi_weight_part *part, const struct gi_rows *x)
+{
+    struct gemm_shape shape = {0};
+    if (gi_batch_form(gpu) == GI_BATCH_FORM_ROW && choose_row(gpu, part, x, n, &shape)) {
+        return shape;
+    }
+    shape = choose_lane(gpu, n);
+    const bool is_tile =
+        gi_batch_has_tiles(gpu) && gi_gpu_class(gpu)->gemm_tile != GI_GEMM_TILE_LOW;
+    if (has_tile(gpu) && (is_tile || !gi_program_available(gpu, shape.program))) {
+        shape = tiles[expert_tile(gpu, n, n_expert)];
+    }
+    return shape;
+}
+
+uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert)
+{
+    const struct gi_weight_part part = {0};
+    const struct gi_rows x = {0};
+    return expert_shape(gpu, n, n_expert, &part, &x).n_tokens;
+}
+
+static bool record_experts(struct gi_recorder *recorder, const char *label,
+                           const struct gi_weight_part *part, const struct gi_experts *experts,
+                           const struct gi_sorted_rows *rows, const struct gi_rows *y,
+                           const struct gi_gemm_params *params, struct glinfer_error *err)
+{
+    const struct gi_rows x = {rows->range, params->x_stride, false};
+    const uint32_t n = (rows->act - rows->input) / experts->y_width;
+    const struct gemm_shape shape = expert_shape(recorder->gpu, n, experts->n_expert, part, &x);
+    assert(shape.n_tokens == rows->tile_tokens);
+    struct gi_program_key key = make_key(&shape, part, &x, false);
+    key.defines[key.n_defines++] = (struct gi_define){"EXPERTS", 1};
+    const uint64_t n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK;
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,                     rows->range, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = { .size = {gi_divide_up(params->n_rows, shape.n_rows), 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = shape.n_tokens,
+                     .times = experts->n_used - 1,
+                     .added = experts->n_expert,
+                     .is_divisible = true,
+                     .divisible_axis = 0},
+        .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = n_weight * experts->n_used / experts->n_expert,
+    };
+    if (shape.program == GI_PROGRAM_GEMM_ROW_TEXEL) {
+        dispatch.texels[1] = GI_TEXEL_VEC4;
+        dispatch.texels[2] = GI_TEXEL_UVEC4;
+        dispatch.texels[3] = GI_TEXEL_UINT;
+    }
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+// A product that is recorded part by part: of rows, or with experts of sorted rows.
+struct product {
+    const struct gi_rows *x, *y;
+    float scale;
+    bool is_added;
+    const struct gi_experts *experts;
+    const struct gi_sorted_rows *sorted;
+    bool is_act;
+};
+
+static bool record_rows(struct gi_recorder *recorder, const char *label,
+                        const struct product *product, uint32_t n_block,
+                        const struct gi_weight_part *part, struct glinfer_error *err)
+{
+    const struct gi_gemm_params params = {
+        .n_rows = part->n_rows,
+        .n_block = n_block,
+        .x_stride = product->x->stride,
+        .y_stride = product->y->stride,
+        .y_begin = part->row_begin,
+        .bias = part->bias,
+        .scale = product->scale,
+        .is_added = product->is_added,
+    };
+    return record_part(recorder, label, part, product->x, product->is_added, product->y, &params,
+                       err);
+}
+
+static bool record_sorted(struct gi_recorder *recorder, const char *label,
+                          const struct product *product, const struct gi_weight *weight,
+                          const struct gi_weight_part *part, struct glinfer_error *err)
+{
+    const struct gi_experts *experts = product->experts;
+    const struct gi_sorted_rows *rows = product->sorted;
+    const uint32_t half_rows = weight->is_split ? weight->n_rows / 2 : weight->n_rows;
+    const uint32_t each = half_rows / experts->n_expert;
+    const struct gi_gemm_params params = {
+        .n_rows = each,
+        .n_block = gi_weight_blocks(weight),
+        .x_stride = product->is_act ? experts->act_width : experts->y_width,
+        .y_stride = product->y->stride,
+        .y_begin = part->row_begin >= half_rows ? each : 0,
+        .bias = part->bias,
+        .scale = product->scale,
+        .x_begin = (product->is_act ? rows->act : rows->input) / 4,
+        .tiles = rows->tiles / 4,
+        .first_expert = part->row_begin % half_rows / each,
+        .n_expert = part->n_rows / each,
+        .n_used = experts->n_used,
+    };
+    return record_experts(recorder, label, part, experts, rows, product->y, &params, err);
+}
+
+static bool record_product(struct gi_recorder *recorder, const char *label,
+                           const struct product *product, const struct gi_weight *weight,
+                           struct glinfer_error *err)
+{
+    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
+    bool ok = true;
+    for (; ok && part < end; part++) {
+        ok = product->experts
+                 ? record_sorted(recorder, label, product, weight, part, err)
+                 : record_rows(recorder, label, product, gi_weight_blocks(weight), part, err);
+    }
+    return ok;
+}
+
 bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                 const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y,
                 struct glinfer_error *err)
 {
     assert(x->stride % 32 == 0 && x->stride >= weight->n_cols && y->stride >= weight->n_rows);
-    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
-    for (; part < end; part++) {
-        const struct gi_gemm_params params = {
-            .n_rows = part->n_rows,
-            .n_block = gi_weight_blocks(weight),
-            .x_stride = x->stride,
-            .y_stride = y->stride,
-            .y_begin = part->row_begin,
-            .bias = part->bias,
-            .scale = scale,
-            .is_added = is_added,
-        };
-        if (!record_part(recorder, label, part, x, is_added, y, &params, err)) {
-            return false;
-        }
-    }
-    return true;
+    const struct product product = {.x = x, .y = y, .scale = scale, .is_added = is_added};
+    return record_product(recorder, label, &product, weight, err);
+}
+
+bool gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
+                        const struct gi_experts *experts, const struct gi_weight *weight,
+                        const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y,
+                        struct glinfer_error *err)
+{
+    assert(weight->n_cols <= (is_act ? experts->act_width : experts->y_width));
+    assert(y->stride >= weight->n_rows / experts->n_expert);
+    const struct product product = {
+        .y = y, .scale = 1.0f, .experts = experts, .sorted = rows, .is_act = is_act};
+    return record_product(recorder, label, &product, weight, err);
 }

@@ -1,3 +1,5 @@
+#include "base/round.h"
+#include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/record/params.h"
@@ -80,4 +82,41 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
         }
     }
     return true;
+}
+
+bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       enum gi_activation activation, const struct gi_weight *weight,
+                       const struct gi_rows *gate_up, const struct gi_sorted_rows *rows,
+                       struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_GLU,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 4,
+        .defines = {{"WG_SIZE", WG_SIZE},
+                    {"ACTIVATION", (int32_t)activation},
+                    {"HALF", 0},
+                    {"EACH", (int32_t)experts->n_used}},
+    };
+    const uint32_t n_part = weight->n_rows / experts->n_expert / 2;
+    const uint32_t n_column = gi_round_up(experts->n_ff, 4);
+    const struct gi_glu_params params = {
+        .gate_up_stride = gate_up->stride,
+        .act_stride = experts->act_width,
+        .n_part = n_part,
+        .act_begin = rows->act,
+        .n_column = n_column < n_part ? n_column : n_part,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "ffn_act",
+        .bindings = {rows->range, gate_up->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {gi_divide_up(params.n_column, 4 * WG_SIZE), 1, experts->n_used},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -17,6 +17,8 @@
     X(GEMV_EXPERT_GLU, gemv_expert_glu)                                                            \
     X(GEMV_EXPERT, gemv_expert)                                                                    \
     X(ROUTE, route)                                                                                \
+    X(SORT_EXPERTS, sort_experts)                                                                  \
+    X(GATHER_ROWS, gather_rows)                                                                    \
     X(ADD_EXPERTS, add_experts)                                                                    \
     X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
     X(POST_NORM, post_norm)                                                                        \
@@ -140,6 +142,20 @@
     X(uint32_t, route)                                                                             \
     X(uint32_t, one)
 
+// In vec4 but for counts.
+#define GI_PARAMS_SORT_EXPERTS(X)                                                                  \
+    X(uint32_t, n_used)                                                                            \
+    X(uint32_t, route)                                                                             \
+    X(uint32_t, tiles)                                                                             \
+    X(uint32_t, tile_tokens)
+
+#define GI_PARAMS_GATHER_ROWS(X)                                                                   \
+    X(uint32_t, n_used)                                                                            \
+    X(uint32_t, n_quad)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, route)                                                                             \
+    X(uint32_t, input_begin)
+
 // Offsets and strides in floats.
 #define GI_PARAMS_ADD_EXPERTS(X)                                                                   \
     X(uint32_t, n_embd)                                                                            \
@@ -249,7 +265,12 @@
     X(uint32_t, y_begin)                                                                           \
     X(uint32_t, bias)                                                                              \
     X(float, scale)                                                                                \
-    X(uint32_t, is_added) /* of gemm_half; others have a define */
+    X(uint32_t, is_added) /* of gemm_half; others have a define */                                 \
+    X(uint32_t, x_begin)  /* from here on with EXPERTS; in vec4 */                                 \
+    X(uint32_t, tiles)                                                                             \
+    X(uint32_t, first_expert) /* of the part */                                                    \
+    X(uint32_t, n_expert)                                                                          \
+    X(uint32_t, n_used)
 
 #define GI_PARAMS_GEMM_LANE(X)       GI_PARAMS_GEMM(X)
 #define GI_PARAMS_GEMM_ROW(X)        GI_PARAMS_GEMM(X)

@@ -272,6 +272,118 @@ static bool run_batch(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_experts = {"experts", COUNT(cases) * COUNT(shapes), name_case, run_batch};
 
+//-- a batch that is sorted ------------------------------------------------------------------------
+
+// Forms of products: a batch's and, where it goes by tiles, theirs.
+static const char *const batches[][2] = {
+    {"row",   NULL     },
+    {"lane",  NULL     },
+    {"split", "64x64"  },
+    {"split", "64x64:3"},
+    {"split", "32x64:2"},
+    {"split", "narrow" },
+    {"split", "rolled" },
+    {"split", "short"  },
+    {"split", "low"    },
+};
+
+static void name_sorted(size_t index, char *text, size_t size)
+{
+    const char *const *form = batches[index % COUNT(batches)];
+    char both[40];
+    snprintf(both, sizeof(both), "%s %s", form[0], form[1] ? form[1] : "");
+    write_name(both, &cases[index / COUNT(batches)], text, size);
+}
+
+static bool record_sorted(struct kt_run *run, struct mixture *m, const struct gi_rows *input,
+                          const struct gi_sorted_rows *rows, const struct gi_rows *pairs,
+                          const struct gi_rows *y)
+{
+    struct glinfer_error err;
+    struct gi_recorder *recorder = &run->recorder;
+    const struct gi_experts *e = &m->experts;
+    return (gi_op_route_sorted(recorder, e, &m->logits_rows, rows, &err) &&
+            gi_op_gather_rows(recorder, e, input, rows, &err) &&
+            gi_op_gemm_experts(recorder, "gate_up", e, &m->gate_up.weight, rows, false, pairs,
+                               &err) &&
+            gi_op_glu_experts(recorder, e, GI_ACTIVATION_SILU, &m->gate_up.weight, pairs, rows,
+                              &err) &&
+            gi_op_gemm_experts(recorder, "down", e, &m->down.weight, rows, true, y, &err) &&
+            gi_op_add_sorted_experts(recorder, e, rows, y, m->c->n_embd, SCALE, &m->x, &err)) ||
+           kt_fail(run, "%s", err.message);
+}
+
+// Copies what is sorted to where the checks look for it.
+static bool unsort(struct kt_run *run, struct mixture *m, const struct gi_sorted_rows *rows,
+                   const struct gi_rows *y)
+{
+    const struct gi_experts *e = &m->experts;
+    const size_t n = (size_t)m->c->n_tokens * e->n_used, n_range = rows->range.size / 4;
+    float *sorted = kt_alloc(n_range, sizeof(float)), *sorted_y = kt_alloc(n, e->y_width * 4);
+    bool is_good = kt_read(run, &rows->range, 0, sorted, n_range * sizeof(float)) &&
+                   kt_read(run, &y->range, 0, sorted_y, n * e->y_width * sizeof(float));
+    for (size_t i = 0; is_good && i < n; i++) {
+        const size_t token = i / e->n_used, k = i % e->n_used;
+        const float *route = sorted + rows->route + 4 * i;
+        const size_t place = (size_t)route[2];
+        float *act = m->act + token * m->act_rows.stride;
+        is_good = place < n || kt_fail(run, "place %g of %zu", (double)route[2], n);
+        if (is_good) {
+            memcpy(act + e->route + 4 * k, route, 4 * sizeof(float));
+            memcpy(act + k * e->act_width, sorted + rows->act + place * e->act_width,
+                   e->act_width * sizeof(float));
+            memcpy(m->y + token * m->y_rows.stride + k * e->y_width, sorted_y + place * e->y_width,
+                   e->y_width * sizeof(float));
+        }
+    }
+    free(sorted);
+    free(sorted_y);
+    return is_good;
+}
+
+static bool check_sorted(struct kt_run *run, struct mixture *m, const struct gi_rows *input)
+{
+    const uint32_t n = m->c->n_tokens * m->experts.n_used,
+                   stride = 2 * expert_rows(m->c->n_ff, false);
+    const uint32_t width = stride > m->experts.y_width ? stride : m->experts.y_width;
+    struct gi_sorted_rows rows;
+    struct gi_rows space, pairs;
+    // Behind the rows there is room for the tiles of cases with more experts than rows.
+    free(make_rows(run, "sorted", &space, m->c->n_tokens + m->c->n_expert,
+                   gi_sorted_width(&m->experts), 1));
+    free(make_rows(run, "pairs", &pairs, n, width, 1));
+    gi_sorted_rows_init(&rows, &run->recorder, &m->experts, space.range, m->c->n_tokens);
+    pairs.stride = pad32(m->gate_up.weight.n_rows / m->experts.n_expert);
+    const struct gi_rows y = {pairs.range, m->experts.y_width, false};
+    bool is_good = record_sorted(run, m, input, &rows, &pairs, &y) && kt_seal(run) &&
+                   kt_replay(run, 0, m->c->n_tokens) && unsort(run, m, &rows, &y);
+    for (uint32_t t = 0; is_good && t < m->c->n_tokens; t++) {
+        const size_t row = (size_t)t * m->x.stride;
+        is_good = check_token(run, m, t, m->input + (size_t)t * input->stride, 1) &&
+                  check_sum(run, m, t, &m->x.range, row * sizeof(float), m->residual + row);
+    }
+    return is_good;
+}
+
+static bool run_sorted(struct kt_run *run, size_t index)
+{
+    const char *const *form = batches[index % COUNT(batches)];
+    const struct expert_case *c = &cases[index / COUNT(batches)];
+    struct mixture m;
+    struct gi_rows input;
+    bool is_good = init(&m, run, c);
+    m.input = make_rows(run, "input", &input, c->n_tokens, pad32(c->n_embd), 1);
+    is_good = is_good && kt_set(run, "GLINFER_BATCH", form[0]) &&
+              kt_set(run, "GLINFER_GEMM", form[1]) && check_sorted(run, &m, &input);
+    kt_set(run, "GLINFER_BATCH", NULL);
+    kt_set(run, "GLINFER_GEMM", NULL);
+    finish(&m);
+    return is_good;
+}
+
+const struct kt_suite kt_experts_sorted = {"experts_sorted", COUNT(cases) * COUNT(batches),
+                                           name_sorted, run_sorted};
+
 //-- a decode step ---------------------------------------------------------------------------------
 
 static bool record_step(struct kt_run *run, struct mixture *m, struct gi_stream *stream,
