@@ -1,5 +1,6 @@
 // Norms q and k, then does what rope_kv.comp does:
 //   x' = x * gamma / sqrt(mean(x^2) + eps) over a head, or over all of q and of k; then turned
+// or, with NORM_LAST, turned before gamma, which leaves the mean as it is.
 //
 //   q        (n_tokens, q_stride)    written, pair order
 //   qkv      (n_tokens, qkv_stride)  in the row order of the stacked projection (ops/record/weight.h)
@@ -16,6 +17,10 @@
 #include "lib/half.glsl"
 #include "lib/reduce.glsl"
 #include "lib/slot.glsl"
+
+#ifndef NORM_LAST
+#define NORM_LAST 0
+#endif
 
 layout(std140, binding = 0) uniform Params
 {
@@ -75,9 +80,22 @@ vec2 normed_pair(uint token, uint pair)
     return read_pair(token, share.begin, pair) * scale * vectors[share.gamma + pair - share.first];
 }
 
+#if NORM_LAST
+vec2 turned_pair(uint token, uint position, uint pair)
+{
+    vec2 value = read_pair(token, share.begin, pair) * scale;
+    return turn(value, pair, position) * vectors[share.gamma + pair - share.first];
+}
+#else
+vec2 turned_pair(uint token, uint position, uint pair)
+{
+    return turn(normed_pair(token, pair), pair, position);
+}
+#endif
+
 vec2 kv_pair(bool is_key, uint token, uint position, uint pair)
 {
-    return is_key ? turn(normed_pair(token, pair), pair, position)
+    return is_key ? turned_pair(token, position, pair)
                   : read_pair(token, share.begin, pair);
 }
 
@@ -88,7 +106,7 @@ void write_share(uint token, uint position)
     uint unit = share.first / unit_pairs + gl_LocalInvocationIndex;
     for (; unit < end; unit += uint(WG_SIZE)) {
         if (share.section == 0u) {
-            write_q(token, unit, position, normed_pair(token, unit));
+            q[token * params.q_stride / 2u + unit] = turned_pair(token, position, unit);
         } else if (share.section == 1u) {
             write_k(token, position, unit);
         } else {

@@ -1,7 +1,14 @@
-// Experts of each token: the n_used largest of its logits, the lowest on ties, their softmax.
+// Experts of each token: the n_used largest of its logits, the lowest on ties, and their shares.
+// GATING says what these are (ops/experts/experts.h numbers it):
+//   0  the softmax of the chosen logits
+//   1  what each has of the softmax of all logits
+//   2  1 / (1 + exp(-logit))
+// Of 1 and 2 params.scale times that, divided by the sum of the chosen ones if is_normalised; with
+// BIAS those are chosen whose probability, as above, plus a bias is largest.
 //
 //   act     (n_tokens, act_stride)  { expert, share, 0, 0 } of each written from route on
 //   logits  (n_tokens, stride)      n_expert of each row
+//   vectors with BIAS (n_expert) from bias on
 //
 // A group owns a token. Each round finds the largest logit after the last one found, so that none
 // has to be marked. Reads a few hundred logits: bound by the dispatch.
@@ -11,6 +18,13 @@
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
+#ifndef GATING
+#define GATING 0
+#endif
+#ifndef BIAS
+#define BIAS 0
+#endif
+
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
 
@@ -18,7 +32,13 @@ layout(std140, binding = 0) uniform Params
 {
     uint n_expert, n_used, stride, act_stride;
     uint route, one; // one is 1: see reduce_max
+    uint bias, is_normalised;
+    float scale;
 } params;
+
+#if BIAS
+layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
+#endif
 
 #define LEAST -3.4e38
 #define MAX_USED 32u
@@ -27,6 +47,49 @@ layout(std140, binding = 0) uniform Params
 shared float found_logits[MAX_USED];
 shared uint found[MAX_USED];
 
+#if GATING == 1
+float largest_of_all, sum_of_all;
+
+// Finds what the softmax of all logits divides by.
+void open_softmax(uint begin)
+{
+    float best = LEAST, sum = 0.0;
+    uint lane = gl_LocalInvocationIndex, expert = lane;
+    for (uint i = lane; i < params.n_expert; i += uint(WG_SIZE)) {
+        best = max(best, logits[begin + i]);
+    }
+    reduce_max(best, expert, uint(WG_SIZE), params.one);
+    group_barrier();
+    largest_of_all = best;
+    for (uint i = lane; i < params.n_expert; i += uint(WG_SIZE)) {
+        sum += exp_negative(logits[begin + i] - largest_of_all);
+    }
+    sum_of_all = reduce_sum(sum, uint(WG_SIZE));
+    group_barrier();
+}
+#endif
+
+#if GATING
+float probability(float logit)
+{
+#if GATING == 1
+    return exp_negative(logit - largest_of_all) / sum_of_all;
+#else
+    return 1.0 / (1.0 + exp(-logit));
+#endif
+}
+#endif
+
+// Returns what an expert is chosen by.
+float rank_value(uint begin, uint i)
+{
+#if BIAS
+    return probability(logits[begin + i]) + vectors[params.bias + i];
+#else
+    return logits[begin + i];
+#endif
+}
+
 // Returns the largest logit of this token after (logit, expert), in invocation 0 and, past the
 // barrier, in all.
 void find_next(uint begin, inout float logit, inout uint expert)
@@ -34,7 +97,7 @@ void find_next(uint begin, inout float logit, inout uint expert)
     float best = LEAST;
     uint best_expert = 0xFFFFFFFEu;
     for (uint i = gl_LocalInvocationIndex; i < params.n_expert; i += uint(WG_SIZE)) {
-        float value = logits[begin + i];
+        float value = rank_value(begin, i);
         if (ranks_before(logit, expert, value, i) && ranks_before(value, i, best, best_expert)) {
             best = value;
             best_expert = i;
@@ -46,9 +109,31 @@ void find_next(uint begin, inout float logit, inout uint expert)
     expert = best_expert;
 }
 
+#if GATING
+// Writes the shares of the experts that were found, in invocation 0.
+void write_shares(uint begin, uint at)
+{
+    float sum = 0.0;
+    for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
+        found_logits[i] = probability(logits[begin + found[i]]);
+        sum += found_logits[i];
+    }
+    float scale = params.is_normalised != 0u ? params.scale / max(sum, 6.1e-5) : params.scale;
+    for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
+        act[at + 4u * i] = float(found[i]);
+        act[at + 4u * i + 1u] = scale * found_logits[i];
+        act[at + 4u * i + 2u] = 0.0;
+        act[at + 4u * i + 3u] = 0.0;
+    }
+}
+#endif
+
 void main()
 {
     uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
+#if GATING == 1
+    open_softmax(token * params.stride);
+#endif
     float logit = 3.4e38;
     uint expert = 0u;
     float sum = 0.0, largest = 0.0;
@@ -63,11 +148,15 @@ void main()
     }
     if (gl_LocalInvocationIndex == 0u) {
         uint at = token * params.act_stride + params.route;
+#if GATING
+        write_shares(token * params.stride, at);
+#else
         for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
             act[at + 4u * i] = float(found[i]);
             act[at + 4u * i + 1u] = exp_negative(found_logits[i] - largest) / sum;
             act[at + 4u * i + 2u] = 0.0;
             act[at + 4u * i + 3u] = 0.0;
         }
+#endif
     }
 }

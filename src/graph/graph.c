@@ -140,7 +140,7 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_rows q = {kv->range, graph->hparams->n_head * graph->hparams->head_dim, false};
-    const struct gi_rope rope = {graph->vectors.rope, n_rot};
+    const struct gi_rope rope = {.table = graph->vectors.rope, .n_rot = n_rot};
     if (leave_to_attention(graph, layer, &rope, NULL)) {
         return qkv_rows(graph, layer, GI_NORM_ATTN, err);
     }
@@ -377,7 +377,8 @@ static bool experts_step(struct gi_graph *graph, uint32_t layer, struct glinfer_
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
     return gi_op_gemv_norm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER),
                            &graph->stream, graph->row.range, err) &&
-           gi_op_route(recorder, &graph->experts, GI_EXPERTS_STEP, &graph->row, &act, err) &&
+           gi_op_route(recorder, &graph->experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors,
+                       norm_offset(graph, layer, GI_NORM_ROUTER_BIAS), &act, err) &&
            gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
                                  layer_weight(graph, layer, GI_SLOT_GATE_UP), &graph->stream, NULL,
                                  &act, err) &&
@@ -396,8 +397,8 @@ static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer
     return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
            gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
                       1.0f, &graph->qkv, err) &&
-           gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv,
-                       &graph->ffn_act_rows, err) &&
+           gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv, &graph->vectors,
+                       norm_offset(graph, layer, GI_NORM_ROUTER_BIAS), &graph->ffn_act_rows, err) &&
            gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
                                  layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input,
                                  &graph->ffn_act_rows, err) &&
@@ -425,7 +426,8 @@ static bool experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
     return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
            gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
                       1.0f, &graph->qkv, err) &&
-           gi_op_route_sorted(recorder, experts, &graph->qkv, rows, err) &&
+           gi_op_route_sorted(recorder, experts, &graph->qkv, &graph->vectors,
+                              norm_offset(graph, layer, GI_NORM_ROUTER_BIAS), rows, err) &&
            gi_op_gather_rows(recorder, experts, input, rows, err) &&
            gi_op_gemm_experts(recorder, "ffn_gate_up", experts, gate_up, rows, false, &pairs,
                               err) &&

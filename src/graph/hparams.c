@@ -210,6 +210,32 @@ bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_h
     return gi_hparams_u32(reader, "expert_feed_forward_length", hparams->n_ff, &hparams->n_ff);
 }
 
+bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_router_rule fallback,
+                            struct gi_hparams *hparams)
+{
+    enum { SOFTMAX = 1, SIGMOID = 2, SOFTMAX_OF_CHOSEN = 3 }; // of llama.cpp
+    struct gi_router_rule *rule = &hparams->router;
+    uint32_t gating;
+    *rule = fallback;
+    if (!gi_hparams_u32(reader, "expert_gating_func", 0, &gating) ||
+        !gi_hparams_bool(reader, "expert_weights_norm", fallback.is_normalised,
+                         &rule->is_normalised) ||
+        !gi_hparams_f32(reader, "expert_weights_scale", 1.0f, &rule->scale)) {
+        return false;
+    }
+    if (gating > SOFTMAX_OF_CHOSEN) {
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: %s.expert_gating_func is %u, only 1 (softmax), 2 (sigmoid) and 3 "
+                            "(softmax of those chosen) are supported",
+                            gi_gguf_path(reader->gguf), reader->prefix, gating);
+    }
+    rule->gating = gating == SOFTMAX             ? GI_GATING_ALL
+                   : gating == SIGMOID           ? GI_GATING_SIGMOID
+                   : gating == SOFTMAX_OF_CHOSEN ? GI_GATING_CHOSEN
+                                                 : fallback.gating;
+    return true;
+}
+
 // Takes as the period the place of the first layer without a window, if all others follow suit.
 static bool read_window_list(const struct gi_hparams_reader *reader,
                              const struct gi_gguf_array *list, struct gi_hparams *hparams)

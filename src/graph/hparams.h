@@ -4,6 +4,7 @@
 #define GI_GRAPH_HPARAMS_H
 
 #include "gguf/gguf.h"
+#include "ops/experts/router_rule.h"
 #include "ops/record/activation.h"
 
 // Says which rows of a head form rotary pair i.
@@ -43,6 +44,7 @@ struct gi_recurrent_hparams {
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     uint32_t n_expert, n_expert_used; // 0: no mixture of experts; n_ff is an expert's
+    struct gi_router_rule router;
     float norm_eps;
     float attention_scale;                          // of q . k
     float embed_scale, residual_scale, logit_scale; // 1 where the family has none
@@ -73,6 +75,10 @@ bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *
 
 // Reads what a mixture of experts has besides; n_ff becomes that of an expert. Fails with BAD_FILE.
 bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
+// Reads the router's rule, of which fallback is what the file does not say. Fails with BAD_FILE,
+// and UNSUPPORTED (gating of another kind).
+bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_router_rule fallback,
+                            struct gi_hparams *hparams);
 
 // Reads which layers have a window: a period, or a list of truth values that has one; fallback if
 // the file says nothing. n_layer is read. Fails with BAD_FILE, and UNSUPPORTED (a list without a

@@ -46,6 +46,7 @@ const char *gi_norm_suffix(enum gi_norm norm)
     case GI_NORM_ATTN_SHIFT:
     case GI_NORM_FFN_SHIFT:
     case GI_NORM_DECAY_BIAS:
+    case GI_NORM_ROUTER_BIAS:
         return "bias";
     case GI_NORM_DECAY_RATE:
         return "";

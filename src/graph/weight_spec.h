@@ -28,6 +28,7 @@ enum gi_norm {
     // output's.
     GI_NORM_ATTN_SHIFT,
     GI_NORM_FFN_SHIFT,
+    GI_NORM_ROUTER_BIAS, // of a mixture: it counts in the choice of experts alone
     // Vectors of a recurrent layer.
     GI_NORM_CONV,       // weights of the convolution: (channel, tap)
     GI_NORM_STATE,      // of each head that a state gives

@@ -41,9 +41,24 @@ enum ref_activation {
 };
 double ref_glu(double gate, double up, enum ref_activation activation);
 
-// The n_used largest logits, the lowest expert on ties, and the softmax of those.
-void ref_route(const float *logits, uint32_t n_expert, uint32_t n_used, uint32_t *experts,
-               double *shares);
+// How a router weighs experts: by the softmax of the chosen logits, of all, or 1 / (1 +
+// exp(-logit)); of the last two scale times that, divided by the sum of the chosen with
+// is_normalised. With bias, of n_expert, those are chosen whose weight, before scale, plus the bias
+// is largest.
+enum ref_gating {
+    REF_GATING_CHOSEN,
+    REF_GATING_ALL,
+    REF_GATING_SIGMOID,
+};
+struct ref_router {
+    enum ref_gating gating;
+    bool is_normalised;
+    double scale;
+    const float *bias; // NULL: none
+};
+// The n_used largest logits, the lowest expert on ties, and their shares.
+void ref_route(const float *logits, const struct ref_router *router, uint32_t n_expert,
+               uint32_t n_used, uint32_t *experts, double *shares);
 
 // One head of one token over n_key keys: out (head_dim) = sum of softmax(scale * q . k) v.
 struct ref_attention {

@@ -12,22 +12,42 @@ static bool is_consumed(const uint32_t *experts, size_t n, uint32_t expert)
     return false;
 }
 
-void ref_route(const float *logits, uint32_t n_expert, uint32_t n_used, uint32_t *experts,
-               double *shares)
+static double probability(const float *logits, uint32_t n_expert, uint32_t expert,
+                          enum ref_gating gating)
 {
     double sum = 0;
+    if (gating == REF_GATING_SIGMOID) {
+        return 1 / (1 + exp(-(double)logits[expert]));
+    }
+    for (uint32_t e = 0; e < n_expert; e++) {
+        sum += exp((double)logits[e] - (double)logits[expert]);
+    }
+    return 1 / sum;
+}
+
+void ref_route(const float *logits, const struct ref_router *router, uint32_t n_expert,
+               uint32_t n_used, uint32_t *experts, double *shares)
+{
+    const bool is_softmax = router->gating == REF_GATING_CHOSEN;
+    double sum = 0;
     for (uint32_t i = 0; i < n_used; i++) {
-        uint32_t best = UINT32_MAX;
+        double best_value = 0;
+        experts[i] = UINT32_MAX;
         for (uint32_t e = 0; e < n_expert; e++) {
-            if (!is_consumed(experts, i, e) && (best == UINT32_MAX || logits[e] > logits[best])) {
-                best = e;
+            const double value = router->bias ? probability(logits, n_expert, e, router->gating) +
+                                                    (double)router->bias[e]
+                                              : (double)logits[e];
+            if (!is_consumed(experts, i, e) && (experts[i] == UINT32_MAX || value > best_value)) {
+                experts[i] = e;
+                best_value = value;
             }
         }
-        experts[i] = best;
-        shares[i] = exp((double)logits[best]);
+        shares[i] = is_softmax ? exp((double)logits[experts[i]])
+                               : probability(logits, n_expert, experts[i], router->gating);
         sum += shares[i];
     }
     for (uint32_t i = 0; i < n_used; i++) {
-        shares[i] /= sum;
+        shares[i] /= is_softmax || router->is_normalised ? sum : 1;
+        shares[i] *= is_softmax ? 1 : router->scale;
     }
 }

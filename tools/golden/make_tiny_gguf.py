@@ -202,6 +202,9 @@ def add_facts(writer, args, n_vocab):
         writer.add_rope_scaling_type(RopeScalingType.YARN)
         writer.add_rope_scaling_factor(args.rope_factor)
         writer.add_rope_scaling_orig_ctx_len(args.ctx // int(args.rope_factor))
+    if args.arch == "mistral3":
+        writer.add_rope_scaling_yarn_log_mul(1.0)
+        writer.add_attn_temperature_scale(0.1)
     if args.rope_scaling == "longrope":
         writer.add_rope_scaling_orig_ctx_len(args.rope_orig or args.ctx)
         writer.add_rope_scaling_attn_factors(1.2)
@@ -270,7 +273,7 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35")  # families with a norm of each head of q and k
+HEAD_NORMS = ("hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 FFN_NORMS = {"seed_oss": "post_attention_norm", "qwen35": "post_attention_norm"}  # the name of the norm before the network
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
@@ -332,7 +335,7 @@ def add_layer(make, args, prefix, layer):
     if args.arch in HEAD_NORMS:
         make.norm(f"{prefix}attn_q_norm.weight", args.head_dim)
         make.norm(f"{prefix}attn_k_norm.weight", args.head_dim)
-    if args.arch == "olmo2":
+    if args.arch in ("olmo2", "olmoe"):
         make.norm(f"{prefix}attn_q_norm.weight", q_size)
         make.norm(f"{prefix}attn_k_norm.weight", kv_size)
     make.matrix(prefix, "attn_output", args.embd, q_size)

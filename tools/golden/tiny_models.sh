@@ -38,6 +38,8 @@ make tiny-glm4 --arch glm4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --head
 # A mixture with a seed for which rounding to an f16 cache does not tip the choice of an expert.
 make tiny-qwen3moe --arch qwen3moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 \
     --head-dim 32 --ff 32 --layers 2 --experts 6 --experts-used 2 --seed 2
+make tiny-olmoe --arch olmoe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 4 --ff 32 \
+    --layers 2 --experts 6 --experts-used 2 --untied
 # Gate and up of different types, and widths that are no multiple of two tiles.
 make tiny-moe-mixed --arch qwen3moe --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
     --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 40 --layers 2 --experts 6 --experts-used 2 --seed 3
@@ -58,6 +60,8 @@ make tiny-ernie4_5 --arch ernie4_5 $like_llama
 make tiny-minicpm --arch minicpm $like_llama --scales
 make tiny-stablelm --arch stablelm --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
     --rot 8 --bias --untied
+make tiny-mistral3 --arch mistral3 $like_llama --rope-scaling yarn --head-dim 32 --ctx 4096
+make tiny-hunyuan-dense --arch hunyuan-dense $like_llama --head-dim 32
 # Networks without a gate.
 make tiny-starcoder2 --arch starcoder2 $like_llama
 make tiny-nemotron --arch nemotron $like_llama --rot 8 --untied

@@ -30,6 +30,7 @@ static void lay_out_experts(struct gi_graph *graph)
     experts->n_expert = hparams->n_expert;
     experts->n_used = hparams->n_expert_used;
     experts->n_ff = hparams->n_ff;
+    experts->router = hparams->router;
     experts->act_width = gi_round_up(hparams->n_ff, GI_QUANT_BLOCK);
     experts->y_width = gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     experts->route = experts->n_used * experts->act_width;

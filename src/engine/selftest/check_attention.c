@@ -13,6 +13,7 @@ struct section {
     const float *qkv, *gamma;
     uint32_t begin, n, width;
     double eps;
+    bool is_last; // gamma comes after the rotation
 };
 
 // Reads element i in pair order (ops/record/weight.h).
@@ -30,7 +31,8 @@ static struct gi_test_value normed(const struct section *section, uint32_t i)
         for (uint32_t j = first; j < first + section->width; j++) {
             sum += (double)raw(section, j) * raw(section, j);
         }
-        value *= section->gamma[i - first] / sqrt(sum / section->width + section->eps);
+        value *= (section->is_last ? 1 : section->gamma[i - first]) /
+                 sqrt(sum / section->width + section->eps);
     }
     return (struct gi_test_value){value, fabs(value)};
 }
@@ -50,6 +52,10 @@ static void turn_section(const struct section *section, uint32_t first, uint32_t
             const double c = rope[at], s = rope[at + 1], magnitude = a.magnitude + b.magnitude;
             out[i] = (struct gi_test_value){a.value * c - b.value * s, magnitude};
             out[i + 1] = (struct gi_test_value){a.value * s + b.value * c, magnitude};
+        }
+        for (uint32_t j = i; section->is_last && j < i + 2; j++) {
+            const double gamma = section->gamma[(first + j) % section->width];
+            out[j] = (struct gi_test_value){out[j].value * gamma, out[j].magnitude * fabs(gamma)};
         }
     }
 }
@@ -100,6 +106,7 @@ void gi_check_rope_kv(struct gi_test *test)
         q.gamma = gi_test_floats(test, 2, 2ull * params->q_gamma, q.width);
         k.gamma = gi_test_floats(test, 2, 2ull * params->k_gamma, k.width);
         q.eps = k.eps = params->eps;
+        q.is_last = k.is_last = gi_test_define(test, "NORM_LAST");
     }
     gi_test_run(test);
     const float *turned = gi_test_floats(test, 0, (uint64_t)token * params->q_stride, q.n);
@@ -203,9 +210,10 @@ void gi_check_attention_qkv(struct gi_test *test)
     const float *q_gamma = has_norm ? vectors + 4 * params->q_gamma : NULL;
     const float *k_gamma = has_norm ? vectors + 4 * params->k_gamma : NULL;
     const uint32_t n_kv = layer->n_kv_head * n;
-    const struct section own_q = {qkv, q_gamma, 4 * params->q_begin, width, n, params->norm_eps};
-    const struct section k = {qkv, k_gamma, 4 * params->k_begin, n_kv, n, params->norm_eps};
-    const struct section v = {qkv, NULL, 4 * params->v_begin, n_kv, n, 0};
+    const struct section own_q = {qkv,  q_gamma, 4 * params->q_begin, width, n, params->norm_eps,
+                                  false};
+    const struct section k = {qkv, k_gamma, 4 * params->k_begin, n_kv, n, params->norm_eps, false};
+    const struct section v = {qkv, NULL, 4 * params->v_begin, n_kv, n, 0, false};
     check_kv(test, &k, true, n, rope, n_rot, test->n_past);
     check_kv(test, &v, false, n, rope, n_rot, test->n_past);
     turn_section(&own_q, 0, width, n, rope, n_rot, turned);

@@ -1,6 +1,7 @@
 // Embedding, norms, activations and experts: what glsl/embed, glsl/norm and glsl/experts say they
 // compute.
 #include "engine/selftest/test_case.h"
+#include "ops/experts/router_rule.h"
 #include "ops/record/params.h"
 
 #include <math.h>
@@ -322,6 +323,40 @@ static uint32_t ranked(const float *logits, uint32_t n, uint32_t rank)
     return n;
 }
 
+static double probability(const float *logits, uint32_t n, uint32_t expert, bool is_sigmoid)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += exp((double)logits[i] - logits[expert]);
+    }
+    return 1 / (is_sigmoid ? 1 + exp(-(double)logits[expert]) : sum);
+}
+
+// Expects shares that are no softmax of the chosen ones. Which those are a bias may decide by less
+// than the precision of an f32, so that only their shares are looked at then.
+static void expect_shares(struct gi_test *test, const float *logits, const float *route)
+{
+    const struct gi_route_params *params = (const void *)test->params;
+    const bool is_sigmoid = gi_test_define(test, "GATING") == GI_GATING_SIGMOID;
+    const uint32_t n = params->n_expert;
+    double sum = 0;
+    for (uint32_t i = 0; i < params->n_used; i++) {
+        const float expert = route[4ul * i];
+        const bool is_expert = expert >= 0 && expert < (float)n;
+        gi_test_expect(test, "expert", i, is_expert, 1, 1);
+        sum += is_expert ? probability(logits, n, (uint32_t)expert, is_sigmoid) : 1;
+    }
+    for (uint32_t i = 0; i < params->n_used && !test->has_failed; i++) {
+        const uint32_t expert = (uint32_t)route[4ul * i];
+        const double share = params->scale * probability(logits, n, expert, is_sigmoid) /
+                             (params->is_normalised ? fmax(sum, 6.1e-5) : 1);
+        gi_test_expect(test, "share", i, share, 1 + fabs(share), route[4ul * i + 1]);
+        if (!gi_test_define(test, "BIAS")) {
+            gi_test_expect(test, "rank", i, ranked(logits, n, i), 1, (float)expert);
+        }
+    }
+}
+
 void gi_check_route(struct gi_test *test)
 {
     const struct gi_route_params *params = (const void *)test->params;
@@ -332,6 +367,10 @@ void gi_check_route(struct gi_test *test)
     const float *route = gi_test_floats(
         test, 0, (uint64_t)token * params->act_stride + params->route, 4ull * n_used);
     if (!route) {
+        return;
+    }
+    if (gi_test_define(test, "GATING")) {
+        expect_shares(test, logits, route);
         return;
     }
     const double largest = logits[ranked(logits, params->n_expert, 0)];

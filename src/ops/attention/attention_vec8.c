@@ -119,9 +119,9 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
            is_possible(recorder, layer) &&
            find_wg_size(recorder) * layer->head_dim <=
                gi_gpu_class(recorder->gpu)->attention_turning &&
-           is_by_head(&input->norm, layer->head_dim) && !gi_cache_has_blocks(layer->type_k) &&
-           !gi_cache_has_blocks(layer->type_v) && input->rope.n_rot % 8 == 0 &&
-           input->rope.table % 4 == 0;
+           is_by_head(&input->norm, layer->head_dim) && !input->rope.is_before_norm &&
+           !gi_cache_has_blocks(layer->type_k) && !gi_cache_has_blocks(layer->type_v) &&
+           input->rope.n_rot % 8 == 0 && input->rope.table % 4 == 0;
 }
 
 bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,

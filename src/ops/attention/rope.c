@@ -105,6 +105,9 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
     assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
     struct gi_program_key key =
         make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_wg_size(recorder, WG_SIZE));
+    if (rope->is_before_norm) {
+        key.defines[key.n_defines++] = (struct gi_define){"NORM_LAST", 1};
+    }
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, rope->table);
     params.q_norm_pair = norm->q_width / 2;

@@ -17,6 +17,7 @@ struct gi_vectors {
 struct gi_rope {
     uint32_t table; // offset in floats
     uint32_t n_rot;
+    bool is_before_norm; // norms of heads, if there are any, come after the rotation
 };
 
 // residual = scale * W[step_state.token]; norm = residual * gamma, gamma n_embd floats at

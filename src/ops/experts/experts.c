@@ -10,15 +10,18 @@
 
 bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
-                 const struct gi_rows *act, struct glinfer_error *err)
+                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act,
+                 struct glinfer_error *err)
 {
     assert(experts->n_used > 0 && experts->n_used <= MAX_USED);
     assert(experts->n_used <= experts->n_expert && logits->stride >= experts->n_expert);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_ROUTE,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)}},
+        .n_defines = experts->router.gating != GI_GATING_CHOSEN ? 3 : 1,
+        .defines = {{"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)},
+                    {"GATING", (int32_t)experts->router.gating},
+                    {"BIAS", experts->router.has_bias}},
     };
     const struct gi_route_params params = {
         .n_expert = experts->n_expert,
@@ -27,10 +30,14 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
         .act_stride = act->stride,
         .route = experts->route,
         .one = 1,
+        .bias = bias,
+        .is_normalised = experts->router.is_normalised,
+        .scale = experts->router.scale,
     };
     struct gi_dispatch dispatch = {
         .label = "route",
-        .bindings = {act->range, logits->range},
+        .bindings = {act->range,                                                          logits->range,
+                     experts->router.has_bias ? vectors->range : (struct gi_range){0}},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
@@ -168,13 +175,13 @@ static bool record_sort(struct gi_recorder *recorder, const struct gi_experts *e
 }
 
 bool gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
-                        const struct gi_rows *logits, const struct gi_sorted_rows *rows,
-                        struct glinfer_error *err)
+                        const struct gi_rows *logits, const struct gi_vectors *vectors,
+                        uint32_t bias, const struct gi_sorted_rows *rows, struct glinfer_error *err)
 {
     const struct gi_rows routes = {rows->range, GI_ROUTE_FLOATS * experts->n_used, false};
     struct gi_experts moved = *experts;
     moved.route = rows->route;
-    return gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, &routes, err) &&
+    return gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, vectors, bias, &routes, err) &&
            record_sort(recorder, experts, rows, err);
 }
 

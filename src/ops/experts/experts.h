@@ -4,6 +4,7 @@
 #define GI_OPS_EXPERTS_H
 
 #include "ops/embed/embed.h"
+#include "ops/experts/router_rule.h"
 #include "ops/record/activation.h"
 #include "ops/record/recorder.h"
 #include "ops/record/stream.h"
@@ -19,6 +20,7 @@ struct gi_experts {
     uint32_t n_ff; // of an expert
     uint32_t act_width, route;
     uint32_t y_width; // of an expert's result
+    struct gi_router_rule router;
 };
 
 // The rows of a batch sorted by expert, so that each expert's weights are read once for all its
@@ -47,12 +49,13 @@ enum gi_experts_tokens {
     GI_EXPERTS_BATCH,
 };
 
-// Chooses the n_used largest logits of each token, the lowest expert on ties; shares are their
-// softmax.
+// Chooses the n_used largest logits of each token, the lowest expert on ties, and their shares.
+//   bias   n_expert floats of the vectors, with has_bias
 //   logits (n_tokens, n_expert)      act  written from route on
 bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
-                 const struct gi_rows *act, struct glinfer_error *err);
+                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act,
+                 struct glinfer_error *err);
 
 // act = activation(g) * u of each chosen expert. With a stream the input is its norm, 1 / rms taken
 // into account (a step); without, the rows of x.
@@ -86,7 +89,8 @@ uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert
 // Sorted rows, in the order in which a batch records them.
 // Chooses as gi_op_route does, of the tokens of a batch, and sorts what they take.
 bool gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
-                        const struct gi_rows *logits, const struct gi_sorted_rows *rows,
+                        const struct gi_rows *logits, const struct gi_vectors *vectors,
+                        uint32_t bias, const struct gi_sorted_rows *rows,
                         struct glinfer_error *err);
 // input = x of the token of each row.
 bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,

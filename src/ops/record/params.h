@@ -140,7 +140,10 @@
     X(uint32_t, stride)                                                                            \
     X(uint32_t, act_stride)                                                                        \
     X(uint32_t, route)                                                                             \
-    X(uint32_t, one)
+    X(uint32_t, one)                                                                               \
+    X(uint32_t, bias)                                                                              \
+    X(uint32_t, is_normalised)                                                                     \
+    X(float, scale)
 
 // In vec4 but for counts.
 #define GI_PARAMS_SORT_EXPERTS(X)                                                                  \

@@ -87,7 +87,7 @@ static void init(struct attention_qkv *a, struct kt_run *run, const struct atten
     a->input = (struct gi_attention_input){.layout = a->qkv.layout, .qkv = a->row};
     a->input.vectors = kt_normed_table(run, &c->rope, false, &a->input.norm, &a->values);
     a->input.norm.q_width *= c->has_norm;
-    a->input.rope = (struct gi_rope){a->input.vectors.rope, c->rope.n_rot};
+    a->input.rope = (struct gi_rope){.table = a->input.vectors.rope, .n_rot = c->rope.n_rot};
     const uint64_t size = gi_attention_scratch_layout(&a->scratch, &a->layer.kv);
     a->scratch.range = kt_range(run, "scratch", NULL, (size_t)size);
     kt_write(run, &a->scratch.range, a->scratch.counter * sizeof(uint32_t), zero,

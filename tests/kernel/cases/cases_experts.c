@@ -18,16 +18,22 @@
 struct expert_case {
     uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;
     bool is_split; // up is Q8_0, whatever gate is
+    struct gi_router_rule router;
 };
 
+#define CHOSEN                                                                                     \
+    {                                                                                              \
+        GI_GATING_CHOSEN, false, false, 0                                                          \
+    }
+
 static const struct expert_case cases[] = {
-    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false},
-    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false},
-    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false},
-    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false},
-    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false},
-    {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true },
-    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true },
+    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, CHOSEN                                },
+    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false, {GI_GATING_ALL, false, false, 1}      },
+    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, CHOSEN                                },
+    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false, {GI_GATING_ALL, true, true, 2.5f}     },
+    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false, {GI_GATING_SIGMOID, true, false, 1}   },
+    {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true,  {GI_GATING_SIGMOID, false, true, 0.5f}},
+    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true,  CHOSEN                                },
 };
 
 static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV
@@ -65,7 +71,8 @@ struct mixture {
     const struct expert_case *c;
     struct gi_experts experts;
     struct kt_weight gate_up, down;
-    float *logits, *input, *residual, *act, *y;
+    float *logits, *bias, *input, *residual, *act, *y;
+    struct gi_vectors vectors;
     struct gi_rows logits_rows, x, act_rows, y_rows;
 };
 
@@ -104,8 +111,17 @@ static bool init(struct mixture *m, struct kt_run *run, const struct expert_case
                    route = c->n_used * act_width;
     memset(m, 0, sizeof(*m));
     m->c = c;
-    m->experts = (struct gi_experts){c->n_expert, c->n_used, c->n_ff, act_width, route, y_width};
+    m->experts = (struct gi_experts){.n_expert = c->n_expert,
+                                     .n_used = c->n_used,
+                                     .n_ff = c->n_ff,
+                                     .act_width = act_width,
+                                     .route = route,
+                                     .y_width = y_width,
+                                     .router = c->router};
     m->logits = make_rows(run, "logits", &m->logits_rows, c->n_tokens, pad32(c->n_expert), 3);
+    m->bias = kt_alloc(c->n_expert, sizeof(float));
+    kt_fill(run, m->bias, c->n_expert, -0.5f, 0.5f);
+    m->vectors.range = kt_range(run, "bias", m->bias, c->n_expert * sizeof(float));
     m->residual = make_rows(run, "x", &m->x, c->n_tokens, y_width, 1);
     m->act = make_rows(run, "act", &m->act_rows, c->n_tokens, pad32(route + 4 * c->n_used), 1);
     m->y = make_rows(run, "y", &m->y_rows, c->n_tokens, c->n_used * y_width, 1);
@@ -117,6 +133,7 @@ static void finish(struct mixture *m)
     kt_weight_finish(&m->gate_up);
     kt_weight_finish(&m->down);
     free(m->logits);
+    free(m->bias);
     free(m->input);
     free(m->residual);
     free(m->act);
@@ -191,8 +208,13 @@ static bool check_token(struct kt_run *run, const struct mixture *m, uint32_t to
     const float *y = m->y + (size_t)token * m->y_rows.stride;
     uint32_t experts[MAX_USED];
     double shares[MAX_USED];
-    ref_route(m->logits + (size_t)token * m->logits_rows.stride, e->n_expert, e->n_used, experts,
-              shares);
+    const struct gi_router_rule *rule = &m->c->router;
+    const struct ref_router router = {.gating = (enum ref_gating)rule->gating, // numbered alike
+                                      .is_normalised = rule->is_normalised,
+                                      .scale = (double)rule->scale,
+                                      .bias = rule->has_bias ? m->bias : NULL};
+    ref_route(m->logits + (size_t)token * m->logits_rows.stride, &router, e->n_expert, e->n_used,
+              experts, shares);
     for (uint32_t i = 0; i < e->n_used; i++) {
         const float *route = act + e->route + 4 * (size_t)i;
         const double bound = ROUNDINGS * (double)FLT_EPSILON * shares[i];
@@ -240,8 +262,8 @@ static bool record_batch(struct kt_run *run, struct mixture *m, const struct gi_
 {
     struct glinfer_error err;
     struct gi_recorder *recorder = &run->recorder;
-    return (gi_op_route(recorder, &m->experts, GI_EXPERTS_BATCH, &m->logits_rows, &m->act_rows,
-                        &err) &&
+    return (gi_op_route(recorder, &m->experts, GI_EXPERTS_BATCH, &m->logits_rows, &m->vectors, 0,
+                        &m->act_rows, &err) &&
             gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight,
                                   NULL, input, &m->act_rows, &err) &&
             gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_BATCH, &m->down.weight,
@@ -302,7 +324,7 @@ static bool record_sorted(struct kt_run *run, struct mixture *m, const struct gi
     struct glinfer_error err;
     struct gi_recorder *recorder = &run->recorder;
     const struct gi_experts *e = &m->experts;
-    return (gi_op_route_sorted(recorder, e, &m->logits_rows, rows, &err) &&
+    return (gi_op_route_sorted(recorder, e, &m->logits_rows, &m->vectors, 0, rows, &err) &&
             gi_op_gather_rows(recorder, e, input, rows, &err) &&
             gi_op_gemm_experts(recorder, "gate_up", e, &m->gate_up.weight, rows, false, pairs,
                                &err) &&
@@ -391,8 +413,8 @@ static bool record_step(struct kt_run *run, struct mixture *m, struct gi_stream 
 {
     struct glinfer_error err;
     struct gi_recorder *recorder = &run->recorder;
-    return (gi_op_route(recorder, &m->experts, GI_EXPERTS_STEP, &m->logits_rows, &m->act_rows,
-                        &err) &&
+    return (gi_op_route(recorder, &m->experts, GI_EXPERTS_STEP, &m->logits_rows, &m->vectors, 0,
+                        &m->act_rows, &err) &&
             gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight,
                                   stream, NULL, &m->act_rows, &err) &&
             gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_STEP, &m->down.weight, &m->act_rows,

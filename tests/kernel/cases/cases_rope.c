@@ -55,19 +55,23 @@ static struct gi_vectors make_table(struct kt_run *run, uint32_t n_rot, uint32_t
     return vectors;
 }
 
-// A head as the formula has it, with the bound of its f32 result.
+// A head as the formula has it, with the bound of its f32 result; gamma multiplies it at the end
+// (NULL: nothing does).
 static void make_head(const float *head, const struct kt_rope_case *c, bool is_turned,
-                      uint32_t position, double *want, double *bound)
+                      const float *gamma, uint32_t position, double *want, double *bound)
 {
     ref_rope(head, c->shape.head_dim, is_turned ? c->n_rot : 0, KT_ROPE_RATE, position, want,
              bound);
     for (uint32_t i = 0; i < c->shape.head_dim; i++) {
-        bound[i] *= 4 * (double)FLT_EPSILON;
+        const double factor = gamma ? (double)gamma[i] : 1;
+        want[i] *= factor;
+        bound[i] *= 4 * (double)FLT_EPSILON * factor;
     }
 }
 
 static bool check_turned(struct kt_run *run, const struct kt_rope_case *c, const struct kt_qkv *qkv,
-                         const struct kt_layer *layer, const struct gi_rows *q, uint32_t m)
+                         const struct kt_layer *layer, const struct gi_rows *q,
+                         const float *q_gamma, const float *k_gamma, uint32_t m)
 {
     const struct kt_layer_shape *s = &c->shape;
     uint32_t dim = s->head_dim, position = c->n_past + m;
@@ -76,12 +80,12 @@ static bool check_turned(struct kt_run *run, const struct kt_rope_case *c, const
     double want[256], bound[256];
     for (uint32_t h = 0; is_good && h < s->n_head; h++, head += dim) {
         size_t offset = ((size_t)m * q->stride + (size_t)h * dim) * sizeof(float);
-        make_head(head, c, true, position, want, bound);
+        make_head(head, c, true, q_gamma, position, want, bound);
         is_good = kt_compare_f32(run, "q", &q->range, offset, want, bound, dim);
     }
     for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head; i++, head += dim) {
         bool is_k = i < s->n_kv_head;
-        make_head(head, c, is_k, position, want, bound);
+        make_head(head, c, is_k, is_k ? k_gamma : NULL, position, want, bound);
         is_good = kt_check_row(run, is_k, &layer->kv,
                                (size_t)(i % s->n_kv_head) * s->n_ctx + position, want, bound);
     }
@@ -108,7 +112,7 @@ static bool run_rope_kv(struct kt_run *run, size_t index)
                    kt_check_untouched(run, c, &layer) &&
                    kt_bench(run, c->n_past, c->n_tokens, (uint64_t)c->n_tokens * qkv.width * 8);
     for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
-        is_good = check_turned(run, c, &qkv, &layer, &q, m);
+        is_good = check_turned(run, c, &qkv, &layer, &q, NULL, NULL, m);
     }
     kt_layer_finish(&layer);
     kt_qkv_finish(&qkv);
@@ -119,22 +123,42 @@ const struct kt_suite kt_rope_kv = {"rope_kv", COUNT(rope_cases), rope_name, run
 
 //-- norm_rope_kv --------------------------------------------------------------------------------
 
-// Heads of q and k with a norm each, or with one over all of them.
+// Heads of q and k with a norm each, with one over all of them, or with one each that comes last.
 static bool is_whole(size_t index)
 {
-    return index % 2 == 1;
+    return index % 3 == 1;
+}
+
+static bool is_last(size_t index)
+{
+    return index % 3 == 2;
 }
 
 static void norm_rope_name(size_t index, char *text, size_t size)
 {
-    rope_name(index / 2, text, size);
+    rope_name(index / 3, text, size);
     size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", is_whole(index) ? ", one norm" : "");
+    snprintf(text + used, size - used, "%s",
+             is_whole(index)  ? ", one norm"
+             : is_last(index) ? ", norm last"
+                              : "");
+}
+
+// Returns the weights of both norms, which become 1.
+static float *leave_gammas(const struct gi_head_norm *norm, float *values)
+{
+    const uint32_t n = norm->q_width + norm->k_width;
+    float *gammas = kt_alloc(n, sizeof(float));
+    for (uint32_t i = 0; i < n; i++) {
+        gammas[i] = values[norm->q_gamma + i];
+        values[norm->q_gamma + i] = 1;
+    }
+    return gammas;
 }
 
 static bool run_norm_rope_kv(struct kt_run *run, size_t index)
 {
-    const struct kt_rope_case *c = &rope_cases[index / 2];
+    const struct kt_rope_case *c = &rope_cases[index / 3];
     struct glinfer_error err;
     struct kt_layer layer;
     struct kt_qkv qkv;
@@ -143,7 +167,7 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
     kt_layer_init(&layer, run, &c->shape, c->shape.n_ctx);
     kt_qkv_init(&qkv, run, &c->shape, c->n_tokens);
     struct gi_vectors vectors = kt_normed_table(run, c, is_whole(index), &norm, &values);
-    const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot};
+    const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot, .is_before_norm = is_last(index)};
     uint32_t stride = kt_pad32(c->shape.n_head * c->shape.head_dim);
     struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),
                         stride, false};
@@ -153,15 +177,18 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
                    kt_check_untouched(run, c, &layer);
+    float *gammas = is_last(index) ? leave_gammas(&norm, values) : NULL;
     kt_norm_qkv(&qkv, c, &norm, values);
     for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
-        is_good = check_turned(run, c, &qkv, &layer, &q, m);
+        is_good = check_turned(run, c, &qkv, &layer, &q, gammas,
+                               gammas ? gammas + norm.q_width : NULL, m);
     }
+    free(gammas);
     free(values);
     kt_layer_finish(&layer);
     kt_qkv_finish(&qkv);
     return is_good;
 }
 
-const struct kt_suite kt_norm_rope_kv = {"norm_rope_kv", 2 * COUNT(rope_cases), norm_rope_name,
+const struct kt_suite kt_norm_rope_kv = {"norm_rope_kv", 3 * COUNT(rope_cases), norm_rope_name,
                                          run_norm_rope_kv};

@@ -1,0 +1,20 @@
+// Hunyuan's dense models: the Llama family's blocks with a norm of each head of q and k behind its
+// rotation; rotary pairs lie half a head apart.
+#include "models/decoder_weights.h"
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_rope rope = graph->rope;
+    rope.is_before_norm = true;
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &rope, err) &&
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
+           gi_graph_ffn_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_hunyuan_dense = {
+    .name = "hunyuan-dense",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    GI_WEIGHTS(gi_pre_norm_weights),
+    GI_NORMS(gi_head_norm_norms),
+    .record_layer = record_layer,
+};
