@@ -232,8 +232,6 @@ static const struct cli_flag flags[] = {
     MISSING("--reuse-port", "systemd hands over a socket: tools/examples/serve"),
     MISSING_VALUE("--sleep-idle-seconds",
                   "systemd starts a server at its first request: tools/examples/serve"),
-    MISSING_VALUE("--slot-save-path",
-                  "slots live in memory; `glinfer run --prompt-cache FILE` keeps a prompt"),
     MISSING_VALUE("--models-dir", "a server has one model; start one for each"),
     MISSING_VALUE("--models-preset", "a server has one model; start one for each"),
     MISSING_VALUE("--models-max", "a server has one model; start one for each"),

@@ -4,11 +4,14 @@
 #include "cli/sampling/cli_sampling.h"
 #include "cli/serve/serve_server.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 struct settings {
     struct cli_session_flags session;
     struct cli_sampling sampling;
     int64_t n_predict;
-    const char *host, *socket_path, *alias;
+    const char *host, *socket_path, *alias, *slot_folder;
     const char *keys, *key_file;
     struct cli_texts origins;
     int64_t port, n_slots, n_queue, n_threads, timeout_s, drain_s, n_connections;
@@ -71,6 +74,8 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(has_metrics, "--metrics", "have /metrics, for Prometheus"),
     CLI_SWITCH(has_slots, "--slots", "have /slots, as without it"),
     CLI_SWITCH(has_no_slots, "--no-slots", "do without /slots"),
+    CLI_TEXT(slot_folder, "--slot-save-path", "FOLDER",
+             "have /slots/ID?action=save, restore and erase, with files of this folder"),
     CLI_HEADING("Answers to requests that say nothing else"),
     CLI_INT(n_predict, -1, 1 << 24, "-n, --predict, --n-predict", "N",
             "tokens at most; -1 (default): to the end of the context"),
@@ -101,6 +106,7 @@ static bool serve_command(void *user)
         .keys = settings->keys,
         .key_file = settings->key_file,
         .origins = &settings->origins,
+        .slot_folder = settings->slot_folder,
         .name = settings->alias,
         .n_slots = (uint32_t)settings->n_slots,
         .n_queue = (uint32_t)settings->n_queue,
@@ -116,6 +122,10 @@ static bool serve_command(void *user)
     if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
         return cli_fail(CLI_EXIT_USAGE,
                         "--spec-type wants -np 1: answers that decode together have no drafts");
+    }
+    if (settings->slot_folder && access(settings->slot_folder, W_OK | X_OK) != 0) {
+        return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", settings->slot_folder,
+                        strerror(errno));
     }
     return cli_sampling_check(&settings->sampling) && serve_server_run(&params);
 }

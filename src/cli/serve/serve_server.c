@@ -116,6 +116,7 @@ static bool open_http(struct server *server)
         .has_slots = params->has_slots,
         .has_raw_thoughts = params->has_raw_thoughts,
         .started = (int64_t)time(NULL),
+        .slot_folder = params->slot_folder,
     };
     const struct serve_http_params own = {
         .api = &server->api,

@@ -14,6 +14,7 @@ struct serve_server_params {
     const char *socket_path;         // NULL: host and port
     const char *keys, *key_file;     // NULL: none
     const struct cli_texts *origins; // of other pages that may call
+    const char *slot_folder;         // where slots are saved; NULL: nowhere
     const char *name;                // of the model; NULL: its file's
     uint32_t n_slots, n_queue, n_threads;
     uint32_t timeout_s, drain_s;

@@ -350,6 +350,46 @@ def calls_tools_in_a_list():
             same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
 
 
+def saves_slots():
+    prompt = {"prompt": "Once upon a time there was", "n_predict": 8, "temperature": 0, "ignore_eos": True, "id_slot": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        with Server(GLINFER, MODEL, "-np", "2", "--slot-save-path", folder) as server:
+            wanted = server.ask("/completion", **prompt)
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:  # the other slot is not waited for
+                future = pool.submit(server.ask, "/completion", **{**LONG, "id_slot": 1})
+                while not server.slots()[1]["is_processing"]:
+                    time.sleep(0.005)
+                saved = server.ask("/slots/0?action=save", filename="a.bin")
+                future.result()
+            n = saved["n_saved"]
+            same((saved["id_slot"], saved["filename"]), (0, "a.bin"), "saved")
+            true(n >= 8 and saved["n_written"] == os.path.getsize(os.path.join(folder, "a.bin")), saved)
+            same(server.request("POST", "/slots/0?action=erase")[2], {"id_slot": 0, "n_erased": n}, "erased")
+            same(server.ask("/completion", **prompt)["timings"]["cache_n"], 0, "forgotten")
+            for name in ("", "../a", ".a", "a/b", 1, None, "x" * 300):
+                same(server.post("/slots/0?action=save", {"filename": name})[0], 400, name)
+            for path, status in (("/slots/2?action=save", 400), ("/slots/x?action=save", 400), ("/slots/0?action=eat", 400), ("/slots/0", 400),
+                                 ("/slots/-1?action=save", 400), ("/slots/0?action=restore", 404)):
+                same(server.post(path, {"filename": "none"})[0], status, path)
+            same(server.get("/slots/0")[0], 405, "GET")
+            with open(os.path.join(folder, "bad"), "wb") as file:
+                file.write(b"no state")
+            same(server.post("/slots/0?action=restore", {"filename": "bad"})[0], 400, "another file")
+        with Server(GLINFER, MODEL, "--slot-save-path", folder) as server:
+            restored = server.ask("/slots/0?action=restore", filename="a.bin")
+            same((restored["n_restored"], restored["n_read"]), (n, saved["n_written"]), "restored")
+            again = server.ask("/completion", **prompt)
+            same(again["content"], wanted["content"], "the same answer")
+            true(again["timings"]["cache_n"] > 0, "by what was saved")
+    with Server(GLINFER, MODEL) as server:
+        same(server.post("/slots/0?action=erase", {})[0], 501, "turned off")
+
+
+def warns_of_a_foreign_template():
+    with Server(GLINFER, MODEL, "--chat-template", "gemma") as server:
+        server.wait_for("warning: the turns of the chat template gemma begin with <start_of_turn>, which is no token")
+
+
 def says_503_when_full():
     with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "512") as server:
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -482,7 +522,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
+ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, refuses_to_start]
 
 

@@ -221,6 +221,7 @@ static void end_choice(struct serve_answer *answer, const struct serve_event *ev
     struct serve_choice *choice = &answer->choices[event->choice];
     choice->is_over = true;
     choice->stats = event->stats;
+    choice->result = event->result;
     answer->n_over++;
     find_calls(answer, event->choice);
     emit(answer, answer->format->finish(answer, event->choice));
@@ -244,7 +245,10 @@ static unsigned status_of(enum glinfer_status status)
     case GLINFER_STATUS_INVALID_ARGUMENT:
     case GLINFER_STATUS_CONTEXT_FULL:
     case GLINFER_STATUS_UNSUPPORTED:
+    case GLINFER_STATUS_BAD_FILE:
         return 400;
+    case GLINFER_STATUS_NOT_FOUND:
+        return 404;
     case GLINFER_STATUS_CANCELLED:
     case GLINFER_STATUS_NO_MEMORY:
     case GLINFER_STATUS_OVER_BUDGET:

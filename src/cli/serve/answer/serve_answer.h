@@ -21,6 +21,7 @@ struct serve_choice {
     size_t text_offset; // in characters, of the next token
     uint32_t n_cached, slot;
     struct glinfer_stats stats;
+    struct serve_action_result result; // of an action
 };
 
 struct serve_answer;
@@ -43,7 +44,8 @@ struct serve_format {
     cJSON *(*probs)(struct serve_answer *answer, struct serve_choice *choice,
                     const struct serve_event *event, const struct glinfer_prob *probs);
 };
-extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native;
+extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native,
+    serve_format_slot;
 
 struct serve_answer {
     const struct serve_format *format;

@@ -38,8 +38,14 @@ static const struct route routes[] = {
     {"/v1/embeddings",       NULL,                 serve_handle_embeddings,  false, false, 0                  },
 };
 
+static const char slot_path[] = "/slots/";
+static const struct route slot_route = {.path = "/slots/ID", .optional = OPTION(has_slots)};
+
 static const struct route *find_route(const char *path)
 {
+    if (strncmp(path, slot_path, strlen(slot_path)) == 0) {
+        return &slot_route;
+    }
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         if (strcmp(routes[i].path, path) == 0) {
             return &routes[i];
@@ -75,6 +81,8 @@ static void handle_json(const struct serve_api *api, const struct route *route,
     } else if (!cJSON_IsObject(body)) {
         cJSON_Delete(body);
         serve_reply_error(reply, 400, "the request's body is not a JSON object");
+    } else if (route == &slot_route) {
+        serve_handle_slot(api, call, body, reply);
     } else {
         route->post(api, body, reply);
     }
@@ -84,8 +92,10 @@ static void handle_route(const struct serve_api *api, const struct route *route,
                          const struct serve_call *call, struct serve_reply *reply)
 {
     const enum serve_state state = serve_scheduler_state(api->scheduler);
-    if (call->method == SERVE_OTHER ||
-        !(call->method == SERVE_GET ? route->get != NULL : route->post != NULL)) {
+    const bool has_method = call->method == SERVE_GET    ? route->get != NULL
+                            : call->method == SERVE_POST ? route->post || route == &slot_route
+                                                         : false;
+    if (!has_method) {
         serve_reply_error(reply, 405, "%s takes %s", route->path, route->get ? "GET" : "POST");
     } else if (!is_on(api, route)) {
         serve_reply_error(reply, 501, "%s is turned off in this server", route->path);
@@ -93,6 +103,8 @@ static void handle_route(const struct serve_api *api, const struct route *route,
         serve_reply_error(reply, 503, state == SERVE_LOADING ? "Loading model" : "the server ends");
     } else if (call->method == SERVE_GET) {
         route->get(api, reply);
+    } else if (route == &slot_route && call->body_size == 0) {
+        serve_handle_slot(api, call, NULL, reply);
     } else {
         handle_json(api, route, call, reply);
     }

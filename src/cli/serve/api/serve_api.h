@@ -16,6 +16,7 @@ struct serve_api {
     bool has_metrics, has_slots;         // these endpoints are there
     bool has_raw_thoughts;               // they are text of the answer, marks and all
     int64_t started;                     // seconds since 1970
+    const char *slot_folder;             // where slots are saved; borrowed, NULL: nowhere
 };
 
 enum serve_method {
@@ -27,7 +28,8 @@ enum serve_method {
 // A request whose body is there.
 struct serve_call {
     enum serve_method method;
-    const char *path; // without a query
+    const char *path;   // without a query
+    const char *action; // of the query; NULL: none
     const char *body;
     size_t body_size;
 };

@@ -2,6 +2,7 @@
 #ifndef SERVE_HANDLERS_H
 #define SERVE_HANDLERS_H
 
+#include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_api.h"
 
 // Tell of the server: serve_status.c.
@@ -21,5 +22,13 @@ void serve_handle_completion(const struct serve_api *api, cJSON *body, struct se
 void serve_handle_completions(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+// Has the scheduler take the answer's task in, and makes it the reply; false with an error in its
+// place.
+bool serve_submit(const struct serve_api *api, struct serve_answer *answer,
+                  struct serve_reply *reply);
+
+// Asks a slot for what it holds, or gives it that: serve_slot.c. The body may be NULL.
+void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,
+                       struct serve_reply *reply);
 
 #endif

@@ -249,6 +249,22 @@ static void reply_busy(const struct serve_api *api, struct serve_reply *reply)
     reply->retry_s = seconds < 1 ? 1 : seconds > 60 ? 60 : (unsigned)seconds;
 }
 
+bool serve_submit(const struct serve_api *api, struct serve_answer *answer,
+                  struct serve_reply *reply)
+{
+    const enum serve_queued queued = serve_scheduler_submit(api->scheduler, answer->task);
+    if (queued == SERVE_QUEUED) {
+        reply->status = 200;
+        reply->type = answer->is_stream ? "text/event-stream" : "application/json; charset=utf-8";
+        reply->answer = answer;
+    } else if (queued == SERVE_QUEUE_FULL) {
+        reply_busy(api, reply);
+    } else {
+        serve_reply_error(reply, 503, "the server ends");
+    }
+    return queued == SERVE_QUEUED;
+}
+
 // An answer that a grammar holds from its first token on does not go on with the prompt's thought.
 static void begin_thoughts(const struct request *request, struct serve_answer *answer)
 {
@@ -275,18 +291,8 @@ static void submit(struct request *request, struct serve_reply *reply)
     if (request->has_thoughts) {
         begin_thoughts(request, answer);
     }
-    const enum serve_queued queued = serve_scheduler_submit(scheduler, request->task);
-    if (queued == SERVE_QUEUED) {
-        reply->status = 200;
-        reply->type = request->is_stream ? "text/event-stream" : "application/json; charset=utf-8";
-        reply->answer = answer;
-        return;
-    }
-    serve_answer_destroy(answer);
-    if (queued == SERVE_QUEUE_FULL) {
-        reply_busy(request->api, reply);
-    } else {
-        serve_reply_error(reply, 503, "the server ends");
+    if (!serve_submit(request->api, answer, reply)) {
+        serve_answer_destroy(answer);
     }
 }
 

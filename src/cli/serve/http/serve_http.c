@@ -231,6 +231,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     if (!atomic_load(&exchange->is_handled) && !exchange->is_refused) {
         call.body = exchange->body.data ? exchange->body.data : "";
         call.body_size = exchange->body.size;
+        call.action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action");
         serve_api_handle(http->params.api, &call, &exchange->reply);
         cli_bytes_finish(&exchange->body);
         if (exchange->reply.answer) {

@@ -5,6 +5,7 @@
 #define SERVE_MAILBOX_H
 
 #include "cli/common/cli_memory.h"
+#include "cli/serve/schedule/serve_action.h"
 #include "glinfer.h"
 
 #include <pthread.h>
@@ -19,15 +20,16 @@ enum serve_event_kind {
 
 struct serve_event {
     enum serve_event_kind kind;
-    uint32_t choice;            // the answer's index within its task
-    int32_t id;                 // TOKEN; -1: text that was held back
-    size_t text, text_size;     // TOKEN, FAIL: the place in texts
-    size_t probs, n_probs;      // TOKEN: the place in probs
-    uint32_t slot, n_cached;    // START
-    uint32_t done, total;       // PROGRESS
-    double ms;                  // PROGRESS: since the start
-    enum glinfer_status status; // FAIL
-    struct glinfer_stats stats; // END
+    uint32_t choice;                   // the answer's index within its task
+    int32_t id;                        // TOKEN; -1: text that was held back
+    size_t text, text_size;            // TOKEN, FAIL: the place in texts
+    size_t probs, n_probs;             // TOKEN: the place in probs
+    uint32_t slot, n_cached;           // START
+    uint32_t done, total;              // PROGRESS
+    double ms;                         // PROGRESS: since the start
+    enum glinfer_status status;        // FAIL
+    struct glinfer_stats stats;        // END
+    struct serve_action_result result; // END of an action
 };
 
 // Events with the texts and log-probabilities that they refer to.

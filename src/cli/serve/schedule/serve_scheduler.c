@@ -1,5 +1,7 @@
 #include "cli/serve/schedule/serve_scheduler.h"
 
+#include "cli/flags/cli_template.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -185,9 +187,15 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         return;
     }
     struct serve_slot *slot = serve_slots_choose(&s->slots, job);
-    if (!serve_slot_begin(&s->slots, slot, job, &err)) {
+    const bool is_action = job->task->action.kind != SERVE_ACTION_NONE;
+    if (!(is_action ? serve_slot_act(slot, job, &err)
+                    : serve_slot_begin(&s->slots, slot, job, &err))) {
         s->is_device_lost = s->is_device_lost || err.status == GLINFER_STATUS_GPU_LOST;
         refuse_job(job, &err);
+        return;
+    }
+    if (is_action) {
+        serve_task_unref(job->task);
         return;
     }
     count_begin(s, slot);
@@ -308,23 +316,13 @@ static void step(struct serve_scheduler *s)
 
 static bool load(struct serve_scheduler *s)
 {
-    const struct cli_session_flags *flags = s->params.flags;
     struct glinfer_error err;
     struct glinfer_session_params params;
     if (!cli_session_load(&s->session)) {
         return false;
     }
-    glinfer_session_params_init(&params);
-    params.n_ctx = (uint32_t)flags->n_ctx;
-    params.type_k = (enum glinfer_cache_type)flags->type_k;
-    params.type_v = (enum glinfer_cache_type)flags->type_v;
-    params.precision = (enum glinfer_precision)flags->precision;
-    params.n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
-    params.chain_length = (uint32_t)flags->chain;
-    params.max_batch_ms = (uint32_t)flags->max_batch_ms;
-    params.gpu_duty = (uint32_t)flags->gpu_duty;
-    params.progress = cli_progress;
-    params.progress_user = &s->session.bar;
+    cli_template_warn(&s->session);
+    cli_session_fill(&s->session, &params);
     params.expected = &s->params.expected;
     const bool is_done =
         serve_slots_init(&s->slots, s->session.model, &params, s->params.n_slots, &err);

@@ -101,6 +101,17 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
     return true;
 }
 
+bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
+                    struct glinfer_error *err)
+{
+    struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
+    if (!serve_action_run(&job->task->action, slot->session, &event.result, err)) {
+        return false;
+    }
+    serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
+    return true;
+}
+
 bool serve_slot_resume(struct serve_slots *slots, struct serve_slot *slot,
                        struct glinfer_error *err)
 {

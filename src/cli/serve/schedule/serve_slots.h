@@ -42,6 +42,10 @@ struct serve_slot *serve_slots_find(struct serve_slots *slots,
 // Begins the job's answer behind what the slot holds of its prompt. Fails as glinfer_begin does.
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err);
+// Does what the job's action says with what the slot holds, and sends its end. Fails as
+// serve_action_run does.
+bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
+                    struct glinfer_error *err);
 // Goes on with a broken answer once the device was recovered.
 bool serve_slot_resume(struct serve_slots *slots, struct serve_slot *slot,
                        struct glinfer_error *err);

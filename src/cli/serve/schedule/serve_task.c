@@ -47,5 +47,6 @@ void serve_task_unref(struct serve_task *task)
     cJSON_Delete(task->body);
     free(task->order);
     free(task->grammar_text);
+    free(task->action.path);
     free(task);
 }
