@@ -1,7 +1,9 @@
 #include "cli/common/cli_io.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -133,24 +135,40 @@ int cli_exit_status(bool is_done)
     return is_done ? CLI_EXIT_DONE : exit_status ? exit_status : CLI_EXIT_FAILED;
 }
 
-// True for a text that was asked about before: devices that are opened twice warn twice.
+static double repeat_s = INFINITY; // after which a warning is said again
+
+void cli_repeat_warnings(double seconds)
+{
+    repeat_s = seconds;
+}
+
+// True for a text that was asked about lately: devices that are opened twice warn twice.
 static bool is_repeated(const char *text)
 {
-    static uint32_t seen[64];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct {
+        uint32_t hash;
+        double said;
+    } seen[64];
     static size_t n_seen;
+    const double now = cli_now();
     uint32_t hash = 2166136261u; // FNV-1a
     for (const char *c = text; *c; c++) {
         hash = (hash ^ (unsigned char)*c) * 16777619u;
     }
-    for (size_t i = 0; i < n_seen; i++) {
-        if (seen[i] == hash) {
-            return true;
-        }
+    pthread_mutex_lock(&lock);
+    size_t i = 0;
+    while (i < n_seen && seen[i].hash != hash) {
+        i++;
     }
-    if (n_seen < sizeof(seen) / sizeof(seen[0])) {
-        seen[n_seen++] = hash;
+    const bool is_known = i < n_seen, is_lately = is_known && now - seen[i].said < repeat_s;
+    if (!is_lately && i < sizeof(seen) / sizeof(seen[0])) {
+        seen[i].hash = hash;
+        seen[i].said = now;
+        n_seen += !is_known;
     }
-    return false;
+    pthread_mutex_unlock(&lock);
+    return is_lately;
 }
 
 void cli_log(void *user, enum glinfer_log_level level, const char *message)

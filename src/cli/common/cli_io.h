@@ -91,8 +91,11 @@ void cli_bar_text(struct cli_bar *bar, const char *text);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
 
-// A glinfer_log_fn, in lines of their own; user points to the bool that asks for all levels.
+// A glinfer_log_fn, in lines of their own; user points to the bool that asks for all levels. A
+// warning comes once, from whichever thread.
 void cli_log(void *user, enum glinfer_log_level level, const char *message);
+// Has a warning come again so many seconds after it was last said, in a process that runs for long.
+void cli_repeat_warnings(double seconds);
 
 // Returns seconds of a clock that only goes forward.
 double cli_now(void);

@@ -14,6 +14,7 @@
 enum {
     CHECK_MS = 250, // between two looks at the clients
     SEND_S = 2,     // that the last words to clients may take
+    REPEAT_S = 600, // after which a warning is said again
 };
 
 struct server {
@@ -216,6 +217,7 @@ static void close_server(struct server *server)
 bool serve_server_run(const struct serve_server_params *params)
 {
     struct server server = {.params = params, .signal_fd = -1};
+    cli_repeat_warnings(REPEAT_S);
     const bool is_done = open_server(&server) && serve(&server);
     close_server(&server);
     return is_done;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/generate/adjust.h"
+#include "engine/generate/joint_times.h"
 #include "engine/run/session_group.h"
 #include "gpu/device/fence.h"
 
@@ -20,13 +21,10 @@ struct gi_joint_run {
     uint32_t n_past, n_steps;
     bool is_boxed;
     uint64_t begin_ns; // time of the clock
-    bool is_lone;      // of one row
-    uint64_t other_ns; // a step's time with several rows while it has one, and with one
+    struct gi_joint_times times;
     // The chain that was taken.
     struct gi_landing landing;
-    uint32_t untaken;            // slots whose answers have not looked at it, as bits
-    uint64_t polled_ns, last_ns; // when the GPU was last seen at work, and done
-    bool is_end_seen;
+    uint32_t untaken; // slots whose answers have not looked at it, as bits
 };
 
 static uint32_t bit_of(const struct gi_generation *run)
@@ -269,15 +267,8 @@ static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
 // Sets how many rows the chain of a set has, and what its steps are taken to last.
 static void set_rows(struct gi_joint_run *joint, uint32_t set)
 {
-    struct gi_runner *runner = &joint->runner;
-    const uint64_t step_ns = runner->step_ns;
-    const bool is_lone = (set & (set - 1)) == 0;
     joint->n_rows = gi_joint_tables_rows(&joint->group->joint, set);
-    if (is_lone != joint->is_lone) {
-        runner->step_ns = joint->other_ns;
-        joint->other_ns = step_ns;
-        joint->is_lone = is_lone;
-    }
+    joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(set)];
 }
 
 // Begins a chain of the answers of a set, which is submitted by submit_open.
@@ -372,22 +363,6 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_generation *run
 
 //-- taking ----------------------------------------------------------------------------------------
 
-// Takes the time of a chain as that of its steps, as long as its end was seen or it took less.
-static void learn_time(struct gi_joint_run *joint, const struct gi_landing *landing)
-{
-    struct gi_runner *runner = &joint->runner;
-    const uint64_t now = gi_clock_ns();
-    const uint64_t begin = joint->is_end_seen && joint->last_ns > landing->begin_ns
-                               ? joint->last_ns
-                               : landing->begin_ns;
-    const uint64_t ns = now > begin ? now - begin : 1, step_ns = ns / landing->n_steps;
-    joint->is_end_seen = (now - joint->polled_ns) * 4 < ns;
-    if (joint->is_end_seen || runner->step_ns == 0 || step_ns < runner->step_ns) {
-        runner->step_ns = step_ns;
-    }
-    joint->last_ns = now;
-}
-
 // Waits for nothing: takes the oldest chain in flight if it is done.
 static bool look(struct gi_joint_run *joint, struct gi_generation *run)
 {
@@ -397,13 +372,16 @@ static bool look(struct gi_joint_run *joint, struct gi_generation *run)
     }
     run->is_waiting = !is_done;
     if (!is_done) {
-        joint->polled_ns = gi_clock_ns();
+        joint->times.polled_ns = gi_clock_ns();
         return true;
     }
     if (!gi_runner_take(&joint->runner, &joint->landing, run->err)) {
         return false;
     }
-    learn_time(joint, &joint->landing);
+    const struct gi_landing *landing = &joint->landing;
+    gi_joint_times_learn(&joint->times, gi_joint_is_lone(landing->joint.live), landing->begin_ns,
+                         gi_clock_ns(), landing->n_steps);
+    joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(joint->place.live)];
     joint->untaken = joint->landing.joint.live & ~joint->landing.joint.left;
     return true;
 }
@@ -413,8 +391,9 @@ static bool take(struct gi_joint_run *joint, struct gi_generation *run)
 {
     joint->untaken &= ~bit_of(run);
     run->landing = gi_landing_of_slot(&joint->landing, run->session->slot);
-    run->session->runner.step_ns = joint->runner.step_ns;
-    run->last_ns = joint->last_ns;
+    run->session->runner.step_ns =
+        joint->times.step_ns[gi_joint_is_lone(joint->landing.joint.live)];
+    run->last_ns = joint->times.last_ns;
     run->last_cpu_ns = gi_clock_cpu_ns();
     run->rested_ns = 0;
     return true;

@@ -128,6 +128,23 @@ static void what_is_waited_for_comes_back_behind_progress(void **state)
     assert_string_equal(strstr(first, " 50 %"), " 50 %\r\033[Kmeasuring...\r\033[K");
 }
 
+static void warnings_come_once_or_after_a_while(void **state)
+{
+    const bool is_verbose = false;
+    char text[512];
+    (void)state;
+    enter(false, true);
+    for (int i = 0; i < 3; i++) {
+        cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "twice");
+    }
+    cli_repeat_warnings(0);
+    cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "twice");
+    cli_repeat_warnings(1000);
+    cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "twice");
+    leave(text, sizeof(text));
+    assert_string_equal(text, "glinfer: warning: twice\r\nglinfer: warning: twice\r\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +152,7 @@ int main(void)
         cmocka_unit_test(messages_elsewhere_add_nothing_to_a_text),
         cmocka_unit_test(a_bar_makes_room_for_messages_and_leaves_texts_alone),
         cmocka_unit_test(what_is_waited_for_comes_back_behind_progress),
+        cmocka_unit_test(warnings_come_once_or_after_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,49 @@
+// Times of joint steps.
+#include "engine/generate/joint_times.h"
+#include "tests/unit/cmocka_test.h"
+
+enum { SEVERAL, LONE };
+
+static void sets_of_one_slot_are_lone(void **state)
+{
+    (void)state;
+    assert_true(gi_joint_is_lone(4));
+    assert_false(gi_joint_is_lone(5));
+}
+
+// A chain of several rows that lands behind the begin of a lone one is learnt as its own.
+static void chains_are_learnt_by_their_rows(void **state)
+{
+    (void)state;
+    struct gi_joint_times times = {.polled_ns = 990};
+    gi_joint_times_learn(&times, false, 0, 1000, 10);
+    assert_int_equal(times.step_ns[SEVERAL], 100);
+    assert_int_equal(times.step_ns[LONE], 0);
+    times.polled_ns = 1190;
+    gi_joint_times_learn(&times, true, 900, 1200, 10); // begins where the one before it ended
+    assert_int_equal(times.step_ns[LONE], 20);
+    assert_int_equal(times.step_ns[SEVERAL], 100);
+}
+
+static void a_time_whose_end_was_not_seen_counts_if_it_is_less(void **state)
+{
+    (void)state;
+    struct gi_joint_times times = {
+        .step_ns = {100, 0},
+          .polled_ns = 0
+    };
+    gi_joint_times_learn(&times, false, 0, 2000, 10);
+    assert_int_equal(times.step_ns[SEVERAL], 100);
+    gi_joint_times_learn(&times, false, 2000, 2500, 10);
+    assert_int_equal(times.step_ns[SEVERAL], 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_of_one_slot_are_lone),
+        cmocka_unit_test(chains_are_learnt_by_their_rows),
+        cmocka_unit_test(a_time_whose_end_was_not_seen_counts_if_it_is_less),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
