@@ -388,7 +388,8 @@ static bool take_text(void *user, const struct models_reply *reply, const char *
     return true;
 }
 
-bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text)
+bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text,
+                       char next[MODELS_MAX_URL])
 {
     char why[512];
     struct models_reply reply;
@@ -404,6 +405,7 @@ bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *tex
         text->size = 0;
         const enum models_outcome outcome = models_http_get(&request, &reply, why, sizeof(why));
         if (outcome == MODELS_ANSWERED) {
+            snprintf(next, MODELS_MAX_URL, "%s", reply.next);
             return reply.status == 200 || refuse_status(wanted, reply.status);
         }
         if (outcome != MODELS_BROKEN || n_try == MAX_TRIES || cli_is_interrupted()) {

@@ -4,6 +4,7 @@
 #define MODELS_FETCH_H
 
 #include "cli/common/cli_io.h"
+#include "cli/models/models_source.h"
 
 struct models_wanted {
     const char *name;   // for messages
@@ -18,7 +19,8 @@ struct models_wanted {
 // Fetches it; false with the reason printed.
 bool models_fetch(const struct models_wanted *wanted);
 // Fetches a text of at most 16 MiB; false with the reason printed.
-bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text);
+bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text,
+                       char next[MODELS_MAX_URL]);
 // Computes the sha256 of a file, "" where that cannot be; false with the reason printed.
 bool models_hash_path(const char *path, char sha256[65]);
 

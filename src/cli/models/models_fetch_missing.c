@@ -12,9 +12,11 @@ bool models_fetch(const struct models_wanted *wanted)
                     wanted->name, models_shown(wanted->url, shown));
 }
 
-bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text)
+bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text,
+                       char next[MODELS_MAX_URL])
 {
     (void)text;
+    (void)next;
     return cli_fail(CLI_EXIT_FAILED,
                     "%s: " MISSING "fetch a GGUF file of the repository with another program, and "
                     "give its path: -m FILE.gguf",

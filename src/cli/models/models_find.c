@@ -122,7 +122,7 @@ static bool refuse_path(const char *word)
 
 static bool refuse_name(const char *word, const struct models_source *source, size_t count)
 {
-    char size[24];
+    char size[24], names[512];
     const char *nearest = models_known_nearest(word);
     if (count > 1) {
         return cli_fail(CLI_EXIT_FAILED,
@@ -135,6 +135,12 @@ static bool refuse_name(const char *word, const struct models_source *source, si
                         "%s is the name of a known model that is not here yet: `glinfer pull %s` "
                         "fetches it (%s)",
                         word, word, cli_format_size(size, source->known->size));
+    }
+    if (models_known_beginning(word, names, sizeof(names))) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s was taken for a name, and no model is called so; `glinfer pull` knows "
+                        "%s",
+                        word, names);
     }
     if (nearest) {
         return cli_fail(CLI_EXIT_FAILED,

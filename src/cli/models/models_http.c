@@ -57,6 +57,21 @@ static void read_sha256(struct models_reply *reply, const char *value)
     }
 }
 
+// Reads <URL>; rel="next" out of a list of links.
+static void read_link(struct models_reply *reply, const char *value, const char *end)
+{
+    while (value < end) {
+        const char *url = memchr(value, '<', (size_t)(end - value));
+        const char *close = url ? memchr(url, '>', (size_t)(end - url)) : NULL;
+        const char *rest = close ? memchr(close, ',', (size_t)(end - close)) : NULL;
+        const char *last = rest ? rest : end;
+        if (close && memmem(close, (size_t)(last - close), "rel=\"next\"", 10)) {
+            copy_value(reply->next, sizeof(reply->next), url + 1, close);
+        }
+        value = close ? last + 1 : end;
+    }
+}
+
 static size_t read_header(char *line, size_t unit, size_t n, void *user)
 {
     struct models_reply *reply = ((struct transfer *)user)->reply;
@@ -64,8 +79,11 @@ static size_t read_header(char *line, size_t unit, size_t n, void *user)
     const char *colon = memchr(line, ':', size);
     char value[256];
     if (size > 5 && strncmp(line, "HTTP/", 5) == 0) { // the first line of the next answer
-        reply->etag[0] = reply->type[0] = '\0';
+        reply->etag[0] = reply->type[0] = reply->next[0] = '\0';
         reply->length = reply->range_start = reply->range_size = 0;
+    }
+    if (colon && colon - line == 4 && strncasecmp(line, "Link", 4) == 0) {
+        read_link(reply, colon + 1, line + size);
     }
     if (!colon || !copy_value(value, sizeof(value), colon + 1, line + size)) {
         return size;

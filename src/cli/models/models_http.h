@@ -16,6 +16,7 @@ struct models_reply {
     char etag[256];  // "": none, or one that does not promise the same bytes
     char type[64];   // Content-Type
     char sha256[65]; // what the hub says of the file behind a redirect; "": nothing
+    char next[2048]; // the URL of the next page of a list; "": none
 };
 
 struct models_request {

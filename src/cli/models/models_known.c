@@ -2,7 +2,9 @@
 
 #include "cli/flags/cli_nearest.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 // Files of the table lie in the cache's folder by their own names, so these are unique.
 // clang-format off
@@ -70,6 +72,19 @@ const struct models_known *models_known_file(const char *repo, const char *file)
         }
     }
     return NULL;
+}
+
+bool models_known_beginning(const char *word, char *names, size_t size)
+{
+    size_t used = 0;
+    names[0] = '\0';
+    for (size_t i = 0; i < N_KNOWN && used < size; i++) {
+        if (word[0] && strncasecmp(table[i].name, word, strlen(word)) == 0) {
+            used += (size_t)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     table[i].name);
+        }
+    }
+    return used > 0;
 }
 
 const char *models_known_nearest(const char *name)

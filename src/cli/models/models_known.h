@@ -3,6 +3,7 @@
 #ifndef MODELS_KNOWN_H
 #define MODELS_KNOWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ const struct models_known *models_known_at(size_t i);
 // Return the row with a name, or of a file on the hub; NULL: there is none.
 const struct models_known *models_known_named(const char *name);
 const struct models_known *models_known_file(const char *repo, const char *file);
+// Writes the names that begin with a word, with commas between them; false: there are none.
+bool models_known_beginning(const char *word, char *names, size_t size);
 // Returns the name in the table that a misspelt one is nearest to; NULL: none is near.
 const char *models_known_nearest(const char *name);
 

@@ -9,7 +9,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#define HUB "https://huggingface.co"
+#define HUB       "https://huggingface.co"
+#define MAX_PAGES 100 // of a list, a thousand files each
 
 // A source's address in the network, and what is known of its file.
 struct remote {
@@ -59,21 +60,40 @@ static void append_path(char *url, size_t room, const char *path)
     }
 }
 
+// Reads all pages of the list at a URL, which is overwritten; *is_list: they are one. The next page
+// is asked of the hub that has the first. False with the reason printed.
+static bool read_pages(const struct models_wanted *wanted, const char *hub,
+                       char url[MODELS_MAX_URL], struct models_files *files, bool *is_list)
+{
+    char next[MODELS_MAX_URL];
+    struct cli_bytes text = {0};
+    bool is_read = true;
+    *is_list = true;
+    for (int n = 0; is_read && *is_list && url[0] && n < MAX_PAGES; n++) {
+        is_read = models_fetch_text(wanted, &text, next);
+        *is_list = is_read && models_hub_read(files, text.data ? text.data : "", text.size);
+        const char *path = is_read ? strstr(next, "/api/models/") : NULL;
+        const int size = path ? snprintf(url, MODELS_MAX_URL, "%s%s", hub, path) : 0;
+        url[size < MODELS_MAX_URL ? size : 0] = '\0';
+    }
+    cli_bytes_finish(&text);
+    return is_read;
+}
+
 // Asks the hub for the repository's files and chooses one; false with the reason printed.
 static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
                     struct remote *remote, const char *hub)
 {
     char why[1024];
-    struct cli_bytes text = {0};
     struct models_files files = {0};
+    bool is_list;
     snprintf(remote->url, sizeof(remote->url), "%s/api/models/%s/tree/main?recursive=true", hub,
              source->repo);
     wanted->url = remote->url;
-    if (!models_fetch_text(wanted, &text)) {
-        cli_bytes_finish(&text);
+    if (!read_pages(wanted, hub, remote->url, &files, &is_list)) {
+        free(files.items);
         return false;
     }
-    const bool is_list = models_hub_read(&files, text.data ? text.data : "", text.size);
     const struct models_file *file =
         is_list ? models_hub_choose(&files, source, why, sizeof(why)) : NULL;
     const bool is_done = file && models_source_choose(source, file->path);
@@ -87,7 +107,6 @@ static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
                           : why);
     }
     free(files.items);
-    cli_bytes_finish(&text);
     return is_done;
 }
 

@@ -115,6 +115,29 @@ bool models_source_read_hub(struct models_source *source, const char *word, cons
     return true;
 }
 
+static int digit_of(char c)
+{
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower(c) - 'a' + 10
+                                        : 0;
+}
+
+// Writes what %20 and its like stand for in a path, but for what no name here has: white space,
+// slashes and what controls a terminal.
+static void decode(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; from++) {
+        const bool is_code =
+            from[0] == '%' && isxdigit((unsigned char)from[1]) && isxdigit((unsigned char)from[2]);
+        const int c = is_code ? digit_of(from[1]) * 16 + digit_of(from[2]) : 0;
+        const bool is_taken = c > ' ' && c != 0x7F && !strchr("/\\%", c);
+        *to++ = is_taken ? (char)c : *from;
+        from += is_taken ? 2 : 0;
+    }
+    *to = '\0';
+}
+
 // Reads the address of a repository's page, of a file's page or of the file itself on the hub,
 // which knows its sha256. False for any other.
 static bool read_hub_page(struct models_source *source, const char *url)
@@ -131,6 +154,7 @@ static bool read_hub_page(struct models_source *source, const char *url)
         return false;
     }
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(repo, "?#"), repo);
+    decode(word);
     char *way = NULL;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !way; i++) {
         way = strstr(word, ways[i]);
@@ -180,6 +204,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
         snprintf(why, size, "was taken for a URL, but is longer than one may be");
         return false;
     }
+    decode(source->place);
     if (!models_ends_with(source->place, ".gguf")) {
         strncat(source->place, ".gguf", sizeof(source->place) - strlen(source->place) - 1);
     }

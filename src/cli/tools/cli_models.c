@@ -111,6 +111,9 @@ static bool run_command(void *user)
 {
     const struct settings *settings = user;
     struct models_list list;
+    if (settings->is_known && settings->removed.count > 0) {
+        return cli_fail(CLI_EXIT_USAGE, "--known and --remove exclude each other");
+    }
     if (settings->is_known) {
         return print_known(settings->is_json);
     }

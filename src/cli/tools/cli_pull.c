@@ -48,6 +48,9 @@ static bool pull(const char *word, const struct models_asked *asked)
     }
     if (source.kind == MODELS_NAME && !source.known) {
         const char *nearest = models_known_nearest(word);
+        if (models_known_beginning(word, why, sizeof(why))) {
+            return cli_fail(CLI_EXIT_USAGE, "no model is known as %s; known are %s", word, why);
+        }
         return cli_fail(CLI_EXIT_USAGE,
                         nearest ? "no model is known as %s; is it %s?"
                                 : "no model is known as %s; `glinfer models --known` lists names, "

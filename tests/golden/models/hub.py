@@ -39,8 +39,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path in hub.redirects:
             self.answer(302, b"moved", {"Location": hub.redirects[path], **hub.redirect_headers})
         elif path in hub.texts:
-            status, text = hub.texts[path]
-            self.answer(status, text.encode())
+            status, text, *headers = hub.texts[path]
+            self.answer(status, text.encode(), *headers)
         elif path in hub.files:
             self.send_file(hub.files[path])
         else:

@@ -338,6 +338,7 @@ def keeps_to_the_cache(place):
                  place.hub.url, f"{place.hub.url}/", f"{place.hub.url}/../x.gguf", f"{place.hub.url}/a/../../x.gguf",
                  f"{place.hub.url}/{'x' * 3000}.gguf", "http://", "no/such/one", "x.gguf", "smollm2", "../smollm2-135m"):
         assert place.pull(word, status=2).startswith("glinfer: "), word
+    assert "known are qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b" in place.pull("qwen", status=2)
     assert "is it hf:u/r?" in place.pull("u/r", status=2)
     assert place.found() == [] and len(place.hub.requests) == 1
 
@@ -352,6 +353,31 @@ def disbelieves_lists(place):
     place.hub.texts["/api/models/u/r/tree/main?recursive=true"] = (401, "no")
     assert "HF_TOKEN" in place.pull("hf:u/r", status=1)
     assert place.found() == []
+
+
+def reads_all_pages_of_a_list(place):
+    """Also where they name another host: it is the hub that is asked."""
+    place.hub.add_repo("u/r", {"last-Q4_0.gguf": DATA})
+    path = "/api/models/u/r/tree/main?recursive=true"
+    last = place.hub.texts[path]
+    page = json.dumps([{"type": "file", "path": f"{i}.txt", "size": 1} for i in range(1000)])
+    next_page = f"{path}&cursor={'c' * 600}"
+    place.hub.texts[path] = (200, page, {"Link": f'<https://hub.invalid/x>; rel="prev", <https://hub.invalid{next_page}>; rel="next"'})
+    place.hub.texts[next_page] = (200, page, {"Link": f'<{place.hub.url}{path}&cursor=d>; rel="next"'})
+    place.hub.texts[f"{path}&cursor=d"] = last
+    assert place.pull("hf:u/r").strip() == str(place.cache / "hf/u/r/last-Q4_0.gguf")
+    place.hub.texts[next_page] = (200, "{}")
+    assert "no list of files" in place.pull("hf:u/r", status=1)
+    place.hub.texts[path] = (200, page, {"Link": f'<{place.hub.url}{path}>; rel="next"'})  # leads to itself
+    assert "has no GGUF" in place.pull("hf:u/r", status=1)
+
+
+def reads_names_in_urls(place):
+    for path, name in (("/a%2Bb.gguf", "a+b.gguf"), ("/%61%2bb.gguf", "a+b.gguf"), ("/%C3%A9.gguf", "\u00e9.gguf"), ("/a%20b%2Fc%.gguf", "a%20b%2Fc%.gguf"),
+                       ("/a%0Ab.gguf", "a%0Ab.gguf")):
+        place.hub.files[path] = File(DATA)
+        assert place.pull(f"{place.hub.url}{path}").strip() == str(place.cache / place.host / name), path
+    assert place.pull(f"{place.hub.url}/%2e%2e/x.gguf", status=2).startswith("glinfer: ")
 
 
 def checks_the_sha256(place):
@@ -513,6 +539,7 @@ def lists_and_removes(place):
     assert "no model here is called" in place.run("models", "--remove", "../../x", status=1)
     place.run("models", "--remove", "t", "--remove", "smollm2-135m")
     assert place.found() == []
+    assert "exclude each other" in place.run("models", "--known", "--remove", "t", status=2)
     known = json.loads(place.run("models", "--known", "--json"))
     assert known[0]["name"] == "smollm2-135m" and all(len(row["sha256"]) == 64 and row["licence"] for row in known)
 
@@ -558,7 +585,7 @@ def says_what_a_word_was_taken_for(place):
                        ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "was taken for a path"),
                        ("u/no.gguf", "lists the models"), ("u/r", "is it hf:u/r"),
                        ("./no", "was taken for a path"), ("~/no", "a shell replaces ~"), ("smolm2-135m", "is it smollm2-135m?"),
-                       ("nothing", "was taken for a name"), ("smollm2-135m", "is not here yet"), ("x" * 5000, "too long")):
+                       ("qwen", "knows qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b"), ("nothing", "was taken for a name"), ("smollm2-135m", "is not here yet"), ("x" * 5000, "too long")):
         errors = place.run("info", "-m", word, status=1, cwd=folder)
         assert said in errors and errors.count("\n") == 1, (word, errors)
     assert "was taken for a URL" in place.run("info", "-m", "https://example.org/", status=2)
