@@ -81,14 +81,16 @@ static void ask(struct cli_chat *chat, const struct cli_bytes *text)
     }
 }
 
-static void take_text(struct cli_chat *chat, struct cli_bytes *text)
+static void take_text(struct cli_chat *chat, struct cli_bytes *text, bool is_quoted)
 {
     cli_bytes_trim(text);
     if (strspn(text->data, " \t\r\n") == text->size) {
         return;
     }
     cli_lines_remember(&chat->lines, text->data);
-    if (strncmp(text->data, "//", 2) == 0) {
+    if (is_quoted) {
+        ask(chat, text);
+    } else if (strncmp(text->data, "//", 2) == 0) {
         const struct cli_bytes rest = {.data = text->data + 1, .size = text->size - 1};
         ask(chat, &rest);
     } else if (text->data[0] == '/') {
@@ -119,13 +121,14 @@ static void take_interrupt(struct cli_chat *chat, bool is_typed)
 // Reads and takes one message, or what comes in its place.
 static void take_message(struct cli_chat *chat, struct cli_bytes *text)
 {
-    switch (cli_message_read(&chat->lines, text)) {
+    bool is_quoted;
+    switch (cli_message_read(&chat->lines, text, &is_quoted)) {
     case CLI_LINE_TEXT:
         chat->is_warned = false;
         if (chat->lines.is_terminal) { // one that came before the line was edited is for no answer
             cli_forget_interrupt();
         }
-        take_text(chat, text);
+        take_text(chat, text, is_quoted);
         break;
     case CLI_LINE_INTERRUPT:
         take_interrupt(chat, text->size > 0);
@@ -174,7 +177,11 @@ static bool start(struct cli_chat *chat)
     }
     glinfer_generate_params_init(&expected);
     cli_sampling_fill(&settings->sampling, 0, &expected);
-    return cli_session_load(&chat->session) && cli_session_start(&chat->session, &expected);
+    cli_lines_hush(); // what is typed meanwhile is shown with the prompt
+    const bool is_done =
+        cli_session_load(&chat->session) && cli_session_start(&chat->session, &expected);
+    cli_lines_show();
+    return is_done;
 }
 
 static bool open_and_talk(struct cli_chat *chat)

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 // The next line of a pasted text arrives within this time.
@@ -32,6 +34,51 @@ void cli_lines_remember(struct cli_lines *lines, const char *text)
     if (lines->editing) {
         lines->editor->remember(lines->editing, text);
     }
+}
+
+//-- what is typed before
+//---------------------------------------------------------------------------
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static struct termios shown;
+static struct sigaction handlers[N_SIGNALS]; // before
+static volatile sig_atomic_t is_hushed;
+
+void cli_lines_show(void)
+{
+    if (is_hushed) {
+        is_hushed = false;
+        tcsetattr(STDIN_FILENO, TCSANOW, &shown);
+        for (size_t i = 0; i < N_SIGNALS; i++) {
+            sigaction(signals[i], &handlers[i], NULL);
+        }
+    }
+}
+
+// Hands a signal to whoever had it before.
+static void show_and_raise(int number)
+{
+    cli_lines_show();
+    raise(number);
+}
+
+void cli_lines_hush(void)
+{
+    struct sigaction action = {.sa_handler = show_and_raise};
+    sigemptyset(&action.sa_mask);
+    if (is_hushed || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) ||
+        tcgetpgrp(STDIN_FILENO) != getpgrp() || tcgetattr(STDIN_FILENO, &shown) != 0) {
+        return;
+    }
+    struct termios hushed = shown;
+    hushed.c_lflag &= ~(tcflag_t)ECHO;
+    is_hushed = true;
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        sigaction(signals[i], &action, &handlers[i]);
+    }
+    tcsetattr(STDIN_FILENO, TCSANOW, &hushed);
 }
 
 //-- plain lines -----------------------------------------------------------------------------------

@@ -34,6 +34,11 @@ struct cli_lines {
     bool is_at_end;
 };
 
+// Has the terminal of standard input and error not show what is typed, until cli_lines_show or a
+// signal that ends the process.
+void cli_lines_hush(void);
+void cli_lines_show(void);
+
 // editor: NULL for none. prompt and editor must outlive the lines.
 void cli_lines_open(struct cli_lines *lines, const char *prompt, const struct cli_editor *editor);
 void cli_lines_close(struct cli_lines *lines);

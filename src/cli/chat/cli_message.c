@@ -68,13 +68,15 @@ static enum cli_line read_quoted(struct cli_lines *lines, struct cli_bytes *text
     return result;
 }
 
-enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text)
+enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text, bool *is_quoted)
 {
     enum cli_line result = cli_lines_read(lines, text);
+    *is_quoted = false;
     if (result != CLI_LINE_TEXT || strlen(text->data) != text->size) {
         return result;
     }
     const char *opening = find_quotes(text);
+    *is_quoted = opening && opening == text->data + strspn(text->data, " \t");
     result = opening ? read_quoted(lines, text, (size_t)(opening - text->data))
                      : read_marked(lines, text);
     return result == CLI_LINE_END ? CLI_LINE_TEXT : result;

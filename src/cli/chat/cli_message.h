@@ -6,8 +6,9 @@
 #include "cli/chat/cli_lines.h"
 
 // Replaces *text by the next message. A text that the end of input cuts is a message. With
-// CLI_LINE_INTERRUPT *text is what was dropped.
-enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text);
+// CLI_LINE_INTERRUPT *text is what was dropped. *is_quoted: """ stood in front, so that it is no
+// command.
+enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text, bool *is_quoted);
 
 // Replaces *path by the file that an argument names, as a shell reads it: quotes and backslashes
 // are removed, ~/ is the home folder; spaces within it need no quotes.

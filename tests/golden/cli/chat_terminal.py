@@ -2,9 +2,11 @@
 Status 77: no device."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 from terminal import Terminal, check, finish
@@ -183,6 +185,31 @@ def thoughts_are_dim():
     t.status()
 
 
+def what_is_typed_early_waits():
+    """It is not seen in the bar, and is there with the prompt; an interrupt leaves the terminal as it was."""
+    t = Terminal([glinfer, "chat", "-m", model, "-n", "2", "--temp", "0"], GLINFER_FAULT="slow:EMBED_BATCH:20000")
+    end = time.monotonic() + 10
+    while termios.tcgetattr(t.file)[3] & termios.ECHO and time.monotonic() < end:
+        pass
+    check("what is typed is not shown", time.monotonic() < end)
+    os.write(t.file, b"typed early")
+    shown = t.wait_for("typed early$")
+    check("the text stands behind the prompt", "> " in shown.split("leaves\n")[-1])
+    t.type("\n")
+    t.wait_for("the answer is cut.*\n.*" + prompt)
+    t.type("/quit\n")
+    t.status()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        t = Terminal([glinfer, "chat", "-m", model])
+        end = time.monotonic() + 10
+        while termios.tcgetattr(t.file)[3] & termios.ECHO and time.monotonic() < end:
+            pass
+        os.kill(t.pid, number)
+        os.waitid(os.P_PID, t.pid, os.WEXITED | os.WNOWAIT)
+        check("a signal puts the terminal back", bool(termios.tcgetattr(t.file)[3] & termios.ECHO))
+        t.status()
+
+
 if subprocess.run([glinfer, "info"], capture_output=True).returncode != 0:
     sys.exit(77)
 quits_after_two_in_a_row()
@@ -195,4 +222,5 @@ what_was_shown_is_kept()
 lines_go_on()
 files_are_not_replaced()
 thoughts_are_dim()
+what_is_typed_early_waits()
 finish()
