@@ -1,4 +1,4 @@
-// What /slots/ID?action= does with what a slot holds: saves it to a file, restores it, erases it.
+// Does what /slots/ID?action= asks for with what a slot holds: saves it, restores it, erases it.
 #ifndef SERVE_ACTION_H
 #define SERVE_ACTION_H
 
