@@ -67,6 +67,13 @@ bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinf
     return gi_graph_attention_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
 }
 
+bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
+           gi_graph_ffn_block(graph, layer, err);
+}
+
 bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                               struct glinfer_error *err)
 {

@@ -57,6 +57,8 @@ extern const struct gi_norm_spec gi_sandwich_norms[4];
 // before.
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// Records the first of these with norms of each head of q and k.
+bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // Records what follows q, k and v in a layer with a norm after either block; before is the norm of
 // the feed-forward network's input, or GI_NORM_NONE.

@@ -77,13 +77,6 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN,  "blk.%u.post_attention_norm", GI_DIM_EMBD},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_ffn_block(graph, layer, err);
-}
-
 //-- linear attention ------------------------------------------------------------------------------
 
 static const struct gi_weight_spec linear_weights[] = {
@@ -130,6 +123,6 @@ const struct gi_model_family gi_model_family_qwen35 = {
     .read_hparams = read_hparams,
     GI_WEIGHTS(weights),
     GI_NORMS(norms),
-    .record_layer = record_layer,
+    .record_layer = gi_head_norm_record_layer,
     .recurrent = &linear_layers,
 };

@@ -321,6 +321,29 @@ bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer
            project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input, err);
 }
 
+//-- a short convolution -------------------------------------------------------------------------
+
+bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const uint32_t n_channel = graph->hparams->recurrent.n_channel;
+    const struct gi_short_conv conv = {
+        .n_channel = n_channel,
+        .n_taps = graph->hparams->recurrent.n_taps,
+        .section = (uint32_t)gi_round_up(n_channel, 2 * GI_TILE_ROWS),
+        .taps = norm_offset(graph, layer, GI_NORM_CONV),
+    };
+    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
+    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
+    return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
+           gi_op_short_conv(recorder, &conv, graph->is_batch,
+                            graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors,
+                            graph->kv_cache[layer].range, graph->is_batch ? &graph->attn : &act,
+                            err) &&
+           (!graph->is_batch || pass_on(graph, &graph->attn, n_channel, out, err)) &&
+           project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input, err);
+}
+
 //-- feed-forward --------------------------------------------------------------------------------
 
 bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
@@ -451,41 +474,4 @@ bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinf
         return experts_sorted(graph, &rows, layer, err);
     }
     return experts_batch(graph, layer, err);
-}
-
-//-- both ends -----------------------------------------------------------------------------------
-
-bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
-{
-    const struct gi_hparams *hparams = graph->hparams;
-    if (graph->joint) {
-        return gi_joint_embed(graph, err);
-    }
-    if (graph->is_batch) {
-        return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
-                                 hparams->embed_scale, &graph->x, err);
-    }
-    // If no norm is in front of the first projection nothing reads this one; the output's serves.
-    uint32_t gamma = norm_offset(graph, 0, GI_NORM_ATTN);
-    if (gamma == UINT32_MAX) {
-        gamma = norm_offset(graph, hparams->n_layer - 1, GI_NORM_NEXT);
-    }
-    return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
-                             hparams->embed_scale, &graph->stream, err);
-}
-
-bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
-{
-    const struct gi_hparams *hparams = graph->hparams;
-    if (graph->joint) {
-        return gi_joint_output(graph, err);
-    }
-    if (graph->is_batch && !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors,
-                                           norm_offset(graph, hparams->n_layer - 1, GI_NORM_NEXT),
-                                           &graph->stream, err)) {
-        return false;
-    }
-    return norm_step(graph, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT, err) &&
-           gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
-                            hparams->logit_scale, hparams->logit_softcap, &graph->logits, err);
 }

@@ -6,6 +6,7 @@
 
 #include "graph/weight_spec.h"
 #include "ops/attention/attention_vec8.h"
+#include "ops/conv/short_conv.h"
 #include "ops/delta/delta.h"
 #include "ops/embed/embed.h"
 #include "ops/experts/experts.h"
@@ -114,15 +115,14 @@ bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinf
 // (ops/delta/delta.h): linear attention, in a recurrent layer.
 bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
+// x += out(c * conv(b * x)), b, c and x being the projection of norm(x) (ops/conv/short_conv.h): a
+// short convolution, in a recurrent layer.
+bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
 // Record the usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += down(activation(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-
-// Records the way from a token, or a batch's tokens, to the residual stream.
-bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err);
-// Records the logits of a step, or those of a batch's last token.
-bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err);
 
 #endif

@@ -114,12 +114,38 @@ static bool read_rope_scaling(const struct gi_hparams_reader *reader, struct gi_
     return true;
 }
 
+// Reads the heads of k and v: a number, or one for each layer, of which those of layers without
+// attention are 0 and the others alike.
+static bool read_kv_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const char *const name = "attention.head_count_kv";
+    char key[KEY_SIZE];
+    struct gi_gguf_array list;
+    make_key(reader, name, key);
+    if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_I32, &list, NULL) || list.count == 0) {
+        return gi_hparams_u32(reader, name, hparams->n_head, &hparams->n_kv_head);
+    }
+    bool is_uniform = list.count >= hparams->n_layer;
+    for (uint32_t i = 0; is_uniform && i < hparams->n_layer; i++) {
+        const int32_t n = gi_gguf_array_i32(&list, i);
+        if (n == 0) {
+            gi_set_recurrent(hparams, i);
+            continue;
+        }
+        hparams->n_kv_head = hparams->n_kv_head == 0 && n > 0 ? (uint32_t)n : hparams->n_kv_head;
+        is_uniform = n > 0 && (uint32_t)n == hparams->n_kv_head;
+    }
+    return is_uniform || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                                      "%s: %s has not one number for all layers with attention",
+                                      gi_gguf_path(reader->gguf), key);
+}
+
 static bool read_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     const char *path = gi_gguf_path(reader->gguf);
     uint32_t value_dim = 0;
     if (!read_count(reader, "attention.head_count", 1, 1024, &hparams->n_head) ||
-        !gi_hparams_u32(reader, "attention.head_count_kv", hparams->n_head, &hparams->n_kv_head) ||
+        !read_kv_heads(reader, hparams) ||
         !gi_hparams_u32(reader, "attention.key_length", hparams->n_embd / hparams->n_head,
                         &hparams->head_dim) ||
         !gi_hparams_u32(reader, "attention.value_length", hparams->head_dim, &value_dim) ||

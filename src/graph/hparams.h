@@ -33,10 +33,11 @@ enum gi_layer_kind {
 
 // The sizes of recurrent layers, which are all alike.
 struct gi_recurrent_hparams {
-    uint32_t n_taps, n_channel;     // of the convolution: tokens that it sees, elements of a token
-    uint32_t n_head, n_k_head, dim; // of the matrices, with heads of q and k; 0: there are none
-    uint32_t n_column;              // GPU rows of the projection to them
-    uint32_t state_size;            // floats of a layer's state
+    uint32_t n_taps, n_channel; // of the convolution: tokens that it sees, elements of a token
+    // Matrices and their size, with heads of q and k; a layer without them has one of its width.
+    uint32_t n_head, n_k_head, dim;
+    uint32_t n_column;   // GPU rows of the projection to them
+    uint32_t state_size; // floats of a layer's state
 };
 
 #define GI_MAX_LAYERS 1024
@@ -68,9 +69,9 @@ struct gi_hparams_reader {
 };
 
 // Reads the keys that all families share; scales are 1 or 1 / sqrt(head_dim), the pairing is left
-// as it is. n_vocab comes from the embedding. Fails with BAD_FILE (a key missing, of the wrong
-// kind, out of range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no multiple
-// of 8).
+// as it is. n_vocab comes from the embedding; layers without heads of k and v become recurrent.
+// Fails with BAD_FILE (a key missing, of the wrong kind, out of range) and UNSUPPORTED (an unknown
+// kind of RoPE scaling, a head that is no multiple of 8, layers with other heads of k and v).
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Reads what a mixture of experts has besides; n_ff becomes that of an expert. Fails with BAD_FILE.

@@ -70,4 +70,15 @@ struct ref_attention {
 // magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);
 
+struct ref_short_conv {
+    size_t n_tokens, n_channel, n_taps;
+    size_t n_column, section; // of a row of bcx; b, c and x begin at 0, section and 2 section
+    const float *bcx;         // (n_tokens, n_column)
+    const float *past;        // (n_taps - 1, n_channel), b * x of the token before first
+    const float *taps;        // (n_channel, n_taps)
+};
+
+// The short convolution, y and the sums of its magnitudes (n_tokens, n_channel).
+void ref_short_conv(const struct ref_short_conv *conv, double *y, double *magnitude);
+
 #endif

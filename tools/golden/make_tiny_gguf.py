@@ -70,7 +70,7 @@ def parse_arguments():
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
-                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35"], default="llama")
+                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35", "lfm2"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -107,6 +107,7 @@ def parse_arguments():
     parser.add_argument("--linear-dim", type=int, default=32)
     parser.add_argument("--linear-taps", type=int, default=4, help="tokens that its convolution sees")
     parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
+    parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -170,7 +171,11 @@ def add_facts(writer, args, n_vocab):
     writer.add_block_count(args.layers)
     writer.add_feed_forward_length(args.ff)
     writer.add_head_count(args.heads)
-    writer.add_head_count_kv(args.kv_heads)
+    if args.arch in SHORT_CONV:
+        writer.add_head_count_kv([0 if is_conv(args, layer) else args.kv_heads for layer in range(args.layers)])
+        writer.add_shortconv_l_cache(args.taps)
+    else:
+        writer.add_head_count_kv(args.kv_heads)
     writer.add_key_length(args.head_dim)
     writer.add_value_length(args.head_dim)
     writer.add_rope_dimension_count(args.rot or args.head_dim)
@@ -273,11 +278,12 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35")  # families with a norm of each head of q and k
+HEAD_NORMS = ("hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "lfm2")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 FFN_NORMS = {"seed_oss": "post_attention_norm", "qwen35": "post_attention_norm"}  # the name of the norm before the network
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 LINEAR = ("qwen35",)  # with linear attention in most layers, and gates in the others
+SHORT_CONV = ("lfm2",)  # with short convolutions in most layers, and the embedding's norm for the output
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
@@ -304,6 +310,19 @@ def add_linear_attention(make, args, prefix):
     make.matrix(prefix, "ssm_out", args.embd, size, kind="attn_output")
 
 
+def is_conv(args, layer):
+    return args.arch in SHORT_CONV and (layer + 1) % args.interval != 0
+
+
+def add_short_conv(make, args, prefix):
+    make.norm(f"{prefix}attn_norm.weight", args.embd)
+    make.norm(f"{prefix}ffn_norm.weight", args.embd)
+    make.matrix(prefix, "shortconv.in_proj", 3 * args.embd, args.embd, kind="attn_q")
+    taps = make.draw(f"{prefix}shortconv.conv.weight", (args.embd, args.taps))
+    make.writer.add_tensor(f"{prefix}shortconv.conv.weight", taps * np.float32(0.6))
+    make.matrix(prefix, "shortconv.out_proj", args.embd, args.embd, kind="attn_output")
+
+
 def add_network(make, args, prefix):
     make.matrix(prefix, "ffn_gate", args.ff, args.embd)
     make.matrix(prefix, "ffn_up", args.ff, args.embd)
@@ -313,6 +332,10 @@ def add_network(make, args, prefix):
 def add_layer(make, args, prefix, layer):
     if args.arch in LINEAR and (layer + 1) % args.interval:
         add_linear_attention(make, args, prefix)
+        add_network(make, args, prefix)
+        return
+    if is_conv(args, layer):
+        add_short_conv(make, args, prefix)
         add_network(make, args, prefix)
         return
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
@@ -368,7 +391,7 @@ def add_tensors(writer, args, n_vocab):
     make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     for layer in range(args.layers):
         add_layer(make, args, f"blk.{layer}.", layer)
-    make.norm("output_norm.weight", args.embd)
+    make.norm("token_embd_norm.weight" if args.arch in SHORT_CONV else "output_norm.weight", args.embd)
     if not args.tied:
         make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     if args.arch == "phi2":

@@ -80,6 +80,9 @@ make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 
 # Linear attention, and attention whose output has a gate.
 make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 --rot 16 \
     --ff 96 --layers 4 --interval 3
+# Short convolutions in place of attention, which two of five layers have.
+make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5 --interval 2 \
+    --rope-base 1000000
 # Rows of 256 for types of super-blocks: few heads, one layer.
 super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"
 make tiny-k_m --types attn_q=q4_k,attn_k=q4_k,attn_v=q6_k,attn_output=q5_0,ffn_gate=q4_k,ffn_up=q4_k,ffn_down=q6_k,embd=q6_k \

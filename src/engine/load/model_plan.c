@@ -118,11 +118,10 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
             return false;
         }
     }
-    return require(plan, "output_norm", 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm],
-                   err) &&
+    const char *output = plan->family->output_norm ? plan->family->output_norm : "output_norm";
+    return require(plan, output, 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm], err) &&
            (plan->norm_layout.output_shift == UINT32_MAX ||
-            require(plan, "output_norm", 0, "bias", hparams->n_embd, 1, 1, &plan->norms[n_norm + 1],
-                    err));
+            require(plan, output, 0, "bias", hparams->n_embd, 1, 1, &plan->norms[n_norm + 1], err));
 }
 
 static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
@@ -351,6 +350,19 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
     return choose_by_experts(plan, err);
 }
 
+// Refuses layers without attention where the family has no others.
+static bool check_layers(const struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    for (uint32_t i = 0; !plan->family->recurrent && i < plan->hparams.n_layer; i++) {
+        if (gi_layer_kind(&plan->hparams, i) == GI_LAYER_RECURRENT) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: layer %u has no heads of k and v, as no layer of \"%s\" may",
+                                gi_gguf_path(plan->gguf), i, plan->family->name);
+        }
+    }
+    return true;
+}
+
 static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_model_family *family = plan->family;
@@ -359,7 +371,8 @@ static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
     plan->hparams.activation = family->activation;
     return gi_hparams_read(&reader, &plan->hparams) &&
            (!family->has_experts || gi_hparams_read_experts(&reader, &plan->hparams)) &&
-           (!family->read_hparams || family->read_hparams(&reader, &plan->hparams));
+           (!family->read_hparams || family->read_hparams(&reader, &plan->hparams)) &&
+           check_layers(plan, err);
 }
 
 // Leaves *out as it is if the file has no such tensor.

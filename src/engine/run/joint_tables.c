@@ -1,6 +1,7 @@
 #include "engine/run/joint_tables.h"
 
 #include "gpu/dispatch/multi_executor.h"
+#include "graph/graph_ends.h"
 #include "graph/joint_rows.h"
 
 #include <assert.h>

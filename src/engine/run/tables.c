@@ -4,8 +4,8 @@
 #include "engine/selftest/selftest.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
+#include "graph/graph_ends.h"
 #include "ops/gemm/batch_form.h"
-#include "ops/sample/sample.h"
 
 #include <string.h>
 

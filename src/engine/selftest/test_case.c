@@ -278,6 +278,7 @@ static const struct {
     ONE(DELTA_CONV, gi_check_delta_conv),
     ONE(DELTA_SCAN, gi_check_delta_scan),
     ONE(DELTA_NORM, gi_check_delta_norm),
+    ONE(SHORT_CONV, gi_check_short_conv),
     ONE(HALF_ROWS, gi_check_half_rows),
     ONE(PACK_ROWS, gi_check_pack_rows),
     ONE(LAST_ROW, gi_check_last_row),

@@ -130,6 +130,7 @@ void gi_check_delta_step(struct gi_test *test);
 void gi_check_delta_conv(struct gi_test *test);
 void gi_check_delta_scan(struct gi_test *test);
 void gi_check_delta_norm(struct gi_test *test);
+void gi_check_short_conv(struct gi_test *test);
 void gi_check_route(struct gi_test *test);
 void gi_check_add_experts(struct gi_test *test);
 void gi_check_rope_kv(struct gi_test *test);

@@ -48,6 +48,7 @@
     X(DELTA_CONV, delta_conv)                                                                      \
     X(DELTA_SCAN, delta_scan)                                                                      \
     X(DELTA_NORM, delta_norm)                                                                      \
+    X(SHORT_CONV, short_conv)                                                                      \
     X(HALF_ROWS, half_rows)                                                                        \
     X(PACK_ROWS, pack_rows)                                                                        \
     X(GATE_ROWS, gate_rows)                                                                        \
@@ -418,6 +419,14 @@
     X(uint32_t, z)                                                                                 \
     X(uint32_t, gamma)                                                                             \
     X(float, eps)
+
+// Columns of the projection, and an offset in the vectors.
+#define GI_PARAMS_SHORT_CONV(X)                                                                    \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, bcx_stride)                                                                        \
+    X(uint32_t, section)                                                                           \
+    X(uint32_t, n_channel)                                                                         \
+    X(uint32_t, taps)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

@@ -1,0 +1,75 @@
+// LFM2: layers with a short convolution and gates in place of attention, which keep the inputs of
+// its last tokens; and layers with attention whose heads of q and k have norms, as Qwen 3's. Which
+// is which the file says by the heads of k and v of each. The embedding's norm is the output's.
+#include "base/round.h"
+#include "models/decoder_weights.h"
+
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    struct gi_recurrent_hparams *sizes = &hparams->recurrent;
+    const uint32_t n = hparams->n_embd;
+    if (!gi_hparams_u32(reader, "shortconv.l_cache", 3, &sizes->n_taps) ||
+        !gi_hparams_u32(reader, "attention.sliding_window", 0, &hparams->window)) {
+        return false;
+    }
+    if (sizes->n_taps < 2 || sizes->n_taps > 8 || n % 4 != 0) {
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: a convolution of %u tokens and %u channels is not supported, only "
+                            "of 2 to 8 tokens and multiples of 4",
+                            gi_gguf_path(reader->gguf), sizes->n_taps, n);
+    }
+    hparams->window_period = UINT32_MAX; // where there is a window all have it
+    sizes->n_head = 1;
+    sizes->n_channel = sizes->dim = n;
+    sizes->n_column = 3 * (uint32_t)gi_round_up(n, 2 * GI_TILE_ROWS);
+    sizes->state_size =
+        gi_short_conv_state_size(&(struct gi_short_conv){.n_channel = n, .n_taps = sizes->n_taps});
+    return true;
+}
+
+//-- short convolutions ----------------------------------------------------------------------------
+
+static const struct gi_weight_spec conv_weights[] = {
+    {
+     .slot = GI_SLOT_QKV,
+     .name = "attn_qkv",
+     .order = GI_WEIGHT_ORDER_STACKED,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.shortconv.in_proj", GI_DIM_EMBD},
+                    {"blk.%u.shortconv.in_proj", GI_DIM_EMBD},
+                    {"blk.%u.shortconv.in_proj", GI_DIM_EMBD}},
+     .next_norm = GI_NORM_NONE,
+     },
+    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "shortconv.out_proj",
+                  GI_DIM_EMBD, GI_NORM_FFN),
+    GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
+    GI_WEIGHT_DOWN(GI_NORM_NEXT),
+};
+
+static const struct gi_norm_spec conv_norms[] = {
+    {GI_NORM_ATTN, "blk.%u.attn_norm",      GI_DIM_EMBD},
+    {GI_NORM_FFN,  "blk.%u.ffn_norm",       GI_DIM_EMBD},
+    {GI_NORM_CONV, "blk.%u.shortconv.conv", GI_DIM_CONV},
+};
+
+static bool record_conv_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_short_conv_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+static const struct gi_recurrent_layers conv_layers = {
+    GI_WEIGHTS(conv_weights),
+    GI_NORMS(conv_norms),
+    .record_layer = record_conv_layer,
+};
+
+const struct gi_model_family gi_model_family_lfm2 = {
+    .name = "lfm2",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .read_hparams = read_hparams,
+    GI_WEIGHTS(gi_pre_norm_weights),
+    GI_NORMS(gi_head_norm_norms),
+    .record_layer = gi_head_norm_record_layer,
+    .output_norm = "token_embd_norm",
+    .recurrent = &conv_layers,
+};

@@ -1,0 +1,42 @@
+#include "graph/graph_ends.h"
+
+#include "graph/joint_rows.h"
+
+bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    if (graph->joint) {
+        return gi_joint_embed(graph, err);
+    }
+    if (graph->is_batch) {
+        return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
+                                 hparams->embed_scale, &graph->x, err);
+    }
+    // If no norm is in front of the first projection nothing reads this one; the output's serves.
+    uint32_t gamma = gi_norm_offset(&graph->norm_layout, 0, GI_NORM_ATTN);
+    if (gamma == UINT32_MAX) {
+        gamma = gi_norm_offset(&graph->norm_layout, hparams->n_layer - 1, GI_NORM_NEXT);
+    }
+    return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
+                             hparams->embed_scale, &graph->stream, err);
+}
+
+bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const uint32_t last = hparams->n_layer - 1;
+    const uint32_t gamma = gi_norm_offset(&graph->norm_layout, last, GI_NORM_NEXT);
+    const uint32_t beta = gi_norm_shift(&graph->norm_layout, last, GI_NORM_NEXT);
+    if (graph->joint) {
+        return gi_joint_output(graph, err);
+    }
+    if (graph->is_batch &&
+        !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors, gamma, &graph->stream, err)) {
+        return false;
+    }
+    return (beta == UINT32_MAX ||
+            gi_op_layernorm_step(&graph->recorder, "output_norm", &graph->vectors, gamma, beta,
+                                 &graph->stream, err)) &&
+           gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
+                            hparams->logit_scale, hparams->logit_softcap, &graph->logits, err);
+}

@@ -1,0 +1,12 @@
+// Both ends of a list: what comes before the first layer and behind the last.
+#ifndef GI_GRAPH_ENDS_H
+#define GI_GRAPH_ENDS_H
+
+#include "graph/graph.h"
+
+// Records the way from a token, or a batch's tokens, to the residual stream.
+bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err);
+// Records the logits of a step, or those of a batch's last token.
+bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err);
+
+#endif

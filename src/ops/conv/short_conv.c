@@ -1,0 +1,51 @@
+#include "ops/conv/short_conv.h"
+
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64
+#define TOKENS  8 // of an invocation in a batch: at least n_taps - 1
+
+uint32_t gi_short_conv_state_size(const struct gi_short_conv *conv)
+{
+    return (conv->n_taps - 1) * conv->n_channel;
+}
+
+bool gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *conv, bool is_batch,
+                      const struct gi_rows *bcx, const struct gi_vectors *vectors,
+                      struct gi_range past, const struct gi_rows *y, struct glinfer_error *err)
+{
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE), n_quad = conv->n_channel / 4;
+    const uint32_t n_tokens = is_batch ? TOKENS : 1;
+    assert(conv->n_taps >= 2 && conv->n_taps - 1 <= TOKENS && conv->n_channel % 4 == 0);
+    assert(conv->section % 4 == 0 && bcx->stride % 4 == 0 && y->stride % 4 == 0 && !y->is_half);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_SHORT_CONV,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", (int32_t)wg_size},
+                    {"TAPS", (int32_t)conv->n_taps},
+                    {"TOKENS", (int32_t)n_tokens}},
+    };
+    const struct gi_short_conv_params params = {
+        .y_stride = y->stride,
+        .bcx_stride = bcx->stride,
+        .section = conv->section,
+        .n_channel = conv->n_channel,
+        .taps = conv->taps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "short_conv",
+        .bindings = {y->range,                                         bcx->range, vectors->range, past},
+        .writes = 1u << 0 | 1u << 3,
+        .params = &params,
+        .params_size = sizeof(params),
+        .wg_size = wg_size,
+        .grid = {.size = {(n_quad + wg_size - 1) / wg_size, 1, 1},
+                     .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                     .axis = 1,
+                     .divisor = n_tokens                                                               },
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
