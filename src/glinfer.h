@@ -287,6 +287,16 @@ static inline void glinfer_source_init(struct glinfer_source *source)
     source->fd = -1;
 }
 
+// Says which of the tokens' vectors make the embedding of a text.
+enum glinfer_pooling {
+    GLINFER_POOLING_DEFAULT, // what the file says
+    GLINFER_POOLING_NONE,    // each token's, one after another
+    GLINFER_POOLING_MEAN,    // the mean of all
+    GLINFER_POOLING_CLS,     // the first token's
+    GLINFER_POOLING_LAST,    // the last token's
+    GLINFER_POOLING_RANK,    // scores by the file's classifier, such as a reranker's
+};
+
 struct glinfer_model_params {
     size_t struct_size;
     const char *path; // a GGUF file
@@ -330,6 +340,9 @@ struct glinfer_model_info {
     uint64_t weights, kv_cache, scratch; // on the GPU
     uint64_t peak_host;                  // beside them: vocabulary, staging, programs
     uint64_t largest_binding;            // the largest storage range a kernel sees
+    enum glinfer_pooling pooling; // of embeddings; GLINFER_POOLING_DEFAULT: the file does not say
+    uint32_t n_embedding;         // numbers of one
+    bool is_encoder;              // computes embeddings and generates no text
 };
 
 // Reads the directory of the model's file and fills *info. A file that is sound but cannot be run
@@ -795,6 +808,30 @@ GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,
 // than two tokens, an id out of range), CANCELLED, NO_MEMORY, DRIVER, GPU_LOST, GPU_FAULT.
 GLINFER_API bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n,
                                float *logprobs, struct glinfer_error *err);
+struct glinfer_embed_params {
+    size_t struct_size;
+    enum glinfer_pooling pooling;
+    bool is_raw; // as computed; else an embedding has length 1 (those of single tokens and scores
+                 // are always as computed)
+};
+
+static inline void glinfer_embed_params_init(struct glinfer_embed_params *params)
+{
+    memset(params, 0, sizeof(*params));
+    params->struct_size = sizeof(*params);
+}
+
+// Forgets what the session holds and computes the embedding of ids[0..n), which glinfer_tokenize
+// gave for a text. Writes at most cap numbers to values and sets *n_values to how many there are:
+// glinfer_model_info.n_embedding, with GLINFER_POOLING_NONE as many for each token, with
+// GLINFER_POOLING_RANK a score for each class; a call with a cap of 0 only measures. params may be
+// NULL. Fails with UNSUPPORTED (the file names no pooling and params neither, or has no
+// classifier), INVALID_ARGUMENT (no tokens, an id out of range, no room for all values),
+// CONTEXT_FULL (the text is longer than the context or, of an encoder, than a batch), CANCELLED,
+// NO_MEMORY, DRIVER, GPU_LOST, GPU_FAULT.
+GLINFER_API bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n,
+                               const struct glinfer_embed_params *params, float *values, size_t cap,
+                               size_t *n_values, struct glinfer_error *err);
 // Forgets all tokens.
 GLINFER_API void glinfer_session_reset(struct glinfer_session *session);
 // Forgets all tokens behind the first n. Returns how many the session holds now: n, or fewer if it

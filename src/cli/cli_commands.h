@@ -8,6 +8,7 @@
     X(run)                                                                                         \
     X(chat)                                                                                        \
     X(bench)                                                                                       \
+    X(embed)                                                                                       \
     X(info)                                                                                        \
     X(models)                                                                                      \
     X(perplexity)                                                                                  \

@@ -191,6 +191,27 @@ static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hp
     return true;
 }
 
+// The file counts the kinds of pooling from 0, which is none.
+static bool read_pooling(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const uint32_t unknown = UINT32_MAX, n = GLINFER_POOLING_RANK;
+    uint32_t pooling;
+    bool is_causal;
+    if (!gi_hparams_u32(reader, "pooling_type", unknown, &pooling) ||
+        !gi_hparams_bool(reader, "attention.causal", true, &is_causal)) {
+        return false;
+    }
+    if (pooling != unknown && pooling >= n) {
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: %s.pooling_type is %u, known are 0 to %u",
+                            gi_gguf_path(reader->gguf), reader->prefix, pooling, n - 1);
+    }
+    hparams->pooling =
+        pooling == unknown ? GLINFER_POOLING_DEFAULT : (enum glinfer_pooling)(pooling + 1);
+    hparams->is_encoder = !is_causal;
+    return true;
+}
+
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     if (!read_count(reader, "block_count", 1, GI_MAX_LAYERS, &hparams->n_layer) ||
@@ -200,7 +221,7 @@ bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *
         !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
         !gi_hparams_f32(reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
         !read_rope_scaling(reader, hparams) || !read_heads(reader, hparams) ||
-        !read_vocab_size(reader, hparams)) {
+        !read_vocab_size(reader, hparams) || !read_pooling(reader, hparams)) {
         return false;
     }
     hparams->attention_scale = 1.0f / sqrtf((float)hparams->head_dim);

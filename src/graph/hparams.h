@@ -59,6 +59,10 @@ struct gi_hparams {
     bool has_window_rope;
     uint32_t recurrent_layers[GI_MAX_LAYERS / 32]; // bit i of all: layer i is recurrent
     struct gi_recurrent_hparams recurrent;
+    // An encoder: tokens also see those behind them, of a layer with a window half of it on either
+    // side. There is no cache, so a text is one batch.
+    bool is_encoder;
+    enum glinfer_pooling pooling; // of embeddings; DEFAULT: the file does not say
 };
 
 // Reads keys "prefix.name" of a file, prefix being its general.architecture.

@@ -224,6 +224,9 @@ REFUSED(prepare_unfilled, struct glinfer_prepared prepared = {0};
 REFUSED(score_no_session, float result[4]; return !glinfer_score(NULL, prompt, 4, result, err))
 REFUSED(score_no_ids, float result[4]; return !glinfer_score(f->session, NULL, 4, result, err))
 REFUSED(score_no_result, return !glinfer_score(f->session, prompt, 4, NULL, err))
+REFUSED(embed_no_session, float value[4]; size_t n;
+        return !glinfer_embed(NULL, prompt, 4, NULL, value, 4, &n, err))
+REFUSED(embed_no_ids, size_t n; return !glinfer_embed(f->session, NULL, 4, NULL, NULL, 0, &n, err))
 REFUSED(copy_no_target, return !glinfer_session_copy(NULL, f->session, 1, err))
 REFUSED(copy_no_source, return !glinfer_session_copy(f->session, NULL, 1, err))
 REFUSED(save_no_session, return !glinfer_session_save(NULL, "/dev/null", err))
@@ -334,6 +337,8 @@ static const struct {
     {"glinfer_score",                 "session is NULL",      score_no_session       },
     {"glinfer_score",                 "ids is NULL",          score_no_ids           },
     {"glinfer_score",                 "logprobs is NULL",     score_no_result        },
+    {"glinfer_embed",                 "session is NULL",      embed_no_session       },
+    {"glinfer_embed",                 "ids is NULL",          embed_no_ids           },
     {"glinfer_session_copy",          "to is NULL",           copy_no_target         },
     {"glinfer_session_copy",          "from is NULL",         copy_no_source         },
     {"glinfer_session_save",          "session is NULL",      save_no_session        },

@@ -239,11 +239,8 @@ static const struct cli_flag flags[] = {
             "a server has one model; start one for each"),
     NOTED("--no-prefill-assistant", "an answer begins anew"),
     MISSING("--prefill-assistant", "an answer begins anew; /completion goes on from any text"),
-    MISSING("--embedding, --embeddings",
-            "models that embed or rank are not supported; leave it out"),
+    NOTED("--embedding, --embeddings", "/v1/embeddings is always there"),
     MISSING("--rerank, --reranking", "models that embed or rank are not supported; leave it out"),
-    MISSING_VALUE("--pooling", "models that embed or rank are not supported; leave it out"),
-    MISSING_VALUE("--embd-normalize", "models that embed or rank are not supported; leave it out"),
     MISSING("--spm-infill", "/completion takes a prompt as the model's authors write it"),
 };
 

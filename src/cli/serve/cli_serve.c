@@ -1,6 +1,7 @@
 // `glinfer serve`: answers over HTTP.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_session.h"
+#include "cli/embed/cli_embedding.h"
 #include "cli/sampling/cli_sampling.h"
 #include "cli/serve/serve_server.h"
 
@@ -10,7 +11,8 @@
 struct settings {
     struct cli_session_flags session;
     struct cli_sampling sampling;
-    int64_t n_predict;
+    int64_t n_predict, norm;
+    int pooling; // enum glinfer_pooling
     const char *host, *socket_path, *alias, *slot_folder;
     const char *keys, *key_file;
     struct cli_texts origins;
@@ -26,6 +28,7 @@ enum { REASONING_NONE = 2 };
 static struct settings defaults = {
     .sampling = CLI_SAMPLING_DEFAULTS,
     .n_predict = -1,
+    .norm = CLI_NORM_LENGTH,
     .host = "127.0.0.1",
     .port = 8080,
     .n_slots = 1,
@@ -83,6 +86,10 @@ static const struct cli_flag flags[] = {
     CLI_CHOICE(reasoning_format, reasoning_formats, "--reasoning-format", "FORMAT",
                "a chat's thoughts: auto (default) or deepseek have them in reasoning_content, none "
                "leaves them in the content"),
+    CLI_CHOICE(pooling, cli_poolings, "--pooling", "TYPE",
+               "of embeddings: default, as the file says, none, mean, cls, last or rank"),
+    CLI_INT(norm, -1, 64, "--embd-normalize", "N",
+            "of embeddings: 2 (default) is a length of 1, -1 leaves them as they are computed"),
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
     CLI_IGNORED_MODEL_FLAGS,
@@ -100,6 +107,8 @@ static bool serve_command(void *user)
         .flags = &settings->session,
         .sampling = &settings->sampling,
         .n_predict = settings->n_predict,
+        .pooling = (enum glinfer_pooling)settings->pooling,
+        .norm = settings->norm,
         .host = settings->host,
         .port = (uint16_t)settings->port,
         .socket_path = is_path && !settings->socket_path ? settings->host : settings->socket_path,
@@ -134,13 +143,13 @@ const struct cli_command cli_serve_command = {
     .name = "serve",
     .usage = "-m MODEL [--host HOST] [--port N] [flags]",
     .summary = "Answers over HTTP, as OpenAI's API and llama-server do.",
-    .text =
-        "Has /v1/chat/completions, /v1/completions, /v1/models, /completion, /tokenize,\n"
-        "/detokenize, /apply-template, /health, /props, /slots and /metrics; `man glinfer-serve`\n"
-        "explains them. SIGTERM and Ctrl-C let answers end first (--drain).\n\n"
-        "    glinfer serve -m model.gguf\n"
-        "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
-        "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
+    .text = "Has /v1/chat/completions, /v1/completions, /v1/models, /completion, /tokenize,\n"
+            "/detokenize, /apply-template, /v1/embeddings, /embedding, /health, /props, /slots and "
+            "/metrics; `man glinfer-serve`\n"
+            "explains them. SIGTERM and Ctrl-C let answers end first (--drain).\n\n"
+            "    glinfer serve -m model.gguf\n"
+            "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
+            "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, serve_command),

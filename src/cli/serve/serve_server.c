@@ -113,6 +113,8 @@ static bool open_http(struct server *server)
         .model_name = params->name ? params->name : name_of(params->flags->model),
         .model_path = params->flags->model,
         .n_predict = params->n_predict,
+        .pooling = params->pooling,
+        .norm = params->norm,
         .has_metrics = params->has_metrics,
         .has_slots = params->has_slots,
         .has_raw_thoughts = params->has_raw_thoughts,

@@ -8,7 +8,9 @@
 struct serve_server_params {
     const struct cli_session_flags *flags;
     const struct cli_sampling *sampling; // of requests that say nothing
-    int64_t n_predict;                   // likewise
+    enum glinfer_pooling pooling;
+    int64_t norm;      // of embeddings
+    int64_t n_predict; // likewise
     const char *host;
     uint16_t port;
     const char *socket_path;         // NULL: host and port

@@ -36,7 +36,8 @@ static void end_count(const struct glinfer_device *device, uint32_t n_others)
 // may still be resumed.
 static bool can_begin(const struct glinfer_session *session, struct glinfer_error *err)
 {
-    return gi_device_is_free(session->model->device, err) && gi_session_check_idle(session, err);
+    return gi_device_is_free(session->model->device, err) &&
+           gi_model_check_decoder(session->model, err) && gi_session_check_idle(session, err);
 }
 
 bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,

@@ -316,6 +316,15 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
     return ok ? model : NULL;
 }
 
+bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    return !model->hparams.is_encoder ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "a model of the family %s is an encoder: it computes embeddings and "
+                        "generates no text",
+                        model->info.architecture);
+}
+
 //-- again ---------------------------------------------------------------------------------------
 
 void gi_model_release(struct glinfer_model *model)

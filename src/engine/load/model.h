@@ -46,6 +46,9 @@ bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_erro
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err);
 
+// False with UNSUPPORTED if the model is an encoder, which generates no text.
+bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err);
+
 // Adds bytes of sessions to what the model has used of its budget; the caller takes them off again.
 // host: bytes that are needed beside them where the GPU's memory is the process's. Fails with
 // OVER_BUDGET: "<who> N MiB, ... leaves M MiB: <advice>".

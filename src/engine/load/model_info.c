@@ -196,6 +196,9 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->n_vocab = hparams->n_vocab;
     info->n_ctx_train = hparams->n_ctx_train;
     info->n_ctx = shape.n_ctx;
+    info->pooling = hparams->pooling;
+    info->n_embedding = hparams->n_embd;
+    info->is_encoder = hparams->is_encoder;
     info->weights = plan->weight_bytes;
     info->kv_cache = 0;
     info->largest_binding = plan->largest_range;

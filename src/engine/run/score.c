@@ -208,6 +208,9 @@ static bool check(const struct glinfer_session *session, const int32_t *ids, siz
         !GI_CHECK_ARRAY(logprobs, n, err)) {
         return false;
     }
+    if (!gi_model_check_decoder(session->model, err)) {
+        return false;
+    }
     if (n < 2) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "scoring takes at least two tokens");

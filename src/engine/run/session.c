@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/api/arguments.h"
+#include "engine/embed/text_embedding.h"
 #include "engine/generate/constraint.h"
 #include "engine/run/score.h"
 #include "engine/run/step_executors.h"
@@ -306,6 +307,8 @@ void gi_session_release(struct glinfer_session *session)
     gi_step_executors_close(session);
     gi_scorer_destroy(session->scorer, gpu);
     session->scorer = NULL;
+    gi_embedder_destroy(session->embedder);
+    session->embedder = NULL;
     gi_verifier_destroy(session->verifier, session);
     session->verifier = NULL;
     if (session->logits.capacity > 0) {

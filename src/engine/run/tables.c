@@ -208,20 +208,21 @@ _Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
 static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t list,
                                              struct glinfer_error *err)
 {
-    if (list == GI_LIST_PROMPT) {
-        return gi_tables_record_prompt(tables, err);
+    if (list <= GI_LIST_PROMPT_SMALL) {
+        return list == GI_LIST_PROMPT ? gi_tables_record_prompt(tables, err)
+                                      : record_small(tables, err);
     }
-    if (list == GI_LIST_PROMPT_SMALL) {
-        return record_small(tables, err);
+    if (!gi_model_check_decoder(tables->model, err)) {
+        return NULL;
     }
     if (list == GI_LIST_LOGITS) {
         return record_logits(tables, err);
     }
-    if (list >= GI_LIST_CHOICE) {
-        return record_rest(tables, (int)(list - GI_LIST_CHOICE), err);
-    }
     if (list < GI_LIST_PROMPT_END) {
         return gi_tables_record_step(tables, (enum gi_step_end)(list - GI_LIST_STEP), err);
+    }
+    if (list >= GI_LIST_CHOICE) {
+        return record_rest(tables, (int)(list - GI_LIST_CHOICE), err);
     }
     return close_table(tables, open_table(tables, true, err) &&
                                    record_end(tables, (int)(list - GI_LIST_PROMPT_END),
@@ -267,11 +268,12 @@ static bool is_needed(const struct gi_tables *tables, uint32_t list)
 
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
 {
+    const bool is_encoder = tables->model->hparams.is_encoder;
     struct gi_program_table *own = tables->recorder.programs;
     struct gi_program_table *programs = gi_program_table_create(tables->recorder.gpu, err);
     bool ok = programs != NULL;
     tables->recorder.programs = programs;
-    for (uint32_t i = 0; ok && i < GI_LIST_COUNT; i++) {
+    for (uint32_t i = 0; ok && i < (is_encoder ? GI_LIST_STEP : GI_LIST_COUNT); i++) {
         if (is_needed(tables, i)) {
             struct gi_dispatch_table *list = record_list(tables, i, err);
             ok = list != NULL;
@@ -381,17 +383,14 @@ bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progres
                        void *user, struct glinfer_error *err)
 {
     const uint32_t missing = lists & ~tables->ready;
-    bool is_changed = missing != 0;
-    while (is_changed) {
-        if (!make_ready(tables, missing, progress, user, &is_changed, err)) {
-            drop_lists(tables, missing);
-            return false;
-        }
-        if (is_changed) {
+    bool is_changed = missing != 0, ok = true;
+    while (ok && is_changed) {
+        ok = make_ready(tables, missing, progress, user, &is_changed, err);
+        if (!ok || is_changed) {
             drop_lists(tables, missing);
         }
     }
-    return true;
+    return ok;
 }
 
 bool gi_tables_prepare_all(struct gi_tables *tables, struct glinfer_error *err)

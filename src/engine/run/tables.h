@@ -68,7 +68,7 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
 // Makes the lists of a set ready; does nothing for those that are. progress may be NULL; false from
 // it cancels. Fails with CANCELLED, DRIVER (a program of theirs was refused; of others that is only
-// logged), GPU_LOST, NO_MEMORY.
+// logged), GPU_LOST, NO_MEMORY, UNSUPPORTED (an encoder has lists of prompts alone).
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err);
 // Does the same for all lists that answers may need, anew where they are ready.

@@ -297,6 +297,10 @@ bool serve_answer_advance(struct serve_answer *answer)
         case SERVE_EVENT_TOKEN:
             take_token(answer, event, &events);
             break;
+        case SERVE_EVENT_VALUES:
+            cli_bytes_append(&answer->choices[event->choice].bytes, events.texts.data + event->text,
+                             event->text_size);
+            break;
         case SERVE_EVENT_END:
             end_choice(answer, event);
             break;

@@ -13,7 +13,7 @@ struct serve_choice {
     bool has_begun, is_over;
     struct cli_bytes text; // as it was delivered, without its thought if that is told from it
     struct serve_thoughts thoughts;
-    struct cli_bytes bytes; // of all tokens, a stop text's too
+    struct cli_bytes bytes; // of all tokens, a stop text's too; of an embedding its floats
     struct cli_ids ids;
     size_t shown;       // bytes of text that a stream has sent
     cJSON *calls;       // of tools, once the answer is over; owned, NULL: none
@@ -45,7 +45,7 @@ struct serve_format {
                     const struct serve_event *event, const struct glinfer_prob *probs);
 };
 extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native,
-    serve_format_slot;
+    serve_format_slot, serve_format_embedding, serve_format_embedding_native;
 
 struct serve_answer {
     const struct serve_format *format;
@@ -56,7 +56,7 @@ struct serve_answer {
     char id[48];
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools that are looked for; NULL: none
-    bool is_stream, has_usage, has_ids;
+    bool is_stream, has_usage, has_ids, is_base64;
     uint32_t n_top; // log-probabilities of others that are wanted with each token's
 
     bool has_begun;   // the first answer has a slot: a stream may begin

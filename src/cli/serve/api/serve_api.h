@@ -13,6 +13,8 @@ struct serve_api {
     const struct cli_sampling *sampling; // what holds where a request says nothing; borrowed
     const char *model_name, *model_path; // borrowed
     int64_t n_predict;                   // likewise; -1: to the end of the context
+    enum glinfer_pooling pooling;        // of embeddings; DEFAULT: as the file says
+    int64_t norm;                        // likewise, as --embd-normalize has it
     bool has_metrics, has_slots;         // these endpoints are there
     bool has_raw_thoughts;               // they are text of the answer, marks and all
     int64_t started;                     // seconds since 1970

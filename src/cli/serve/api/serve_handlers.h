@@ -21,7 +21,11 @@ void serve_handle_template(const struct serve_api *api, cJSON *body, struct serv
 void serve_handle_completion(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_completions(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+
+// Ask it for embeddings, in OpenAI's shape and in llama-server's: serve_embeddings.c.
 void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+
 // Has the scheduler take the answer's task in, and makes it the reply; false with an error in its
 // place.
 bool serve_submit(const struct serve_api *api, struct serve_answer *answer,

@@ -359,12 +359,3 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     free(ids.items);
     close_request(&request, reply);
 }
-
-void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
-{
-    (void)api;
-    cJSON_Delete(body);
-    serve_reply_error(reply, 501,
-                      "this model makes no embeddings: glinfer runs models that "
-                      "generate text");
-}

@@ -14,15 +14,16 @@ enum serve_event_kind {
     SERVE_EVENT_START,    // the answer has a slot; n_cached tokens of its prompt were there already
     SERVE_EVENT_PROGRESS, // done of total tokens of the prompt were submitted
     SERVE_EVENT_TOKEN,
-    SERVE_EVENT_END,  // the last of an answer: stats hold
-    SERVE_EVENT_FAIL, // the last of one that failed: status and text hold
+    SERVE_EVENT_VALUES, // an embedding: its text is the bytes of its floats
+    SERVE_EVENT_END,    // the last of an answer: stats hold
+    SERVE_EVENT_FAIL,   // the last of one that failed: status and text hold
 };
 
 struct serve_event {
     enum serve_event_kind kind;
     uint32_t choice;                   // the answer's index within its task
     int32_t id;                        // TOKEN; -1: text that was held back
-    size_t text, text_size;            // TOKEN, FAIL: the place in texts
+    size_t text, text_size;            // TOKEN, VALUES, FAIL: the place in texts
     size_t probs, n_probs;             // TOKEN: the place in probs
     uint32_t slot, n_cached;           // START
     uint32_t done, total;              // PROGRESS

@@ -194,7 +194,7 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         refuse_job(job, &err);
         return;
     }
-    if (is_action) {
+    if (!slot->job) { // an action, or an embedding, which is there already
         serve_task_unref(job->task);
         return;
     }
@@ -323,14 +323,11 @@ static bool load(struct serve_scheduler *s)
     }
     cli_template_warn(&s->session);
     cli_session_fill(&s->session, &params);
-    params.expected = &s->params.expected;
+    params.expected = s->session.info.is_encoder ? NULL : &s->params.expected;
     const bool is_done =
         serve_slots_init(&s->slots, s->session.model, &params, s->params.n_slots, &err);
-    if (!cli_bar_end(&s->session.bar, is_done, &err)) {
-        return false;
-    }
-    s->device_fd = glinfer_device_fd(s->session.device, &err);
-    return s->device_fd >= 0 || cli_fail_error(&err);
+    s->device_fd = is_done ? glinfer_device_fd(s->session.device, &err) : -1;
+    return cli_bar_end(&s->session.bar, s->device_fd >= 0, &err);
 }
 
 static void serve(struct serve_scheduler *s)

@@ -1,8 +1,10 @@
 #include "cli/serve/schedule/serve_slots.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/embed/cli_embedding.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 // Creates sessions whose answers decode together; one alone is a plain session.
 static bool create_sessions(struct glinfer_model *model,
@@ -81,6 +83,23 @@ struct serve_slot *serve_slots_find(struct serve_slots *slots,
     return NULL;
 }
 
+static bool embed(struct serve_slot *slot, struct serve_job *job, struct glinfer_error *err)
+{
+    struct serve_task *task = job->task;
+    struct cli_embedding embedding;
+    if (!cli_embed(slot->session, &job->prompt, task->pooling, task->norm, &embedding, err)) {
+        return false;
+    }
+    const struct serve_event values = {.kind = SERVE_EVENT_VALUES,
+                                       .choice = job->choice,
+                                       .text_size = embedding.count * sizeof(float)};
+    const struct serve_event end = {.kind = SERVE_EVENT_END, .choice = job->choice};
+    serve_mailbox_send(&task->mailbox, &values, (const char *)embedding.values, NULL);
+    serve_mailbox_send(&task->mailbox, &end, NULL, NULL);
+    free(embedding.values);
+    return true;
+}
+
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err)
 {
@@ -90,6 +109,9 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
     slot->begin = cli_now();
     slot->last_used = ++slots->n_used;
     slot->n_recovered = 0;
+    if (job->task->is_embedding) {
+        return embed(slot, job, err);
+    }
     params.prompt = job->prompt.items + slot->n_cached;
     params.n_prompt = job->prompt.count - slot->n_cached;
     params.seed = job->seed;

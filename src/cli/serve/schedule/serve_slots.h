@@ -39,7 +39,8 @@ struct serve_slot *serve_slots_choose(struct serve_slots *slots, const struct se
 struct serve_slot *serve_slots_find(struct serve_slots *slots,
                                     const struct glinfer_session *session);
 
-// Begins the job's answer behind what the slot holds of its prompt. Fails as glinfer_begin does.
+// Begins the job's answer behind what the slot holds of its prompt. An embedding is computed and
+// sent at once, and the slot stays idle. Fails as glinfer_begin and glinfer_embed do.
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err);
 // Does what the job's action says with what the slot holds, and sends its end. Fails as

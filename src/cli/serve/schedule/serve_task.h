@@ -50,6 +50,11 @@ struct serve_task {
     bool has_progress;          // events PROGRESS are wanted
     struct serve_action action; // what is asked for in place of an answer
 
+    bool is_embedding; // which has none of the settings above
+
+    enum glinfer_pooling pooling;
+    int64_t norm; // as cli_scale_values has it
+
     uint32_t n_jobs;
     struct serve_job jobs[SERVE_MAX_JOBS];
 };

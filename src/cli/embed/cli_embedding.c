@@ -1,0 +1,63 @@
+#include "cli/embed/cli_embedding.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const cli_poolings[] = {"default", "none", "mean", "cls", "last", "rank", NULL};
+
+static double measure(const float *values, size_t n, int64_t norm)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double size = fabs((double)values[i]);
+        sum = norm == CLI_NORM_MAX ? fmax(sum, size) : sum + pow(size, (double)norm);
+    }
+    return norm == CLI_NORM_MAX ? sum / 32760.0 : pow(sum, 1.0 / (double)norm);
+}
+
+void cli_scale_values(float *values, size_t n, int64_t norm)
+{
+    if (norm == CLI_NORM_NONE) {
+        return;
+    }
+    const double size = measure(values, n, norm);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = size > 0 ? (float)((double)values[i] / size) : 0;
+    }
+}
+
+double cli_cosine(const float *a, const float *b, size_t n)
+{
+    double product = 0, a_squares = 0, b_squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        product += (double)a[i] * (double)b[i];
+        a_squares += (double)a[i] * (double)a[i];
+        b_squares += (double)b[i] * (double)b[i];
+    }
+    return a_squares > 0 && b_squares > 0 ? product / sqrt(a_squares * b_squares) : 0;
+}
+
+bool cli_embed(struct glinfer_session *session, const struct cli_ids *ids,
+               enum glinfer_pooling pooling, int64_t norm, struct cli_embedding *embedding,
+               struct glinfer_error *err)
+{
+    struct glinfer_embed_params params;
+    glinfer_embed_params_init(&params);
+    params.pooling = pooling;
+    params.is_raw = true;
+    *embedding = (struct cli_embedding){.n_tokens = ids->count};
+    if (!glinfer_embed(session, ids->items, ids->count, &params, NULL, 0, &embedding->count, err)) {
+        return false;
+    }
+    embedding->values = cli_alloc(embedding->count, sizeof(float));
+    if (!glinfer_embed(session, ids->items, ids->count, &params, embedding->values,
+                       embedding->count, &embedding->count, err)) {
+        free(embedding->values);
+        embedding->values = NULL;
+        return false;
+    }
+    if (pooling != GLINFER_POOLING_NONE && pooling != GLINFER_POOLING_RANK) {
+        cli_scale_values(embedding->values, embedding->count, norm);
+    }
+    return true;
+}

@@ -1,0 +1,121 @@
+// The shapes of /v1/embeddings and of llama-server's /embedding. The numbers of an embedding are
+// the bytes of its choice.
+#include "cli/common/cli_json.h"
+#include "cli/serve/answer/serve_answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//-- numbers ---------------------------------------------------------------------------------------
+
+static size_t count_values(const struct serve_choice *choice)
+{
+    return choice->bytes.size / sizeof(float);
+}
+
+static cJSON *list_values(const struct serve_choice *choice, size_t first, size_t n)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = first; i < first + n; i++) {
+        float value;
+        char text[32];
+        memcpy(&value, choice->bytes.data + i * sizeof(value), sizeof(value));
+        snprintf(text, sizeof(text), "%.9g", (double)value);
+        cJSON_AddItemToArray(list, cJSON_CreateRaw(text));
+    }
+    return list;
+}
+
+// Makes base64 of the bytes, which are 32-bit floats of this machine.
+static cJSON *encode_values(const struct serve_choice *choice)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *data = (const unsigned char *)choice->bytes.data;
+    const size_t size = choice->bytes.size;
+    char *text = cli_alloc(4 * (size / 3 + 1) + 1, 1), *out = text;
+    for (size_t i = 0; i < size; i += 3) {
+        const size_t n = size - i < 3 ? size - i : 3;
+        const unsigned bits = (unsigned)data[i] << 16 | (n > 1 ? (unsigned)data[i + 1] << 8 : 0) |
+                              (n > 2 ? data[i + 2] : 0);
+        *out++ = letters[bits >> 18];
+        *out++ = letters[bits >> 12 & 63];
+        *out++ = n > 1 ? letters[bits >> 6 & 63] : '=';
+        *out++ = n > 2 ? letters[bits & 63] : '=';
+    }
+    cJSON *json = cJSON_CreateString(text);
+    free(text);
+    return json;
+}
+
+//-- whole -----------------------------------------------------------------------------------------
+
+static void add_usage(cJSON *json, const struct serve_answer *answer)
+{
+    double n = 0;
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        n += (double)answer->task->jobs[i].prompt.count;
+    }
+    cJSON *usage = cJSON_AddObjectToObject(json, "usage");
+    cJSON_AddNumberToObject(usage, "prompt_tokens", n);
+    cJSON_AddNumberToObject(usage, "total_tokens", n);
+}
+
+static cJSON *openai_whole(const struct serve_answer *answer)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "object", "list");
+    cJSON *data = cJSON_AddArrayToObject(json, "data");
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        const struct serve_choice *choice = &answer->choices[i];
+        cJSON *item = cli_json_append(data);
+        cJSON_AddStringToObject(item, "object", "embedding");
+        cJSON_AddNumberToObject(item, "index", i);
+        cJSON_AddItemToObject(item, "embedding",
+                              answer->is_base64 ? encode_values(choice)
+                                                : list_values(choice, 0, count_values(choice)));
+    }
+    cJSON_AddStringToObject(json, "model", answer->model);
+    add_usage(json, answer);
+    return json;
+}
+
+// Makes a list of rows of each embedding: one, or without pooling one a token.
+static cJSON *native_whole(const struct serve_answer *answer)
+{
+    cJSON *json = cJSON_CreateArray();
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        const struct serve_choice *choice = &answer->choices[i];
+        const bool has_rows = answer->task->pooling == GLINFER_POOLING_NONE;
+        const size_t n_rows = has_rows ? answer->task->jobs[i].prompt.count : 1;
+        const size_t width = count_values(choice) / n_rows;
+        cJSON *item = cli_json_append(json);
+        cJSON_AddNumberToObject(item, "index", i);
+        cJSON *rows = cJSON_AddArrayToObject(item, "embedding");
+        for (size_t row = 0; row < n_rows; row++) {
+            cJSON_AddItemToArray(rows, list_values(choice, row * width, width));
+        }
+    }
+    return json;
+}
+
+static cJSON *no_event(const struct serve_answer *answer, uint32_t choice)
+{
+    (void)answer;
+    (void)choice;
+    return NULL;
+}
+
+const struct serve_format serve_format_embedding = {
+    .id_prefix = "embd-",
+    .whole = openai_whole,
+    .begin = no_event,
+    .finish = no_event,
+};
+
+const struct serve_format serve_format_embedding_native = {
+    .id_prefix = "embd-",
+    .whole = native_whole,
+    .begin = no_event,
+    .finish = no_event,
+};

@@ -1,0 +1,147 @@
+// Requests for embeddings: each input is an answer of its own.
+#include "cli/serve/answer/serve_answer.h"
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct request {
+    const struct serve_api *api;
+    struct serve_fields fields;
+    struct serve_task *task;
+    bool is_base64;
+};
+
+static void add_input(struct request *request, const cJSON *input)
+{
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
+    struct cli_ids ids = {0};
+    if (!serve_read_prompt(&request->fields, tokenizer, input, &ids)) {
+        free(ids.items);
+        return;
+    }
+    if (ids.count == 0) {
+        serve_fields_refuse(&request->fields, 400, "an input is empty");
+    } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
+        serve_fields_refuse(&request->fields, 400, "a request has at most %d inputs",
+                            SERVE_MAX_JOBS);
+    } else {
+        serve_task_add(request->task)->prompt = ids;
+        return;
+    }
+    free(ids.items);
+}
+
+// True for a list of inputs; a list that begins with an id is one input.
+static bool is_list(const cJSON *input)
+{
+    return cJSON_IsArray(input) && !cJSON_IsNumber(cJSON_GetArrayItem(input, 0));
+}
+
+static void read_inputs(struct request *request)
+{
+    const cJSON *input = serve_fields_get(&request->fields, "input"), *item;
+    input = input ? input : serve_fields_get(&request->fields, "content");
+    if (!input) {
+        serve_fields_refuse(&request->fields, 400, "\"input\", a text or a list, is missing");
+        return;
+    }
+    if (!is_list(input)) {
+        add_input(request, input);
+        return;
+    }
+    cJSON_ArrayForEach(item, input)
+    {
+        if (!request->fields.is_wrong) {
+            add_input(request, item);
+        }
+    }
+    if (!request->fields.is_wrong && request->task->n_jobs == 0) {
+        serve_fields_refuse(&request->fields, 400, "\"input\" is an empty list");
+    }
+}
+
+static void read_form(struct request *request)
+{
+    struct serve_task *task = request->task;
+    const char *form = "float";
+    int64_t n_dimensions = 0;
+    const uint32_t width = serve_scheduler_info(request->api->scheduler)->n_embedding;
+    serve_fields_text(&request->fields, "encoding_format", &form);
+    serve_fields_int(&request->fields, "embd_normalize", -1, 64, &task->norm);
+    request->is_base64 = strcmp(form, "base64") == 0;
+    if (!request->is_base64 && strcmp(form, "float") != 0) {
+        serve_fields_refuse(&request->fields, 400,
+                            "\"encoding_format\" is \"%s\", expected float or base64", form);
+    }
+    if (serve_fields_int(&request->fields, "dimensions", 1, 1 << 20, &n_dimensions) &&
+        n_dimensions != width) {
+        serve_fields_refuse(&request->fields, 400,
+                            "\"dimensions\" is %d, and embeddings of this model have %u",
+                            (int)n_dimensions, width);
+    }
+}
+
+// Refuses what the model cannot do before any work.
+static void choose_pooling(struct request *request, bool is_native)
+{
+    const struct serve_api *api = request->api;
+    struct serve_task *task = request->task;
+    task->pooling = api->pooling == GLINFER_POOLING_DEFAULT
+                        ? serve_scheduler_info(api->scheduler)->pooling
+                        : api->pooling;
+    if (task->pooling == GLINFER_POOLING_DEFAULT) {
+        serve_fields_refuse(&request->fields, 501,
+                            "this model was not made for embeddings: its file names no pooling; "
+                            "the server computes some if it is started with --pooling");
+    } else if (task->pooling == GLINFER_POOLING_NONE && !is_native) {
+        serve_fields_refuse(&request->fields, 400,
+                            "this server's embeddings are of single tokens (--pooling none), "
+                            "which /embedding alone answers");
+    }
+}
+
+static void submit(struct request *request, const struct serve_format *format,
+                   struct serve_reply *reply)
+{
+    struct serve_scheduler *scheduler = request->api->scheduler;
+    struct serve_answer *answer = serve_answer_create(scheduler, format, request->task);
+    answer->model = request->api->model_name;
+    answer->is_base64 = request->is_base64;
+    if (!serve_submit(request->api, answer, reply)) {
+        serve_answer_destroy(answer);
+    }
+}
+
+static void embed(const struct serve_api *api, cJSON *body, bool is_native,
+                  struct serve_reply *reply)
+{
+    struct request request = {.api = api, .fields = {.object = body}};
+    request.task = serve_task_create(body);
+    request.task->is_embedding = true;
+    request.task->norm = api->norm;
+    choose_pooling(&request, is_native);
+    if (!request.fields.is_wrong) {
+        read_form(&request);
+    }
+    if (!request.fields.is_wrong) {
+        read_inputs(&request);
+    }
+    if (request.fields.is_wrong) {
+        serve_reply_error(reply, request.fields.status, "%s", request.fields.message);
+        serve_task_unref(request.task);
+        return;
+    }
+    submit(&request, is_native ? &serve_format_embedding_native : &serve_format_embedding, reply);
+}
+
+void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    embed(api, body, false, reply);
+}
+
+void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    embed(api, body, true, reply);
+}

@@ -1,0 +1,11 @@
+// The embeddings of texts: the table that glinfer_embed needs behind those of prompts, made when it
+// is called first.
+#ifndef GI_ENGINE_TEXT_EMBEDDING_H
+#define GI_ENGINE_TEXT_EMBEDDING_H
+
+#include "engine/run/session.h"
+
+// Accepts NULL.
+void gi_embedder_destroy(struct gi_embedder *embedder);
+
+#endif

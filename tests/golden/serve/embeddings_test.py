@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""embeddings_test.py GLINFER MODEL: what `glinfer serve` and `glinfer embed` promise of embeddings. MODEL names no pooling."""
+import base64
+import json
+import math
+import struct
+import subprocess
+import sys
+
+from serving import Server, same, true
+
+GLINFER, MODEL = sys.argv[1:3]
+TEXTS = ["one text", "another, longer text", "the third"]
+
+
+def embed(*words, status=0):
+    run = subprocess.run([GLINFER, "embed", "-m", MODEL, *words], capture_output=True, text=True, input="a\n\nb\r\n")
+    same(run.returncode, status, run.stderr)
+    return run.stdout if status == 0 else run.stderr
+
+
+def near(a, b, what):
+    true(len(a) == len(b) and all(abs(x - y) < 1e-6 for x, y in zip(a, b)), what)
+
+
+def the_command_answers():
+    words = [word for text in TEXTS for word in ("-p", text)]
+    told = json.loads(embed("--pooling", "mean", "--json", *words))
+    vectors = [item["embedding"] for item in told["embeddings"]]
+    same([item["text"] for item in told["embeddings"]], TEXTS, "texts")
+    for i, vector in enumerate(vectors):
+        near([math.hypot(*vector)], [1], "length")
+        near(told["cosines"][i], [sum(map(lambda x, y: x * y, vector, other)) for other in vectors], "cosines")
+    near(list(map(float, embed("--pooling", "mean", "-p", TEXTS[0]).split())), vectors[0], "one text")
+    raw = json.loads(embed("--pooling", "mean", "--embd-normalize", "-1", "--json", "-p", TEXTS[0]))["embeddings"][0]
+    rows = embed("--pooling", "none", "-p", TEXTS[0]).splitlines()
+    same(len(rows), raw["tokens"], "rows")
+    columns = zip(*[map(float, row.split()) for row in rows])
+    near([sum(column) / len(rows) for column in columns], raw["embedding"], "the mean of rows")
+    same(len(embed("--pooling", "last").splitlines()), 2, "lines of standard input")
+    true("names no pooling" in embed("-p", "x", status=1), "no pooling")
+    true("do not fit the context of 8" in embed("-c", "8", "--pooling", "mean", "-p", "x" * 100, status=1), "too long")
+    return vectors
+
+
+def the_server_answers(vectors):
+    with Server(GLINFER, MODEL, "--pooling", "mean", "-np", "2") as server:
+        status, _, told = server.post("/v1/embeddings", {"input": TEXTS, "model": "x"})
+        same(status, 200, told)
+        for i, item in enumerate(told["data"]):
+            same((item["index"], item["object"]), (i, "embedding"), "item")
+            near(item["embedding"], vectors[i], "the command's")
+        same(told["usage"]["prompt_tokens"], told["usage"]["total_tokens"], "usage")
+        _, _, told = server.post("/v1/embeddings", {"input": TEXTS[1], "encoding_format": "base64"})
+        data = base64.b64decode(told["data"][0]["embedding"])
+        near(struct.unpack(f"<{len(data) // 4}f", data), vectors[1], "base64")
+        _, _, tokens = server.post("/tokenize", {"content": TEXTS[0], "add_special": True})
+        _, _, told = server.post("/embedding", {"content": tokens["tokens"]})
+        near(told[0]["embedding"][0], vectors[0], "ids, native")
+        for wrong in ({}, {"input": []}, {"input": ["a", ""]}, {"input": {"a": 1}}, {"input": "x", "encoding_format": "hex"},
+                      {"input": "x", "dimensions": 3}, {"input": "x", "embd_normalize": "x"}, {"input": ["x"] * 65},
+                      {"input": "x" * 5000}):
+            same(server.post("/v1/embeddings", wrong)[0], 400, wrong)
+        same(server.post("/completion", {"prompt": "a", "n_predict": 2})[0], 200, "answers go on")
+        same(server.post("/embedding", {"content": TEXTS[0]})[2][0]["embedding"][0], told[0]["embedding"][0], "again")
+    with Server(GLINFER, MODEL) as server:
+        same(server.post("/v1/embeddings", {"input": "x"})[0], 501, "no pooling")
+
+
+def main():
+    the_server_answers(the_command_answers())
+
+
+if __name__ == "__main__":
+    main()
