@@ -28,12 +28,12 @@ layout(std140, binding = 0) uniform Params
 #error "DIM of a head, a multiple of 16; TAPS: tokens that the convolution sees"
 #endif
 
-#define COLUMNS 16u
-#define N_SLICE (uint(WG_SIZE) / COLUMNS)
-#define ROWS_EACH (DIM * 16 / WG_SIZE) // of the matrix, an invocation
+#define N_SLICE 8u
+#define COLUMNS uint(WG_SIZE / 8)
+#define ROWS_EACH (DIM / 8) // of the matrix, an invocation
 #define N_STAGED 4u
 
-shared float keys[4 * DIM], queries[4 * DIM], values[4 * 16], scalars[4 * 3];
+shared float keys[4 * DIM], queries[4 * DIM], values[4 * WG_SIZE / 8], scalars[4 * 3];
 shared vec2 sums[2 * WG_SIZE];
 
 // Stages tokens first ... first + N_STAGED - 1; past the last one its own again.

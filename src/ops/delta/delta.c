@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
-#define WG_SIZE      128 // of a step, a scan
-#define ROW_WG_SIZE  64  // of what goes over single rows
-#define SCAN_COLUMNS 16  // COLUMNS of glsl/delta/delta_scan.comp
+#define WG_SIZE     128 // of a step, a scan
+#define ROW_WG_SIZE 64  // of what goes over single rows
+#define SCAN_SLICES 8   // N_SLICE of glsl/delta/delta_scan.comp
 
 uint32_t gi_delta_channels(const struct gi_delta *delta)
 {
@@ -28,6 +28,12 @@ uint32_t gi_delta_mixed_size(const struct gi_delta *delta)
     return gi_delta_channels(delta) + 2 * delta->n_head + delta->n_k_head;
 }
 
+// Mali-T has registers for no more than small groups.
+static uint32_t group_size(const struct gi_recorder *recorder)
+{
+    return gi_gpu_class(recorder->gpu)->has_few_registers ? WG_SIZE / 2 : WG_SIZE;
+}
+
 static struct gi_program_key make_key(const struct gi_delta *delta, enum gi_program_id id,
                                       uint32_t wg_size)
 {
@@ -46,7 +52,7 @@ bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta
                       const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
                       struct glinfer_error *err)
 {
-    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, group_size(recorder));
     const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_STEP, wg_size);
     assert(4 * wg_size >= delta->dim && 4 * wg_size % delta->dim == 0);
     const struct gi_delta_step_params params = {
@@ -113,7 +119,8 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *del
                         const struct gi_rows *mixed, const struct gi_rows *o,
                         struct glinfer_error *err)
 {
-    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_SCAN, WG_SIZE);
+    const uint32_t wg_size = group_size(recorder);
+    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_SCAN, wg_size);
     const struct gi_delta_scan_params params = {
         .x_stride = x->stride,
         .y_stride = mixed->stride,
@@ -128,7 +135,7 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *del
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {delta->dim / SCAN_COLUMNS, delta->n_head, 1}},
+        .grid = {.size = {delta->dim / (wg_size / SCAN_SLICES), delta->n_head, 1}},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
