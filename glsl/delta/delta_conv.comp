@@ -9,7 +9,6 @@
 // Group (i, m) owns head i of q and k, or head i - n_k_head of v. Bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
-#include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Y { float y[]; };
@@ -30,12 +29,14 @@ layout(std140, binding = 0) uniform Params
 // The projection of a channel at the position `back` before that of token m.
 float past(uint m, uint back, uint channel, uint n_channel)
 {
+    uint row = (state.n_past + m + uint(TAPS) - back) % uint(TAPS);
+    float value = 0.0;
     if (back <= m) {
-        return x[(m - back) * params.x_stride + channel];
+        value = x[(m - back) * params.x_stride + channel];
+    } else if (back <= m + state.n_past) {
+        value = memory[row * n_channel + channel];
     }
-    uint before = back - m; // the batch
-    uint row = (state.n_past + uint(TAPS) - before) % uint(TAPS);
-    return before <= state.n_past ? memory[row * n_channel + channel] : 0.0;
+    return value;
 }
 
 float convolve(uint m, uint channel, uint n_channel)
@@ -48,12 +49,7 @@ float convolve(uint m, uint channel, uint n_channel)
     return silu(sum);
 }
 
-float sum_of(float value)
-{
-    float sum = reduce_sum(value, uint(WG_SIZE));
-    group_barrier();
-    return sum;
-}
+#include "delta/sums.glsl"
 
 shared float line_q[DIM], line_k[DIM];
 
@@ -61,26 +57,23 @@ shared float line_q[DIM], line_k[DIM];
 void write_keys(uint m, uint head, uint n_channel)
 {
     uint k_begin = (params.n_k_head + head) * uint(DIM);
-    float q_sum = 0.0, k_sum = 0.0, both = 0.0;
+    vec3 own = vec3(0.0);
     for (uint i = gl_LocalInvocationIndex; i < uint(DIM); i += uint(WG_SIZE)) {
         float q = convolve(m, head * uint(DIM) + i, n_channel);
         float k = convolve(m, k_begin + i, n_channel);
         line_q[i] = q;
         line_k[i] = k;
-        q_sum += q * q;
-        k_sum += k * k;
-        both += q * k;
+        own += vec3(q * q, k * k, q * k);
     }
-    float q_scale = unit_scale(sum_of(q_sum)) * inversesqrt(float(DIM));
-    float k_scale = unit_scale(sum_of(k_sum));
-    both = sum_of(both) * q_scale * k_scale;
+    vec3 sums = sum_all(own);
+    float q_scale = unit_scale(sums.x) * inversesqrt(float(DIM)), k_scale = unit_scale(sums.y);
     uint row = m * params.y_stride;
     for (uint i = gl_LocalInvocationIndex; i < uint(DIM); i += uint(WG_SIZE)) {
         y[row + head * uint(DIM) + i] = line_q[i] * q_scale;
         y[row + k_begin + i] = line_k[i] * k_scale;
     }
     if (gl_LocalInvocationIndex == 0u) {
-        y[row + n_channel + 2u * params.n_head + head] = both;
+        y[row + n_channel + 2u * params.n_head + head] = sums.z * q_scale * k_scale;
     }
 }
 

@@ -28,6 +28,7 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 #include "delta/delta.glsl"
+#include "delta/sums.glsl"
 
 #define N_QUAD uint(DIM / 4)
 #define N_SLICE (uint(WG_SIZE) / N_QUAD)
@@ -76,16 +77,15 @@ void load_lines(uint head)
     group_barrier();
 }
 
-// Returns the product of two lines, in all invocations.
-float dot_lines(uint a, uint b)
+// Returns q . q, k . k and q . k.
+vec3 multiply_lines()
 {
-    float sum = 0.0;
+    vec3 own = vec3(0.0);
     for (uint i = gl_LocalInvocationIndex; i < uint(DIM); i += uint(WG_SIZE)) {
-        sum += lines[a + i] * lines[b + i];
+        float q = lines[i], k = lines[uint(DIM) + i];
+        own += vec3(q * q, k * k, q * k);
     }
-    sum = reduce_sum(sum, uint(WG_SIZE));
-    group_barrier();
-    return sum;
+    return sum_all(own);
 }
 
 // Four columns of a row of the matrix, which is zero where the text begins, whatever lies there.
@@ -109,9 +109,10 @@ void main()
     uint quad = lane % N_QUAD, slice = lane / N_QUAD;
     uint first = params.matrix + head * uint(DIM * DIM) + 4u * quad;
     load_lines(head);
-    float q_scale = unit_scale(dot_lines(0u, 0u)) * inversesqrt(float(DIM));
-    float k_scale = unit_scale(dot_lines(uint(DIM), uint(DIM)));
-    float k_q = dot_lines(0u, uint(DIM)) * q_scale * k_scale;
+    vec3 products = multiply_lines();
+    float q_scale = unit_scale(products.x) * inversesqrt(float(DIM));
+    float k_scale = unit_scale(products.y);
+    float k_q = products.z * q_scale * k_scale;
     float decay = decay_of(x[params.decay + head], vectors[params.decay_bias + head],
                            vectors[params.decay_rate + head]);
     float rate = rate_of(x[params.rate + head]);

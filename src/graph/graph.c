@@ -310,13 +310,12 @@ bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer
     if (!qkv_rows(graph, layer, GI_NORM_ATTN, err)) {
         return false;
     }
-    const bool ok =
-        graph->is_batch
-            ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
-                                &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->attn, err) &&
-                  pass_on(graph, &graph->attn, delta.n_head * delta.dim, out, err)
-            : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
-                               graph->ffn_act, err);
+    const bool ok = graph->is_batch
+                        ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
+                                            &graph->ffn_gate_up, &graph->q, &graph->attn, err) &&
+                              pass_on(graph, &graph->attn, delta.n_head * delta.dim, out, err)
+                        : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors,
+                                           memory, graph->ffn_act, err);
     return ok &&
            project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input, err);
 }

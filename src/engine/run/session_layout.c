@@ -71,8 +71,7 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
     sizes[GI_SESSION_FFN_GATE_UP] =
         lay_out_rows(&graph->ffn_gate_up, shape, larger(n_gate_up, recurrent->n_column));
-    sizes[GI_SESSION_FFN_ACT_ROWS] =
-        lay_out_rows(&graph->ffn_act_rows, shape, larger(n_act, n_state));
+    sizes[GI_SESSION_FFN_ACT_ROWS] = lay_out_rows(&graph->ffn_act_rows, shape, n_act);
 }
 
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
