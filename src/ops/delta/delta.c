@@ -28,10 +28,10 @@ uint32_t gi_delta_mixed_size(const struct gi_delta *delta)
     return gi_delta_channels(delta) + 2 * delta->n_head + delta->n_k_head;
 }
 
-// Mali-T has registers for no more than small groups.
+// Mali-T, which has no registers for products in large groups either, has none for these.
 static uint32_t group_size(const struct gi_recorder *recorder)
 {
-    return gi_gpu_class(recorder->gpu)->has_few_registers ? WG_SIZE / 2 : WG_SIZE;
+    return gi_program_available(recorder->gpu, GI_PROGRAM_GEMM) ? WG_SIZE : WG_SIZE / 2;
 }
 
 static struct gi_program_key make_key(const struct gi_delta *delta, enum gi_program_id id,
