@@ -48,10 +48,12 @@ class Proxy(Server):
         for port, server in zip((8081, 8082), servers):
             text = text.replace(f"127.0.0.1:{port}", f"127.0.0.1:{server.port}")
         text = text.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}").replace("/run/glinfer-nginx.pid", f"{folder}/pid")
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")  # of folders, which only a package makes
+        text = text.replace("http {", "http {" + "".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds))
         conf = os.path.join(folder, "nginx.conf")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(text)
-        self.process = subprocess.Popen(["nginx", "-p", folder, "-c", conf, "-g", "daemon off;"], stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(["nginx", "-p", folder, "-e", "stderr", "-c", conf, "-g", "daemon off;"], stderr=subprocess.DEVNULL)
         for _ in range(100):
             try:
                 self.socket().close()
