@@ -310,6 +310,7 @@ struct glinfer_model_params {
     // A template by name, such as "chatml", or a Jinja text; NULL: the one that the file has.
     const char *chat_template;
     const struct glinfer_source *source; // in place of path, which is NULL then
+    uint32_t n_sessions; // the budget is reckoned with, as glinfer_sessions_create has them; 0: 1
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)
@@ -343,6 +344,8 @@ struct glinfer_model_info {
     enum glinfer_pooling pooling; // of embeddings; GLINFER_POOLING_DEFAULT: the file does not say
     uint32_t n_embedding;         // numbers of one
     bool is_encoder;              // computes embeddings and generates no text
+    uint32_t n_sessions;          // that cache and scratch are for
+    uint64_t drafts; // on the GPU too, at most, once a session's answers ask for drafts
 };
 
 // Reads the directory of the model's file and fills *info. A file that is sound but cannot be run

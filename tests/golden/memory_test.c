@@ -38,15 +38,23 @@ static bool forget_peak(void)
     return ok;
 }
 
-static struct glinfer_model *load(struct tiny_model *f, const char *path, uint32_t n_ctx,
-                                  uint64_t budget, struct glinfer_error *err)
+static struct glinfer_model *load_for(struct tiny_model *f, const char *path, uint32_t n_ctx,
+                                      uint32_t n_sessions, uint64_t budget,
+                                      struct glinfer_error *err)
 {
     struct glinfer_model_params params;
     glinfer_model_params_init(&params);
     params.path = path;
     params.n_ctx = n_ctx;
     params.mem_budget = budget;
+    params.n_sessions = n_sessions;
     return glinfer_model_load(f->device, &params, err);
+}
+
+static struct glinfer_model *load(struct tiny_model *f, const char *path, uint32_t n_ctx,
+                                  uint64_t budget, struct glinfer_error *err)
+{
+    return load_for(f, path, n_ctx, 1, budget, err);
 }
 
 static struct glinfer_session *start(struct glinfer_model *model, uint32_t n_ctx,
@@ -83,6 +91,67 @@ static void a_session_takes_what_loading_reckoned(void **state)
         glinfer_session_destroy(&session);
         glinfer_model_destroy(&model);
     }
+}
+
+static void several_sessions_take_what_loading_reckoned(void **state)
+{
+    static const char *const files[] = {"tiny-q4_0", "tiny-qwen3moe", "tiny-gemma3"};
+    static const uint32_t counts[] = {2, 5, 16};
+    for (int i = 0; i < 9; i++) {
+        char path[64];
+        struct glinfer_error err = {0};
+        struct glinfer_session *sessions[16];
+        struct glinfer_session_params params;
+        struct glinfer_model_info info = {.struct_size = sizeof(info)};
+        const uint32_t n = counts[i / 3], n_ctx = 130;
+        snprintf(path, sizeof(path), "data/models/%s.gguf", files[i % 3]);
+        glinfer_session_params_init(&params);
+        params.n_ctx = n_ctx;
+        struct glinfer_model *model = load_for(*state, test_data(path), n_ctx, n, 0, &err);
+        glinfer_model_describe(model, &info);
+        glinfer_model_destroy(&model);
+        assert_int_equal(info.n_sessions, n);
+        const uint64_t needed = info.weights + info.kv_cache + info.scratch;
+        assert_null(load_for(*state, test_data(path), n_ctx, n, needed - 1, &err));
+        model = load_for(*state, test_data(path), n_ctx, n, needed, &err);
+        assert_non_null(model);
+        assert_true(glinfer_sessions_create(model, &params, n, sessions, &err));
+        for (uint32_t k = 0; k < n; k++) {
+            glinfer_session_destroy(&sessions[k]);
+        }
+        glinfer_model_destroy(&model);
+    }
+}
+
+static void ask_with_drafts(struct glinfer_session *session)
+{
+    const int32_t prompt[] = {100, 101, 102, 103, 100, 101, 102};
+    struct glinfer_generate_params params;
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
+    params.n_predict = 4;
+    params.ignore_eos = true;
+    params.lookup = 3;
+    params.lookup_always = true;
+    assert_true(glinfer_generate(session, &params, NULL, NULL));
+}
+
+static void drafts_take_no_more_than_was_reckoned(void **state)
+{
+    struct glinfer_error err = {0};
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    const char *path = test_data("data/models/tiny-q4_0.gguf");
+    struct glinfer_model *model = load(*state, path, 128, 0, &err);
+    glinfer_model_describe(model, &info);
+    glinfer_model_destroy(&model);
+    const uint64_t needed = info.weights + info.kv_cache + info.scratch + info.drafts;
+    model = load(*state, path, 128, needed, &err);
+    struct glinfer_session *session = start(model, 128, &err);
+    assert_non_null(session);
+    ask_with_drafts(session);
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&model);
 }
 
 static bool is_software(const struct tiny_model *f)
@@ -226,6 +295,8 @@ int main(int n_arg, char **args)
         cmocka_unit_test(the_peak_is_the_estimate),
         cmocka_unit_test(memory_goes_back_with_a_session),
         cmocka_unit_test(a_session_takes_what_loading_reckoned),
+        cmocka_unit_test(several_sessions_take_what_loading_reckoned),
+        cmocka_unit_test(drafts_take_no_more_than_was_reckoned),
         cmocka_unit_test(a_hard_limit_is_kept),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);

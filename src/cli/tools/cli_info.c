@@ -7,10 +7,11 @@
 
 struct settings {
     struct cli_session_flags session;
+    int64_t n_sessions;
     bool is_json;
 };
 
-static struct settings defaults;
+static struct settings defaults = {.n_sessions = 1};
 
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
@@ -28,6 +29,8 @@ static const struct cli_flag flags[] = {
                "f16 (default), f32, q8_0 or q4_0"),
     CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
                "f16 (default), f32, q8_0 or q4_0"),
+    CLI_INT(n_sessions, 1, 16, "-np, --parallel", "N",
+            "answers at once, each with a cache of its own, default 1"),
     CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
 };
 
@@ -252,12 +255,16 @@ static bool print_model(const struct cli_session_flags *asked,
         printf("  %-15s no: %s\n", "can run", info->refusal);
         return cli_close_output();
     }
-    printf("memory on the device for a context of %u, keys %s, values %s\n", info->n_ctx,
-           cli_cache_types[asked->type_k], cli_cache_types[asked->type_v]);
+    printf("memory on the device for a context of %u, keys %s, values %s, answers at once: %u\n",
+           info->n_ctx, cli_cache_types[asked->type_k], cli_cache_types[asked->type_v],
+           info->n_sessions);
     print_size("weights", info->weights);
     print_size("cache", info->kv_cache);
     print_size("scratch", info->scratch);
     print_size("total", device_total(info));
+    if (info->n_sessions == 1) {
+        print_size("drafts", info->drafts);
+    }
     print_size("largest binding", info->largest_binding);
     printf("additional host memory\n");
     print_size("while loading", info->peak_host);
@@ -290,8 +297,8 @@ static bool print_model_json(const struct cli_session_flags *asked,
         return cli_json_print(object);
     }
     cJSON *memory = cJSON_AddObjectToObject(object, "memory");
-    CLI_JSON_ADD(memory, info, INFO(n_ctx), INFO(weights), INFO(kv_cache), INFO(scratch),
-                 INFO(peak_host), INFO(largest_binding));
+    CLI_JSON_ADD(memory, info, INFO(n_ctx), INFO(n_sessions), INFO(weights), INFO(kv_cache),
+                 INFO(scratch), INFO(drafts), INFO(peak_host), INFO(largest_binding));
     cli_json_add_u64(memory, "device_total", device_total(info));
     cJSON_AddStringToObject(memory, "type_k", cli_cache_types[asked->type_k]);
     cJSON_AddStringToObject(memory, "type_v", cli_cache_types[asked->type_v]);
@@ -312,6 +319,7 @@ static bool show_model(const struct settings *settings)
         return false;
     }
     cli_session_params(asked, own.model, &params);
+    params.n_sessions = (uint32_t)settings->n_sessions;
     if (!glinfer_model_inspect(&params, &info, &err)) {
         return cli_fail_error(&err);
     }

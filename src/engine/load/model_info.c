@@ -4,6 +4,7 @@
 #include "base/printable.h"
 #include "base/round.h"
 #include "engine/load/model.h"
+#include "engine/run/joint_tables.h"
 #include "engine/run/session_layout.h"
 
 #include <stdio.h>
@@ -170,6 +171,29 @@ static uint64_t largest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+// Adds up what sessions take beside their caches, and what drafts of one may.
+static void plan_scratch(struct glinfer_model_info *info, const struct gi_graph *graph,
+                         const uint64_t sizes[GI_SESSION_RANGE_COUNT], uint32_t alignment)
+{
+    const uint32_t n = info->n_sessions;
+    uint64_t joint[GI_JOINT_RANGE_COUNT] = {0}, states, logits;
+    info->scratch = 0;
+    for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
+        const uint64_t size = gi_session_range_size(n, i, sizes[i]);
+        info->scratch += gi_round_up(size, alignment);
+        info->largest_binding = largest(info->largest_binding, size);
+    }
+    if (n > 1) {
+        gi_joint_layout(graph, sizes, n, joint);
+    }
+    for (uint32_t i = 0; i < GI_JOINT_RANGE_COUNT; i++) {
+        info->scratch += gi_round_up(joint[i], alignment);
+        info->largest_binding = largest(info->largest_binding, joint[i]);
+    }
+    gi_session_draft_sizes(GI_MAX_ROWS, sizes[GI_SESSION_LOGITS], &states, &logits);
+    info->drafts = gi_round_up(states, alignment) + gi_round_up(logits, alignment);
+}
+
 void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
                         const struct glinfer_model_params *params, uint32_t alignment,
                         size_t n_tokens)
@@ -199,19 +223,17 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->pooling = hparams->pooling;
     info->n_embedding = hparams->n_embd;
     info->is_encoder = hparams->is_encoder;
+    info->n_sessions = params->n_sessions ? params->n_sessions : 1;
     info->weights = plan->weight_bytes;
     info->kv_cache = 0;
     info->largest_binding = plan->largest_range;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        const uint64_t size = kept[gi_layer_kind(hparams, i)];
+        const uint64_t size = gi_session_range_size(info->n_sessions, GI_SESSION_RANGE_COUNT,
+                                                    kept[gi_layer_kind(hparams, i)]);
         info->kv_cache += gi_round_up(size, alignment);
         info->largest_binding = largest(info->largest_binding, size);
     }
-    info->scratch = 0;
-    for (int i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
-        info->scratch += gi_round_up(sizes[i], alignment);
-        info->largest_binding = largest(info->largest_binding, sizes[i]);
-    }
+    plan_scratch(info, &graph, sizes, alignment);
     info->peak_host = GI_HOST_BYTES + TOKEN_BYTES * (uint64_t)n_tokens;
 }
 

@@ -18,16 +18,6 @@ struct sizes {
     uint64_t kept[GI_LAYER_KIND_COUNT];       // of a layer of one session
 };
 
-// Returns the bytes of a range of all slots. One alone has no padding; the states have one more for
-// the list of joint steps.
-static uint64_t array_size(const struct gi_session_group *group, uint32_t range, uint64_t size)
-{
-    if (group->n_slots == 1 || range == GI_SESSION_VECTORS) {
-        return size;
-    }
-    return (group->n_slots + (range == GI_SESSION_STATE)) * gi_slot_stride(size);
-}
-
 static uint64_t kept_size(const struct gi_session_group *group, const struct sizes *sizes,
                           uint32_t layer)
 {
@@ -85,13 +75,14 @@ static uint32_t list_sizes(const struct gi_session_group *group, const struct si
     const uint32_t n_layer = group->model->hparams.n_layer;
     uint32_t n = 0;
     for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
-        all[n++] = array_size(group, i, sizes->session[i]);
+        all[n++] = gi_session_range_size(group->n_slots, i, sizes->session[i]);
     }
     for (uint32_t i = 0; group->n_slots > 1 && i < GI_JOINT_RANGE_COUNT; i++) {
         all[n++] = sizes->joint[i];
     }
     for (uint32_t i = 0; i < n_layer; i++) {
-        all[n++] = array_size(group, GI_SESSION_RANGE_COUNT, kept_size(group, sizes, i));
+        all[n++] = gi_session_range_size(group->n_slots, GI_SESSION_RANGE_COUNT,
+                                         kept_size(group, sizes, i));
     }
     return n;
 }

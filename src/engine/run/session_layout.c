@@ -1,6 +1,8 @@
 #include "engine/run/session_layout.h"
 
 #include "base/round.h"
+#include "gpu/dispatch/step_state.h"
+#include "ops/record/slot_array.h"
 
 // A matrix of activations, a row a token of the batch.
 static uint64_t lay_out_rows(struct gi_rows *rows, const struct gi_session_shape *shape,
@@ -113,4 +115,18 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         end += (uint64_t)shape->n_ctx * hparams->n_rot;
     }
     sizes[GI_SESSION_VECTORS] = end * sizeof(float);
+}
+
+uint64_t gi_session_range_size(uint32_t n_slots, uint32_t range, uint64_t size)
+{
+    if (n_slots == 1 || range == GI_SESSION_VECTORS) {
+        return size;
+    }
+    return (n_slots + (range == GI_SESSION_STATE)) * gi_slot_stride(size);
+}
+
+void gi_session_draft_sizes(uint32_t n_rows, uint64_t row_size, uint64_t *states, uint64_t *logits)
+{
+    *states = (uint64_t)n_rows * GI_STEP_STATE_STRIDE;
+    *logits = n_rows * gi_slot_stride(row_size);
 }

@@ -41,4 +41,10 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
                        struct gi_kv_layer *kv, uint64_t kept_sizes[GI_LAYER_KIND_COUNT],
                        uint64_t sizes[GI_SESSION_RANGE_COUNT]);
 
+// Returns the bytes of a range, or with GI_SESSION_RANGE_COUNT of a layer's cache, of all sessions
+// of a group. One alone has no padding; the states have one more for the list of joint steps.
+uint64_t gi_session_range_size(uint32_t n_slots, uint32_t range, uint64_t size);
+// Sets the bytes of the step_states and of the logits of drafts with n_rows rows.
+void gi_session_draft_sizes(uint32_t n_rows, uint64_t row_size, uint64_t *states, uint64_t *logits);
+
 #endif

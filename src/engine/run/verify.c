@@ -44,10 +44,8 @@ static bool allocate(struct gi_verifier *verifier, struct glinfer_session *sessi
 {
     struct gi_gpu *gpu = gi_session_gpu(session);
     const uint64_t row_size = session->tables.ranges[GI_SESSION_LOGITS].size;
-    const uint64_t sizes[RANGE_COUNT] = {
-        [STATES] = verifier->n_rows * GI_STEP_STATE_STRIDE,
-        [LOGITS] = verifier->n_rows * gi_slot_stride(row_size),
-    };
+    uint64_t sizes[RANGE_COUNT];
+    gi_session_draft_sizes(verifier->n_rows, row_size, &sizes[STATES], &sizes[LOGITS]);
     const struct gi_arena_request request = {.sizes = sizes, .n = RANGE_COUNT, .label = "drafts"};
     struct gi_range ranges[RANGE_COUNT];
     const uint64_t size = gi_arena_total(&request, gpu);
