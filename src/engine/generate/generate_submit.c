@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
+#include "engine/state/cache_rows.h"
 #include "engine/state/context_full.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -357,6 +358,7 @@ bool gi_generation_submit_rebuild(struct gi_generation *run)
 bool gi_generation_rebuild(struct gi_generation *run)
 {
     struct gi_sequence *sequence = &run->session->sequence;
+    gi_cache_return_states(sequence, &run->session->model->hparams);
     gi_sequence_settle(sequence);
     run->n_rebuilt = sequence->is_stale ? sequence->n_sound : sequence->n_past;
     run->is_rebuilding = run->n_rebuilt < sequence->n_past;
@@ -377,6 +379,9 @@ static bool submit_next_batch(struct gi_generation *run)
     const uint32_t count =
         gi_session_choose_batch(session, gi_multi_executor_list(executor), &session->runner.box,
                                 n_past, n_left, !session->has_batch);
+    if (count == n_left) { // a retry, and what follows in a conversation, go back to about here
+        gi_cache_keep_states(&session->sequence, &session->model->hparams, n_past);
+    }
     return submit_batch(run, run->tokens + done, n_past, count);
 }
 

@@ -39,23 +39,32 @@ void gi_sequence_reset(struct gi_sequence *sequence)
     sequence->n_past = sequence->n_shifted = 0;
     sequence->pending = GI_NO_TOKEN;
     sequence->is_stale = false;
-    sequence->n_state = 0;
+    sequence->n_state = sequence->n_copied = 0;
+}
+
+// Notes that keys and values from n_sound on are not those of the tokens.
+static void lose_from(struct gi_sequence *sequence, uint32_t n_sound)
+{
+    // Rows that were lost before are still lost.
+    const uint32_t most = sequence->is_stale ? sequence->n_sound : sequence->n_past;
+    sequence->n_sound = n_sound < most ? n_sound : most;
+    sequence->is_stale = sequence->n_past > 0;
 }
 
 void gi_sequence_settle(struct gi_sequence *sequence)
 {
+    if (sequence->n_copied > sequence->n_past) {
+        sequence->n_copied = 0;
+    }
     if (sequence->is_recurrent && !sequence->is_stale && sequence->n_state != sequence->n_past) {
-        gi_sequence_lose(sequence, 0);
+        lose_from(sequence, 0);
     }
 }
 
 void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound)
 {
-    n_sound = sequence->is_recurrent ? 0 : n_sound;
-    // Rows that were lost before are still lost.
-    const uint32_t most = sequence->is_stale ? sequence->n_sound : sequence->n_past;
-    sequence->n_sound = n_sound < most ? n_sound : most;
-    sequence->is_stale = sequence->n_past > 0;
+    sequence->n_copied = 0;
+    lose_from(sequence, sequence->is_recurrent ? 0 : n_sound);
 }
 
 void gi_sequence_shift(struct gi_sequence *sequence, uint32_t n_keep, uint32_t n_drop)
@@ -124,6 +133,9 @@ size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n)
         return sequence->n_past + (size_t)(sequence->pending != GI_NO_TOKEN);
     }
     sequence->n_past = (uint32_t)n;
+    if (n < sequence->n_copied) {
+        sequence->n_copied = sequence->n_sound = 0;
+    }
     sequence->n_shifted = n == 0 ? 0 : sequence->n_shifted;
     sequence->n_sound = sequence->n_sound < n ? sequence->n_sound : (uint32_t)n;
     sequence->pending = GI_NO_TOKEN;

@@ -29,6 +29,7 @@ struct gi_sequence {
     uint32_t n_sound;          // the first tokens whose cache was not
     bool is_recurrent;         // layers keep states, too, which are of the text up to one token
     uint32_t n_state;          // tokens that these are of; GI_NO_STATE: it is not known
+    uint32_t n_copied;         // tokens that the copies of states are of; 0: there are none
 };
 
 // Begins a sequence without tokens. Fails with NO_MEMORY.
@@ -42,10 +43,11 @@ void gi_sequence_finish(struct gi_sequence *sequence);
 
 // Forgets all tokens.
 void gi_sequence_reset(struct gi_sequence *sequence);
-// Loses states of layers that are not those of the n_past tokens: to be called before the cache is
-// used.
+// Loses states of layers that are not those of the n_past tokens, and copies of what are no longer
+// its tokens: to be called before the cache is used.
 void gi_sequence_settle(struct gi_sequence *sequence);
-// Notes that the cache is lost but for that of the first n_sound tokens; with states all of it is.
+// Notes that the cache is lost but for that of the first n_sound tokens; with states all of it is,
+// their copies too.
 void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound);
 // Forgets n_drop tokens of the cache behind the first n_keep; those behind, whose cache is lost,
 // move there. It has more than both together.

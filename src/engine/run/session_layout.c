@@ -87,7 +87,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     kept_sizes[GI_LAYER_ATTENTION] =
         gi_kv_layer_layout(kv, hparams->n_head, hparams->n_kv_head, hparams->head_dim, shape->n_ctx,
                            shape->type_k, shape->type_v);
-    kept_sizes[GI_LAYER_RECURRENT] = (uint64_t)recurrent->state_size * sizeof(float);
+    kept_sizes[GI_LAYER_RECURRENT] = 2 * (uint64_t)recurrent->state_size * sizeof(float);
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
     sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
     sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);

@@ -88,6 +88,42 @@ bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
     return gi_gpu_check(gpu, "copying a session", err);
 }
 
+//-- copies of states ------------------------------------------------------------------------------
+
+// Copies each layer's state to the place behind it, or back.
+static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        bool is_back)
+{
+    const uint64_t size = hparams->recurrent.state_size * sizeof(float);
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const struct gi_range *range = &sequence->cache[i].range;
+        if (gi_layer_kind(hparams, i) == GI_LAYER_RECURRENT) {
+            gi_buffer_copy((struct gi_buffer *)range->buffer, range->offset + (is_back ? 0 : size),
+                           range->buffer, range->offset + (is_back ? size : 0), size);
+        }
+    }
+}
+
+void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                          uint32_t n)
+{
+    if (sequence->is_recurrent && sequence->n_state == n && n > 0 && sequence->n_copied != n) {
+        copy_states(sequence, hparams, false);
+        sequence->n_copied = n;
+    }
+}
+
+void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams)
+{
+    const uint32_t n = sequence->n_copied;
+    const bool is_right = !sequence->is_stale && sequence->n_state == sequence->n_past;
+    if (sequence->is_recurrent && !is_right && n > 0 && n <= sequence->n_past) {
+        copy_states(sequence, hparams, true);
+        sequence->n_state = sequence->n_sound = n;
+        sequence->is_stale = n < sequence->n_past;
+    }
+}
+
 //-- save ------------------------------------------------------------------------------------------
 
 static bool drain(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_state_writer *writer,

@@ -39,6 +39,7 @@ static void adopt(struct glinfer_session *session, const struct gi_state_head *h
     sequence->is_stale = !head->has_rows && head->n_tokens > 0;
     sequence->n_sound = 0;
     sequence->n_state = head->has_rows ? head->n_tokens : GI_NO_STATE;
+    sequence->n_copied = 0;
     session->broken.is_there = false;
     gi_sequence_limit_batches(sequence, session->tables.n_batch);
 }

@@ -1,0 +1,113 @@
+// Sessions that go back to any place of a text that took two prompts: the answer is that of a
+// session which went nowhere else, and with layers that keep states no more is computed anew than
+// what the last prompt added. Runs on a tiny model (GLINFER_TEST_TINY); exits 77 without a device.
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+enum { N_FIRST = 6, N_ANSWER = 8 };
+
+// Counts the tokens that are processed before the first of an answer.
+struct progress {
+    uint32_t first, n;
+};
+
+static bool on_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    struct progress *progress = user;
+    (void)total;
+    if (phase == GLINFER_PHASE_PROMPT && done > 0) {
+        progress->first = progress->n == 0 ? (uint32_t)done : progress->first;
+        progress->n++;
+    }
+    return true;
+}
+
+static struct progress generate(struct glinfer_session *session, const int32_t *ids, size_t n,
+                                struct answer *answer)
+{
+    struct progress progress = {0};
+    struct glinfer_generate_params params = ask(ids, n, N_ANSWER, answer);
+    memset(answer, 0, sizeof(*answer));
+    params.progress = on_progress;
+    params.progress_user = &progress;
+    must_generate(session, &params);
+    return progress;
+}
+
+// Answers a prompt, then another one; *n becomes the tokens before the second.
+static void answer_twice(struct glinfer_session *session, size_t *n, struct answer *second)
+{
+    struct answer first;
+    generate(session, prompt, N_FIRST, &first);
+    *n = glinfer_session_rewind(session, SIZE_MAX) - 1; // the last is not processed yet
+    generate(session, prompt, N_PROMPT, second);
+}
+
+static void a_retry_gives_the_same_answer(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 0, 128, 16);
+    struct answer second, again;
+    size_t n;
+    answer_twice(session, &n, &second);
+    for (size_t cut = 0; cut < N_PROMPT; cut++) { // the pending token, and of the prompt `cut`
+        assert_int_equal(glinfer_session_rewind(session, n + 1 + cut), n + 1 + cut);
+        const struct progress progress = generate(session, prompt + cut, N_PROMPT - cut, &again);
+        assert_same(&second, &again);
+        // Tokens computed anew are reported with those before them, a prompt's without.
+        assert_true(progress.n == 0 || progress.first == N_PROMPT - cut || progress.first > n);
+    }
+    glinfer_session_destroy(&session);
+}
+
+static void a_place_before_the_last_prompt_gives_the_answer_of_then(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 0, 128, 16);
+    struct glinfer_session *fresh = open_session(*state, 0, 128, 16);
+    struct answer second, want, again;
+    size_t n;
+    answer_twice(session, &n, &second);
+    generate(fresh, prompt, N_PROMPT, &want);
+    for (size_t cut = N_FIRST; cut-- > 0;) { // the first prompt begins as the other one does
+        assert_int_equal(glinfer_session_rewind(session, cut), cut);
+        generate(session, prompt + cut, N_PROMPT - cut, &again);
+        assert_same(&want, &again);
+        assert_int_equal(glinfer_session_rewind(session, N_FIRST), N_FIRST);
+    }
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&fresh);
+}
+
+// Returns false at the first report of a prompt's end.
+static bool stop_late(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    (void)user;
+    return phase != GLINFER_PHASE_PROMPT || done < total;
+}
+
+static void a_prompt_that_was_cancelled_leaves_nothing_behind(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 0, 128, 4);
+    struct glinfer_session *fresh = open_session(*state, 0, 128, 4);
+    struct glinfer_error err;
+    struct answer answer, want;
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &answer);
+    generate(session, prompt, N_FIRST, &answer);
+    generate(fresh, prompt, N_FIRST, &want);
+    params.progress = stop_late;
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    generate(session, prompt + 1, N_PROMPT - 1, &answer);
+    generate(fresh, prompt + 1, N_PROMPT - 1, &want);
+    assert_same(&want, &answer);
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&fresh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_retry_gives_the_same_answer),
+        cmocka_unit_test(a_place_before_the_last_prompt_gives_the_answer_of_then),
+        cmocka_unit_test(a_prompt_that_was_cancelled_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
