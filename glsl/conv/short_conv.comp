@@ -14,6 +14,7 @@
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
+#include "lib/is_over.glsl"
 
 #if !defined(TAPS) || !defined(TOKENS)
 #error "TAPS: tokens that the convolution sees, at least 2; TOKENS of an invocation, 1 in a step"
@@ -85,7 +86,7 @@ void main()
             vec4 c = bcx[(m * params.bcx_stride + params.section) / 4u + quad];
             y[m * params.y_stride / 4u + quad] = c * sum;
         }
-        if (first == 0u && (TOKENS > 1 || state.done == 0u)) {
+        if (first == 0u && (TOKENS > 1 || !IS_OVER)) {
             keep_past(quad);
         }
     }

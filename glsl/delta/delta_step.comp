@@ -2,7 +2,7 @@
 // (delta/delta.glsl): out = rmsnorm(o) * gamma * silu(z), the norm over each head.
 //
 //   out      (n_head, DIM)           written
-//   x        the projection's row
+//   source   the projection's row
 //   vectors  convolution (n_channel, TAPS), gamma (DIM), bias and rate of decay (n_head)
 //   state    ring and matrix         read and written, unless the answer is at its end
 //
@@ -12,16 +12,17 @@
 #include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
+#include "lib/is_over.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Out { float result[]; };
-layout(std430, binding = 1) restrict readonly buffer X { float x[]; };
+layout(std430, binding = 1) restrict readonly buffer X { float source[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
 
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_k_head;
-    uint z, rate, decay; // columns of x
+    uint z, rate, decay; // columns of source
     uint taps, gamma, decay_bias, decay_rate; // offsets in vectors
     uint matrix; // offset in the state; the ring is at 0
     float eps;
@@ -37,12 +38,6 @@ layout(std140, binding = 0) uniform Params
 shared float lines[3 * DIM], results[DIM];
 shared float sum_k[4 * WG_SIZE], sum_q[4 * WG_SIZE];
 
-#ifdef STAGE
-#define IS_OVER false // a walk over stages ends with the answer
-#else
-#define IS_OVER (state.done != 0u)
-#endif
-
 // The channel of element i of q, k and v of a head, one behind the other.
 uint channel_of(uint head, uint i)
 {
@@ -53,7 +48,7 @@ uint channel_of(uint head, uint i)
 
 float convolve(uint channel, uint n_channel)
 {
-    float sum = vectors[params.taps + channel * uint(TAPS) + uint(TAPS - 1)] * x[channel];
+    float sum = vectors[params.taps + channel * uint(TAPS) + uint(TAPS - 1)] * source[channel];
     for (uint back = 1u; back < uint(TAPS); back++) {
         uint row = (state.n_past + uint(TAPS) - back) % uint(TAPS);
         float past = back <= state.n_past ? memory[row * n_channel + channel] : 0.0;
@@ -71,7 +66,7 @@ void load_lines(uint head)
         uint channel = channel_of(head, i);
         lines[i] = convolve(channel, n_channel);
         if ((i >= uint(2 * DIM) || head < params.n_k_head) && !IS_OVER) {
-            memory[row + channel] = x[channel];
+            memory[row + channel] = source[channel];
         }
     }
     group_barrier();
@@ -113,9 +108,9 @@ void main()
     float q_scale = unit_scale(products.x) * inversesqrt(float(DIM));
     float k_scale = unit_scale(products.y);
     float k_q = products.z * q_scale * k_scale;
-    float decay = decay_of(x[params.decay + head], vectors[params.decay_bias + head],
+    float decay = decay_of(source[params.decay + head], vectors[params.decay_bias + head],
                            vectors[params.decay_rate + head]);
-    float rate = rate_of(x[params.rate + head]);
+    float rate = rate_of(source[params.rate + head]);
 
     vec4 s_k = vec4(0.0), s_q = vec4(0.0);
     for (uint i = slice; i < uint(DIM); i += N_SLICE) {
@@ -154,6 +149,6 @@ void main()
     float scale = inversesqrt(reduce_sum(sum, uint(WG_SIZE)) / float(DIM) + params.eps);
     for (uint i = lane; i < uint(DIM); i += uint(WG_SIZE)) {
         uint at = head * uint(DIM) + i;
-        result[at] = results[i] * scale * vectors[params.gamma + i] * silu(x[params.z + at]);
+        result[at] = results[i] * scale * vectors[params.gamma + i] * silu(source[params.z + at]);
     }
 }

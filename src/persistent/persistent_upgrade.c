@@ -273,7 +273,7 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
                         bool is_patient, glinfer_progress_fn progress, void *user,
                         struct glinfer_error *err)
 {
-    if (upgrade->phase == PHASE_READY || upgrade->phase == PHASE_OFF) {
+    if (gi_upgrade_is_settled(upgrade)) {
         return true;
     }
     look_up(upgrade);
@@ -287,6 +287,11 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
         return true;
     }
     return settle(upgrade, place, is_patient, progress, user, err);
+}
+
+bool gi_upgrade_is_settled(const struct gi_upgrade *upgrade)
+{
+    return upgrade->phase == PHASE_READY || upgrade->phase == PHASE_OFF;
 }
 
 struct gi_executor *gi_upgrade_executor(const struct gi_upgrade *upgrade)

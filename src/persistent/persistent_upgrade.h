@@ -65,6 +65,8 @@ struct gi_upgrade_place {
 bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_place *place,
                         bool is_patient, glinfer_progress_fn progress, void *user,
                         struct glinfer_error *err);
+// True once it is settled which executor the steps take: nothing is tried out any more.
+bool gi_upgrade_is_settled(const struct gi_upgrade *upgrade);
 // Returns the executor that was taken up, NULL: none.
 struct gi_executor *gi_upgrade_executor(const struct gi_upgrade *upgrade);
 // Has a missing program compiled in the background, where that may be and steps of step_ns may gain

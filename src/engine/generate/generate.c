@@ -132,6 +132,11 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
         return false;
     }
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+    if (session->sequence.is_recurrent) { // states went on an unknown way
+        return gi_error_set(run->err, GLINFER_STATUS_GPU_FAULT,
+                            "a chain of steps was given up in the middle; asked again, the "
+                            "session goes on without such");
+    }
     return gi_runner_begin(&session->runner, run->err) && gi_generation_go_on(run);
 }
 

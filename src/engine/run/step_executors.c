@@ -122,10 +122,8 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .cache_dir = device->cache_dir,
             .may_compile = device->may_compile,
         };
-        // Programs would depend on the slot, and most steps of a group are joint ones. Trying one
-        // out leaves states of recurrent layers behind that no token is known of.
-        const bool is_wanted =
-            ends[end].name && session->group->n_slots == 1 && !gi_has_recurrence(&model->hparams);
+        // Programs would depend on the slot, and most steps of a group are joint ones.
+        const bool is_wanted = ends[end].name && session->group->n_slots == 1;
         own->upgrades[end] = is_wanted ? gi_upgrade_create(&params, err) : NULL;
         if (is_wanted && !own->upgrades[end]) {
             return false;
@@ -150,15 +148,24 @@ bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end
                                bool is_patient, glinfer_progress_fn progress, void *user,
                                struct glinfer_error *err)
 {
-    const struct gi_sequence *sequence = &session->sequence;
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    struct gi_sequence *sequence = &session->sequence;
+    const bool has_states = sequence->is_recurrent;
+    const uint32_t n_past = has_states ? 0 : sequence->n_past;
     const struct gi_upgrade_place place = {
-        .n_past = sequence->n_past,
-        .n_free = sequence->n_ctx - sequence->n_past,
+        .n_past = n_past,
+        .n_free = sequence->n_ctx - n_past,
         .token = sequence->pending == GI_NO_TOKEN ? 1 : (uint32_t)sequence->pending,
     };
-    return !session->step_executors->upgrades[end] ||
-           gi_upgrade_prepare(session->step_executors->upgrades[end], &place, is_patient, progress,
-                              user, err);
+    if (!upgrade || gi_upgrade_is_settled(upgrade)) {
+        return true;
+    }
+    // States cannot be gone back to: both executors begin a text, and that of the sequence is lost.
+    const bool ok = gi_upgrade_prepare(upgrade, &place, is_patient, progress, user, err);
+    if (has_states && (!ok || gi_upgrade_is_settled(upgrade))) {
+        gi_sequence_lose(sequence, 0);
+    }
+    return ok;
 }
 
 void gi_step_executors_request(struct glinfer_session *session, enum gi_step_end end)
