@@ -12,7 +12,8 @@
 // BATCH 0 with JOINT: the same by attention/heads.glsl. With ROWS (lib/slot.glsl) a group is of a
 // slot, too, the grid's third axis; each has its scratch and its cache.
 //
-// BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m
+// BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m, with
+// AFTER some behind it, too
 //   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q        (n_tokens, stride)  (n_head, HEAD_DIM), pair order
 //   cache    k and v as above
@@ -140,7 +141,8 @@ void main()
     uint lane = gl_LocalInvocationID.x;
     uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
     uint head = gl_WorkGroupID.y + first_group;
-    uint n_key = min(state.n_past + token + 1u, params.n_ctx);
+    uint n_seen = state.n_past + token + 1u;
+    uint n_key = min(end_seen(n_seen), params.n_ctx);
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
     uint q_begin = token * (params.q_stride / 4u) + head * N_QUAD;
 
@@ -148,9 +150,12 @@ void main()
     float weight_sum = 0.0;
     vec4 low_sum = vec4(0.0);
     vec4 high_sum = vec4(0.0);
-    for (uint first_key = first_seen(n_key); first_key < n_key; first_key += uint(KEYS)) {
+    for (uint first_key = first_seen(n_seen); first_key < n_key; first_key += uint(KEYS)) {
         uint n = min(n_key - first_key, uint(KEYS));
         float value = score(q_begin, first_row + first_key + min(lane, n - 1u));
+#if ALIBI
+        value -= alibi_bias(head, n_seen, first_key + lane);
+#endif
         float next = weigh_keys(lane, lane < n ? value : MASKED, largest);
         float rescale = exp_negative(largest - next);
         largest = next;

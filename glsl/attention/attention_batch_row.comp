@@ -1,5 +1,5 @@
-// Causal attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m;
-// for llvmpipe. Formula and bindings: attention/tile.glsl.
+// Attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m, with AFTER some
+// behind it, too; for llvmpipe. Formula and bindings: attention/tile.glsl.
 //
 // A group is one vector: invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens of a head,
 // with q and the sum of weighted v in private memory, and softmax needs no other invocation. Keys
@@ -78,7 +78,10 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
         float top = largest[i];
         for (int n = 0; n < KEYS; n++) {
             uint key = first_key + uint(n);
-            weight[n][i] = key <= last_key ? weight[n][i] : MASKED;
+#if ALIBI
+            weight[n][i] -= alibi_bias(gl_WorkGroupID.y + first_group, last_key + 1u, key);
+#endif
+            weight[n][i] = key < end_seen(last_key + 1u) ? weight[n][i] : MASKED;
 #if WINDOW
             weight[n][i] = key >= first_seen(last_key + 1u) ? weight[n][i] : MASKED;
 #endif
@@ -128,7 +131,7 @@ void main()
     uint head = gl_WorkGroupID.y + first_group;
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
     uint n_seen = min((gl_WorkGroupID.x + 1u) * uint(8 * VECTORS), state.n_tokens);
-    uint n_key = state.n_past + n_seen;
+    uint n_key = end_seen(state.n_past + n_seen);
     begin_tokens(head);
     uint first_key = first_seen(state.n_past + gl_WorkGroupID.x * uint(8 * VECTORS) + 1u);
     for (uint key = first_key; key < n_key; key += uint(KEYS)) {

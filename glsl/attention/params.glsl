@@ -11,4 +11,6 @@ layout(std140, binding = 0) uniform Params
     uint q_gamma, k_gamma;            // likewise
     float norm_eps;
     uint slot_cache, slot_scratch; // from one slot to the next: quads of the cache, floats
+    uint after;     // keys behind its own that a token of a batch sees
+    float max_bias; // of ALiBi
 } params;

@@ -2,8 +2,17 @@
 // window and softcap.
 //   WINDOW   1: a token sees the last params.window keys only, its own included
 //   SOFTCAP  1: scores s become softcap * tanh(s / softcap)
+//   AFTER    1: a token of a batch also sees the next params.after keys of the batch
+//   ALIBI    1: scores become less with the distance of the key, by a slope of each head
 #if !defined(WINDOW) || !defined(SOFTCAP)
 #error "WINDOW, SOFTCAP: 1 if scores have a window, a cap"
+#endif
+
+#ifndef AFTER
+#define AFTER 0
+#endif
+#ifndef ALIBI
+#define ALIBI 0
 #endif
 
 #include "lib/soft_cap.glsl"
@@ -17,6 +26,36 @@ uint first_seen(uint n_seen)
     return 0u;
 #endif
 }
+
+#if AFTER
+// Returns one past the last key that a token sees, n_seen being the keys up to its own.
+uint end_seen(uint n_seen)
+{
+    return min(n_seen + params.after, state.n_past + state.n_tokens);
+}
+#else
+uint end_seen(uint n_seen)
+{
+    return n_seen;
+}
+#endif
+
+#if ALIBI
+// Returns a head's slope: a geometric series over the first heads, a power of two of them, and the
+// terms between its own over the rest.
+float alibi_slope(uint head)
+{
+    uint n = 1u << uint(findMSB(params.n_head));
+    float rate = params.max_bias / float(n);
+    return exp2(head < n ? -rate * float(head + 1u) : -0.5 * rate * float(2u * (head - n) + 1u));
+}
+
+// Returns what the score of a key loses, n_seen being the keys up to the token's own.
+float alibi_bias(uint head, uint n_seen, uint key)
+{
+    return alibi_slope(head) * abs(float(int(key) + 1 - int(n_seen)));
+}
+#endif
 
 float cap_score(float score)
 {

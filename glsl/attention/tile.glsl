@@ -1,5 +1,5 @@
-// Causal attention of a prompt's batch by tiles, the core of attention_batch.comp and
-// attention_half.comp: token m, at position n_past + m, over the keys 0..n_past + m.
+// Attention of a prompt's batch by tiles, the core of attention_batch.comp and attention_half.comp:
+// token m, at position n_past + m, over the keys 0..n_past + m, with AFTER some behind it, too.
 //   out[m, h] = sum over j of softmax_j(scale * q[m, h] . k[g, j]) v[g, j]
 //   with g = h * n_kv_head / n_head
 //
@@ -81,7 +81,11 @@ vec4 mask_scores(Share share, vec4 score, uint token, uvec4 keys)
 {
     uint n_seen = state.n_past + share.first_token + token + 1u;
     score = vec4(cap_score(score.x), cap_score(score.y), cap_score(score.z), cap_score(score.w));
-    score = mix(vec4(MASKED), score, lessThan(keys, uvec4(n_seen)));
+#if ALIBI
+    score -= vec4(alibi_bias(share.head, n_seen, keys.x), alibi_bias(share.head, n_seen, keys.y),
+                  alibi_bias(share.head, n_seen, keys.z), alibi_bias(share.head, n_seen, keys.w));
+#endif
+    score = mix(vec4(MASKED), score, lessThan(keys, uvec4(end_seen(n_seen))));
 #if WINDOW
     score = mix(score, vec4(MASKED), lessThan(keys, uvec4(first_seen(n_seen))));
 #endif
@@ -150,7 +154,7 @@ Share make_share(uint head)
     share.head = head;
     share.kv_head = head * params.n_kv_head / params.n_head;
     share.first_token = (n_group - 1u - min(gl_WorkGroupID.x, n_group - 1u)) * TOKENS;
-    share.n_key = state.n_past + min(share.first_token + TOKENS, state.n_tokens);
+    share.n_key = end_seen(state.n_past + min(share.first_token + TOKENS, state.n_tokens));
     share.token = 2u * (lane / 8u + warp / 2u * 4u);
     share.lane = lane % 8u + warp % 2u * 8u;
     share.quad = QUAD_OF(share.lane);

@@ -1,11 +1,11 @@
 // Gemma 3: a norm before and after either block, a norm of each head of q and k, GELU, and of six
 // layers five with a window and rotations of their own. The files' norm weights have the 1 added
 // already.
-#include "models/decoder_weights.h"
+#include "models/gemma/gemma3.h"
 
 #include <math.h>
 
-static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+bool gi_gemma3_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     enum { N_LAYER_27B = 62 };
     hparams->has_window_rope = true;
@@ -22,7 +22,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                            &hparams->logit_softcap, reader->err);
 }
 
-static const struct gi_norm_spec norms[] = {
+const struct gi_norm_spec gi_gemma3_norms[GI_GEMMA3_N_NORMS] = {
     {GI_NORM_ATTN,      "blk.%u.attn_norm",           GI_DIM_EMBD},
     {GI_NORM_Q,         "blk.%u.attn_q_norm",         GI_DIM_HEAD},
     {GI_NORM_K,         "blk.%u.attn_k_norm",         GI_DIM_HEAD},
@@ -31,7 +31,7 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+bool gi_gemma3_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer), err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
@@ -41,8 +41,9 @@ const struct gi_model_family gi_model_family_gemma3 = {
     .name = "gemma3",
     .rope_pairing = GI_ROPE_PAIRING_HALVES,
     .activation = GI_ACTIVATION_GELU_TANH,
-    .read_hparams = read_hparams,
+    .read_hparams = gi_gemma3_hparams,
     GI_WEIGHTS(gi_post_norm_weights),
-    GI_NORMS(norms),
-    .record_layer = record_layer,
+    .norms = gi_gemma3_norms,
+    .n_norms = GI_GEMMA3_N_NORMS,
+    .record_layer = gi_gemma3_record_layer,
 };

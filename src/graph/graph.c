@@ -233,15 +233,28 @@ static bool attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
             gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->row, &rows, err));
 }
 
+// An encoder's window lies half on either side.
+static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const uint32_t window = gi_has_window(hparams, layer) ? hparams->window : 0;
+    struct gi_score_rule rule = {
+        .scale = hparams->attention_scale,
+        .softcap = hparams->attention_softcap,
+        .window = window,
+        .max_bias = hparams->max_alibi_bias,
+    };
+    if (hparams->is_encoder) {
+        rule.after = window > 0 ? window / 2 : GI_MAX_BATCH;
+        rule.window = window > 0 ? window / 2 + 1 : 0;
+    }
+    return rule;
+}
+
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_hparams *hparams = graph->hparams;
-    const struct gi_score_rule rule = {
-        .scale = hparams->attention_scale,
-        .softcap = hparams->attention_softcap,
-        .window = gi_has_window(hparams, layer) ? hparams->window : 0,
-    };
+    const struct gi_score_rule rule = score_rule(hparams, layer);
     if (graph->joint) {
         return gi_joint_attention(graph, layer, &rule, err);
     }

@@ -62,6 +62,7 @@ struct gi_hparams {
     // An encoder: tokens also see those behind them, of a layer with a window half of it on either
     // side. There is no cache, so a text is one batch.
     bool is_encoder;
+    float max_alibi_bias;         // of an encoder; 0: none
     enum glinfer_pooling pooling; // of embeddings; DEFAULT: the file does not say
 };
 

@@ -12,7 +12,10 @@ static double score_of(const struct ref_attention *attention, size_t key, double
         sum += product;
         *magnitude += fabs(product);
     }
-    return attention->softcap > 0 ? attention->softcap * tanh(sum / attention->softcap) : sum;
+    const double distance = fabs((double)key - (double)attention->own);
+    *magnitude += attention->slope * distance;
+    sum = attention->softcap > 0 ? attention->softcap * tanh(sum / attention->softcap) : sum;
+    return sum - attention->slope * distance;
 }
 
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude)

@@ -66,6 +66,8 @@ struct ref_attention {
     const float *k, *v; // (n_key, head_dim)
     size_t n_key, head_dim;
     double scale, softcap; // softcap over 0: scores s become softcap * tanh(s / softcap)
+    double slope;          // that scores lose for each key between theirs and key `own`
+    size_t own;
 };
 // magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);

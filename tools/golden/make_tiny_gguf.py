@@ -15,7 +15,7 @@ import sys
 import zlib
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, RopeScalingType, quants
+from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, PoolingType, RopeScalingType, quants
 
 from random_blocks import random_blocks
 
@@ -66,7 +66,7 @@ def parse_types(text):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
-    parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
+    parser.add_argument("--arch", choices=["llama", "gemma-embedding", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
@@ -109,6 +109,9 @@ def parse_arguments():
     parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
+    parser.add_argument("--pooling", type=int, help="of embeddings: 0 none, 1 mean, 2 cls, 3 last, 4 rank")
+    parser.add_argument("--dense", action="store_true", help="projections behind the pooling")
+    parser.add_argument("--classes", type=int, default=0, help="of a classifier")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.head_dim is None:
@@ -213,6 +216,13 @@ def add_facts(writer, args, n_vocab):
     if args.rope_scaling == "longrope":
         writer.add_rope_scaling_orig_ctx_len(args.rope_orig or args.ctx)
         writer.add_rope_scaling_attn_factors(1.2)
+    if args.pooling is not None:
+        writer.add_pooling_type(PoolingType(args.pooling))
+    if args.dense:
+        writer.add_dense_features_dims("dense_2", args.embd, 2 * args.embd)
+        writer.add_dense_features_dims("dense_3", 2 * args.embd, args.embd)
+    if args.classes:
+        writer.add_classifier_output_labels([f"class {i}" for i in range(args.classes)])
     if args.window:
         writer.add_sliding_window(args.window)
     if args.window_list:
@@ -278,8 +288,8 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "lfm2")  # families with a norm of each head of q and k
-POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
+HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "lfm2")  # families with a norm of each head of q and k
+POST_NORMS = ("gemma-embedding", "gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 FFN_NORMS = {"seed_oss": "post_attention_norm", "qwen35": "post_attention_norm"}  # the name of the norm before the network
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 LINEAR = ("qwen35",)  # with linear attention in most layers, and gates in the others
@@ -396,6 +406,11 @@ def add_tensors(writer, args, n_vocab):
         make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     if args.arch == "phi2":
         make.vector("output.bias", n_vocab, np.float32(0), 0.3)
+    if args.dense:
+        make.matrix("", "dense_2", 2 * args.embd, args.embd, kind="dense")
+        make.matrix("", "dense_3", args.embd, 2 * args.embd, kind="dense")
+    if args.classes:
+        make.matrix("", "cls.output", args.classes, args.embd, 2, kind="dense")
     if args.rope_scaling == "longrope":
         n_pair = (args.rot or args.head_dim) // 2
         for name, slope in (("short", 0.1), ("long", 1.0)):

@@ -17,6 +17,15 @@ make() {
         "$golden/$name.golden" --steps 24 --n-ctx 512 2>/dev/null
 }
 
+# embedding NAME POOLING OPTIONS...
+embedding() {
+    name=$1 pooling=$2
+    shift 2
+    "$python" "$top/tools/golden/make_tiny_gguf.py" "$models/$name.gguf" "$@"
+    "$python" "$top/tools/golden/embedding_golden.py" "$models/$name.gguf" "$golden/$name.embeddings" --pooling "$pooling" \
+        2>/dev/null
+}
+
 mkdir -p "$models"
 make tiny-f32 --types f32 --embd 48 --heads 3 --kv-heads 1 --head-dim 16 --ff 80 --layers 2 --untied
 make tiny-f16 --types f16 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 2
@@ -83,6 +92,10 @@ make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --
 # Short convolutions in place of attention, which two of five layers have.
 make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5 --interval 2 \
     --rope-base 1000000
+"$python" "$top/tools/golden/embedding_golden.py" "$models/tiny-qwen3.gguf" "$golden/tiny-qwen3.embeddings" --pooling last 2>/dev/null
+# Encoders, whose tokens see those behind them; a window of 24 is passed by the longer texts.
+embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
+    --head-dim 64 --ff 64 --layers 6 --window 24 --rope-base 1000000 --pooling 1 --dense
 # Rows of 256 for types of super-blocks: few heads, one layer.
 super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"
 make tiny-k_m --types attn_q=q4_k,attn_k=q4_k,attn_v=q6_k,attn_output=q5_0,ffn_gate=q4_k,ffn_up=q4_k,ffn_down=q6_k,embd=q6_k \

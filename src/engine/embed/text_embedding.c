@@ -87,9 +87,10 @@ struct text {
     enum glinfer_pooling pooling;
     const int32_t *ids;
     size_t n;
-    float *rows;  // as many tokens as are read back together
-    double *sums; // (n_embd), of a mean
-    float *values;
+    float *rows;   // as many tokens as are read back together
+    double *sums;  // (n_embd), of a mean
+    float *pooled; // (n_embd)
+    float *values; // that the caller gets
 };
 
 static uint32_t rows_together(const struct glinfer_session *session)
@@ -137,8 +138,9 @@ static bool take_row(struct text *text, const float *row, size_t token, struct g
         return false;
     }
     if (text->pooling != GLINFER_POOLING_MEAN) {
-        const size_t place = text->pooling == GLINFER_POOLING_NONE ? token * n_embd : 0;
-        memcpy(text->values + place, row, n_embd * sizeof(float));
+        const bool is_pooled = text->pooling != GLINFER_POOLING_NONE;
+        memcpy(is_pooled ? text->pooled : text->values + token * n_embd, row,
+               n_embd * sizeof(float));
         return true;
     }
     for (uint32_t i = 0; i < n_embd; i++) {
@@ -147,15 +149,23 @@ static bool take_row(struct text *text, const float *row, size_t token, struct g
     return true;
 }
 
+// True if the first token's row is the one that counts: an encoder's classifier reads that, a
+// decoder's the last one.
+static bool takes_first(const struct text *text)
+{
+    return text->pooling == GLINFER_POOLING_CLS ||
+           (text->pooling == GLINFER_POOLING_RANK && text->session->model->hparams.is_encoder);
+}
+
 // Takes rows of a batch of count tokens from token `begin` of the text on.
 static bool take_batch(struct text *text, size_t begin, uint32_t count, struct glinfer_error *err)
 {
     const uint32_t stride = text->session->tables.graph.norm.stride;
     const uint32_t together = rows_together(text->session);
     uint32_t first = 0, end = count;
-    if (text->pooling == GLINFER_POOLING_CLS) {
+    if (takes_first(text)) {
         end = begin == 0 ? 1 : 0;
-    } else if (text->pooling == GLINFER_POOLING_LAST) {
+    } else if (text->pooling == GLINFER_POOLING_LAST || text->pooling == GLINFER_POOLING_RANK) {
         first = begin + count == text->n ? count - 1 : count;
     }
     while (first < end) {
@@ -185,15 +195,47 @@ static void scale_to_one(float *values, uint32_t n)
     }
 }
 
-static void finish_text(struct text *text, bool is_raw)
+// Makes shares of scores of several classes.
+static void apply_softmax(float *scores, uint32_t n)
 {
-    const uint32_t n_embd = text->session->model->hparams.n_embd;
+    double largest = -INFINITY, sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        largest = fmax(largest, (double)scores[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        sum += exp((double)scores[i] - largest);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] = (float)(exp((double)scores[i] - largest) / sum);
+    }
+}
+
+static bool finish_text(struct text *text, bool is_raw, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = text->session->model;
+    const uint32_t n_embd = model->hparams.n_embd;
     for (uint32_t i = 0; text->pooling == GLINFER_POOLING_MEAN && i < n_embd; i++) {
-        text->values[i] = (float)(text->sums[i] / (double)text->n);
+        text->pooled[i] = (float)(text->sums[i] / (double)text->n);
     }
-    if (!is_raw && text->pooling != GLINFER_POOLING_NONE) {
-        scale_to_one(text->values, n_embd);
+    if (text->pooling == GLINFER_POOLING_NONE) {
+        return true;
     }
+    if (text->pooling == GLINFER_POOLING_RANK) {
+        if (!gi_dense_head_score(&model->head, text->pooled, n_embd, text->values, err)) {
+            return false;
+        }
+        if (!model->hparams.is_encoder) {
+            apply_softmax(text->values, gi_dense_head_score_count(&model->head));
+        }
+        return true;
+    }
+    if (!gi_dense_head_project(&model->head, text->pooled, n_embd, text->values, err)) {
+        return false;
+    }
+    if (!is_raw) {
+        scale_to_one(text->values, gi_dense_head_embedding_size(&model->head, n_embd));
+    }
+    return true;
 }
 
 //-- batches ---------------------------------------------------------------------------------------
@@ -244,12 +286,12 @@ static bool embed(struct text *text, bool is_raw, struct glinfer_error *err)
     const size_t together = rows_together(text->session);
     text->rows = gi_array_zeroed(together * norm->stride, sizeof(float), "an embedding", err);
     text->sums = gi_array_zeroed(norm->stride, sizeof(double), "an embedding", err);
-    const bool ok = text->rows && text->sums && run_batches(text, err);
-    if (ok) {
-        finish_text(text, is_raw);
-    }
+    text->pooled = gi_array_zeroed(norm->stride, sizeof(float), "an embedding", err);
+    const bool ok = text->rows && text->sums && text->pooled && run_batches(text, err) &&
+                    finish_text(text, is_raw, err);
     free(text->rows);
     free(text->sums);
+    free(text->pooled);
     return ok;
 }
 
@@ -291,11 +333,20 @@ static bool choose_pooling(const struct glinfer_model *model, enum glinfer_pooli
                             "the model was not made for embeddings: its file names no pooling; "
                             "mean or last has to be asked for");
     }
-    if (*pooling == GLINFER_POOLING_RANK) {
+    if (*pooling == GLINFER_POOLING_RANK && !gi_dense_head_has_scores(&model->head)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the model has no classifier that would score a text");
     }
     return true;
+}
+
+static size_t count_values(const struct glinfer_model *model, enum glinfer_pooling pooling,
+                           size_t n_tokens)
+{
+    const uint32_t n_embd = model->hparams.n_embd;
+    return pooling == GLINFER_POOLING_NONE   ? n_tokens * n_embd
+           : pooling == GLINFER_POOLING_RANK ? gi_dense_head_score_count(&model->head)
+                                             : gi_dense_head_embedding_size(&model->head, n_embd);
 }
 
 bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n,
@@ -312,8 +363,7 @@ bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n
         !choose_pooling(session->model, own.pooling, &text.pooling, err)) {
         return false;
     }
-    const size_t n_embd = session->model->hparams.n_embd;
-    *n_values = text.pooling == GLINFER_POOLING_NONE ? n * n_embd : n_embd;
+    *n_values = count_values(session->model, text.pooling, n);
     if (cap == 0) {
         return true;
     }

@@ -245,12 +245,14 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
                        gi_tokenizer_size(model->tokenizer.core));
     if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
         !read_norms(model, plan, err) ||
+        !gi_dense_head_read(&model->head, plan->gguf, plan->hparams.n_embd, err) ||
         !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
         !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
         !load_weights(model, plan, params, err)) {
         return false;
     }
     model->used = model->info.weights;
+    model->info.n_embedding = gi_dense_head_embedding_size(&model->head, model->hparams.n_embd);
     model->info.is_supported = true;
     return true;
 }
@@ -405,6 +407,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
     free(self->norms);
     free(self->rope_factors);
     free(self->long_rope_factors);
+    gi_dense_head_finish(&self->head);
     gi_source_drop(&self->source);
     struct glinfer_model **place = &device->models;
     while (*place != self) {

@@ -3,6 +3,7 @@
 #define GI_ENGINE_MODEL_H
 
 #include "engine/api/device.h"
+#include "engine/embed/dense_head.h"
 #include "engine/load/weight_store.h"
 #include "gguf/identity.h"
 #include "tokenizer/tokenizer.h"
@@ -30,6 +31,7 @@ struct glinfer_model {
     float *norms;                    // norm_layout.size floats
     float *rope_factors;             // n_rot / 2, or NULL
     float *long_rope_factors;        // likewise, of a context longer than hparams.rope.n_ctx_orig
+    struct gi_dense_head head;       // of embeddings
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;
     struct gi_grammar_vocab *grammar_vocab; // made when an answer first needs it

@@ -130,14 +130,31 @@ static double score_of(const struct gi_test *test, const float *q, const float *
     return gi_test_define(test, "SOFTCAP") ? params->softcap * tanh(sum / params->softcap) : sum;
 }
 
-// Works out a head over n_key keys. Errors of scores are far below what is tolerated.
+// Returns ALiBi's slope of a head; 0 where there is none.
+static double slope_of(const struct gi_test *test, const struct gi_kv_layer *layer, uint32_t head)
+{
+    const struct gi_attention_params *params = (const void *)test->params;
+    uint32_t n = 1;
+    while (2 * n <= layer->n_head) {
+        n *= 2;
+    }
+    const double rate = (double)params->max_bias / n;
+    return !gi_test_define(test, "ALIBI") ? 0
+           : head < n                     ? exp2(-rate * (head + 1))
+                                          : exp2(-rate / 2 * (2 * (head - n) + 1));
+}
+
+// Works out a head over n_key keys, of which `own` is the token's. Errors of scores are far below
+// what is tolerated.
 static void attend(struct gi_test *test, const float *q, const float *k, const float *v,
-                   uint32_t n_key, uint32_t head_dim, struct gi_test_value *out)
+                   uint32_t n_key, uint32_t head_dim, double slope, uint32_t own,
+                   struct gi_test_value *out)
 {
     double *scores = gi_test_memory(test, n_key, sizeof(*scores));
     double largest = -INFINITY, total = 0;
     for (uint32_t j = 0; scores && j < n_key; j++) {
-        scores[j] = score_of(test, q, k + (size_t)j * head_dim, head_dim);
+        scores[j] =
+            score_of(test, q, k + (size_t)j * head_dim, head_dim) - slope * fabs((double)j - own);
         largest = fmax(largest, scores[j]);
     }
     for (uint32_t j = 0; scores && j < n_key; j++) {
@@ -154,7 +171,8 @@ static void attend(struct gi_test *test, const float *q, const float *k, const f
     }
 }
 
-// Compares a head of a token, whose query is q, over the keys that it sees of the first n_seen.
+// Compares a head of a token, whose query is q, over the keys that it sees of the first n_seen, and
+// of a batch behind them.
 static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t head,
                        const float *q, uint32_t n_seen, const float *got)
 {
@@ -162,12 +180,15 @@ static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, ui
     const uint32_t n_memory = test->n_memory, n = layer->head_dim;
     const uint32_t kv_head = head * layer->n_kv_head / layer->n_head;
     const bool has_window = gi_test_define(test, "WINDOW") && params->window < n_seen;
-    const uint32_t n_key = has_window ? params->window : n_seen;
-    const float *k = gi_test_cache(test, layer, true, kv_head, n_seen - n_key, n_key);
-    const float *v = gi_test_cache(test, layer, false, kv_head, n_seen - n_key, n_key);
+    const uint32_t first = has_window ? n_seen - params->window : 0;
+    const uint32_t n_all = test->n_past + test->n_tokens, after = params->after;
+    const bool sees_all = gi_test_define(test, "AFTER") && after >= n_all - n_seen;
+    const uint32_t n_key = (sees_all ? n_all : n_seen + after) - first;
+    const float *k = gi_test_cache(test, layer, true, kv_head, first, n_key);
+    const float *v = gi_test_cache(test, layer, false, kv_head, first, n_key);
     struct gi_test_value *expected = gi_test_memory(test, n, sizeof(*expected));
     if (expected) { // k and v are there
-        attend(test, q, k, v, n_key, n, expected);
+        attend(test, q, k, v, n_key, n, slope_of(test, layer, head), n_seen - 1 - first, expected);
     }
     for (uint32_t i = 0; !test->has_failed && i < n; i++) {
         gi_test_expect(test, "out", (uint64_t)head * n + i, expected[i].value,

@@ -384,6 +384,14 @@ bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi
     return is_tile(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
 }
 
+// Adds a define that is 0 where it is missing.
+static void add_define(struct gi_program_key *key, const char *name, bool is_set)
+{
+    if (is_set) {
+        key->defines[key->n_defines++] = (struct gi_define){name, 1};
+    }
+}
+
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                            const struct gi_rows *q, const struct gi_rows *out,
@@ -396,7 +404,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
                            (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
                            shape.program != GI_PROGRAM_ATTENTION_HALF;
-    const struct gi_program_key key = {
+    struct gi_program_key key = {
         .id = shape.program,
         .quant = GI_QUANT_NONE,
         .n_defines = shape.n_defines + is_rolled,
@@ -411,6 +419,10 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                               : (struct gi_define){"VECTORS", (int32_t)shape.vectors}},
     };
     struct gi_attention_params params = common_params(layer, rule);
+    add_define(&key, "AFTER", rule->after > 0);
+    add_define(&key, "ALIBI", rule->max_bias > 0);
+    params.after = rule->after;
+    params.max_bias = rule->max_bias;
     params.q_stride = q->stride;
     params.out_stride = out->stride;
     struct gi_dispatch dispatch = {

@@ -12,6 +12,9 @@ struct gi_score_rule {
     float scale;
     float softcap;   // scores s become softcap * tanh(s / softcap); 0: they stay
     uint32_t window; // a token sees so many keys, its own the last of them; 0: all
+    // Hold of batches alone: keys behind its own that a token also sees, and ALiBi, 0: none.
+    uint32_t after;
+    float max_bias;
 };
 
 // Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then
@@ -68,7 +71,8 @@ bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_k
 // True if the attention of a batch can leave out in f16 (ops/gemm/half_rows.h).
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
-// Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.
+// Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included,
+// and rule->after behind them, as far as the batch goes.
 //   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,

@@ -3,180 +3,62 @@
 #include "ops/attention/attention.h"
 #include "ops/gemm/batch.h"
 #include "tests/kernel/fixture/kernel_layer.h"
-#include "tests/ref/ref_batch.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct attention_case {
-    struct kt_layer_shape shape;
-    uint32_t n_tokens, n_past;
-    uint32_t window; // 0: none
-    float softcap;   // 0: none
-};
-
-// A case on its way: q rows of the batch, and the reference of one of its tokens.
-struct attention {
-    const struct attention_case *c;
-    struct kt_layer layer;
-    struct gi_score_rule rule;
-    uint32_t width; // n_head * head_dim
-    float *q;       // (n_tokens, width)
-    double *want, *bound;
-};
-
-static void attention_init(struct attention *a, struct kt_run *run, const struct attention_case *c)
-{
-    *a = (struct attention){
-        .c = c,
-        .rule = {1.0f / sqrtf((float)c->shape.head_dim), c->softcap, c->window},
-        .width = c->shape.n_head * c->shape.head_dim
-    };
-    kt_layer_init(&a->layer, run, &c->shape, c->n_past + c->n_tokens);
-    size_t n = (size_t)c->n_tokens * a->width;
-    a->q = kt_alloc(n, sizeof(float));
-    a->want = kt_alloc(a->width, sizeof(double));
-    a->bound = kt_alloc(a->width, sizeof(double));
-    kt_fill(run, a->q, n, -4, 4);
-}
-
-static void attention_finish(struct attention *a)
-{
-    kt_layer_finish(&a->layer);
-    free(a->q);
-    free(a->want);
-    free(a->bound);
-}
-
-// The first key that token m sees.
-static size_t first_seen(const struct attention_case *c, uint32_t m)
-{
-    const uint32_t n_seen = c->n_past + m + 1;
-    return c->window > 0 && n_seen > c->window ? n_seen - c->window : 0;
-}
-
-// Fills want and bound for token m. An error d of a score is one of d relative in a weight; scores
-// are sums of head_dim products, results sums over the keys.
-static void make_want(struct attention *a, uint32_t m)
-{
-    const struct kt_layer_shape *s = &a->c->shape;
-    const size_t first = first_seen(a->c, m);
-    for (uint32_t h = 0; h < s->n_head; h++) {
-        size_t kv = (size_t)h * s->n_kv_head / s->n_head * s->n_ctx * s->head_dim;
-        size_t at = (size_t)h * s->head_dim;
-        const struct ref_attention ref = {
-            .q = a->q + (size_t)m * a->width + at,
-            .k = a->layer.k + kv + first * s->head_dim,
-            .v = a->layer.v + kv + first * s->head_dim,
-            .n_key = a->c->n_past + m + 1 - first,
-            .head_dim = s->head_dim,
-            .scale = (double)a->rule.scale,
-            .softcap = (double)a->rule.softcap,
-        };
-        double score = ref_attention(&ref, a->want + at, a->bound + at);
-        double slack = 2 * score * (4 + sqrt((double)s->head_dim)) + 16 + sqrt((double)ref.n_key);
-        for (uint32_t i = 0; i < s->head_dim; i++) {
-            a->bound[at + i] *= slack * (double)FLT_EPSILON;
-        }
-    }
-}
-
-// No result lies outside what the values of the seen keys span.
-static bool check_hull(struct kt_run *run, const struct attention *a, uint32_t m, const float *out)
-{
-    const struct kt_layer_shape *s = &a->c->shape;
-    const size_t first = first_seen(a->c, m);
-    for (uint32_t i = 0; i < a->width; i++) {
-        size_t kv_head = (size_t)(i / s->head_dim) * s->n_kv_head / s->n_head;
-        const float *v = a->layer.v + kv_head * s->n_ctx * s->head_dim + i % s->head_dim;
-        float low = v[first * s->head_dim], high = low;
-        for (size_t j = first + 1; j <= a->c->n_past + m; j++) {
-            low = fminf(low, v[j * s->head_dim]);
-            high = fmaxf(high, v[j * s->head_dim]);
-        }
-        float slack = 1e-6f * fmaxf(fabsf(low), fabsf(high));
-        if (!(out[i] >= low - slack && out[i] <= high + slack)) {
-            return kt_fail(run, "out[%u] of token %u is %.9g, outside [%.9g, %.9g]", i, m,
-                           (double)out[i], (double)low, (double)high);
-        }
-    }
-    return true;
-}
-
-static bool check_token(struct kt_run *run, struct attention *a, uint32_t m,
-                        const struct gi_range *range, size_t offset)
-{
-    float *out = kt_alloc(a->width, sizeof(float));
-    make_want(a, m);
-    bool is_good = kt_compare_f32(run, "out", range, offset, a->want, a->bound, a->width) &&
-                   kt_read(run, range, offset, out, a->width * sizeof(float)) &&
-                   check_hull(run, a, m, out);
-    free(out);
-    return is_good;
-}
-
-static void attention_text(const struct attention_case *c, char *text, size_t size)
-{
-    snprintf(text, size, "%u/%u heads of %u, %u tokens at %u of %u, k %s v %s, window %u, cap %g",
-             c->shape.n_head, c->shape.n_kv_head, c->shape.head_dim, c->n_tokens, c->n_past,
-             c->shape.n_ctx, kt_cache_names[c->shape.type_k], kt_cache_names[c->shape.type_v],
-             c->window, (double)c->softcap);
-}
-
 // n_tokens is the number of steps in a row.
-static const struct attention_case attention_cases[] = {
-    {{9, 3, 64, 64, F16, F16},     1, 0,    0,   0 },
-    {{9, 3, 64, 64, F16, F16},     3, 1,    0,   0 },
-    {{4, 4, 80, 129, F32, F16},    2, 63,   0,   0 },
-    {{8, 1, 96, 200, F16, F32},    2, 64,   0,   0 },
-    {{9, 3, 64, 512, F32, F32},    3, 127,  0,   0 },
-    {{9, 3, 64, 512, F16, F16},    3, 500,  0,   0 },
-    {{14, 2, 128, 2200, F16, F16}, 2, 2000, 0,   0 },
-    {{8, 1, 256, 2200, F32, F16},  2, 2000, 0,   0 },
-    {{3, 1, 8, 600, F16, F16},     2, 400,  0,   0 },
-    {{9, 3, 64, 2200, F16, F16},   2, 2000, 0,   0 },
-    {{9, 3, 64, 8192, F16, F16},   1, 8191, 0,   0 },
-    {{9, 3, 64, 512, F16, F16},    3, 255,  100, 0 },
-    {{4, 1, 64, 1024, F16, F16},   3, 900,  300, 5 },
-    {{8, 1, 256, 600, F32, F32},   2, 511,  512, 20},
-    {{4, 4, 80, 129, F32, F16},    2, 63,   0,   2 },
-    {{32, 8, 64, 2200, F16, F16},  2, 1023, 0,   0 },
-    {{7, 1, 128, 700, F16, F32},   2, 520,  700, 0 },
-    {{9, 3, 64, 512, Q8, Q8},      3, 500,  0,   0 },
-    {{4, 4, 80, 129, Q8, Q8},      2, 63,   0,   2 },
-    {{8, 1, 96, 200, Q8, F16},     2, 64,   0,   0 },
-    {{14, 2, 128, 700, Q8, Q8},    2, 600,  100, 0 },
-    {{8, 1, 256, 600, F16, Q8},    2, 511,  0,   0 },
-    {{3, 1, 8, 600, Q8, Q8},       2, 400,  0,   0 },
-    {{9, 3, 64, 512, Q4, Q4},      3, 500,  0,   0 },
-    {{4, 4, 80, 129, Q4, Q4},      2, 63,   0,   2 },
-    {{14, 2, 128, 700, Q8, Q4},    2, 600,  100, 0 },
-    {{8, 1, 256, 600, F16, Q4},    2, 511,  0,   0 },
-    {{3, 1, 8, 600, Q4, Q4},       2, 400,  0,   0 },
-    {{7, 1, 128, 300, F16, F16},   2, 100,  0,   0 },
-    {{32, 8, 128, 300, F16, F16},  2, 255,  0,   0 },
-    {{32, 8, 64, 2200, F16, F16},  1, 30,   0,   0 },
-    {{32, 8, 64, 2200, F16, F16},  1, 127,  0,   0 },
-    {{32, 8, 64, 2200, F16, F16},  1, 255,  0,   0 },
-    {{32, 8, 64, 2200, F16, F16},  1, 2175, 0,   0 },
-    {{16, 8, 128, 2200, F16, F16}, 1, 2047, 0,   0 },
-    {{32, 8, 128, 2200, F16, F16}, 1, 30,   0,   0 },
-    {{32, 8, 128, 2200, F16, F16}, 1, 127,  0,   0 },
-    {{32, 8, 128, 2200, F16, F16}, 1, 255,  0,   0 },
-    {{32, 8, 128, 2200, F16, F16}, 1, 500,  0,   0 },
-    {{32, 8, 128, 2200, F16, F16}, 1, 2047, 0,   0 },
-    {{32, 8, 128, 2200, F32, F16}, 1, 2047, 0,   0 },
-    {{32, 8, 128, 8192, F16, F16}, 1, 8191, 0,   0 },
-    {{32, 8, 64, 8192, F16, F16},  1, 8191, 500, 0 },
-    {{32, 8, 64, 8192, F16, F16},  1, 8191, 0,   0 },
+static const struct kt_attention_case attention_cases[] = {
+    {{9, 3, 64, 64, F16, F16},     1, 0,    0,   0,  0, 0},
+    {{9, 3, 64, 64, F16, F16},     3, 1,    0,   0,  0, 0},
+    {{4, 4, 80, 129, F32, F16},    2, 63,   0,   0,  0, 0},
+    {{8, 1, 96, 200, F16, F32},    2, 64,   0,   0,  0, 0},
+    {{9, 3, 64, 512, F32, F32},    3, 127,  0,   0,  0, 0},
+    {{9, 3, 64, 512, F16, F16},    3, 500,  0,   0,  0, 0},
+    {{14, 2, 128, 2200, F16, F16}, 2, 2000, 0,   0,  0, 0},
+    {{8, 1, 256, 2200, F32, F16},  2, 2000, 0,   0,  0, 0},
+    {{3, 1, 8, 600, F16, F16},     2, 400,  0,   0,  0, 0},
+    {{9, 3, 64, 2200, F16, F16},   2, 2000, 0,   0,  0, 0},
+    {{9, 3, 64, 8192, F16, F16},   1, 8191, 0,   0,  0, 0},
+    {{9, 3, 64, 512, F16, F16},    3, 255,  100, 0,  0, 0},
+    {{4, 1, 64, 1024, F16, F16},   3, 900,  300, 5,  0, 0},
+    {{8, 1, 256, 600, F32, F32},   2, 511,  512, 20, 0, 0},
+    {{4, 4, 80, 129, F32, F16},    2, 63,   0,   2,  0, 0},
+    {{32, 8, 64, 2200, F16, F16},  2, 1023, 0,   0,  0, 0},
+    {{7, 1, 128, 700, F16, F32},   2, 520,  700, 0,  0, 0},
+    {{9, 3, 64, 512, Q8, Q8},      3, 500,  0,   0,  0, 0},
+    {{4, 4, 80, 129, Q8, Q8},      2, 63,   0,   2,  0, 0},
+    {{8, 1, 96, 200, Q8, F16},     2, 64,   0,   0,  0, 0},
+    {{14, 2, 128, 700, Q8, Q8},    2, 600,  100, 0,  0, 0},
+    {{8, 1, 256, 600, F16, Q8},    2, 511,  0,   0,  0, 0},
+    {{3, 1, 8, 600, Q8, Q8},       2, 400,  0,   0,  0, 0},
+    {{9, 3, 64, 512, Q4, Q4},      3, 500,  0,   0,  0, 0},
+    {{4, 4, 80, 129, Q4, Q4},      2, 63,   0,   2,  0, 0},
+    {{14, 2, 128, 700, Q8, Q4},    2, 600,  100, 0,  0, 0},
+    {{8, 1, 256, 600, F16, Q4},    2, 511,  0,   0,  0, 0},
+    {{3, 1, 8, 600, Q4, Q4},       2, 400,  0,   0,  0, 0},
+    {{7, 1, 128, 300, F16, F16},   2, 100,  0,   0,  0, 0},
+    {{32, 8, 128, 300, F16, F16},  2, 255,  0,   0,  0, 0},
+    {{32, 8, 64, 2200, F16, F16},  1, 30,   0,   0,  0, 0},
+    {{32, 8, 64, 2200, F16, F16},  1, 127,  0,   0,  0, 0},
+    {{32, 8, 64, 2200, F16, F16},  1, 255,  0,   0,  0, 0},
+    {{32, 8, 64, 2200, F16, F16},  1, 2175, 0,   0,  0, 0},
+    {{16, 8, 128, 2200, F16, F16}, 1, 2047, 0,   0,  0, 0},
+    {{32, 8, 128, 2200, F16, F16}, 1, 30,   0,   0,  0, 0},
+    {{32, 8, 128, 2200, F16, F16}, 1, 127,  0,   0,  0, 0},
+    {{32, 8, 128, 2200, F16, F16}, 1, 255,  0,   0,  0, 0},
+    {{32, 8, 128, 2200, F16, F16}, 1, 500,  0,   0,  0, 0},
+    {{32, 8, 128, 2200, F16, F16}, 1, 2047, 0,   0,  0, 0},
+    {{32, 8, 128, 2200, F32, F16}, 1, 2047, 0,   0,  0, 0},
+    {{32, 8, 128, 8192, F16, F16}, 1, 8191, 0,   0,  0, 0},
+    {{32, 8, 64, 8192, F16, F16},  1, 8191, 500, 0,  0, 0},
+    {{32, 8, 64, 8192, F16, F16},  1, 8191, 0,   0,  0, 0},
 };
 
 static void attention_name(size_t index, char *text, size_t size)
 {
-    attention_text(&attention_cases[index], text, size);
+    kt_attention_text(&attention_cases[index], text, size);
 }
 
 static struct gi_attention_scratch make_scratch(struct kt_run *run, const struct gi_kv_layer *layer)
@@ -191,7 +73,7 @@ static struct gi_attention_scratch make_scratch(struct kt_run *run, const struct
 }
 
 // One step: token m's q in front of the cache.
-static bool run_step(struct kt_run *run, const struct attention *a, uint32_t m)
+static bool run_step(struct kt_run *run, const struct kt_attention_run *a, uint32_t m)
 {
     size_t size = a->width * sizeof(float);
     return kt_write(run, &a->layer.kv.range, 0, a->q + (size_t)m * a->width, size) &&
@@ -203,8 +85,8 @@ static bool run_step(struct kt_run *run, const struct attention *a, uint32_t m)
 #define BENCH_BYTES  200000000u
 #define BENCH_LAYERS 40
 
-static bool record_attention(struct kt_run *run, const struct attention *a, struct gi_range range,
-                             const struct gi_attention_scratch *scratch)
+static bool record_attention(struct kt_run *run, const struct kt_attention_run *a,
+                             struct gi_range range, const struct gi_attention_scratch *scratch)
 {
     struct glinfer_error err;
     struct gi_kv_layer kv = a->layer.kv;
@@ -214,7 +96,7 @@ static bool record_attention(struct kt_run *run, const struct attention *a, stru
 }
 
 // For a bench, other layers alike before the one whose result is checked.
-static bool record_copies(struct kt_run *run, const struct attention *a,
+static bool record_copies(struct kt_run *run, const struct kt_attention_run *a,
                           const struct gi_attention_scratch *scratch)
 {
     const uint32_t n = BENCH_BYTES / (uint32_t)a->layer.size;
@@ -230,19 +112,19 @@ static bool record_copies(struct kt_run *run, const struct attention *a,
 
 static bool check_attention(struct kt_run *run, size_t index)
 {
-    struct attention a;
-    attention_init(&a, run, &attention_cases[index]);
+    struct kt_attention_run a;
+    kt_attention_init(&a, run, &attention_cases[index]);
     struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
     bool is_good = !run->has_failed && record_copies(run, &a, &scratch) &&
                    record_attention(run, &a, a.layer.kv.range, &scratch) && kt_seal(run);
     for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
-        is_good = run_step(run, &a, m) && check_token(run, &a, m, &scratch.range, 0) &&
+        is_good = run_step(run, &a, m) && kt_attention_check(run, &a, m, &scratch.range, 0) &&
                   (!gi_attention_has_sums(&run->recorder, &a.layer.kv) ||
                    kt_check_sums(run, &scratch.range, a.width));
     }
     uint64_t n = (uint64_t)a.c->shape.n_kv_head * a.c->shape.head_dim * (a.c->n_past + 1);
     is_good = is_good && kt_bench(run, a.c->n_past, 1, n * 4 * run->n_copy);
-    attention_finish(&a);
+    kt_attention_finish(&a);
     return is_good;
 }
 
@@ -262,7 +144,7 @@ static void joint_name(size_t index, char *text, size_t size)
     const size_t i = index % COUNT(joint_shapes);
     int n = snprintf(text, size, "%u invocations, %u heads, %u keys, ", joint_shapes[i].wg_size,
                      joint_shapes[i].heads, joint_shapes[i].keys);
-    attention_text(&attention_cases[index / COUNT(joint_shapes)], text + n, size - (size_t)n);
+    kt_attention_text(&attention_cases[index / COUNT(joint_shapes)], text + n, size - (size_t)n);
 }
 
 static bool run_joint(struct kt_run *run, size_t index)
@@ -297,7 +179,8 @@ static void persistent_name(size_t index, char *text, size_t size)
     const size_t i = index % COUNT(persistent_groups);
     int n = snprintf(text, size, "%u groups of %u, ", persistent_groups[i].n_groups,
                      persistent_groups[i].group_size);
-    attention_text(&attention_cases[index / COUNT(persistent_groups)], text + n, size - (size_t)n);
+    kt_attention_text(&attention_cases[index / COUNT(persistent_groups)], text + n,
+                      size - (size_t)n);
 }
 
 static bool run_persistent(struct kt_run *run, size_t index)
@@ -312,7 +195,7 @@ const struct kt_suite kt_attention_vec8 = {"attention_vec8",
                                            persistent_name, run_persistent};
 
 // A table of direct grids gives the same bits as one of indirect grids, where the device has those.
-static bool replay_table(struct kt_run *run, const struct attention *a,
+static bool replay_table(struct kt_run *run, const struct kt_attention_run *a,
                          const struct gi_attention_scratch *scratch, float *out)
 {
     struct glinfer_error err;
@@ -322,7 +205,7 @@ static bool replay_table(struct kt_run *run, const struct attention *a,
            kt_seal(run) && run_step(run, a, 0) && kt_read(run, &scratch->range, 0, out, size);
 }
 
-static bool replay_direct(struct kt_run *run, const struct attention *a,
+static bool replay_direct(struct kt_run *run, const struct kt_attention_run *a,
                           const struct gi_attention_scratch *scratch, float *out)
 {
     struct glinfer_error err;
@@ -338,8 +221,8 @@ static bool replay_direct(struct kt_run *run, const struct attention *a,
 
 static bool run_direct(struct kt_run *run, size_t index)
 {
-    struct attention a;
-    attention_init(&a, run, &attention_cases[index]);
+    struct kt_attention_run a;
+    kt_attention_init(&a, run, &attention_cases[index]);
     struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
     float *first = kt_alloc(a.width, sizeof(float)), *second = kt_alloc(a.width, sizeof(float));
     bool is_good = !run->has_failed && replay_table(run, &a, &scratch, first) &&
@@ -349,38 +232,44 @@ static bool run_direct(struct kt_run *run, size_t index)
     }
     free(first);
     free(second);
-    attention_finish(&a);
+    kt_attention_finish(&a);
     return is_good;
 }
 
 const struct kt_suite kt_attention_direct = {"attention_direct", COUNT(attention_cases),
                                              attention_name, run_direct};
 
-static const struct attention_case attention_batch_cases[] = {
-    {{9, 3, 64, 64, F16, F16},    1,   0,    0,   0},
-    {{9, 3, 64, 64, F16, F16},    2,   1,    0,   0},
-    {{4, 4, 80, 128, F32, F16},   7,   63,   0,   0},
-    {{8, 1, 96, 128, F16, F32},   31,  64,   0,   0},
-    {{14, 2, 128, 600, F32, F32}, 32,  500,  0,   0},
-    {{8, 1, 256, 2100, F16, F16}, 33,  2000, 0,   0},
-    {{3, 1, 8, 300, F16, F16},    128, 64,   0,   0},
-    {{4, 4, 128, 300, F32, F32},  128, 0,    0,   0},
-    {{9, 3, 64, 512, F16, F16},   512, 0,    0,   0},
-    {{9, 3, 64, 1536, F16, F16},  160, 1000, 0,   0},
-    {{9, 3, 64, 300, F16, F16},   40,  200,  17,  0},
-    {{4, 1, 256, 300, F32, F16},  33,  100,  64,  5},
-    {{8, 2, 96, 600, F16, F32},   128, 300,  128, 0},
-    {{4, 2, 80, 128, F16, F16},   70,  0,    0,   2},
-    {{9, 3, 64, 300, Q8, Q8},     40,  200,  0,   0},
-    {{4, 2, 80, 128, Q8, Q8},     70,  0,    17,  0},
-    {{8, 2, 96, 200, F16, Q8},    33,  100,  0,   0},
-    {{8, 1, 128, 200, Q8, F32},   33,  100,  0,   0},
-    {{4, 1, 256, 200, Q8, Q8},    9,   100,  0,   5},
-    {{3, 1, 8, 300, Q8, Q8},      40,  64,   0,   0},
-    {{9, 3, 64, 300, Q4, Q4},     40,  200,  0,   0},
-    {{4, 2, 80, 128, Q4, Q8},     70,  0,    17,  0},
-    {{4, 1, 128, 200, Q4, Q4},    9,   100,  0,   5},
-    {{3, 1, 8, 300, Q4, Q4},      40,  64,   0,   0},
+static const struct kt_attention_case attention_batch_cases[] = {
+    {{9, 3, 64, 64, F16, F16},    1,   0,    0,   0, 0,   0},
+    {{9, 3, 64, 64, F16, F16},    2,   1,    0,   0, 0,   0},
+    {{4, 4, 80, 128, F32, F16},   7,   63,   0,   0, 0,   0},
+    {{8, 1, 96, 128, F16, F32},   31,  64,   0,   0, 0,   0},
+    {{14, 2, 128, 600, F32, F32}, 32,  500,  0,   0, 0,   0},
+    {{8, 1, 256, 2100, F16, F16}, 33,  2000, 0,   0, 0,   0},
+    {{3, 1, 8, 300, F16, F16},    128, 64,   0,   0, 0,   0},
+    {{4, 4, 128, 300, F32, F32},  128, 0,    0,   0, 0,   0},
+    {{9, 3, 64, 512, F16, F16},   512, 0,    0,   0, 0,   0},
+    {{9, 3, 64, 1536, F16, F16},  160, 1000, 0,   0, 0,   0},
+    {{9, 3, 64, 300, F16, F16},   40,  200,  17,  0, 0,   0},
+    {{4, 1, 256, 300, F32, F16},  33,  100,  64,  5, 0,   0},
+    {{8, 2, 96, 600, F16, F32},   128, 300,  128, 0, 0,   0},
+    {{4, 2, 80, 128, F16, F16},   70,  0,    0,   2, 0,   0},
+    {{9, 3, 64, 300, Q8, Q8},     40,  200,  0,   0, 0,   0},
+    {{4, 2, 80, 128, Q8, Q8},     70,  0,    17,  0, 0,   0},
+    {{8, 2, 96, 200, F16, Q8},    33,  100,  0,   0, 0,   0},
+    {{8, 1, 128, 200, Q8, F32},   33,  100,  0,   0, 0,   0},
+    {{4, 1, 256, 200, Q8, Q8},    9,   100,  0,   5, 0,   0},
+    {{3, 1, 8, 300, Q8, Q8},      40,  64,   0,   0, 0,   0},
+    {{9, 3, 64, 300, Q4, Q4},     40,  200,  0,   0, 0,   0},
+    {{4, 2, 80, 128, Q4, Q8},     70,  0,    17,  0, 0,   0},
+    {{4, 1, 128, 200, Q4, Q4},    9,   100,  0,   5, 0,   0},
+    {{3, 1, 8, 300, Q4, Q4},      40,  64,   0,   0, 0,   0},
+    {{12, 12, 32, 64, F16, F16},  1,   0,    0,   0, 512, 0},
+    {{12, 12, 64, 512, F16, F16}, 70,  0,    0,   0, 512, 0},
+    {{4, 1, 128, 300, F32, F32},  200, 0,    9,   0, 8,   0},
+    {{3, 1, 256, 300, F16, F16},  150, 0,    65,  0, 64,  0},
+    {{12, 12, 64, 200, F16, F32}, 130, 0,    0,   0, 200, 8},
+    {{4, 4, 32, 200, F16, F16},   40,  100,  17,  0, 16,  8},
 };
 
 static const char *const batch_shapes[] = {"split", "lane", "row", "rolled"}; // of GLINFER_BATCH
@@ -401,15 +290,16 @@ static bool set_batch_shape(struct kt_run *run, const char *shape)
 static void attention_batch_name(size_t index, char *text, size_t size)
 {
     int n = snprintf(text, size, "%s ", batch_shapes[index % COUNT(batch_shapes)]);
-    attention_text(&attention_batch_cases[index / COUNT(batch_shapes)], text + n, size - (size_t)n);
+    kt_attention_text(&attention_batch_cases[index / COUNT(batch_shapes)], text + n,
+                      size - (size_t)n);
 }
 
 static bool run_attention_batch(struct kt_run *run, size_t index)
 {
-    const struct attention_case *c = &attention_batch_cases[index / COUNT(batch_shapes)];
+    const struct kt_attention_case *c = &attention_batch_cases[index / COUNT(batch_shapes)];
     struct glinfer_error err;
-    struct attention a;
-    attention_init(&a, run, c);
+    struct kt_attention_run a;
+    kt_attention_init(&a, run, c);
     size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
@@ -422,12 +312,12 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     // All tokens of a small batch, some of a large one.
     uint32_t step = c->n_tokens < 40 ? 1 : 37;
     for (uint32_t m = 0; is_good && m < c->n_tokens; m += step) {
-        is_good = check_token(run, &a, m, &out.range, (size_t)m * a.width * sizeof(float));
+        is_good = kt_attention_check(run, &a, m, &out.range, (size_t)m * a.width * sizeof(float));
     }
-    is_good = is_good && check_token(run, &a, c->n_tokens - 1, &out.range,
-                                     (size_t)(c->n_tokens - 1) * a.width * sizeof(float));
+    is_good = is_good && kt_attention_check(run, &a, c->n_tokens - 1, &out.range,
+                                            (size_t)(c->n_tokens - 1) * a.width * sizeof(float));
     is_good = is_good && kt_bench(run, c->n_past, c->n_tokens, size * 2);
-    attention_finish(&a);
+    kt_attention_finish(&a);
     return is_good;
 }
 
@@ -439,26 +329,26 @@ const struct kt_suite kt_attention_batch = {"attention_batch",
 
 // The batch's result of each token against what decode gives for it, in one table: both are within
 // their bound of the same reference, so they are within twice it of each other.
-static const struct attention_case agree_cases[] = {
-    {{9, 3, 64, 200, F16, F16}, 33, 120, 0,  0},
-    {{8, 1, 128, 64, F32, F16}, 7,  0,   0,  0},
-    {{8, 2, 64, 300, F16, F16}, 20, 250, 33, 3},
-    {{9, 3, 64, 200, Q8, Q8},   33, 120, 0,  0},
-    {{9, 3, 64, 200, Q4, Q4},   33, 120, 0,  0},
+static const struct kt_attention_case agree_cases[] = {
+    {{9, 3, 64, 200, F16, F16}, 33, 120, 0,  0, 0, 0},
+    {{8, 1, 128, 64, F32, F16}, 7,  0,   0,  0, 0, 0},
+    {{8, 2, 64, 300, F16, F16}, 20, 250, 33, 3, 0, 0},
+    {{9, 3, 64, 200, Q8, Q8},   33, 120, 0,  0, 0, 0},
+    {{9, 3, 64, 200, Q4, Q4},   33, 120, 0,  0, 0, 0},
 };
 
 static void agree_name(size_t index, char *text, size_t size)
 {
-    attention_text(&agree_cases[index], text, size);
+    kt_attention_text(&agree_cases[index], text, size);
 }
 
-static bool check_agreement(struct kt_run *run, struct attention *a, uint32_t m,
+static bool check_agreement(struct kt_run *run, struct kt_attention_run *a, uint32_t m,
                             const struct gi_range *scratch, const struct gi_range *out)
 {
     float *batch = kt_alloc(a->width, sizeof(float));
     bool is_good =
         kt_read(run, out, (size_t)m * a->width * sizeof(float), batch, a->width * sizeof(float));
-    make_want(a, m);
+    kt_attention_want(a, m);
     for (uint32_t i = 0; i < a->width; i++) {
         a->want[i] = (double)batch[i];
         a->bound[i] *= 2;
@@ -470,10 +360,10 @@ static bool check_agreement(struct kt_run *run, struct attention *a, uint32_t m,
 
 static bool run_agree(struct kt_run *run, size_t index)
 {
-    const struct attention_case *c = &agree_cases[index];
+    const struct kt_attention_case *c = &agree_cases[index];
     struct glinfer_error err;
-    struct attention a;
-    attention_init(&a, run, c);
+    struct kt_attention_run a;
+    kt_attention_init(&a, run, c);
     struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
     size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
@@ -492,7 +382,7 @@ static bool run_agree(struct kt_run *run, size_t index)
                   check_agreement(run, &a, m, &scratch.range, &out.range);
     }
     free(first);
-    attention_finish(&a);
+    kt_attention_finish(&a);
     return is_good;
 }
 

@@ -1,0 +1,37 @@
+// The small matrices behind the pooling of an embedding model, on the host: projections of an
+// embedding, and the classifier of a reranker. They multiply one vector a text.
+#ifndef GI_ENGINE_DENSE_HEAD_H
+#define GI_ENGINE_DENSE_HEAD_H
+
+#include "gguf/gguf.h"
+
+struct gi_dense_layer {
+    uint32_t n_in, n_out; // n_out 0: there is no such layer
+    float *weight;        // (n_out, n_in)
+    float *bias;          // (n_out), or NULL
+};
+
+struct gi_dense_head {
+    struct gi_dense_layer projections[2]; // dense_2, dense_3
+    struct gi_dense_layer hidden, scores; // cls, behind which is tanh, and cls.output
+};
+
+// Reads what the file has of them behind rows of n_embd. Fails with BAD_FILE (a shape that does not
+// fit), UNSUPPORTED (a type without a kernel), IO, NO_MEMORY; what was read is freed by finish.
+bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf, uint32_t n_embd,
+                        struct glinfer_error *err);
+// Accepts all-zero.
+void gi_dense_head_finish(struct gi_dense_head *head);
+
+bool gi_dense_head_has_scores(const struct gi_dense_head *head);
+// Return how many numbers come of n_embd.
+uint32_t gi_dense_head_embedding_size(const struct gi_dense_head *head, uint32_t n_embd);
+uint32_t gi_dense_head_score_count(const struct gi_dense_head *head);
+
+// Write the embedding, or the scores, of x (n_embd) to y. Fail with NO_MEMORY.
+bool gi_dense_head_project(const struct gi_dense_head *head, const float *x, uint32_t n_embd,
+                           float *y, struct glinfer_error *err);
+bool gi_dense_head_score(const struct gi_dense_head *head, const float *x, uint32_t n_embd,
+                         float *y, struct glinfer_error *err);
+
+#endif
