@@ -462,8 +462,8 @@ struct glinfer_session_params {
     void *progress_user;
     enum glinfer_precision precision; // of arithmetic
     // A generation to compile for in advance, of which n_prompt (0: prompts of any length),
-    // n_predict, n_probs and the sampling count; NULL: the first generation of each kind compiles
-    // what it needs.
+    // n_predict, n_probs, lookup and the sampling count; NULL: the first generation of each kind
+    // compiles what it needs.
     const struct glinfer_generate_params *expected;
     // Percent of the time that answers keep the GPU busy, 1..99: after each submission the session
     // sleeps, so that others can use the GPU; 0, 100: all.
@@ -796,11 +796,13 @@ struct glinfer_prepared {
     double step_ns[GLINFER_DISPATCH_WAYS]; // of a step, of ways that were compared; 0: was not
 };
 // Compiles all that such generations need (n_prompt, 0 for prompts of any length, n_predict,
-// temperature, top_k, n_probs of params), which may take a minute the first time, tries out how
-// steps are fastest, and chooses how they are submitted from then on. For programs that measure, or
-// that would rather wait before than be slower at first. The session keeps what it holds.
+// temperature, top_k, n_probs, lookup of params), which may take a minute the first time, tries out
+// how steps are fastest, and chooses how they are submitted from then on. For programs that
+// measure, or that would rather wait before than be slower at first. The session keeps what it
+// holds.
 // params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with
-// CANCELLED, DRIVER, NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.
+// CANCELLED, DRIVER, NO_MEMORY, OVER_BUDGET, GPU_LOST; where one dispatch cannot be had that is no
+// failure.
 GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,
                                          const struct glinfer_generate_params *params,
                                          struct glinfer_prepared *prepared,

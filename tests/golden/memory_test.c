@@ -154,6 +154,28 @@ static void drafts_take_no_more_than_was_reckoned(void **state)
     glinfer_model_destroy(&model);
 }
 
+// What prepares for drafts makes their buffers, so that the first answer need not.
+static void drafts_are_prepared(void **state)
+{
+    struct glinfer_error err = {0};
+    struct glinfer_generate_params params;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    const char *path = test_data("data/models/tiny-q4_0.gguf");
+    struct glinfer_model *model = load(*state, path, 128, 0, &err);
+    glinfer_model_describe(model, &info);
+    glinfer_model_destroy(&model);
+    model = load(*state, path, 128, info.weights + info.kv_cache + info.scratch, &err);
+    struct glinfer_session *session = start(model, 128, &err);
+    glinfer_generate_params_init(&params);
+    params.n_predict = 4;
+    assert_true(glinfer_session_prepare(session, &params, NULL, &err));
+    params.lookup = 3;
+    assert_false(glinfer_session_prepare(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&model);
+}
+
 static bool is_software(const struct tiny_model *f)
 {
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
@@ -297,6 +319,7 @@ int main(int n_arg, char **args)
         cmocka_unit_test(a_session_takes_what_loading_reckoned),
         cmocka_unit_test(several_sessions_take_what_loading_reckoned),
         cmocka_unit_test(drafts_take_no_more_than_was_reckoned),
+        cmocka_unit_test(drafts_are_prepared),
         cmocka_unit_test(a_hard_limit_is_kept),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);

@@ -187,6 +187,7 @@ static bool prepare(struct tune *tune)
         glinfer_generate_params_init(&params);
         params.temperature = way == SAMPLED ? 0.8F : 0;
         params.top_k = 40;
+        params.lookup = 3;
         params.progress = cli_progress;
         params.progress_user = &tune->session.bar;
         tune->prepared[way].struct_size = sizeof(tune->prepared[way]);

@@ -29,9 +29,7 @@ bool gi_speculation_begin(struct gi_generation *run)
                      session->tables.n_batch);
         return true;
     }
-    if (!gi_tables_prepare(&session->tables, 1u << GI_LIST_PROMPT_SMALL, params->progress,
-                           params->progress_user, run->err) ||
-        !gi_verifier_open(session, run->end, run->err)) {
+    if (!gi_verifier_prepare(session, params, run->end, run->err)) {
         return false;
     }
     const uint32_t most = params->lookup < n_rows - 1 ? params->lookup : n_rows - 1;

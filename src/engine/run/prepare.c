@@ -1,5 +1,6 @@
 #include "engine/api/arguments.h"
 #include "engine/run/step_executors.h"
+#include "engine/run/verify.h"
 
 bool glinfer_session_prepare(struct glinfer_session *session,
                              const struct glinfer_generate_params *params,
@@ -20,7 +21,8 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     }
     const bool ok =
         gi_tables_prepare(tables, lists, own.progress, own.progress_user, err) &&
-        gi_step_executors_prepare(session, end, true, own.progress, own.progress_user, err);
+        gi_step_executors_prepare(session, end, true, own.progress, own.progress_user, err) &&
+        gi_verifier_prepare(session, &own, end, err);
     if (ok && prepared) {
         full.dispatch = gi_step_executors_recall(session, end, full.step_ns);
         gi_sized_give(prepared, &full, sizeof(full));

@@ -129,14 +129,17 @@ static bool prepare_expected(struct glinfer_session *session,
     if (!GI_TAKE(&expected, params->expected, err)) {
         return false;
     }
+    expected.progress = params->progress;
+    expected.progress_user = params->progress_user;
     const enum gi_step_end end = gi_tables_choose_end(&expected);
     const bool has_steps = (uint32_t)expected.n_predict > 1;
     const uint32_t lists = gi_tables_choose(&session->tables, end, expected.n_prompt, has_steps);
     return !params->expected ||
            (gi_tables_prepare(&session->tables, lists, params->progress, params->progress_user,
                               err) &&
-            (!has_steps || gi_step_executors_prepare(session, end, false, params->progress,
-                                                     params->progress_user, err)));
+            (!has_steps || (gi_step_executors_prepare(session, end, false, params->progress,
+                                                      params->progress_user, err) &&
+                            gi_verifier_prepare(session, &expected, end, err))));
 }
 
 // Sets what lists are recorded with.

@@ -182,6 +182,20 @@ bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
     return verifier && verifier->choices[end];
 }
 
+bool gi_verifier_prepare(struct glinfer_session *session,
+                         const struct glinfer_generate_params *params, enum gi_step_end end,
+                         struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = &session->model->hparams;
+    if (params->lookup == 0 || end >= GI_STEP_END_ADJUSTED || session->group->n_slots > 1 ||
+        gi_has_recurrence(hparams) || hparams->is_encoder || gi_verifier_rows(session) == 0) {
+        return true;
+    }
+    return gi_tables_prepare(&session->tables, 1u << GI_LIST_PROMPT_SMALL, params->progress,
+                             params->progress_user, err) &&
+           gi_verifier_open(session, end, err);
+}
+
 const struct gi_range *gi_verifier_states(const struct gi_verifier *verifier)
 {
     return &verifier->states.range;

@@ -11,6 +11,11 @@
 // UNSUPPORTED, DRIVER, GPU_LOST.
 bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
                       struct glinfer_error *err);
+// Makes ready what drafts of answers with such settings need, if they may have any: the small batch
+// too. Fails as gi_verifier_open and gi_tables_prepare.
+bool gi_verifier_prepare(struct glinfer_session *session,
+                         const struct glinfer_generate_params *params, enum gi_step_end end,
+                         struct glinfer_error *err);
 // Accepts NULL.
 void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session);
 

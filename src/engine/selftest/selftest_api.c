@@ -3,6 +3,23 @@
 #include "engine/run/session.h"
 #include "engine/run/verify.h"
 
+static void close_verifier(struct glinfer_session *session)
+{
+    gi_verifier_destroy(session->verifier, session);
+    session->verifier = NULL;
+}
+
+// Tests the lists of drafts, unless the budget leaves no room for any.
+static bool test_drafts(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_generate_params params = {.lookup = 1};
+    struct glinfer_error own = {0};
+    const bool ok = gi_verifier_prepare(session, &params, GI_STEP_END_GREEDY, &own);
+    close_verifier(session);
+    return ok || own.status == GLINFER_STATUS_OVER_BUDGET ||
+           gi_error_set(err, own.status, "%s", own.message);
+}
+
 bool glinfer_selftest(struct glinfer_session *session,
                       void (*each)(void *user, const struct glinfer_tested *tested), void *user,
                       struct glinfer_error *err)
@@ -20,9 +37,9 @@ bool glinfer_selftest(struct glinfer_session *session,
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_scorer_destroy(session->scorer, gi_session_gpu(session));
     session->scorer = NULL;
-    gi_verifier_destroy(session->verifier, session);
-    session->verifier = NULL;
-    const bool ok = gi_tables_prepare_all(tables, err) && gi_scorer_open(session, err);
+    close_verifier(session);
+    const bool ok = gi_tables_prepare_all(tables, err) && gi_scorer_open(session, err) &&
+                    test_drafts(session, err);
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->on_tested = NULL;
     gi_session_leave(session, &saved);
