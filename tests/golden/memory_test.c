@@ -154,7 +154,7 @@ static void drafts_take_no_more_than_was_reckoned(void **state)
     glinfer_model_destroy(&model);
 }
 
-// What prepares for drafts makes their buffers, so that the first answer need not.
+// Looks for the buffers of drafts in what prepares for them, so that the first answer need not.
 static void drafts_are_prepared(void **state)
 {
     struct glinfer_error err = {0};
