@@ -137,12 +137,14 @@ static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const str
 // Records one dispatch, or two if the cache's type asks for whole blocks.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
 {
+    const enum gi_norm before =
+        norm_offset(graph, layer, GI_NORM_ATTN) == UINT32_MAX ? GI_NORM_NONE : GI_NORM_ATTN;
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_rows q = {kv->range, graph->hparams->n_head * graph->hparams->head_dim, false};
     const struct gi_rope rope = {.table = graph->vectors.rope, .n_rot = n_rot};
     if (leave_to_attention(graph, layer, &rope, NULL)) {
-        return qkv_rows(graph, layer, GI_NORM_ATTN, err);
+        return qkv_rows(graph, layer, before, err);
     }
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
     if (!graph->is_batch && gi_gemv_qkv_suits(recorder, weight, kv)) {
@@ -151,10 +153,10 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
                               &graph->stream, kv, err);
     }
     if (graph->joint) {
-        return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
+        return qkv_rows(graph, layer, before, err) &&
                gi_joint_rope_kv(graph, layer, &rope, NULL, err);
     }
-    return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
+    return qkv_rows(graph, layer, before, err) &&
            gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,
                          graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, n_rot, kv,
                          graph->is_batch ? &graph->q : &q, err);

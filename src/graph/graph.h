@@ -46,6 +46,7 @@ struct gi_graph {
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
     struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
+    uint32_t positions;                 // behind them, (n_ctx, n_embd), if the model has_positions
     struct gi_rope rope, window_rope;   // of layers without and with a window
     const struct gi_kv_layer *kv_cache; // n_layer; the range of a recurrent one is its state
     struct gi_experts experts;          // of a mixture
@@ -118,6 +119,11 @@ bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer
 // x += out(c * conv(b * x)), b, c and x being the projection of norm(x) (ops/conv/short_conv.h): a
 // short convolution, in a recurrent layer.
 bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// x = the layernorm of x, of a batch: norm's weights, and shift's behind them. An encoder's layer
+// has two, each of which makes x and norm of the graph change places.
+bool gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
+                        enum gi_norm norm, enum gi_norm shift, struct glinfer_error *err);
 
 // Record the usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.

@@ -2,11 +2,47 @@
 
 #include "graph/joint_rows.h"
 
+bool gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
+                        enum gi_norm norm, enum gi_norm shift, struct glinfer_error *err)
+{
+    const struct gi_rows x = graph->x;
+    if (!gi_op_layernorm(&graph->recorder, label, &x, graph->hparams->n_embd, &graph->vectors,
+                         gi_norm_offset(&graph->norm_layout, layer, norm),
+                         gi_norm_offset(&graph->norm_layout, layer, shift),
+                         graph->hparams->norm_eps, &graph->norm, err)) {
+        return false;
+    }
+    graph->x = graph->norm;
+    graph->norm = x;
+    return true;
+}
+
+// Records the embeddings of an encoder's batch: tokens, positions, their norm.
+static bool embed_encoder(struct gi_graph *graph, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_rows *x = hparams->has_embed_norm ? &graph->norm : &graph->x;
+    const uint32_t last = hparams->n_layer - 1;
+    return gi_op_embed_batch(recorder, graph->weights.embed, graph->tokens, hparams->embed_scale, x,
+                             err) &&
+           (!hparams->has_positions ||
+            gi_op_add_positions(recorder, &graph->vectors, graph->positions, hparams->n_embd, x,
+                                err)) &&
+           (!hparams->has_embed_norm ||
+            gi_op_layernorm(recorder, "embed_norm", x, hparams->n_embd, &graph->vectors,
+                            gi_norm_offset(&graph->norm_layout, last, GI_NORM_NEXT),
+                            graph->norm_layout.output_shift, hparams->norm_eps, &graph->x, err));
+}
+
 bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = graph->hparams;
     if (graph->joint) {
         return gi_joint_embed(graph, err);
+    }
+    if (hparams->is_encoder) {
+        return embed_encoder(graph, err);
     }
     if (graph->is_batch) {
         return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,

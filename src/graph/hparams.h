@@ -63,6 +63,8 @@ struct gi_hparams {
     // side. There is no cache, so a text is one batch.
     bool is_encoder;
     float max_alibi_bias;         // of an encoder; 0: none
+    bool has_embed_norm;          // a layernorm of the embeddings, in the place of the output's
+    bool has_positions;           // vectors are added to the embeddings
     enum glinfer_pooling pooling; // of embeddings; DEFAULT: the file does not say
 };
 

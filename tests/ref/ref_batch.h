@@ -12,6 +12,10 @@
 double ref_embed(const float *row, const float *gamma, size_t n_embd, double scale, double *x,
                  double *norm);
 
+// Returns element i of a row x with row `position` of a table (n, width) added.
+double ref_add_position(const float *x, const float *table, size_t width, size_t position,
+                        size_t i);
+
 // y (n_tokens, n_rows) = x (n_tokens, n_cols) W^T + bias; magnitude the sums of |w x| + |bias|.
 struct ref_gemm {
     const float *x, *weight, *bias; // weight (n_rows, n_cols)

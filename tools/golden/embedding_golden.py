@@ -50,7 +50,11 @@ def main():
     parser.add_argument("--lengths", default="1,2,40,130,500")
     parser.add_argument("--first", type=int, default=2, help="the least id that is chosen")
     args = parser.parse_args()
-    n_vocab = len(gguf.GGUFReader(args.model).fields["tokenizer.ggml.tokens"].data)
+    fields = gguf.GGUFReader(args.model).fields
+    n_vocab = len(fields["tokenizer.ggml.tokens"].data)
+    labels = [field for name, field in fields.items() if name.endswith(".classifier.output_labels")]
+    # Behind scores the reference returns what its memory held.
+    n_value = len(labels[0].data) if args.pooling == "rank" else None
     random = np.random.Generator(np.random.PCG64(7))
     with twin_of(args.model, None) as twin, open(args.out, "w") as out:
         server = open_server(twin, args.pooling)
@@ -60,7 +64,7 @@ def main():
         out.write(f"--lengths {args.lengths}\n")
         for length in map(int, args.lengths.split(",")):
             tokens = random.integers(args.first, n_vocab, length).tolist()
-            values = embed(server, tokens)
+            values = embed(server, tokens)[:n_value]
             out.write(f"case {args.pooling}\ntokens {' '.join(map(str, tokens))}\n")
             out.write(f"values {' '.join(f'{x:.6g}' for x in values)}\n")
             print(f"{length} tokens, {len(values)} values", file=sys.stderr)

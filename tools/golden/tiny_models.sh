@@ -26,6 +26,15 @@ embedding() {
         2>/dev/null
 }
 
+# encoder NAME POOLING OPTIONS...
+encoder() {
+    name=$1 pooling=$2
+    shift 2
+    "$python" "$top/tools/golden/make_tiny_encoder.py" "$models/$name.gguf" "$@"
+    "$python" "$top/tools/golden/embedding_golden.py" "$models/$name.gguf" "$golden/$name.embeddings" --pooling "$pooling" \
+        2>/dev/null
+}
+
 mkdir -p "$models"
 make tiny-f32 --types f32 --embd 48 --heads 3 --kv-heads 1 --head-dim 16 --ff 80 --layers 2 --untied
 make tiny-f16 --types f16 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 2
@@ -96,6 +105,10 @@ make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --head
 # Encoders, whose tokens see those behind them; a window of 24 is passed by the longer texts.
 embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
     --head-dim 64 --ff 64 --layers 6 --window 24 --rope-base 1000000 --pooling 1 --dense
+encoder tiny-bert cls --arch bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 2
+encoder tiny-bert_rank rank --arch bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1
+encoder tiny-nomic_bert mean --arch nomic-bert --types attn=q4_0,ffn=q8_0,embd=q8_0 --pooling 1
+encoder tiny-jina_bert mean --arch jina-bert-v2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --heads 2 --pooling 1
 # Rows of 256 for types of super-blocks: few heads, one layer.
 super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"
 make tiny-k_m --types attn_q=q4_k,attn_k=q4_k,attn_v=q6_k,attn_output=q5_0,ffn_gate=q4_k,ffn_up=q4_k,ffn_down=q6_k,embd=q6_k \

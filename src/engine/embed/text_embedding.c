@@ -65,13 +65,25 @@ static bool record_tested(struct gi_embedder *embedder, struct glinfer_session *
     return true;
 }
 
+// An encoder whose layers end in a norm has none before an output, and needs no table.
+static bool has_norm(const struct glinfer_session *session)
+{
+    return !session->model->hparams.has_embed_norm;
+}
+
+// Returns the rows that a batch leaves for the pooling.
+static const struct gi_rows *find_rows(const struct glinfer_session *session)
+{
+    return has_norm(session) ? &session->tables.graph.norm : &session->tables.graph.x;
+}
+
 static bool open_embedder(struct glinfer_session *session, struct glinfer_error *err)
 {
     if (session->embedder) {
         return true;
     }
     struct gi_embedder *embedder = gi_array_zeroed(1, sizeof(*embedder), "embeddings", err);
-    if (!embedder || !record_tested(embedder, session, err)) {
+    if (!embedder || (has_norm(session) && !record_tested(embedder, session, err))) {
         gi_embedder_destroy(embedder);
         return false;
     }
@@ -102,7 +114,7 @@ static uint32_t rows_together(const struct glinfer_session *session)
 // Reads rows [first, first + n) of the batch, a row in pieces where it is long.
 static bool read_rows(struct text *text, uint32_t first, uint32_t n, struct glinfer_error *err)
 {
-    const struct gi_rows *norm = &text->session->tables.graph.norm;
+    const struct gi_rows *norm = find_rows(text->session);
     const uint64_t row = norm->stride * sizeof(float), size = n * row;
     struct gi_range range = norm->range;
     range.offset += first * row;
@@ -252,7 +264,8 @@ static bool submit(struct text *text, size_t begin, uint32_t count, struct glinf
            gi_runner_fill(runner, &session->tables.ranges[GI_SESSION_TOKENS], text->ids + begin,
                           count * sizeof(int32_t), err) &&
            gi_runner_write(runner, &state, err) && gi_runner_run(runner, prompt, &chain, err) &&
-           gi_runner_run(runner, session->embedder->norm, &chain, err) &&
+           (!session->embedder->norm ||
+            gi_runner_run(runner, session->embedder->norm, &chain, err)) &&
            gi_time_box_close(&runner->box, err);
 }
 
@@ -313,6 +326,12 @@ static bool check_ids(const struct glinfer_session *session, const int32_t *ids,
                             "a text of %zu tokens is too long for this encoder: it sees a text as "
                             "a whole, in a batch of at most %u",
                             n, session->tables.n_batch);
+    }
+    if (session->model->positions && n > session->model->hparams.n_ctx_train) {
+        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                            "a text of %zu tokens is too long for this encoder: it knows %u "
+                            "positions",
+                            n, session->model->hparams.n_ctx_train);
     }
     for (size_t i = 0; i < n; i++) {
         if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->hparams.n_vocab) {

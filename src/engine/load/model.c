@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/api/arguments.h"
+#include "engine/embed/position_table.h"
 #include "engine/load/model_info.h"
 #include "engine/load/plan_rows.h"
 #include "gpu/memory/unbind.h"
@@ -245,6 +246,7 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
                        gi_tokenizer_size(model->tokenizer.core));
     if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
         !read_norms(model, plan, err) ||
+        !gi_read_positions(plan->gguf, &plan->hparams, &model->positions, err) ||
         !gi_dense_head_read(&model->head, plan->gguf, plan->hparams.n_embd, err) ||
         !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
         !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
@@ -407,6 +409,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
     free(self->norms);
     free(self->rope_factors);
     free(self->long_rope_factors);
+    free(self->positions);
     gi_dense_head_finish(&self->head);
     gi_source_drop(&self->source);
     struct glinfer_model **place = &device->models;

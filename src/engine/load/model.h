@@ -31,6 +31,7 @@ struct glinfer_model {
     float *norms;                    // norm_layout.size floats
     float *rope_factors;             // n_rot / 2, or NULL
     float *long_rope_factors;        // likewise, of a context longer than hparams.rope.n_ctx_orig
+    float *positions;                // (n_ctx_train, n_embd) of an encoder, or NULL
     struct gi_dense_head head;       // of embeddings
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;

@@ -89,6 +89,20 @@ static bool write_rotations(struct glinfer_session *session, const struct gi_rop
     return ok;
 }
 
+// Writes the vectors that an encoder adds to its embeddings, for positions that it knows.
+static bool write_positions(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_hparams *hparams = &model->hparams;
+    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
+    const uint32_t n_ctx = session->sequence.n_ctx;
+    const uint32_t n = n_ctx < hparams->n_ctx_train ? n_ctx : hparams->n_ctx_train;
+    return !model->positions ||
+           gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
+                           range.offset + session->tables.graph.positions * sizeof(float),
+                           model->positions, (uint64_t)n * hparams->n_embd * sizeof(float), err);
+}
+
 // Norm weights and the tables of rotations.
 static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
 {
@@ -100,6 +114,7 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
     const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
     return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
                            model->norms, model->norm_layout.size * sizeof(float), err) &&
+           write_positions(session, err) &&
            write_rotations(session, &hparams->rope, factors, session->tables.graph.rope.table,
                            err) &&
            (!hparams->has_window_rope ||

@@ -114,6 +114,10 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         graph->window_rope.table = (uint32_t)end;
         end += (uint64_t)shape->n_ctx * hparams->n_rot;
     }
+    if (hparams->has_positions) {
+        graph->positions = (uint32_t)gi_round_up(end, 4);
+        end = graph->positions + (uint64_t)shape->n_ctx * hparams->n_embd;
+    }
     sizes[GI_SESSION_VECTORS] = end * sizeof(float);
 }
 

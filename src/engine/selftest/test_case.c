@@ -267,6 +267,7 @@ static const struct {
     ONE(ATTENTION_QKV, gi_check_attention_qkv),
     ONE(ATTENTION_ROW, gi_check_attention),
     ONE(EMBED_BATCH, gi_check_embed_batch),
+    ONE(ADD_POSITIONS, gi_check_add_positions),
     ONE(RMSNORM, gi_check_rmsnorm),
     ONE(LAYERNORM, gi_check_layernorm),
     {GI_PROGRAM_GEMM,            GI_PROGRAM_GEMV_BATCH_HALF_2,   gi_check_gemm           },

@@ -127,6 +127,33 @@ bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
     return true;
 }
 
+bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
+                         uint32_t table, uint32_t width, const struct gi_rows *x,
+                         struct glinfer_error *err)
+{
+    assert(width % 4 == 0 && table % 4 == 0 && x->stride % 4 == 0);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_ADD_POSITIONS,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", BATCH_WG}},
+    };
+    const struct gi_add_positions_params params = {
+        .x_stride = x->stride, .width = width, .table = table};
+    struct gi_dispatch dispatch = {
+        .label = "add_positions",
+        .bindings = {x->range,               {0}, vectors->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {gi_divide_up(width / 4, BATCH_WG), 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
 bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     const struct gi_vectors *vectors, uint32_t gamma_offset,
                     struct gi_stream *stream, struct glinfer_error *err)

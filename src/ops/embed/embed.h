@@ -33,6 +33,11 @@ bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
                        struct gi_range tokens, float scale, const struct gi_rows *x,
                        struct glinfer_error *err);
 
+// x[m] += row step_state.n_past + m of a table (n_ctx, width) of the vectors, its offset in floats.
+bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
+                         uint32_t table, uint32_t width, const struct gi_rows *x,
+                         struct glinfer_error *err);
+
 // residual = x[step_state.n_tokens - 1], norm = residual * gamma, and ssq: what gi_op_gemv_vocab
 // reads.
 bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,

@@ -29,6 +29,7 @@
     X(FULL_SAMPLE, full_sample)                                                                    \
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
+    X(ADD_POSITIONS, add_positions)                                                                \
     X(LAST_ROW, last_row)                                                                          \
     X(LOGIT_ROWS, logit_rows)                                                                      \
     X(LOGPROB, logprob)                                                                            \
@@ -214,6 +215,11 @@
     X(uint32_t, n_block)                                                                           \
     X(uint32_t, stride)                                                                            \
     X(float, scale)
+
+#define GI_PARAMS_ADD_POSITIONS(X)                                                                 \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, table)
 
 #define GI_PARAMS_LAST_ROW(X)                                                                      \
     X(uint32_t, stride)                                                                            \

@@ -1,0 +1,27 @@
+// x[m][i] += table[position][i]: what an encoder adds to its tokens' embeddings for their place, with
+// the vector of its token type added already.
+//
+//   x        (n_tokens, x_stride)   width columns read and written
+//   vectors  table (n_ctx, width)   row n_past + m is that of token m
+//
+// An invocation owns four columns of a row. Bound by memory.
+#include "lib/common.glsl"
+#include "lib/group.glsl"
+#include "lib/step_state.glsl"
+
+layout(std430, binding = 0) restrict buffer X { vec4 x[]; };
+layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint x_stride, width, table;
+} params;
+
+void main()
+{
+    uint i = gl_GlobalInvocationID.x, token = gl_WorkGroupID.y, n_quad = params.width / 4u;
+    if (i < n_quad && token < state.n_tokens) {
+        x[token * (params.x_stride / 4u) + i] +=
+            vectors[params.table / 4u + (state.n_past + token) * n_quad + i];
+    }
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Writes a tiny random encoder as a GGUF file, for tests of embeddings.
+
+The same options give the same bytes; weights are scaled as in make_tiny_gguf.py, whose byte vocabulary it has.
+
+    make_tiny_encoder.py tiny-bert.gguf --arch bert --types attn=q8_0,ffn=q4_0 --pooling 2
+
+Needs PyPI gguf and numpy.
+"""
+import argparse
+
+import numpy as np
+from gguf import GGUFWriter, PoolingType
+
+from make_tiny_gguf import FILE_TYPES, TensorMaker, add_byte_vocabulary, parse_types
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out")
+    parser.add_argument("--arch", choices=["bert", "nomic-bert", "jina-bert-v2"], default="bert")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--embd", type=int, default=64)
+    parser.add_argument("--ff", type=int, default=128)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--ctx", type=int, default=512)
+    parser.add_argument("--vocab", type=int, default=320)
+    parser.add_argument("--types", type=parse_types, default=parse_types("f32"))
+    parser.add_argument("--pooling", type=int, default=1, help="0 none, 1 mean, 2 cls, 3 last, 4 rank")
+    parser.add_argument("--classes", type=int, default=0, help="of a classifier")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    args.add_bos = args.chatml = False
+    return args
+
+
+def add_facts(writer, args):
+    writer.add_name(f"tiny random {args.arch}")
+    writer.add_file_type(FILE_TYPES[args.types["ffn_down"]])
+    writer.add_context_length(args.ctx)
+    writer.add_embedding_length(args.embd)
+    writer.add_block_count(args.layers)
+    writer.add_feed_forward_length(args.ff)
+    writer.add_head_count(args.heads)
+    writer.add_token_type_count(2)
+    writer.add_layer_norm_eps(1e-12 if args.arch == "bert" else 1e-5)
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(PoolingType(args.pooling))
+    if args.arch == "nomic-bert":
+        writer.add_rope_freq_base(1000.0)
+    if args.classes:
+        writer.add_classifier_output_labels([f"class {i}" for i in range(args.classes)])
+
+
+def add_norm(make, name, size):
+    make.vector(f"{name}.weight", size, np.float32(1), 0.2)
+    make.vector(f"{name}.bias", size, np.float32(0), 0.3)
+
+
+def add_biases(make, prefix, sizes):
+    for stem, size in sizes.items():
+        make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
+
+
+def add_layer(make, args, prefix):
+    if args.arch == "nomic-bert":
+        make.matrix(prefix, "attn_qkv", 3 * args.embd, args.embd, 1.5, kind="attn_q")
+    else:
+        for stem, gain in (("attn_q", 1.5), ("attn_k", 1.5), ("attn_v", 1)):
+            make.matrix(prefix, stem, args.embd, args.embd, gain)
+        add_biases(make, prefix, dict.fromkeys(("attn_q", "attn_k", "attn_v"), args.embd))
+    make.matrix(prefix, "attn_output", args.embd, args.embd)
+    add_norm(make, f"{prefix}attn_output_norm", args.embd)
+    make.matrix(prefix, "ffn_up", args.ff, args.embd)
+    make.matrix(prefix, "ffn_down", args.embd, args.ff)
+    if args.arch != "bert":
+        make.matrix(prefix, "ffn_gate", args.ff, args.embd)
+    if args.arch != "nomic-bert":
+        add_biases(make, prefix, {"attn_output": args.embd, "ffn_down": args.embd})
+    if args.arch == "bert":
+        add_biases(make, prefix, {"ffn_up": args.ff})
+    add_norm(make, f"{prefix}layer_output_norm", args.embd)
+
+
+def add_tensors(writer, args):
+    make = TensorMaker(writer, args)
+    make.matrix("", "token_embd", args.vocab, args.embd, 8)
+    make.vector("token_types.weight", (2, args.embd), np.float32(0), 0.5)
+    if args.arch == "bert":
+        make.vector("position_embd.weight", (args.ctx, args.embd), np.float32(0), 0.7)
+    add_norm(make, "token_embd_norm", args.embd)
+    for layer in range(args.layers):
+        add_layer(make, args, f"blk.{layer}.")
+    if args.classes:
+        make.matrix("", "cls", args.embd, args.embd, 1, kind="dense")
+        make.vector("cls.bias", args.embd, np.float32(0), 0.3)
+        make.matrix("", "cls.output", args.classes, args.embd, 2, kind="dense")
+        make.vector("cls.output.bias", args.classes, np.float32(0), 0.3)
+
+
+def main():
+    args = parse_arguments()
+    writer = GGUFWriter(args.out, args.arch)
+    add_byte_vocabulary(writer, args)
+    add_facts(writer, args)
+    add_tensors(writer, args)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+if __name__ == "__main__":
+    main()
