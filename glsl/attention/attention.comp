@@ -49,6 +49,9 @@
 #define N_VEC8 (HEAD_DIM / 8)
 #define N_QUAD uint(HEAD_DIM / 4)
 
+#ifdef JOINT
+#define SCORE_LOG2 1
+#endif
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 #ifndef JOINT
@@ -168,7 +171,8 @@ void main()
     }
     vec4 sum = add_slices(lane, low_sum, high_sum);
     if (lane < N_QUAD) {
-        result[token * (params.out_stride / 4u) + head * N_QUAD + lane] = sum / weight_sum;
+        result[token * (params.out_stride / 4u) + head * N_QUAD + lane] =
+            sum / with_sink(weight_sum, largest, head);
     }
 }
 #else

@@ -117,10 +117,11 @@ void write_tokens(uint head)
 {
     for (int i = 0; i < VECTORS; i++) {
         uint begin = token[i] * (params.out_stride / 4u) + head * uint(2 * N_VEC8);
+        float total = with_sink(weight_sum[i], largest[i], head);
         if (token[i] < state.n_tokens) {
             for (int j = 0; j < N_VEC8; j++) {
-                result[begin + uint(2 * j)] = sum_low[i][j] / weight_sum[i];
-                result[begin + uint(2 * j + 1)] = sum_high[i][j] / weight_sum[i];
+                result[begin + uint(2 * j)] = sum_low[i][j] / total;
+                result[begin + uint(2 * j + 1)] = sum_high[i][j] / total;
             }
         }
     }

@@ -241,7 +241,7 @@ void write_result(int heads, uint lane, uint n, uint range, bool is_partial)
         vec2 joined;
         vec4 sum = join(own, n, joined);
         uint begin = is_partial ? partial_begin(head, range) : head * uint(HEAD_DIM);
-        write_quad(begin + 4u * quad, is_partial ? sum : sum / joined.y);
+        write_quad(begin + 4u * quad, is_partial ? sum : sum / with_sink(joined.y, joined.x, head));
         if (is_partial && quad == 0u) {
             write_softmax(begin, joined);
         }

@@ -65,6 +65,7 @@ uvec4 cache_word(uint i)
 #endif
 
 #include "lib/lanes.glsl"
+#define SCORE_LOG2 1
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 
@@ -320,7 +321,8 @@ void write_result(Share share)
     vec2 joined;
     vec4 sum = join(quad, joined);
     if (share.is_alone) {
-        scratch_quads[result_at(share.head, quad)] = publish_quad(sum / joined.y);
+        scratch_quads[result_at(share.head, quad)] = 
+            publish_quad(sum / with_sink(joined.y, joined.x, share.head));
     } else {
         uint at = partial_at(share.head, gl_WorkGroupID.x);
         scratch_quads[at + quad] = publish_quad(sum);
@@ -348,8 +350,9 @@ void merge_ranges(Share share, uint first, uint end, bool is_published)
                 CONSUME_QUADS(sum, scratch_quads[at + quad], own, scratch_quads[at + N_QUAD])
             }
         }
-        float factor = exp2(own.x - max_lanes(own.x, 1, N_MERGE));
-        float weight = sum_lanes(factor * own.y, 1, N_MERGE);
+        float largest = max_lanes(own.x, 1, N_MERGE);
+        float factor = exp2(own.x - largest);
+        float weight = with_sink(sum_lanes(factor * own.y, 1, N_MERGE), largest, share.head);
         sum = sum_lanes(factor * sum, 1, N_MERGE);
         if (quad < end && range == 0u) {
             scratch_quads[result_at(share.head, quad)] = publish_quad(sum / weight);

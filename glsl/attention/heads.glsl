@@ -224,7 +224,7 @@ void write_own(uint own, bool is_partial, vec4 sum, vec2 softmax)
         write_head_quad(head, gl_WorkGroupID.x, own % N_QUAD, is_partial, sum, softmax);
     }
 #if WRITE_SUMS
-    vec4 value = sum / softmax.y;
+    vec4 value = sum / with_sink(softmax.y, softmax.x, head);
     sums[own].x = (value.x + value.y) + (value.z + value.w);
 #endif
 }

@@ -13,4 +13,5 @@ layout(std140, binding = 0) uniform Params
     uint slot_cache, slot_scratch; // from one slot to the next: quads of the cache, floats
     uint after;     // keys behind its own that a token of a batch sees
     float max_bias; // of ALiBi
+    uint sinks;                    // in floats of the vectors
 } params;

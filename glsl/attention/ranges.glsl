@@ -84,7 +84,7 @@ uint partial_begin(uint head, uint i)
 void write_head_quad(uint head, uint range, uint quad, bool is_split, vec4 sum, vec2 softmax)
 {
     uint begin = is_split ? partial_begin(head, range) : head * uint(HEAD_DIM);
-    write_quad(begin + 4u * quad, is_split ? sum : sum / softmax.y);
+    write_quad(begin + 4u * quad, is_split ? sum : sum / with_sink(softmax.y, softmax.x, head));
     if (is_split && quad == 0u) {
         write_softmax(begin, softmax);
     }

@@ -4,6 +4,8 @@
 //   SOFTCAP  1: scores s become softcap * tanh(s / softcap)
 //   AFTER    1: a token of a batch also sees the next params.after keys of the batch
 //   ALIBI    1: scores become less with the distance of the key, by a slope of each head
+//   SINKS    1: each head has a sink, the score of a key without a value, at params.sinks of the vectors
+// SCORE_LOG2 is 1 in kernels that keep scores times log2(e).
 #if !defined(WINDOW) || !defined(SOFTCAP)
 #error "WINDOW, SOFTCAP: 1 if scores have a window, a cap"
 #endif
@@ -16,6 +18,27 @@
 #endif
 
 #include "lib/soft_cap.glsl"
+
+#ifndef SINKS
+#define SINKS 0
+#endif
+#ifndef SCORE_LOG2
+#define SCORE_LOG2 0
+#endif
+
+// Returns a head's sum of weights, relative to its largest score, with the weight of its sink.
+#if SINKS
+layout(std430, binding = 2) restrict readonly buffer Sinks { float sinks[]; };
+
+float with_sink(float weight_sum, float largest, uint head)
+{
+    const float log2_e = 1.4426950408889634;
+    float sink = log2_e * sinks[params.sinks + head];
+    return weight_sum + exp2(min(sink - (SCORE_LOG2 == 1 ? 1.0 : log2_e) * largest, 126.0));
+}
+#else
+#define with_sink(weight_sum, largest, head) (weight_sum)
+#endif
 
 // The first key that a token sees, n_seen being the keys up to its own.
 uint first_seen(uint n_seen)

@@ -222,6 +222,7 @@ void main()
     for (uint i = 0u; i < LANES + UNKNOWN_ZERO; i++) {
         sum += get_pair(share.token, i);
     }
+    sum = vec2(with_sink(sum.x, largest_a, share.head), with_sink(sum.y, largest_b, share.head));
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         write_chunk(share, uint(chunk), first[chunk] / sum.x, second[chunk] / sum.y);
     }

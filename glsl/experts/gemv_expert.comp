@@ -43,12 +43,25 @@ void store(uint n, float y)
     }
 }
 
-void gemv_fetch(uint pair, uint row) {}
+#if HAS_BIAS
+vec2 bias;
+#else
+const vec2 bias = vec2(0.0);
+#endif
+
+void gemv_fetch(uint pair, uint row)
+{
+#if HAS_BIAS
+    uint at = params.bias + (expert * params.n_pair + pair) * 16u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+#endif
+}
 
 void gemv_prepare(uint pair, uint row) {}
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {
+    y += bias;
     store(pair * 16u + row, y.x);
     store(pair * 16u + row + 8u, y.y);
 }

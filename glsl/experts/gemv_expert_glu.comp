@@ -41,14 +41,26 @@ uvec2 gemv_tiles(uint pair)
     return GLU_TILES * pair + uvec2(0u, GLU_SECOND) + expert * 2u * params.n_pair;
 }
 
-void gemv_fetch(uint pair, uint row) {}
+#if HAS_BIAS
+vec2 bias;
+#else
+const vec2 bias = vec2(0.0);
+#endif
+
+void gemv_fetch(uint pair, uint row)
+{
+#if HAS_BIAS
+    uint at = params.bias + expert * 16u * params.n_pair + GLU_TILES * pair * 8u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + GLU_SECOND * 8u)));
+#endif
+}
 
 void gemv_prepare(uint pair, uint row) {}
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {
     uint begin = gl_WorkGroupID.y * params.stride + gl_WorkGroupID.z * params.width;
-    glu_store(begin, GLU_TILES * pair * 8u + row, params.n_row, y);
+    glu_store(begin, GLU_TILES * pair * 8u + row, params.n_row, y + bias);
 }
 
 void main()

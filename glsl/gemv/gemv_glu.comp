@@ -61,7 +61,7 @@ void gemv_finish(uint pair, uint row, vec2 y)
     y += bias;
     glu_store(0u, i, params.n_ff, y);
 #if WRITE_SUMS // SIDE 0
-    gemv_note(pair, row, i < params.n_ff ? activate(y.x) * y.y : 0.0);
+    gemv_note(pair, row, i < params.n_ff ? activate(y.x) * linear_factor(y.y) : 0.0);
 #endif
 }
 

@@ -1,16 +1,26 @@
-// The activation of a network; ops/record/activation.h numbers ACTIVATION. For floats and vectors,
-// the first two f(x) = x / (1 + exp(-g)):
-//   0 silu       g = x
-//   1 gelu_tanh  g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation
-//   of GELU 2 relu_squared  max(x, 0)^2
+// The activation of a network; ops/record/activation.h numbers ACTIVATION. For floats and vectors, the
+// first two f(x) = x / (1 + exp(-g)):
+//   0 silu          g = x
+//   1 gelu_tanh     g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation of GELU
+//   2 relu_squared  max(x, 0)^2
+//   3 clamped       x / (1 + exp(-1.702 x)), x at most 7; the other factor lies in -7 to 7, plus 1
+// The other factor of a gated network goes through linear_factor.
 #ifndef ACTIVATION
-#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared"
+#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared, 3 clamped"
 #endif
 
 #if ACTIVATION == 0
 #define activate(x) ((x) / (1.0 + exp(-(x))))
 #elif ACTIVATION == 1
 #define activate(x) ((x) / (1.0 + exp(-1.5957691216057308 * (x) * (1.0 + 0.044715 * (x) * (x)))))
-#else
+#elif ACTIVATION == 2
 #define activate(x) (max(x, 0.0) * max(x, 0.0))
+#else
+#define activate(x) (min(x, 7.0) / (1.0 + exp(-1.702 * min(x, 7.0))))
+#endif
+
+#if ACTIVATION == 3
+#define linear_factor(x) (clamp(x, -7.0, 7.0) + 1.0)
+#else
+#define linear_factor(x) (x)
 #endif

@@ -49,7 +49,7 @@ vec4 glu_quad(uint token, uint column)
 #if UNGATED
     return activate(gate_up[at]);
 #else
-    return activate(gate_up[at]) * gate_up[at + params.n_part / 4u];
+    return activate(gate_up[at]) * linear_factor(gate_up[at + params.n_part / 4u]);
 #endif
 }
 

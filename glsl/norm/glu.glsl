@@ -25,7 +25,7 @@ void glu_store_side(uint begin, uint i, uint n, float y)
 #if SIDE == 1
         act[begin + i] = activate(y);
 #else
-        act[begin + i] *= y;
+        act[begin + i] *= linear_factor(y);
 #endif
     }
 }
@@ -39,7 +39,7 @@ void glu_store(uint begin, uint i, uint n, vec2 y)
     glu_store_side(begin, i + 8u, n, y.y);
 #else
     if (i < n) {
-        act[begin + i] = PUBLISH(activate(y.x) * y.y);
+        act[begin + i] = PUBLISH(activate(y.x) * linear_factor(y.y));
     }
 #endif
 }

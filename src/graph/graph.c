@@ -256,7 +256,10 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
 {
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_hparams *hparams = graph->hparams;
-    const struct gi_score_rule rule = score_rule(hparams, layer);
+    struct gi_score_rule rule = score_rule(hparams, layer);
+    rule.sinks = norm_offset(graph, layer, GI_NORM_SINKS);
+    rule.has_sinks = rule.sinks != UINT32_MAX;
+    rule.vectors = graph->vectors.range;
     if (graph->joint) {
         return gi_joint_attention(graph, layer, &rule, err);
     }

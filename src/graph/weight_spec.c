@@ -22,6 +22,8 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
         return hparams->n_ff;
     case GI_DIM_VOCAB:
         return hparams->n_vocab;
+    case GI_DIM_HEADS:
+        return hparams->n_head;
     case GI_DIM_EXPERT:
         return hparams->n_expert;
     case GI_DIM_CHANNEL:

@@ -28,6 +28,7 @@ enum gi_norm {
     // output's.
     GI_NORM_ATTN_SHIFT,
     GI_NORM_FFN_SHIFT,
+    GI_NORM_SINKS, // of attention: a score of each head that takes a weight and gives no value
     GI_NORM_ROUTER_BIAS, // of a mixture: it counts in the choice of experts alone
     // Vectors of a recurrent layer.
     GI_NORM_CONV,       // weights of the convolution: (channel, tap)
@@ -60,6 +61,7 @@ enum gi_dim {
     GI_DIM_FF,
     GI_DIM_VOCAB,
     GI_DIM_EXPERT,
+    GI_DIM_HEADS,       // of q: their number
     GI_DIM_CHANNEL,     // of a recurrent layer: struct gi_recurrent_hparams
     GI_DIM_CONV,        // n_taps of each channel
     GI_DIM_STATE_HEADS, // how many

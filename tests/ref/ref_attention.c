@@ -37,6 +37,7 @@ double ref_attention(const struct ref_attention *attention, double *out, double 
             magnitude[i] += weight * fabs((double)v[i]);
         }
     }
+    total += attention->sink ? exp((double)*attention->sink - largest) : 0;
     for (size_t i = 0; i < attention->head_dim; i++) {
         out[i] /= total;
         magnitude[i] /= total;

@@ -42,6 +42,7 @@ enum ref_activation {
     REF_SILU,
     REF_GELU,
     REF_RELU_SQUARED,
+    REF_CLAMPED, // h / (1 + exp(-1.702 h)) (k + 1), h = min(g, 7), k = up between -7 and 7
 };
 double ref_glu(double gate, double up, enum ref_activation activation);
 
@@ -72,6 +73,7 @@ struct ref_attention {
     double scale, softcap; // softcap over 0: scores s become softcap * tanh(s / softcap)
     double slope;          // that scores lose for each key between theirs and key `own`
     size_t own;
+    const float *sink; // a score more, of a key whose value is zero; NULL: none
 };
 // magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);

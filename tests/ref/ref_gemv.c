@@ -43,6 +43,10 @@ struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up,
     // argument.
     double slope = activation == REF_RELU_SQUARED ? 2 * fabs(g) + gate.magnitude : 1.2;
     double magnitude = slope * gate.magnitude + fabs(value) * (1 + fabs(argument));
+    if (activation == REF_CLAMPED) {
+        value = ref_glu(g, 0, activation);
+        up = (struct ref_value){fmin(fmax(up.value, -7), 7) + 1, up.magnitude + 1};
+    }
     struct ref_value act = {value * up.value,
                             magnitude * fabs(up.value) + fabs(value) * up.magnitude};
     return act;

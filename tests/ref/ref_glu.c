@@ -6,6 +6,10 @@ double ref_glu(double gate, double up, enum ref_activation activation)
 {
     const double pi = 3.14159265358979323846;
     double argument = gate;
+    if (activation == REF_CLAMPED) {
+        const double h = fmin(gate, 7);
+        return h / (1 + exp(-1.702 * h)) * (fmin(fmax(up, -7), 7) + 1);
+    }
     if (activation == REF_RELU_SQUARED) {
         return gate > 0 ? gate * gate * up : 0;
     }

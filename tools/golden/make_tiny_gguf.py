@@ -290,7 +290,8 @@ class TensorMaker:
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
 HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "lfm2")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma-embedding", "gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
-FFN_NORMS = {"seed_oss": "post_attention_norm", "qwen35": "post_attention_norm"}  # the name of the norm before the network
+# The name of the norm before the network.
+FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "gpt-oss"), "post_attention_norm")
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 LINEAR = ("qwen35",)  # with linear attention in most layers, and gates in the others
 SHORT_CONV = ("lfm2",)  # with short convolutions in most layers, and the embedding's norm for the output
@@ -339,6 +340,14 @@ def add_network(make, args, prefix):
     make.matrix(prefix, "ffn_down", args.embd, args.ff)
 
 
+def add_sinks_and_biases(make, args, prefix):
+    make.vector(f"{prefix}attn_output.bias", args.embd, np.float32(0), 0.3)
+    make.vector(f"{prefix}attn_sinks.weight", args.heads, np.float32(0.5), 1.0)
+    make.vector(f"{prefix}ffn_gate_inp.bias", args.experts, np.float32(0), 0.3)
+    for stem, size in (("gate", args.ff), ("up", args.ff), ("down", args.embd)):
+        make.vector(f"{prefix}ffn_{stem}_exps.bias", (args.experts, size), np.float32(0), 0.3)
+
+
 def add_layer(make, args, prefix, layer):
     if args.arch in LINEAR and (layer + 1) % args.interval:
         add_linear_attention(make, args, prefix)
@@ -359,7 +368,7 @@ def add_layer(make, args, prefix, layer):
         make.matrix(prefix, "attn_q", (2 if args.arch in LINEAR else 1) * q_size, args.embd, 1.5)
         make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
         make.matrix(prefix, "attn_v", kv_size, args.embd)
-    if args.bias or args.arch in ("qwen2", *ALL_BIASES):
+    if args.bias or args.arch in ("qwen2", "gpt-oss", *ALL_BIASES):
         biases = (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size))
         if args.arch in STACKED_QKV:
             biases = (("attn_qkv", q_size + 2 * kv_size),)
@@ -383,6 +392,8 @@ def add_layer(make, args, prefix, layer):
         make.experts(prefix, "ffn_gate", args.ff, args.embd)
         make.experts(prefix, "ffn_up", args.ff, args.embd)
         make.experts(prefix, "ffn_down", args.embd, args.ff)
+        if args.arch == "gpt-oss":
+            add_sinks_and_biases(make, args, prefix)
         return
     if args.arch in STACKED_GATE:
         make.matrix(prefix, "ffn_up", 2 * args.ff, args.embd)

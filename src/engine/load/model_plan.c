@@ -80,7 +80,7 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
     source->n_rows = n_rows;
     source->bias = gi_gguf_tensor_find(plan->gguf, name);
     return !source->bias || (check_type(plan, source->bias, err) &&
-                             check_shape(plan, source->bias, n_rows, 1, 1, err));
+                             check_shape(plan, source->bias, n_rows, n_matrix, 1, err));
 }
 
 //-- norms ---------------------------------------------------------------------------------------

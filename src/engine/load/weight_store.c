@@ -242,7 +242,7 @@ static bool load_vector(struct loader *loader, const struct gi_plan_weight *weig
     float *out = gi_array_zeroed(part->n_rows, sizeof(*out), weight->name, loader->err);
     bool ok = out;
     for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
-        const size_t n = vectors[i] ? (size_t)vectors[i]->dims[0] : 0;
+        const size_t n = vectors[i] ? (size_t)(vectors[i]->dims[0] * vectors[i]->dims[1]) : 0;
         values[i] = gi_array_zeroed(n, sizeof(float), weight->name, loader->err);
         ok = values[i] &&
              (n == 0 || gi_read_vector(loader->plan->gguf, vectors[i], n, values[i], loader->err));

@@ -144,10 +144,10 @@ static double slope_of(const struct gi_test *test, const struct gi_kv_layer *lay
                                           : exp2(-rate / 2 * (2 * (head - n) + 1));
 }
 
-// Works out a head over n_key keys, of which `own` is the token's. Errors of scores are far below
-// what is tolerated.
+// Works out a head over n_key keys, of which `own` is the token's; sink (NULL: none) takes a share
+// of the weights. Errors of scores are far below what is tolerated.
 static void attend(struct gi_test *test, const float *q, const float *k, const float *v,
-                   uint32_t n_key, uint32_t head_dim, double slope, uint32_t own,
+                   uint32_t n_key, uint32_t head_dim, double slope, uint32_t own, const float *sink,
                    struct gi_test_value *out)
 {
     double *scores = gi_test_memory(test, n_key, sizeof(*scores));
@@ -165,6 +165,7 @@ static void attend(struct gi_test *test, const float *q, const float *k, const f
             out[i].magnitude += weight * fabs((double)v[(size_t)j * head_dim + i]);
         }
     }
+    total += sink ? exp((double)*sink - largest) : 0;
     for (uint32_t i = 0; scores && i < head_dim; i++) {
         out[i].value /= total;
         out[i].magnitude /= total;
@@ -187,8 +188,11 @@ static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, ui
     const float *k = gi_test_cache(test, layer, true, kv_head, first, n_key);
     const float *v = gi_test_cache(test, layer, false, kv_head, first, n_key);
     struct gi_test_value *expected = gi_test_memory(test, n, sizeof(*expected));
-    if (expected) { // k and v are there
-        attend(test, q, k, v, n_key, n, slope_of(test, layer, head), n_seen - 1 - first, expected);
+    const float *sink =
+        gi_test_define(test, "SINKS") ? gi_test_floats(test, 2, params->sinks + head, 1) : NULL;
+    if (expected && !test->has_failed) { // k and v are there
+        attend(test, q, k, v, n_key, n, slope_of(test, layer, head), n_seen - 1 - first, sink,
+               expected);
     }
     for (uint32_t i = 0; !test->has_failed && i < n; i++) {
         gi_test_expect(test, "out", (uint64_t)head * n + i, expected[i].value,

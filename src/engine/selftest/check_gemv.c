@@ -154,6 +154,13 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
     if (side == 0 && !project(test, 8 * n_pair + i, x, scale, &u)) {
         return false;
     }
+    if (side == 2) {
+        g.value = gi_test_linear_factor(activation, g.value);
+        g.magnitude += 1;
+    } else if (side == 0) {
+        u.value = gi_test_linear_factor(activation, u.value);
+        u.magnitude += 1;
+    }
     *act = (struct gi_test_value){g.value * u.value,
                                   g.magnitude * fabs(u.value) + fabs(g.value) * u.magnitude};
     return true;
@@ -444,7 +451,8 @@ void gi_check_gemv_expert(struct gi_test *test)
     for (uint32_t i = 0; y && i < n_sampled(test); i++) {
         struct gi_test_value expected;
         const uint32_t row = sampled_row(test, i);
-        if (row < params->n_row && gi_test_dot(test, row, x, GI_NO_OFFSET, &expected)) {
+        if (row < params->n_row &&
+            gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
             gi_test_expect(test, "y", row, expected.value, expected.magnitude, y[row]);
         }
     }

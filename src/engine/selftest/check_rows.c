@@ -280,7 +280,8 @@ void gi_check_glu(struct gi_test *test)
                           half_tiles(params->act_stride));
     const float *act = row && each == 0 ? row + params->act_begin : row;
     for (uint32_t i = 0; act && i < n; i++) {
-        expected[i] = gi_test_activate(activation, g[i]) * (is_gated ? u[i] : 1);
+        expected[i] = gi_test_activate(activation, g[i]) *
+                      (is_gated ? gi_test_linear_factor(activation, u[i]) : 1);
         // An error of the exponential grows with its argument.
         magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i]));
     }

@@ -130,9 +130,17 @@ double gi_test_activate(uint32_t activation, double x)
     if (activation == GI_ACTIVATION_RELU_SQUARED) {
         return x > 0 ? x * x : 0;
     }
+    if (activation == GI_ACTIVATION_CLAMPED) {
+        return fmin(x, 7) / (1 + exp(-1.702 * fmin(x, 7)));
+    }
     const double argument =
         activation == GI_ACTIVATION_SILU ? x : 1.5957691216057308 * x * (1 + 0.044715 * x * x);
     return x / (1 + exp(-argument));
+}
+
+double gi_test_linear_factor(uint32_t activation, double x)
+{
+    return activation == GI_ACTIVATION_CLAMPED ? fmin(fmax(x, -7), 7) + 1 : x;
 }
 
 //-- rows in f16 -----------------------------------------------------------------------------------

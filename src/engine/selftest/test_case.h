@@ -64,6 +64,8 @@ bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bi
                  struct gi_test_value *y);
 // Returns f(x) as GI_ACTIVATION_ says.
 double gi_test_activate(uint32_t activation, double x);
+// Returns the other factor of a gated network.
+double gi_test_linear_factor(uint32_t activation, double x);
 
 //-- the cache -------------------------------------------------------------------------------------
 

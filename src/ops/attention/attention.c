@@ -302,6 +302,7 @@ static struct gi_attention_params common_params(const struct gi_kv_layer *layer,
         .v_scale = layer->v_scale,
         .scale = rule->scale,
         .softcap = rule->softcap,
+        .sinks = rule->sinks,
     };
 }
 
@@ -317,6 +318,15 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
     params.slot_cache = (uint32_t)(layer->slot_size / 16);
     params.slot_scratch = (uint32_t)(scratch->slot_size / sizeof(float));
     return params;
+}
+
+void gi_attention_add_sinks(const struct gi_score_rule *rule, struct gi_program_key *key,
+                            struct gi_dispatch *dispatch)
+{
+    if (rule->has_sinks) {
+        key->defines[key->n_defines++] = (struct gi_define){"SINKS", 1};
+        dispatch->bindings[2] = rule->vectors;
+    }
 }
 
 void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
@@ -360,6 +370,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .wg_size = shape.keys,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    gi_attention_add_sinks(rule, &key, &dispatch);
     gi_recorder_add_slots(recorder, 2, &key, &dispatch);
     if (key.id == GI_PROGRAM_ATTENTION) {
         gi_attention_add_pieces(recorder, layer, 1, &key, &dispatch);
@@ -439,5 +450,6 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                      .divisible_axis = 1},
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    gi_attention_add_sinks(rule, &key, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -15,6 +15,9 @@ struct gi_score_rule {
     // Hold of batches alone: keys behind its own that a token also sees, and ALiBi, 0: none.
     uint32_t after;
     float max_bias;
+    bool has_sinks; // each head has a score that takes a weight and gives no value
+    uint32_t sinks; // (n_head) of the vectors: offset in floats
+    struct gi_range vectors;
 };
 
 // Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then
@@ -54,6 +57,10 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
                                                     const struct gi_score_rule *rule,
                                                     const struct gi_attention_scratch *scratch,
                                                     uint32_t max_range);
+
+// Gives a dispatch the sinks of a rule that has them.
+void gi_attention_add_sinks(const struct gi_score_rule *rule, struct gi_program_key *key,
+                            struct gi_dispatch *dispatch);
 
 // Lets a step's dispatch run in pieces along an axis of heads where it may be long in a full
 // context.

@@ -128,6 +128,7 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
         .wg_size = class->attention.wg_size,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    gi_attention_add_sinks(rule, &key, &dispatch);
     gi_recorder_add_slots(recorder, 2, &key, &dispatch);
     gi_attention_add_pieces(recorder, layer, 2, &key, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);

@@ -76,6 +76,7 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     dispatch->publishes = GI_PUBLISH_ALL;
     dispatch->n_split = choose_ranges(recorder, layer);
     gi_attention_count_key(layer, rule->window, dispatch);
+    gi_attention_add_sinks(rule, key, dispatch);
     gi_recorder_add_slots(recorder, 2, key, dispatch);
     return gi_recorder_add(recorder, key, dispatch, err);
 }

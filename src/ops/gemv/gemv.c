@@ -353,6 +353,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
         begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, experts, &params);
+        params.bias = part.weight->bias;
         gi_gemv_add_define(&part.key, "ACTIVATION", activation);
         gi_gemv_add_define(&part.key, "NORM", stream != NULL);
         gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
@@ -383,6 +384,7 @@ bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
         const struct gi_gemv_expert_params params = {
             .n_block = common.n_block,
             .n_pair = common.n_pair,
+            .bias = part.weight->bias,
             .first_expert = common.first_expert,
             .n_expert = common.n_expert,
             .source_stride = act->stride / 4,

@@ -371,7 +371,8 @@
     X(uint32_t, slot_cache)   /* from one slot to the next, in words of 16 bytes */                \
     X(uint32_t, slot_scratch) /* in floats */                                                      \
     X(uint32_t, after)        /* keys behind its own that a token of a batch sees */               \
-    X(float, max_bias)
+    X(float, max_bias)                                                                             \
+    X(uint32_t, sinks) /* in floats of the vectors */
 
 #define GI_PARAMS_ATTENTION_SUBGROUP(X)  GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_VEC8(X)      GI_PARAMS_ATTENTION(X)

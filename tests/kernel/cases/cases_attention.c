@@ -3,6 +3,7 @@
 #include "ops/attention/attention.h"
 #include "ops/gemm/batch.h"
 #include "tests/kernel/fixture/kernel_layer.h"
+#include "tests/kernel/fixture/kernel_qkv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,17 +62,6 @@ static void attention_name(size_t index, char *text, size_t size)
     kt_attention_text(&attention_cases[index], text, size);
 }
 
-static struct gi_attention_scratch make_scratch(struct kt_run *run, const struct gi_kv_layer *layer)
-{
-    struct gi_attention_scratch scratch;
-    size_t size = (size_t)gi_attention_scratch_layout(&scratch, layer);
-    uint32_t zero[512] = {0};
-    scratch.range = kt_range(run, "scratch", NULL, size);
-    kt_write(run, &scratch.range, scratch.counter * sizeof(uint32_t), zero,
-             4 * layer->n_head * sizeof(uint32_t));
-    return scratch;
-}
-
 // One step: token m's q in front of the cache.
 static bool run_step(struct kt_run *run, const struct kt_attention_run *a, uint32_t m)
 {
@@ -114,7 +104,7 @@ static bool check_attention(struct kt_run *run, size_t index)
 {
     struct kt_attention_run a;
     kt_attention_init(&a, run, &attention_cases[index]);
-    struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
+    struct gi_attention_scratch scratch = kt_make_scratch(run, &a.layer.kv);
     bool is_good = !run->has_failed && record_copies(run, &a, &scratch) &&
                    record_attention(run, &a, a.layer.kv.range, &scratch) && kt_seal(run);
     for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
@@ -223,7 +213,7 @@ static bool run_direct(struct kt_run *run, size_t index)
 {
     struct kt_attention_run a;
     kt_attention_init(&a, run, &attention_cases[index]);
-    struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
+    struct gi_attention_scratch scratch = kt_make_scratch(run, &a.layer.kv);
     float *first = kt_alloc(a.width, sizeof(float)), *second = kt_alloc(a.width, sizeof(float));
     bool is_good = !run->has_failed && replay_table(run, &a, &scratch, first) &&
                    replay_direct(run, &a, &scratch, second);
@@ -364,7 +354,7 @@ static bool run_agree(struct kt_run *run, size_t index)
     struct glinfer_error err;
     struct kt_attention_run a;
     kt_attention_init(&a, run, c);
-    struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
+    struct gi_attention_scratch scratch = kt_make_scratch(run, &a.layer.kv);
     size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};

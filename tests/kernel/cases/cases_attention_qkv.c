@@ -77,21 +77,24 @@ struct attention_qkv {
 
 static void init(struct attention_qkv *a, struct kt_run *run, const struct attention_qkv_case *c)
 {
-    uint32_t zero[512] = {0};
     *a = (struct attention_qkv){
-        .c = c, .rule = {1.0f / sqrtf((float)c->rope.shape.head_dim), c->softcap, c->window}
+        .c = c,
+        .rule = {.scale = 1.0f / sqrtf((float)c->rope.shape.head_dim),
+                 .softcap = c->softcap,
+                 .window = c->window}
     };
     kt_layer_init(&a->layer, run, &c->rope.shape, c->rope.n_past);
     kt_qkv_init(&a->qkv, run, &c->rope.shape, c->rope.n_tokens);
     a->row = kt_range(run, "row", NULL, a->qkv.rows.stride * sizeof(float));
     a->input = (struct gi_attention_input){.layout = a->qkv.layout, .qkv = a->row};
     a->input.vectors = kt_normed_table(run, &c->rope, false, &a->input.norm, &a->values);
+    // Weights of the norms serve as sinks.
+    a->rule.has_sinks = c->window > 0 && c->rope.shape.n_head <= 2 * c->rope.shape.head_dim;
+    a->rule.sinks = a->input.norm.q_gamma;
+    a->rule.vectors = a->input.vectors.range;
     a->input.norm.q_width *= c->has_norm;
     a->input.rope = (struct gi_rope){.table = a->input.vectors.rope, .n_rot = c->rope.n_rot};
-    const uint64_t size = gi_attention_scratch_layout(&a->scratch, &a->layer.kv);
-    a->scratch.range = kt_range(run, "scratch", NULL, (size_t)size);
-    kt_write(run, &a->scratch.range, a->scratch.counter * sizeof(uint32_t), zero,
-             4 * c->rope.shape.n_head * sizeof(uint32_t));
+    a->scratch = kt_make_scratch(run, &a->layer.kv);
 }
 
 static void finish(struct attention_qkv *a)
@@ -153,6 +156,7 @@ static bool check_head(struct attention_qkv *a, struct kt_run *run, uint32_t m, 
         .head_dim = dim,
         .scale = (double)a->rule.scale,
         .softcap = (double)a->rule.softcap,
+        .sink = a->rule.has_sinks ? a->values + a->rule.sinks + h : NULL,
     };
     const double score = ref_attention(&ref, want, bound);
     const double slack = 4 * score * (4 + sqrt((double)dim)) + 16 + sqrt((double)ref.n_key);
@@ -288,6 +292,9 @@ static bool begin_joint(struct joint *j, struct kt_run *run, size_t index)
         j->cases[i] = *c;
         j->cases[i].rope.n_past = j->slots.states[i].n_past;
         init(&j->each[i], run, &j->cases[i]);
+        // All slots have the sinks of the first.
+        memmove(j->each[i].values + j->each[i].rule.sinks,
+                j->each[0].values + j->each[0].rule.sinks, c->rope.shape.n_head * sizeof(float));
     }
     return !run->has_failed && join(j, run);
 }

@@ -54,6 +54,12 @@ static uint32_t gate_rows(const struct expert_case *c)
     return expert_rows(c->n_ff, !c->is_split);
 }
 
+// Mixtures of five experts have biases.
+static bool has_bias(const struct expert_case *c)
+{
+    return c->n_expert == 5;
+}
+
 static void write_name(const char *form, const struct expert_case *c, char *text, size_t size)
 {
     snprintf(text, size, "%s %s %u of %u experts, %u x %u, %u tokens, parts of %u%s", form,
@@ -97,11 +103,13 @@ static bool init_weights(struct mixture *m, struct kt_run *run)
                                                      .up_type = GI_GGML_TYPE_Q8_0,
                                                      .n_rows = n_halves * c->n_expert * up_rows,
                                                      .n_cols = c->n_embd,
+                                                     .has_bias = has_bias(c),
                                                      .max_part_rows = c->part_experts * up_rows}) &
            kt_weight_init(&m->down, run,
                           &(struct kt_weight_params){.type = c->type,
                                                      .n_rows = c->n_expert * down_rows,
                                                      .n_cols = c->n_ff,
+                                                     .has_bias = has_bias(c),
                                                      .max_part_rows = c->part_experts * down_rows});
 }
 
@@ -171,15 +179,13 @@ static bool check_act(struct kt_run *run, const struct mixture *m, uint32_t expe
     const float *dense = m->gate_up.dense + (size_t)expert * rows * n_embd;
     struct ref_value *y = kt_alloc(2 * (size_t)n_ff, sizeof(*y));
     struct ref_value *act = kt_alloc(n_ff, sizeof(*act));
-    float *zeros = kt_alloc(n_ff, sizeof(float));
-    memset(zeros, 0, n_ff * sizeof(float));
-    ref_gemv(y, dense, x, zeros, n_ff, n_embd, factor);
-    ref_gemv(y + n_ff, dense + (size_t)up * n_embd, x, zeros, n_ff, n_embd, factor);
+    const float *bias = m->gate_up.bias + (size_t)expert * rows;
+    ref_gemv(y, dense, x, bias, n_ff, n_embd, factor);
+    ref_gemv(y + n_ff, dense + (size_t)up * n_embd, x, bias + up, n_ff, n_embd, factor);
     for (uint32_t i = 0; i < n_ff; i++) {
         act[i] = ref_gemv_glu(y[i], y[n_ff + i], REF_SILU);
     }
     const bool is_good = check_values(run, "act", found, act, n_ff);
-    free(zeros);
     free(act);
     free(y);
     return is_good;
@@ -190,11 +196,9 @@ static bool check_down(struct kt_run *run, const struct mixture *m, uint32_t exp
 {
     const uint32_t n_embd = m->c->n_embd, n_ff = m->c->n_ff, rows = expert_rows(n_embd, false);
     struct ref_value *y = kt_alloc(rows, sizeof(*y));
-    float *zeros = kt_alloc(rows, sizeof(float));
-    memset(zeros, 0, rows * sizeof(float));
-    ref_gemv(y, m->down.dense + (size_t)expert * rows * n_ff, act, zeros, rows, n_ff, 1);
+    const float *bias = m->down.bias + (size_t)expert * rows;
+    ref_gemv(y, m->down.dense + (size_t)expert * rows * n_ff, act, bias, rows, n_ff, 1);
     const bool is_good = check_values(run, "y", found, y, n_embd);
-    free(zeros);
     free(y);
     return is_good;
 }

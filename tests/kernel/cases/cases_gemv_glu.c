@@ -8,21 +8,24 @@ struct glu_size {
     bool has_bias, is_gelu, has_norm;
     bool is_split;   // up is Q8_0, whatever gate is
     bool is_ungated; // with the square of a ReLU, or with GELU
+    bool is_clamped;
 };
 
 static const struct glu_size glu_sizes[] = {
-    {32,   8,    0,  1,  false, false, true,  false, false},
-    {96,   40,   32, 6,  true,  true,  true,  false, false},
-    {64,   36,   0,  3,  false, true,  false, false, false},
-    {352,  128,  48, 5,  true,  false, false, false, false},
-    {2048, 96,   0,  64, false, true,  true,  false, false},
-    {576,  1536, 0,  36, false, false, true,  false, false},
-    {32,   8,    0,  1,  false, false, true,  true,  false},
-    {96,   40,   32, 6,  true,  true,  true,  true,  false},
-    {352,  128,  48, 5,  true,  false, false, true,  false},
-    {576,  1536, 0,  36, false, false, true,  true,  false},
-    {96,   40,   32, 6,  true,  true,  true,  false, true },
-    {352,  136,  48, 5,  false, false, true,  false, true },
+    {32,   8,    0,  1,  false, false, true,  false, false, false},
+    {96,   40,   32, 6,  true,  true,  true,  false, false, false},
+    {64,   36,   0,  3,  false, true,  false, false, false, false},
+    {352,  128,  48, 5,  true,  false, false, false, false, false},
+    {2048, 96,   0,  64, false, true,  true,  false, false, false},
+    {576,  1536, 0,  36, false, false, true,  false, false, false},
+    {32,   8,    0,  1,  false, false, true,  true,  false, false},
+    {96,   40,   32, 6,  true,  true,  true,  true,  false, false},
+    {352,  128,  48, 5,  true,  false, false, true,  false, false},
+    {576,  1536, 0,  36, false, false, true,  true,  false, false},
+    {96,   40,   32, 6,  true,  true,  true,  false, true,  false},
+    {352,  136,  48, 5,  false, false, true,  false, true,  false},
+    {96,   40,   32, 6,  true,  false, true,  false, false, true },
+    {576,  96,   0,  36, false, false, true,  true,  false, true },
 };
 
 static void print_glu(const struct kt_gemv_variant *variant, const struct glu_size *s, char *text,
@@ -43,7 +46,10 @@ static void name_glu(size_t index, char *text, size_t size)
 
 static enum ref_activation activation_of(const struct glu_size *size)
 {
-    return size->is_gelu ? REF_GELU : size->is_ungated ? REF_RELU_SQUARED : REF_SILU;
+    return size->is_clamped   ? REF_CLAMPED
+           : size->is_gelu    ? REF_GELU
+           : size->is_ungated ? REF_RELU_SQUARED
+                              : REF_SILU;
 }
 
 // The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
@@ -126,9 +132,9 @@ const struct kt_suite kt_gemv_glu = {
 // In f16: slices of few blocks and of many, also where not all slices have as many, and groups that
 // loop past the last pair.
 static const struct glu_size glu_half_sizes[] = {
-    {2048, 96,  0,  64, false, true,  true,  false, false},
-    {2304, 232, 48, 48, true,  false, true,  false, false},
-    {3072, 36,  0,  1,  false, false, false, false, false},
+    {2048, 96,  0,  64, false, true,  true,  false, false, false},
+    {2304, 232, 48, 48, true,  false, true,  false, false, false},
+    {3072, 36,  0,  1,  false, false, false, false, false, false},
 };
 
 static struct kt_gemv_variant get_half_variant(size_t index)
