@@ -1,10 +1,11 @@
 // Sessions that go back to any place of a text that took two prompts: the answer is that of a
 // session which went nowhere else, and with layers that keep states no more is computed anew than
-// what the last prompt added. Runs on a tiny model (GLINFER_TEST_TINY); exits 77 without a device.
+// what the last prompt added. Drafts, which go back where they were wrong, are left out with such
+// layers. Runs on a tiny model (GLINFER_TEST_TINY); exits 77 without a device.
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
-enum { N_FIRST = 6, N_ANSWER = 8 };
+enum { N_FIRST = 6, N_ANSWER = 8, N_REPEATED = 40 };
 
 // Counts the tokens that are processed before the first of an answer.
 struct progress {
@@ -102,12 +103,33 @@ static void a_prompt_that_was_cancelled_leaves_nothing_behind(void **state)
     glinfer_session_destroy(&fresh);
 }
 
+static void drafts_leave_no_state_behind_that_was_wrong(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 0, 128, 16);
+    struct answer plain = {0}, drafted = {0};
+    int32_t ids[N_REPEATED];
+    for (int i = 0; i < N_REPEATED; i++) {
+        ids[i] = 40 + i % 5 * 7 + (i % 17 == 16);
+    }
+    struct glinfer_generate_params params = ask(ids, N_REPEATED, 32, &plain);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    params.token_user = &drafted;
+    params.lookup = 7;
+    params.lookup_match = 1;
+    params.lookup_always = true;
+    must_generate(session, &params);
+    assert_same(&plain, &drafted);
+    glinfer_session_destroy(&session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_retry_gives_the_same_answer),
         cmocka_unit_test(a_place_before_the_last_prompt_gives_the_answer_of_then),
         cmocka_unit_test(a_prompt_that_was_cancelled_leaves_nothing_behind),
+        cmocka_unit_test(drafts_leave_no_state_behind_that_was_wrong),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
 }
