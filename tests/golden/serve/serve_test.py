@@ -515,6 +515,20 @@ def goes_on_after_a_lost_device():
         server.wait_for("recovering")
 
 
+def answers_at_once_go_on_after_a_lost_device():
+    def ask_all(server):
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            return list(pool.map(lambda seed: server.ask("/completion", prompt="Once upon" + " a" * seed, n_predict=80, seed=seed, temperature=seed % 2,
+                                                         ignore_eos=True, return_tokens=True, cache_prompt=False)["tokens"], range(3)))
+
+    with Server(GLINFER, MODEL, "-np", "3", "-c", "256") as server:
+        wanted = ask_all(server)
+    for place in ("EMBED_*:12", "EMBED_*:30", "EMBED_*:60"):
+        with Server(GLINFER, MODEL, "-np", "3", "-c", "256", env={"GLINFER_FAULT": f"lost:{place}"}) as server:
+            same(ask_all(server), wanted, place)
+            server.wait_for("recovering", 5)
+
+
 def refuses_to_start():
     for flags in (["-m", "/nowhere.gguf"], ["-m", MODEL, "--port", "70000"], ["-m", MODEL, "--host", "no.such.host.invalid"],
                   ["-m", MODEL, "--unix", "/nowhere/x.sock"], ["-m", MODEL, "--api-key-file", "/nowhere"]):
@@ -523,7 +537,7 @@ def refuses_to_start():
 
 
 ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
-         listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, refuses_to_start]
+         listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, answers_at_once_go_on_after_a_lost_device, refuses_to_start]
 
 
 def main():
