@@ -27,6 +27,28 @@ static void text_is_shown_up_to_a_call(void **state)
     }
 }
 
+static void half_a_call_is_found_at_the_end_of_a_cut_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t found;
+    } cases[] = {
+        {"a < b",          5},
+        {"a <",            3},
+        {"a <tool_",       2},
+        {"<tool_",         0},
+        {"<",              0},
+        {"a <tool_call>{", 2},
+        {"a <tool-",       8},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(
+            serve_find_cut_call(&serve_style_tagged, cases[i].text, strlen(cases[i].text)),
+            cases[i].found);
+    }
+}
+
 #define WHOLE SIZE_MAX // all of the text
 
 // Reads calls as "name arguments;" each.
@@ -107,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_shown_up_to_a_call),
+        cmocka_unit_test(half_a_call_is_found_at_the_end_of_a_cut_text),
         cmocka_unit_test(calls_are_read),
         cmocka_unit_test(schemas_lose_what_grammars_do_not_know),
     };

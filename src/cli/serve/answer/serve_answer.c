@@ -205,7 +205,7 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     const enum glinfer_stop stop = choice->stats.stop;
     const bool is_cut = stop == GLINFER_STOP_LIMIT || stop == GLINFER_STOP_CONTEXT;
     if (answer->calls && n > 0 && !choice->calls && is_cut) {
-        n = serve_find_call(answer->calls, choice->text.data, n); // half a call is no text
+        n = serve_find_cut_call(answer->calls, choice->text.data, n); // half a call is no text
     }
     if (answer->is_stream && n > choice->shown) {
         show(answer, index, n, NULL);

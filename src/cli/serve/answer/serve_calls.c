@@ -36,7 +36,7 @@ const struct serve_call_style serve_style_listed = {
     .is_native = true,
 };
 
-size_t serve_find_call(const struct serve_call_style *style, const char *text, size_t size)
+static size_t find_call(const struct serve_call_style *style, const char *text, size_t size)
 {
     const char *found =
         size > 0 ? memmem(text, size, style->trigger, strlen(style->trigger)) : NULL;
@@ -45,7 +45,7 @@ size_t serve_find_call(const struct serve_call_style *style, const char *text, s
 
 size_t serve_count_shown(const struct serve_call_style *style, const char *text, size_t size)
 {
-    const size_t n = strlen(style->trigger), found = serve_find_call(style, text, size);
+    const size_t n = strlen(style->trigger), found = find_call(style, text, size);
     if (found < size) {
         return found;
     }
@@ -55,6 +55,12 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
         }
     }
     return size;
+}
+
+size_t serve_find_cut_call(const struct serve_call_style *style, const char *text, size_t size)
+{
+    const size_t n = serve_count_shown(style, text, size);
+    return size - n == 1 && n > 0 ? size : n;
 }
 
 // Adds an id of so many letters; 0: as OpenAI's are.

@@ -20,8 +20,9 @@ struct serve_call_style {
 extern const struct serve_call_style serve_style_tagged, serve_style_plain, serve_style_told,
     serve_style_listed;
 
-// Returns where calls begin in a text; its size if there are none.
-size_t serve_find_call(const struct serve_call_style *style, const char *text, size_t size);
+// Returns where calls begin in a text that was cut, perhaps in the middle of what a call begins
+// with; its size if there are none. A single character at its end may be anything.
+size_t serve_find_cut_call(const struct serve_call_style *style, const char *text, size_t size);
 // Returns how many bytes of a text that goes on are surely no part of a call.
 size_t serve_count_shown(const struct serve_call_style *style, const char *text, size_t size);
 // Reads the calls in a whole text into OpenAI's list and sets *shown to the size of the text before
