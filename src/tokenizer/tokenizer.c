@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model, &gi_spm_model};
+static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model, &gi_spm_model,
+                                                          &gi_wordpiece_model};
 
 #define N_MODELS (sizeof(models) / sizeof(models[0]))
 
@@ -39,7 +40,7 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     if (!find_model(vocab->model)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
-                            "(byte-level BPE) and llama (SentencePiece) are",
+                            "(byte-level BPE), llama (SentencePiece) and bert (WordPiece) are",
                             (int)(vocab->model.size < 64 ? vocab->model.size : 64),
                             vocab->model.size ? vocab->model.data : "");
     }

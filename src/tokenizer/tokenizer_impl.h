@@ -24,8 +24,9 @@ struct gi_tokenizer_model {
     size_t (*decode)(char *text, size_t size);
 };
 
-extern const struct gi_tokenizer_model gi_bpe_model; // "gpt2": byte-level byte pair encoding
-extern const struct gi_tokenizer_model gi_spm_model; // "llama": that of SentencePiece
+extern const struct gi_tokenizer_model gi_bpe_model;       // "gpt2": byte-level byte pair encoding
+extern const struct gi_tokenizer_model gi_spm_model;       // "llama": that of SentencePiece
+extern const struct gi_tokenizer_model gi_wordpiece_model; // "bert"
 
 struct gi_tokenizer {
     const struct gi_tokenizer_model *model;

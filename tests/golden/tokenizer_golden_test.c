@@ -1,5 +1,5 @@
 // tokenizer_golden_test FILE.golden MODEL: replays token ids that another engine gave. MODEL is the
-// name of a model that tools/fetch-model keeps; the test is skipped without it.
+// name of a model that tools/fetch-model keeps, without which the test is skipped, or a path.
 //
 // A golden file is lines of words:
 //     # provenance
@@ -133,7 +133,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tokenizer_golden_test FILE.golden MODEL\n");
         return 2;
     }
-    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(test_model(argv[2]), &err);
+    const char *path = strchr(argv[2], '/') ? argv[2] : test_model(argv[2]);
+    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(path, &err);
     if (!tokenizer) {
         printf("%s\n", err.message);
         fclose(file);

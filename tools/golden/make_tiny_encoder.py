@@ -28,10 +28,38 @@ def parse_arguments():
     parser.add_argument("--types", type=parse_types, default=parse_types("f32"))
     parser.add_argument("--pooling", type=int, default=1, help="0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
+    parser.add_argument("--wordpiece", action="store_true", help="a WordPiece vocabulary")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.add_bos = args.chatml = False
     return args
+
+
+def wordpiece_tokens(n_vocab):
+    """Characters of several scripts at the beginning of words and within, pieces of two and three, then words."""
+    letters = [*map(chr, range(0x21, 0x7F)), *"\u03b1\u03b2\u0433\u0434\u0436\u05d0\u0627\u4e2d\u6587\u1100\u00df\u0153"]
+    small = [c for c in letters if not c.isupper()]
+    pairs = [a + b for a in "etaoinsr" for b in "etaoinshrdlu"]
+    words = "the and ing tion not with that have this from word model embed vector".split()
+    pieces = [*small, *pairs, *words]
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    for piece in pieces:
+        tokens += ["\u2581" + piece, piece]
+    return tokens[:n_vocab] + [f"[unused{i}]" for i in range(max(0, n_vocab - len(tokens)))]
+
+
+def add_wordpiece_vocabulary(writer, args):
+    tokens = wordpiece_tokens(args.vocab)
+    writer.add_tokenizer_model("bert")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(tokens)
+    writer.add_token_types([3] * 5 + [1] * (len(tokens) - 5))
+    writer.add_token_type_count(2)
+    writer.add_pad_token_id(0)
+    writer.add_unk_token_id(1)
+    writer.add_bos_token_id(2)
+    writer.add_sep_token_id(3)
+    writer.add_mask_token_id(4)
 
 
 def add_facts(writer, args):
@@ -42,7 +70,6 @@ def add_facts(writer, args):
     writer.add_block_count(args.layers)
     writer.add_feed_forward_length(args.ff)
     writer.add_head_count(args.heads)
-    writer.add_token_type_count(2)
     writer.add_layer_norm_eps(1e-12 if args.arch == "bert" else 1e-5)
     writer.add_causal_attention(False)
     writer.add_pooling_type(PoolingType(args.pooling))
@@ -101,7 +128,11 @@ def add_tensors(writer, args):
 def main():
     args = parse_arguments()
     writer = GGUFWriter(args.out, args.arch)
-    add_byte_vocabulary(writer, args)
+    if args.wordpiece:
+        add_wordpiece_vocabulary(writer, args)
+    else:
+        add_byte_vocabulary(writer, args)
+        writer.add_token_type_count(2)
     add_facts(writer, args)
     add_tensors(writer, args)
     writer.write_header_to_file()

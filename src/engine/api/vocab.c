@@ -129,12 +129,17 @@ bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct
 {
     memset(out, 0, sizeof(*out));
     struct gi_vocab *vocab = &out->vocab;
+    int32_t sep = GI_NO_TOKEN;
     if (!read_names(gguf, vocab, err) || !read_ids(gguf, vocab, err) ||
+        !read_id(gguf, "tokenizer.ggml.seperator_token_id", &sep, err) ||
         !read_texts(gguf, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens, err) ||
         !read_texts(gguf, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges, err) ||
         !read_types_and_scores(gguf, out, err)) {
         gi_vocab_finish(out);
         return false;
+    }
+    if (vocab->model.size == 4 && memcmp(vocab->model.data, "bert", 4) == 0) {
+        vocab->eos = sep; // ends a text there
     }
     vocab->tokens = out->tokens;
     vocab->merges = out->merges;
