@@ -397,6 +397,10 @@ static bool run_sorted(struct kt_run *run, size_t index)
     const struct expert_case *c = &cases[index / COUNT(batches)];
     struct mixture m;
     struct gi_rows input;
+    if (gi_gpu_limits(run->gpu)->is_indirect) { // lists of prompts are always direct
+        run->is_left_out = true;
+        return true;
+    }
     bool is_good = init(&m, run, c);
     m.input = make_rows(run, "input", &input, c->n_tokens, pad32(c->n_embd), 1);
     is_good = is_good && kt_set(run, "GLINFER_BATCH", form[0]) &&
