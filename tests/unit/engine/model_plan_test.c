@@ -18,7 +18,9 @@ struct wrong {
     const char *half;    // this one is F16, which is sound
     const char *architecture;
     const char *rope_scaling;
-    uint32_t head_count; // 0: HEADS
+    uint32_t head_count;    // 0: HEADS
+    const int32_t *kv_list; // heads of k and v of n_layer layers
+    uint32_t n_layer;       // 0: 1
 };
 
 struct tensor {
@@ -58,15 +60,24 @@ static void add_count(struct gguf_builder *b, const struct wrong *wrong, const c
 static void build_pairs(struct gguf_builder *b, const struct wrong *wrong, uint64_t *n_pairs)
 {
     const char *architecture = wrong->architecture ? wrong->architecture : "llama";
+    const uint32_t n_layer = wrong->n_layer ? wrong->n_layer : 1;
     gguf_pair_string(b, "general.architecture", architecture);
     *n_pairs = 1;
-    add_count(b, wrong, "llama.block_count", 1, n_pairs);
+    add_count(b, wrong, "llama.block_count", n_layer, n_pairs);
     add_count(b, wrong, "llama.embedding_length", EMBD, n_pairs);
     add_count(b, wrong, "llama.feed_forward_length", FF, n_pairs);
     add_count(b, wrong, "llama.context_length", 128, n_pairs);
     add_count(b, wrong, "llama.attention.head_count", wrong->head_count ? wrong->head_count : HEADS,
               n_pairs);
-    add_count(b, wrong, "llama.attention.head_count_kv", KV_HEADS, n_pairs);
+    if (wrong->kv_list) {
+        gguf_array(b, "llama.attention.head_count_kv", GI_GGUF_KIND_I32, n_layer);
+        for (uint32_t i = 0; i < n_layer; i++) {
+            gguf_u32(b, (uint32_t)wrong->kv_list[i]);
+        }
+        ++*n_pairs;
+    } else {
+        add_count(b, wrong, "llama.attention.head_count_kv", KV_HEADS, n_pairs);
+    }
     if (wrong->rope_scaling) {
         gguf_pair_string(b, "llama.rope.scaling.type", wrong->rope_scaling);
         ++*n_pairs;
@@ -237,6 +248,21 @@ static void check_places(const struct wrong *wrong)
     }
 }
 
+static void heads_may_be_listed_by_layer(void **state)
+{
+    static const int32_t none = 0, negative = -2, usual = KV_HEADS;
+    const struct wrong without = {.kv_list = &none}, below = {.kv_list = &negative};
+    (void)state;
+    expect_refusal(&without, GLINFER_STATUS_BAD_FILE, "0 key/value heads");
+    expect_refusal(&below, GLINFER_STATUS_UNSUPPORTED, "head_count_kv");
+    static const int32_t mixed[] = {KV_HEADS, 0}, unlike[] = {KV_HEADS, HEADS};
+    const struct wrong hybrid = {.kv_list = mixed, .n_layer = 2};
+    expect_refusal(&hybrid, GLINFER_STATUS_UNSUPPORTED, "layer 1 has no heads of k and v");
+    const struct wrong uneven = {.kv_list = unlike, .n_layer = 2};
+    expect_refusal(&uneven, GLINFER_STATUS_UNSUPPORTED, "head_count_kv");
+    check_places(&(struct wrong){.kv_list = &usual});
+}
+
 static void every_row_has_one_place(void **state)
 {
     (void)state;
@@ -289,6 +315,7 @@ int main(void)
         cmocka_unit_test(types_without_a_kernel_are_named),
         cmocka_unit_test(missing_keys_are_named),
         cmocka_unit_test(what_cannot_be_run_is_said),
+        cmocka_unit_test(heads_may_be_listed_by_layer),
         cmocka_unit_test(every_row_has_one_place),
         cmocka_unit_test(rotary_pairs_are_neighbours),
         cmocka_unit_test(ranges_fit_a_storage_block_and_half_a_buffer),
