@@ -10,7 +10,7 @@
 struct settings {
     struct cli_session_flags session;
     struct cli_texts prompts;
-    const char *file;
+    const char *file, *query;
     int pooling; // enum glinfer_pooling
     int64_t norm;
     bool is_json;
@@ -27,6 +27,8 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Texts (lines of standard input without -p and -f)"),
     CLI_TEXTS(prompts, "-p, --prompt", "TEXT", "a text; can be repeated"),
     CLI_TEXT(file, "-f, --file", "FILE", "a file with a text a line; empty lines are passed over"),
+    CLI_TEXT(query, "--query", "TEXT",
+             "score each text against this one, as a reranker does (--pooling rank)"),
     CLI_HEADING("Output and speed"),
     CLI_CHOICE(pooling, cli_poolings, "--pooling", "TYPE",
                "which tokens' vectors are taken: default, as the file says, none, each one's, "
@@ -102,12 +104,35 @@ static bool find_texts(struct embed *self)
     return self->texts.count > 0 || cli_fail(CLI_EXIT_FAILED, "there is no text to embed");
 }
 
+// Encodes a text, behind a query if there is one: what stands around a text ends the query and
+// the text, and begins the query alone.
+static bool tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
+                          const struct cli_bytes *text, struct cli_ids *ids)
+{
+    struct cli_ids behind = {0}, bare = {0};
+    if (!query) {
+        return cli_tokenize(tokenizer, text, 0, ids);
+    }
+    const struct cli_bytes bytes = {.data = (char *)query, .size = strlen(query)};
+    const bool is_done = cli_tokenize(tokenizer, &bytes, 0, ids) &&
+                         cli_tokenize(tokenizer, text, 0, &behind) &&
+                         cli_tokenize(tokenizer, text, GLINFER_TOKENIZE_NO_BOS, &bare);
+    const bool has_begin = is_done && behind.count > bare.count &&
+                           (bare.count == 0 || behind.items[0] != bare.items[0]);
+    if (is_done) {
+        cli_ids_append(ids, behind.items + has_begin, behind.count - has_begin);
+    }
+    free(behind.items);
+    free(bare.items);
+    return is_done;
+}
+
 static bool embed_text(struct embed *self, struct text *text)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
     const struct cli_bytes bytes = {.data = (char *)text->data, .size = text->size};
     struct glinfer_error err;
-    if (!cli_tokenize(tokenizer, &bytes, 0, &self->ids)) {
+    if (!tokenize_pair(tokenizer, self->settings->query, &bytes, &self->ids)) {
         return false;
     }
     const bool is_done = cli_embed(self->session.session, &self->ids, self->pooling,
@@ -244,6 +269,9 @@ static bool choose_pooling(struct embed *self)
 {
     const enum glinfer_pooling asked = (enum glinfer_pooling)self->settings->pooling;
     self->pooling = asked == GLINFER_POOLING_DEFAULT ? self->session.info.pooling : asked;
+    if (self->settings->query && self->pooling != GLINFER_POOLING_RANK) {
+        return cli_fail(CLI_EXIT_USAGE, "--query goes with --pooling rank");
+    }
     return self->pooling != GLINFER_POOLING_DEFAULT ||
            cli_fail(CLI_EXIT_FAILED,
                     "%s names no pooling: it was not made for embeddings; --pooling mean or last "

@@ -3,6 +3,7 @@
 import base64
 import json
 import math
+import os
 import struct
 import subprocess
 import sys
@@ -10,11 +11,12 @@ import sys
 from serving import Server, same, true
 
 GLINFER, MODEL = sys.argv[1:3]
+RERANKER = os.path.join(os.path.dirname(MODEL), "tiny-bert_rank.gguf")
 TEXTS = ["one text", "another, longer text", "the third"]
 
 
-def embed(*words, status=0):
-    run = subprocess.run([GLINFER, "embed", "-m", MODEL, *words], capture_output=True, text=True, input="a\n\nb\r\n")
+def embed(*words, status=0, model=MODEL):
+    run = subprocess.run([GLINFER, "embed", "-m", model, *words], capture_output=True, text=True, input="a\n\nb\r\n")
     same(run.returncode, status, run.stderr)
     return run.stdout if status == 0 else run.stderr
 
@@ -67,7 +69,16 @@ def the_server_answers(vectors):
         same(server.post("/v1/embeddings", {"input": "x"})[0], 501, "no pooling")
 
 
+def a_reranker_scores_pairs():
+    scores = embed("--query", "the question", "-p", TEXTS[0], "-p", TEXTS[1], model=RERANKER).split()
+    same(len(scores), 2, "scores")
+    pair = embed("-p", "the question[SEP]" + TEXTS[0], model=RERANKER).split()
+    same(pair, scores[:1], "the pair as one text")
+    true("--query goes with" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
+
+
 def main():
+    a_reranker_scores_pairs()
     the_server_answers(the_command_answers())
 
 
