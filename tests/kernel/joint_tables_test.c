@@ -160,6 +160,8 @@ static void sequences_get_the_tokens_that_they_get_alone(void **state)
         "data/models/tiny-mixtral.gguf", "data/models/tiny-stablelm.gguf",
         "data/models/tiny-olmo2.gguf",   "data/models/tiny-granite.gguf",
         "data/models/tiny-exaone4.gguf", "data/models/tiny-glm4.gguf",
+        "data/models/tiny-gpt-oss.gguf", "data/models/tiny-phi2.gguf",
+        "data/models/tiny-olmoe.gguf",   "data/models/tiny-hunyuan-dense.gguf",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
