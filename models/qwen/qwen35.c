@@ -1,6 +1,7 @@
 // Qwen 3.5: of every four layers three with linear attention by the gated delta rule, the fourth
 // with attention whose output has a gate and whose heads are turned in part. All positions of a
-// text are alike, so that the sections of the rotation are one.
+// text are alike, so that the sections of the rotation are one. Layers behind the last, which
+// predict further tokens, are left alone.
 #include "base/round.h"
 #include "models/decoder_weights.h"
 #include "ops/delta/delta.h"
@@ -32,11 +33,18 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 {
     struct gi_recurrent_hparams *sizes = &hparams->recurrent;
     const uint32_t two_tiles = 2 * GI_TILE_ROWS;
-    uint32_t interval;
+    uint32_t interval, n_next;
     if (!read_sizes(reader, sizes) ||
-        !gi_hparams_u32(reader, "full_attention_interval", 4, &interval)) {
+        !gi_hparams_u32(reader, "full_attention_interval", 4, &interval) ||
+        !gi_hparams_u32(reader, "nextn_predict_layers", 0, &n_next)) {
         return false;
     }
+    if (n_next >= hparams->n_layer) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %u layers predict further tokens, and there are %u in all",
+                            gi_gguf_path(reader->gguf), n_next, hparams->n_layer);
+    }
+    hparams->n_layer -= n_next;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         if (interval == 0 || (i + 1) % interval != 0) {
             gi_set_recurrent(hparams, i);

@@ -106,6 +106,7 @@ def parse_arguments():
     parser.add_argument("--linear-k-heads", type=int, default=2)
     parser.add_argument("--linear-dim", type=int, default=32)
     parser.add_argument("--linear-taps", type=int, default=4, help="tokens that its convolution sees")
+    parser.add_argument("--next", type=int, default=0, help="qwen35: layers behind the last, which predict further tokens")
     parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
@@ -171,7 +172,9 @@ def add_facts(writer, args, n_vocab):
     writer.add_file_type(FILE_TYPES[args.types["ffn_down"]])
     writer.add_context_length(args.ctx)
     writer.add_embedding_length(args.embd)
-    writer.add_block_count(args.layers)
+    writer.add_block_count(args.layers + args.next)
+    if args.next:
+        writer.add_nextn_predict_layers(args.next)
     writer.add_feed_forward_length(args.ff)
     writer.add_head_count(args.heads)
     if args.arch in SHORT_CONV:
@@ -334,6 +337,14 @@ def add_short_conv(make, args, prefix):
     make.matrix(prefix, "shortconv.out_proj", args.embd, args.embd, kind="attn_output")
 
 
+def add_next(make, args, prefix):
+    """A layer of attention that predicts a further token, from this one's embedding and what the last layer left."""
+    add_layer(make, args, prefix, args.interval - 1)
+    make.matrix(prefix, "nextn.eh_proj", args.embd, 2 * args.embd)
+    make.norm(f"{prefix}nextn.enorm.weight", args.embd)
+    make.norm(f"{prefix}nextn.hnorm.weight", args.embd)
+
+
 def add_network(make, args, prefix):
     make.matrix(prefix, "ffn_gate", args.ff, args.embd)
     make.matrix(prefix, "ffn_up", args.ff, args.embd)
@@ -412,6 +423,8 @@ def add_tensors(writer, args, n_vocab):
     make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     for layer in range(args.layers):
         add_layer(make, args, f"blk.{layer}.", layer)
+    for layer in range(args.layers, args.layers + args.next):
+        add_next(make, args, f"blk.{layer}.")
     make.norm("token_embd_norm.weight" if args.arch in SHORT_CONV else "output_norm.weight", args.embd)
     if not args.tied:
         make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)

@@ -100,7 +100,7 @@ make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --he
 make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 160 --layers 2
 # Linear attention, and attention whose output has a gate.
 make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 --rot 16 \
-    --ff 96 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 128
+    --ff 96 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 128 --next 1
 # Short convolutions in place of attention, which two of five layers have.
 make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5 --interval 2 \
     --rope-base 1000000
