@@ -104,35 +104,12 @@ static bool find_texts(struct embed *self)
     return self->texts.count > 0 || cli_fail(CLI_EXIT_FAILED, "there is no text to embed");
 }
 
-// Encodes a text, behind a query if there is one: what stands around a text ends the query and
-// the text, and begins the query alone.
-static bool tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
-                          const struct cli_bytes *text, struct cli_ids *ids)
-{
-    struct cli_ids behind = {0}, bare = {0};
-    if (!query) {
-        return cli_tokenize(tokenizer, text, 0, ids);
-    }
-    const struct cli_bytes bytes = {.data = (char *)query, .size = strlen(query)};
-    const bool is_done = cli_tokenize(tokenizer, &bytes, 0, ids) &&
-                         cli_tokenize(tokenizer, text, 0, &behind) &&
-                         cli_tokenize(tokenizer, text, GLINFER_TOKENIZE_NO_BOS, &bare);
-    const bool has_begin = is_done && behind.count > bare.count &&
-                           (bare.count == 0 || behind.items[0] != bare.items[0]);
-    if (is_done) {
-        cli_ids_append(ids, behind.items + has_begin, behind.count - has_begin);
-    }
-    free(behind.items);
-    free(bare.items);
-    return is_done;
-}
-
 static bool embed_text(struct embed *self, struct text *text)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
     const struct cli_bytes bytes = {.data = (char *)text->data, .size = text->size};
     struct glinfer_error err;
-    if (!tokenize_pair(tokenizer, self->settings->query, &bytes, &self->ids)) {
+    if (!cli_tokenize_pair(tokenizer, self->settings->query, &bytes, &self->ids)) {
         return false;
     }
     const bool is_done = cli_embed(self->session.session, &self->ids, self->pooling,

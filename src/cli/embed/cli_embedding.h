@@ -23,6 +23,11 @@ void cli_scale_values(float *values, size_t n, int64_t norm);
 // Returns the cosine of two vectors of n values; 0 if one is of zeros.
 double cli_cosine(const float *a, const float *b, size_t n);
 
+// Encodes a text, behind a query if there is one: what stands around a text ends the query and the
+// text, and begins the query alone.
+bool cli_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
+                       const struct cli_bytes *text, struct cli_ids *ids);
+
 // Computes the embedding of ids, scaled as llama.cpp's --embd-normalize does; single tokens' and
 // scores are left as they are. The caller frees its values.
 bool cli_embed(struct glinfer_session *session, const struct cli_ids *ids,

@@ -67,6 +67,7 @@ def the_server_answers(vectors):
         same(server.post("/embedding", {"content": TEXTS[0]})[2][0]["embedding"][0], told[0]["embedding"][0], "again")
     with Server(GLINFER, MODEL) as server:
         same(server.post("/v1/embeddings", {"input": "x"})[0], 501, "no pooling")
+        same(server.post("/v1/rerank", {"query": "x", "documents": ["y"]})[0], 501, "no reranker")
 
 
 def a_reranker_scores_pairs():
@@ -74,6 +75,14 @@ def a_reranker_scores_pairs():
     same(len(scores), 2, "scores")
     pair = embed("-p", "the question[SEP]" + TEXTS[0], model=RERANKER).split()
     same(pair, scores[:1], "the pair as one text")
+    with Server(GLINFER, RERANKER) as server:
+        asked = {"query": "the question", "documents": TEXTS[:2]}
+        status, _, told = server.post("/v1/rerank", asked)
+        same(status, 200, told)
+        near([result["relevance_score"] for result in told["results"]], list(map(float, scores)), "the server's")
+        for wrong in ({}, {"query": "x"}, {"query": "x", "documents": []}, {"query": "x", "documents": [1]}):
+            same(server.post("/v1/rerank", wrong)[0], 400, wrong)
+        same(server.post("/completion", {"prompt": "x"})[0], 400, "an encoder answers nothing")
     true("--query goes with" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
 
 

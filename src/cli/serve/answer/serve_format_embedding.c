@@ -99,6 +99,24 @@ static cJSON *native_whole(const struct serve_answer *answer)
     return json;
 }
 
+// Lists the first score of each document, in the documents' order.
+static cJSON *rerank_whole(const struct serve_answer *answer)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "object", "list");
+    cJSON_AddStringToObject(json, "model", answer->model);
+    cJSON *results = cJSON_AddArrayToObject(json, "results");
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        float score = 0;
+        memcpy(&score, answer->choices[i].bytes.data, sizeof(score));
+        cJSON *item = cli_json_append(results);
+        cJSON_AddNumberToObject(item, "index", i);
+        cli_json_add_float(item, "relevance_score", score);
+    }
+    add_usage(json, answer);
+    return json;
+}
+
 static cJSON *no_event(const struct serve_answer *answer, uint32_t choice)
 {
     (void)answer;
@@ -116,6 +134,13 @@ const struct serve_format serve_format_embedding = {
 const struct serve_format serve_format_embedding_native = {
     .id_prefix = "embd-",
     .whole = native_whole,
+    .begin = no_event,
+    .finish = no_event,
+};
+
+const struct serve_format serve_format_rerank = {
+    .id_prefix = "rank-",
+    .whole = rerank_whole,
     .begin = no_event,
     .finish = no_event,
 };

@@ -35,6 +35,8 @@ static const struct route routes[] = {
     {"/v1/chat/completions", NULL,                 serve_handle_chat,        false, false, 0                  },
     {"/embedding",           NULL,                 serve_handle_embedding,   false, false, 0                  },
     {"/embeddings",          NULL,                 serve_handle_embedding,   false, false, 0                  },
+    {"/rerank",              NULL,                 serve_handle_rerank,      false, false, 0                  },
+    {"/v1/rerank",           NULL,                 serve_handle_rerank,      false, false, 0                  },
     {"/v1/embeddings",       NULL,                 serve_handle_embeddings,  false, false, 0                  },
 };
 

@@ -1,4 +1,5 @@
 // Requests for embeddings: each input is an answer of its own.
+#include "cli/embed/cli_embedding.h"
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_tokens.h"
@@ -135,6 +136,62 @@ static void embed(const struct serve_api *api, cJSON *body, bool is_native,
     }
     submit(&request, is_native ? &serve_format_embedding_native : &serve_format_embedding, reply);
 }
+
+//-- scores ----------------------------------------------------------------------------------------
+
+static void add_document(struct request *request, const char *query, const cJSON *document)
+{
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
+    if (!cJSON_IsString(document)) {
+        serve_fields_refuse(&request->fields, 400, "\"documents\" is a list of texts");
+    } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
+        serve_fields_refuse(&request->fields, 400, "a request has at most %d documents",
+                            SERVE_MAX_JOBS);
+    } else {
+        const struct cli_bytes text = {.data = document->valuestring,
+                                       .size = strlen(document->valuestring)};
+        cli_tokenize_pair(tokenizer, query, &text, &serve_task_add(request->task)->prompt);
+    }
+}
+
+static void read_documents(struct request *request)
+{
+    const char *query = NULL;
+    const cJSON *documents = serve_fields_get(&request->fields, "documents"), *item;
+    serve_fields_text(&request->fields, "query", &query);
+    if (!query || !cJSON_IsArray(documents) || cJSON_GetArraySize(documents) == 0) {
+        serve_fields_refuse(&request->fields, 400,
+                            "\"query\", a text, or \"documents\", a list of texts, is missing");
+        return;
+    }
+    cJSON_ArrayForEach(item, documents)
+    {
+        if (!request->fields.is_wrong) {
+            add_document(request, query, item);
+        }
+    }
+}
+
+void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct request request = {.api = api, .fields = {.object = body}};
+    request.task = serve_task_create(body);
+    request.task->is_embedding = true;
+    request.task->pooling = GLINFER_POOLING_RANK;
+    if (serve_scheduler_info(api->scheduler)->pooling != GLINFER_POOLING_RANK) {
+        serve_fields_refuse(&request.fields, 501, "this model is no reranker");
+    } else {
+        read_documents(&request);
+    }
+    if (request.fields.is_wrong) {
+        serve_reply_error(reply, request.fields.status, "%s", request.fields.message);
+        serve_task_unref(request.task);
+        return;
+    }
+    submit(&request, &serve_format_rerank, reply);
+}
+
+//-- embeddings ------------------------------------------------------------------------------------
 
 void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {

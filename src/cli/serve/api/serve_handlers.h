@@ -24,6 +24,7 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
 
 // Ask it for embeddings, in OpenAI's shape and in llama-server's: serve_embeddings.c.
 void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 
 // Has the scheduler take the answer's task in, and makes it the reply; false with an error in its
