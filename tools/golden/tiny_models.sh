@@ -58,7 +58,7 @@ make tiny-qwen3moe --arch qwen3moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd
     --head-dim 32 --ff 32 --layers 2 --experts 6 --experts-used 2 --seed 2
 make tiny-olmoe --arch olmoe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 4 --ff 32 \
     --layers 2 --experts 6 --experts-used 2 --untied
-# Likewise.
+# A seed for which rounding to an f16 cache stays within the tolerance.
 make tiny-gpt-oss --arch gpt-oss --types attn=q8_0,ffn=mxfp4,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 4 --experts 5 --experts-used 2 --window 40 --rope-scaling yarn --untied --seed 6
 # Gate and up of different types, and widths that are no multiple of two tiles.
