@@ -1,11 +1,11 @@
-// model_programs MODEL...: compiles every program that answers of the models need, one after the
-// other, and writes what the library and the driver say meanwhile to standard error. Needs no
-// result, so it also works over a simulated kernel.
+// model_programs MODEL...: compiles every program that answers, or embeddings, of the models need,
+// one after the other, and writes what the library and the driver say meanwhile to standard error.
+// Needs no result, so it also works over a simulated kernel.
 #include "glinfer.h"
 
 #include <stdio.h>
 
-// A session for greedy answers to any prompt, or for sampled ones.
+// A session for greedy answers to any prompt, or for sampled ones; of an encoder, for embeddings.
 static bool compile(struct glinfer_model *model, float temperature, struct glinfer_error *err)
 {
     struct glinfer_generate_params expected;
@@ -13,9 +13,17 @@ static bool compile(struct glinfer_model *model, float temperature, struct glinf
     glinfer_generate_params_init(&expected);
     glinfer_session_params_init(&params);
     expected.temperature = temperature;
-    params.expected = &expected;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    glinfer_model_describe(model, &info);
+    params.expected = info.is_encoder ? NULL : &expected;
     struct glinfer_session *session = glinfer_session_create(model, &params, err);
     const bool is_good = session != NULL;
+    if (session && info.is_encoder) {
+        const int32_t ids[] = {1, 2};
+        float values[4096];
+        size_t n;
+        glinfer_embed(session, ids, 2, NULL, values, 4096, &n, NULL);
+    }
     glinfer_session_destroy(&session);
     return is_good;
 }
