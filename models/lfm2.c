@@ -21,7 +21,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
     hparams->window_period = UINT32_MAX; // where there is a window all have it
     sizes->n_head = 1;
     sizes->n_channel = sizes->dim = n;
-    sizes->n_column = 3 * (uint32_t)gi_round_up(n, 2 * GI_TILE_ROWS);
+    sizes->n_column = 3 * (uint32_t)gi_round_up(n, (uint64_t)2 * GI_TILE_ROWS);
     sizes->state_size =
         gi_short_conv_state_size(&(struct gi_short_conv){.n_channel = n, .n_taps = sizes->n_taps});
     return true;

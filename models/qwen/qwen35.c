@@ -56,7 +56,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                                    .n_taps = sizes->n_taps};
     sizes->n_channel = gi_delta_channels(&delta);
     sizes->n_column = (uint32_t)(gi_round_up(sizes->n_channel, two_tiles) +
-                                 gi_round_up(sizes->n_head * sizes->dim, two_tiles) +
+                                 gi_round_up((uint64_t)sizes->n_head * sizes->dim, two_tiles) +
                                  2 * gi_round_up(sizes->n_head, two_tiles));
     sizes->state_size = gi_delta_state_size(&delta);
     return true;

@@ -314,7 +314,7 @@ static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
         .eps = graph->hparams->norm_eps,
     };
     delta.z = (uint32_t)gi_round_up(gi_delta_channels(&delta), two_tiles);
-    delta.rate = delta.z + (uint32_t)gi_round_up(delta.n_head * delta.dim, two_tiles);
+    delta.rate = delta.z + (uint32_t)gi_round_up((uint64_t)delta.n_head * delta.dim, two_tiles);
     delta.decay = delta.rate + (uint32_t)gi_round_up(delta.n_head, two_tiles);
     return delta;
 }
@@ -347,7 +347,7 @@ bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct gl
     const struct gi_short_conv conv = {
         .n_channel = n_channel,
         .n_taps = graph->hparams->recurrent.n_taps,
-        .section = (uint32_t)gi_round_up(n_channel, 2 * GI_TILE_ROWS),
+        .section = (uint32_t)gi_round_up(n_channel, (uint64_t)2 * GI_TILE_ROWS),
         .taps = norm_offset(graph, layer, GI_NORM_CONV),
     };
     const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};

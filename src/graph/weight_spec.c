@@ -77,7 +77,7 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams 
     }
     layout->n_layer = hparams->n_layer;
     layout->layer_size = end;
-    layout->size = hparams->n_layer * end + gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
+    layout->size = (uint64_t)hparams->n_layer * end + gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     layout->output_shift = UINT32_MAX;
     if (layout->offsets[GI_NORM_ATTN_SHIFT] != UINT32_MAX) {
         layout->output_shift = layout->size;

@@ -88,12 +88,10 @@ static void take_text(struct cli_chat *chat, struct cli_bytes *text, bool is_quo
         return;
     }
     cli_lines_remember(&chat->lines, text->data);
-    if (is_quoted) {
-        ask(chat, text);
-    } else if (strncmp(text->data, "//", 2) == 0) {
+    if (!is_quoted && strncmp(text->data, "//", 2) == 0) {
         const struct cli_bytes rest = {.data = text->data + 1, .size = text->size - 1};
         ask(chat, &rest);
-    } else if (text->data[0] == '/') {
+    } else if (!is_quoted && text->data[0] == '/') {
         cli_chat_obey(chat, text->data);
     } else {
         ask(chat, text);

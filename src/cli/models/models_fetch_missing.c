@@ -16,7 +16,7 @@ bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *tex
                        char next[MODELS_MAX_URL])
 {
     (void)text;
-    (void)next;
+    next[0] = '\0';
     return cli_fail(CLI_EXIT_FAILED,
                     "%s: " MISSING "fetch a GGUF file of the repository with another program, and "
                     "give its path: -m FILE.gguf",

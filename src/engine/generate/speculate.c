@@ -81,7 +81,7 @@ static bool write_batch(struct gi_generation *run)
         struct gi_step_state state = gi_generation_state(run, tokens[i], n_past + i, 1);
         state.epoch = session->runner.epoch;
         state.step += i;
-        memcpy(states + i * GI_STEP_STATE_STRIDE, &state, sizeof(state));
+        memcpy(states + (size_t)i * GI_STEP_STATE_STRIDE, &state, sizeof(state));
         own->place.n_past[i] = n_past + i;
         if (i < own->n_draft) {
             tokens[i + 1] = own->lookup.draft[i];
@@ -90,7 +90,7 @@ static bool write_batch(struct gi_generation *run)
     return gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           n_rows * sizeof(tokens[0]), run->err) &&
            gi_runner_fill(&session->runner, gi_verifier_states(session->verifier), states,
-                          n_rows * GI_STEP_STATE_STRIDE, run->err) &&
+                          (uint64_t)n_rows * GI_STEP_STATE_STRIDE, run->err) &&
            gi_generation_write_state(run, 0, n_past, n_rows);
 }
 

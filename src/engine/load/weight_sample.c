@@ -78,7 +78,7 @@ bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_m
     sample.row_size = tensor->size / (tensor->dims[1] * tensor->dims[2]);
     choose_tiles(&sample,
                  (has_experts ? gi_plan_expert_rows(weight) : part->n_rows) / GI_TILE_ROWS);
-    sample.rows = gi_array_zeroed(sample.n_tiles * GI_TILE_ROWS, sample.row_size,
+    sample.rows = gi_array_zeroed((size_t)sample.n_tiles * GI_TILE_ROWS, sample.row_size,
                                   "rows for the self-test", err);
     if (!sample.rows || !read_rows(&sample, plan, weight, part, err) ||
         !GI_ARRAY_PUSH(samples, "rows for the self-test", err, sample)) {

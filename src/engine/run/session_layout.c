@@ -50,7 +50,7 @@ static uint32_t act_row_width(const struct gi_graph *graph)
 static uint32_t pairs_width(const struct gi_graph *graph)
 {
     const struct gi_experts *experts = &graph->experts;
-    const uint32_t n_pairs = 2 * gi_round_up(graph->hparams->n_ff, 2 * GI_TILE_ROWS);
+    const uint32_t n_pairs = 2 * gi_round_up(graph->hparams->n_ff, (uint64_t)2 * GI_TILE_ROWS);
     return graph->hparams->n_expert > 0 ? experts->n_used * larger(experts->y_width, n_pairs)
                                         : n_pairs;
 }
@@ -98,9 +98,10 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         (uint64_t)gi_x_size(larger(act_width(graph), recurrent->n_head * recurrent->dim)) *
         sizeof(float);
     graph->row.stride =
-        larger(gi_round_up(hparams->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+        larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
     graph->row.stride = larger(graph->row.stride, recurrent->n_column);
-    graph->row.stride = larger(graph->row.stride, gi_round_up(hparams->n_expert, 2 * GI_TILE_ROWS));
+    graph->row.stride =
+        larger(graph->row.stride, gi_round_up(hparams->n_expert, (uint64_t)2 * GI_TILE_ROWS));
     graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);

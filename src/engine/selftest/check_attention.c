@@ -209,7 +209,8 @@ static const float *check_heads(struct gi_test *test, const struct gi_kv_layer *
     const uint32_t heads[] = {0, layer->n_head / 2, layer->n_head - 1};
     const float *out = gi_test_floats(test, 0, 0, (size_t)layer->n_head * n);
     for (uint32_t i = 0; out && i < 3; i++) {
-        check_head(test, layer, heads[i], q + heads[i] * n, test->n_past + 1, out + heads[i] * n);
+        check_head(test, layer, heads[i], q + (size_t)heads[i] * n, test->n_past + 1,
+                   out + (size_t)heads[i] * n);
     }
     return out;
 }
@@ -231,9 +232,9 @@ void gi_check_attention_qkv(struct gi_test *test)
     if (test->has_failed) {
         return;
     }
-    const float *rope = vectors + 4 * (params->rope + test->n_past * params->rope_stride);
-    const float *q_gamma = has_norm ? vectors + 4 * params->q_gamma : NULL;
-    const float *k_gamma = has_norm ? vectors + 4 * params->k_gamma : NULL;
+    const float *rope = vectors + (size_t)4 * (params->rope + test->n_past * params->rope_stride);
+    const float *q_gamma = has_norm ? vectors + (size_t)4 * params->q_gamma : NULL;
+    const float *k_gamma = has_norm ? vectors + (size_t)4 * params->k_gamma : NULL;
     const uint32_t n_kv = layer->n_kv_head * n;
     const struct section own_q = {qkv,  q_gamma, 4 * params->q_begin, width, n, params->norm_eps,
                                   false};
@@ -257,7 +258,7 @@ void gi_check_attention(struct gi_test *test)
     gi_test_run(test);
     const float *out = test->has_failed ? NULL : check_heads(test, layer, q);
     if (out && gi_test_define(test, "WRITE_SUMS")) {
-        const float *sums = gi_test_floats(test, 0, (width + 63) / 64 * 64, width / 16);
+        const float *sums = gi_test_floats(test, 0, (uint64_t)(width + 63) / 64 * 64, width / 16);
         gi_test_expect_sums(test, out, sums, width);
     }
 }

@@ -18,7 +18,7 @@ static void add_tap(struct gi_test *test, uint32_t m, uint32_t back, const float
     if (back <= m) {
         const uint64_t row = (uint64_t)(m - back) * params->bcx_stride;
         b = gi_test_floats(test, 1, row, n);
-        x = gi_test_floats(test, 1, row + 2 * params->section, n);
+        x = gi_test_floats(test, 1, row + (uint64_t)2 * params->section, n);
     } else {
         x = gi_test_floats(test, 3, (uint64_t)((position - back) % (n_taps - 1)) * n, n);
     }
@@ -44,6 +44,6 @@ void gi_check_short_conv(struct gi_test *test)
     gi_test_run(test);
     const float *found = gi_test_floats(test, 0, (uint64_t)m * params->y_stride, n);
     for (uint32_t i = 0; found && i < n; i++) {
-        gi_test_expect(test, "y", i, c[i] * sum[i], fabs(c[i]) * magnitude[i], found[i]);
+        gi_test_expect(test, "y", i, c[i] * sum[i], fabs((double)c[i]) * magnitude[i], found[i]);
     }
 }

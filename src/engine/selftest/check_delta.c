@@ -55,7 +55,7 @@ static double *convolve(struct gi_test *test, uint32_t m, uint32_t x_stride, uin
     const uint32_t n_taps = (uint32_t)gi_test_define(test, "TAPS");
     double *line = gi_test_memory(test, lines->dim, sizeof(*line));
     const float *weights =
-        gi_test_floats(test, 2, taps + (uint64_t)begin * n_taps, lines->dim * n_taps);
+        gi_test_floats(test, 2, taps + (uint64_t)begin * n_taps, (size_t)lines->dim * n_taps);
     for (uint32_t back = 0; back < n_taps; back++) {
         const float *x = read_past(test, m, back, x_stride, lines, begin);
         for (uint32_t i = 0; x && line && weights && i < lines->dim; i++) {
@@ -212,7 +212,8 @@ void gi_check_delta_scan(struct gi_test *test)
         const double *q = read_line(test, row + lines.begin[0], n);
         const double *k = read_line(test, row + lines.begin[1], n);
         const float *v = gi_test_floats(test, 1, row + lines.begin[2] + j, 1);
-        const float *scalars = gi_test_floats(test, 1, row + lines.n_channel + 2 * head, 2);
+        const float *scalars =
+            gi_test_floats(test, 1, row + lines.n_channel + (uint64_t)2 * head, 2);
         if (scalars) {
             expected[m] = change_and_read(column, n, q, k, *v, scalars[0], scalars[1]);
         }
@@ -221,7 +222,7 @@ void gi_check_delta_scan(struct gi_test *test)
     gi_test_run(test);
     for (uint32_t m = 0; m < n_token; m++) {
         const float *found =
-            gi_test_floats(test, 0, (uint64_t)m * params->out_stride + head * n + j, 1);
+            gi_test_floats(test, 0, (uint64_t)m * params->out_stride + (uint64_t)head * n + j, 1);
         if (found) {
             gi_test_expect(test, "o", m, expected[m], 0.1 + fabs(expected[m]), *found);
         }
@@ -233,12 +234,13 @@ void gi_check_delta_norm(struct gi_test *test)
     const struct gi_delta_norm_params *params = (const void *)test->params;
     const uint32_t n = (uint32_t)gi_test_define(test, "DIM"), m = test->n_tokens - 1;
     const uint32_t head = test->dispatch->grid.size[0] - 1;
-    const double *o = read_line(test, (uint64_t)m * params->o_stride + head * n, n);
+    const double *o = read_line(test, (uint64_t)m * params->o_stride + (uint64_t)head * n, n);
     const float *gamma = gi_test_floats(test, 2, params->gamma, n);
     const float *z =
-        gi_test_floats(test, 3, (uint64_t)m * params->x_stride + params->z + head * n, n);
+        gi_test_floats(test, 3, (uint64_t)m * params->x_stride + params->z + (uint64_t)head * n, n);
     gi_test_run(test);
-    const float *found = gi_test_floats(test, 0, (uint64_t)m * params->out_stride + head * n, n);
+    const float *found =
+        gi_test_floats(test, 0, (uint64_t)m * params->out_stride + (uint64_t)head * n, n);
     if (found) {
         expect_normed(test, o, gamma, z, n, params->eps, found);
     }

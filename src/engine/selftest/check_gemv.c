@@ -233,14 +233,15 @@ void gi_check_gemv_qkv(struct gi_test *test)
             continue;
         }
         if (p < params->v_begin && p % half < params->n_rot_pair) {
-            turn(y, rope + 2 * (p % half));
+            turn(y, rope + (size_t)2 * (p % half));
         }
         if (p >= params->v_begin && p - params->v_begin < params->n_kv_pair) {
             expect_pair(test, layer, false, p - params->v_begin, y);
         } else if (p >= params->k_begin && p - params->k_begin < params->n_kv_pair) {
             expect_pair(test, layer, true, p - params->k_begin, y);
         } else if (p < params->n_q_pair) {
-            gi_test_expect(test, "q", 2 * p, y[0].value, y[0].magnitude, q[2 * p]);
+            gi_test_expect(test, "q", (uint64_t)2 * p, y[0].value, y[0].magnitude,
+                           q[(size_t)2 * p]);
             gi_test_expect(test, "q", 2 * p + 1, y[1].value, y[1].magnitude, q[2 * p + 1]);
         }
     }
@@ -260,7 +261,7 @@ static void check_partials(struct gi_test *test, const float *logits, uint32_t f
     }
     for (uint32_t i = 0; partials && i < n_partial; i++) {
         float own;
-        memcpy(&own, &partials[2 * i], sizeof(own));
+        memcpy(&own, &partials[(size_t)2 * i], sizeof(own));
         if (own > value || (own == value && partials[2 * i + 1] < found)) {
             value = own;
             found = partials[2 * i + 1];
@@ -287,7 +288,7 @@ void gi_check_gemv_vocab(struct gi_test *test)
                 logit = params->softcap * tanh(logit / params->softcap);
             }
             gi_test_expect(test, "logits", first + row, logit,
-                           fabs(params->scale) * y.magnitude + fabs(logit), logits[row]);
+                           fabs((double)params->scale) * y.magnitude + fabs(logit), logits[row]);
         }
     }
     if (logits) {
@@ -314,7 +315,7 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
             !gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
             continue;
         }
-        if (params->is_added) {
+        if (params->is_added && before) {
             expected.value = before[row] + params->scale * expected.value;
             expected.magnitude =
                 fabs((double)before[row]) + fabs(params->scale * expected.magnitude);

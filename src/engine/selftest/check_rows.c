@@ -435,18 +435,18 @@ static void expect_sorted(struct gi_test *test, const float *routes, uint32_t n,
     uint32_t *counts = gi_test_memory(test, n_expert, sizeof(*counts)), row = 0, run = 0;
     uint32_t *places = gi_test_memory(test, n, sizeof(*places));
     for (uint32_t i = 0; counts && i < n; i++) {
-        counts[(uint32_t)routes[4 * i]]++;
+        counts[(uint32_t)routes[(size_t)4 * i]]++;
     }
     for (uint32_t e = 0; places && e < n_expert; e++) {
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t place = (uint32_t)routes[4 * i + 2];
-            if ((uint32_t)routes[4 * i] == e) {
+            if ((uint32_t)routes[(size_t)4 * i] == e) {
                 const bool is_own = place >= row && place < row + counts[e];
                 gi_test_expect(test, "place", i, is_own && places[place]++ == 0, 1, 1);
             }
         }
         for (uint32_t i = 0; i < counts[e]; i += params->tile_tokens, run++) {
-            gi_test_expect(test, "expert of run", run, e, 1, runs[4 * run]);
+            gi_test_expect(test, "expert of run", run, e, 1, runs[(size_t)4 * run]);
             gi_test_expect(test, "row of run", run, row + i, 1, runs[4 * run + 1]);
             gi_test_expect(test, "end of run", run, row + counts[e], 1, runs[4 * run + 2]);
         }

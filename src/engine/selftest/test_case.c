@@ -170,12 +170,12 @@ static float *half_row(struct gi_test *test, uint32_t binding, uint32_t token, u
         gi_test_words(test, binding, (uint64_t)(token / n_token) * n_tile * tile_words,
                       n_used * (size_t)tile_words);
     for (uint32_t i = 0; tiles && i < width; i++) {
-        const uint32_t *tile = tiles + i / GI_HALF_COLUMNS * tile_words;
+        const uint32_t *tile = tiles + (size_t)i / GI_HALF_COLUMNS * tile_words;
         const uint32_t quad = token % n_token / 4;
         const uint32_t word = (token % 4 * 8 + i % GI_HALF_COLUMNS / 8) * n_quad + quad;
         float scale;
-        memcpy(&scale, tile + (8 * n_token + quad) * 4 + token % 4, sizeof(scale));
-        row[i] = scale * half_element(tile + word * 4, i % 8);
+        memcpy(&scale, tile + (size_t)(8 * n_token + quad) * 4 + token % 4, sizeof(scale));
+        row[i] = scale * half_element(tile + (size_t)word * 4, i % 8);
     }
     return tiles ? row : NULL;
 }

@@ -55,7 +55,8 @@ void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_token
         const uint32_t n = gi_divide_up(n_past + n_tokens, grid->divisor);
         count[grid->axis] = most > 0 && most < n ? most : n;
     } else if (grid->rule == GI_GRID_TOKENS) {
-        count[grid->axis] = gi_divide_up(n_tokens * (1 + grid->times), grid->divisor) + grid->added;
+        count[grid->axis] =
+            gi_divide_up((uint64_t)n_tokens * (1 + grid->times), grid->divisor) + grid->added;
     }
 }
 

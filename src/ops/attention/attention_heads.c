@@ -57,7 +57,7 @@ bool gi_attention_heads_suits(const struct gi_recorder *recorder, const struct g
     const uint32_t dim = layer->head_dim, size = gi_gpu_class(recorder->gpu)->attention.wg_size;
     return !gi_recorder_is_uniform(recorder) && size > 0 && (dim & (dim - 1)) == 0 &&
            dim / 8 <= size && shared_size(recorder->gpu, layer) <= limits->max_shared_size &&
-           layer->n_head * dim * sizeof(float) <= limits->max_uniform_block_size &&
+           (uint64_t)layer->n_head * dim * sizeof(float) <= limits->max_uniform_block_size &&
            layer->range.offset % limits->uniform_alignment == 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_HEADS);
 }
@@ -113,7 +113,7 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
         gi_attention_step_params(layer, rule, scratch, shape.max_range);
     const bool is_joint = gi_recorder_is_joint(recorder);
     const struct gi_range q = {layer->range.buffer, layer->range.offset,
-                               layer->n_head * layer->head_dim * sizeof(float)};
+                               (uint64_t)layer->n_head * layer->head_dim * sizeof(float)};
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, is_joint ? (struct gi_range){0} : q, {0}, layer->range},

@@ -14,7 +14,8 @@
 // Groups that own columns of a token.
 static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_block)
 {
-    return gi_divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_wg_size(recorder, TOKEN_WG));
+    return gi_divide_up((uint64_t)n_block * (GI_QUANT_BLOCK / 4),
+                        gi_recorder_wg_size(recorder, TOKEN_WG));
 }
 
 static bool record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,

@@ -113,7 +113,7 @@ bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {gi_divide_up(params.n_column, 4 * WG_SIZE), 1, experts->n_used},
+        .grid = { .size = {gi_divide_up(params.n_column, (uint64_t)4 * WG_SIZE), 1, experts->n_used},
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
                      .divisor = 1},
