@@ -279,12 +279,14 @@ static bool run_batches(struct text *text, struct glinfer_error *err)
     for (size_t done = 0; done < text->n;) {
         const size_t left = text->n - done;
         const uint32_t count = left < n_batch ? (uint32_t)left : n_batch;
+        session->sequence.n_state = GI_NO_STATE; // until the batch has run
         if (!submit(text, done, count, err) || !take_batch(text, done, count, err)) {
             return false;
         }
         gi_sequence_note_batch(&session->sequence, session->sequence.n_past,
                                (const uint32_t *)text->ids + done, count);
         session->sequence.n_past += count;
+        session->sequence.n_state = session->sequence.n_past;
         done += count;
         if (!gi_session_check_cancel(session, "the embedding", err)) {
             return false;

@@ -184,6 +184,7 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
         for (uint32_t i = 0; i < count; i++) {
             targets[i] = done + i + 1 < n ? ids[done + i + 1] : 0;
         }
+        session->sequence.n_state = GI_NO_STATE; // until the batch has run
         if (!submit(session, ids + done, targets, count, err) ||
             !collect(session, count, values, err)) {
             return false;
