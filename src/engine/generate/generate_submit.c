@@ -262,13 +262,14 @@ static bool end_logits(struct gi_generation *run)
 }
 
 // Returns the tokens that the states of recurrent layers are of behind the open chain. The end of a
-// prompt, which has no layers, leaves them as they are.
+// prompt, which has no layers, leaves them as its batches did.
 static uint32_t count_state(const struct gi_generation *run)
 {
     const struct gi_open_chain *open = &run->open;
     const bool is_prompt_end =
         !open->is_batch && !open->is_logits && run->n_submitted == 0 && run->n_prompt != 1;
-    return open->n_past + (open->is_batch ? open->n_tokens : is_prompt_end ? 0 : open->n_steps);
+    return is_prompt_end ? run->base
+                         : open->n_past + (open->is_batch ? open->n_tokens : open->n_steps);
 }
 
 bool gi_generation_submit_open(struct gi_generation *run)

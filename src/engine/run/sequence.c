@@ -54,7 +54,7 @@ static void lose_from(struct gi_sequence *sequence, uint32_t n_sound)
 void gi_sequence_settle(struct gi_sequence *sequence)
 {
     if (sequence->n_copied > sequence->n_past) {
-        sequence->n_copied = 0;
+        sequence->n_copied = sequence->n_sound = 0; // states are sound where a copy is
     }
     if (sequence->is_recurrent && !sequence->is_stale && sequence->n_state != sequence->n_past) {
         lose_from(sequence, 0);

@@ -85,6 +85,13 @@ static bool stop_late(void *user, enum glinfer_phase phase, uint64_t done, uint6
     return phase != GLINFER_PHASE_PROMPT || done < total;
 }
 
+// Returns false at the last report of a prompt of N_PROMPT tokens, with none pending.
+static bool stop_at_prompt(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    (void)user;
+    return phase != GLINFER_PHASE_PROMPT || done < total || total != N_PROMPT;
+}
+
 static void a_prompt_that_was_cancelled_leaves_nothing_behind(void **state)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 4);
@@ -95,6 +102,52 @@ static void a_prompt_that_was_cancelled_leaves_nothing_behind(void **state)
     generate(session, prompt, N_FIRST, &answer);
     generate(fresh, prompt, N_FIRST, &want);
     params.progress = stop_late;
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    generate(session, prompt + 1, N_PROMPT - 1, &answer);
+    generate(fresh, prompt + 1, N_PROMPT - 1, &want);
+    assert_same(&want, &answer);
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&fresh);
+}
+
+// Nothing but the end of the second prompt is submitted behind its batches.
+static void an_answer_of_one_token_leaves_the_state_of_its_prompt(void **state)
+{
+    for (int32_t n_predict = 0; n_predict < 2; n_predict++) {
+        struct glinfer_session *session = open_session(*state, 0, 128, 16);
+        struct glinfer_session *fresh = open_session(*state, 0, 128, 16);
+        struct answer answer = {0}, want;
+        struct glinfer_generate_params params = ask(prompt, N_FIRST, 0, &answer);
+        must_generate(session, &params);
+        params = ask(prompt + N_FIRST, 3, n_predict, &answer);
+        must_generate(session, &params);
+        assert_int_equal(glinfer_session_rewind(session, N_FIRST), N_FIRST);
+        generate(session, prompt + N_FIRST, N_PROMPT - N_FIRST, &answer);
+        generate(fresh, prompt, N_PROMPT, &want);
+        assert_same(&want, &answer);
+        glinfer_session_destroy(&session);
+        glinfer_session_destroy(&fresh);
+    }
+}
+
+// Ends a call at the last report of a prompt behind tokens that were computed anew; the copy of
+// states that it made is of tokens that the session does not keep.
+static void a_cancelled_retry_leaves_no_state_that_is_wrong(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 0, 128, 4);
+    struct glinfer_session *fresh = open_session(*state, 0, 128, 4);
+    struct glinfer_error err;
+    struct answer answer, want;
+    size_t n;
+    generate(session, prompt, 4, &answer);
+    generate(session, prompt, N_FIRST, &answer);
+    generate(fresh, prompt, 4, &want);
+    generate(fresh, prompt, N_FIRST, &want);
+    n = glinfer_session_rewind(session, SIZE_MAX) - 3; // behind the copy, of the answer
+    assert_int_equal(glinfer_session_rewind(session, n), n);
+    assert_int_equal(glinfer_session_rewind(fresh, n), n);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &answer);
+    params.progress = stop_at_prompt;
     assert_false(glinfer_generate(session, &params, NULL, &err));
     generate(session, prompt + 1, N_PROMPT - 1, &answer);
     generate(fresh, prompt + 1, N_PROMPT - 1, &want);
@@ -129,6 +182,8 @@ int main(void)
         cmocka_unit_test(a_retry_gives_the_same_answer),
         cmocka_unit_test(a_place_before_the_last_prompt_gives_the_answer_of_then),
         cmocka_unit_test(a_prompt_that_was_cancelled_leaves_nothing_behind),
+        cmocka_unit_test(an_answer_of_one_token_leaves_the_state_of_its_prompt),
+        cmocka_unit_test(a_cancelled_retry_leaves_no_state_that_is_wrong),
         cmocka_unit_test(drafts_leave_no_state_behind_that_was_wrong),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
