@@ -97,6 +97,16 @@ bool cli_session_check(struct cli_session *session)
     return session->info.is_supported || cli_fail(CLI_EXIT_FAILED, "%s", session->info.refusal);
 }
 
+bool cli_session_check_decoder(struct cli_session *session)
+{
+    return cli_session_check(session) &&
+           (!session->info.is_encoder ||
+            cli_fail(CLI_EXIT_FAILED,
+                     "%s is an encoder: it computes embeddings, with `glinfer embed`, and "
+                     "generates no text",
+                     session->flags->model));
+}
+
 bool cli_session_load(struct cli_session *session)
 {
     struct glinfer_error err;

@@ -84,6 +84,8 @@ void cli_session_params(const struct cli_session_flags *flags, const char *path,
 // Finds the model, which may be fetched, and fills info from the file's directory; false if it
 // cannot be run.
 bool cli_session_check(struct cli_session *session);
+// The same for commands whose models generate text: an encoder is refused, too.
+bool cli_session_check_decoder(struct cli_session *session);
 // Opens the device, unless it is open, and loads the model.
 bool cli_session_load(struct cli_session *session);
 // Fills *params of a session, but for what is expected.

@@ -360,7 +360,7 @@ static bool answer(struct run *run)
     const struct settings *settings = run->settings;
     struct glinfer_generate_params params;
     struct glinfer_error err;
-    if (!cli_session_check(&run->session) || !choose_template(run) || !read_texts(run) ||
+    if (!cli_session_check_decoder(&run->session) || !choose_template(run) || !read_texts(run) ||
         !check_prompt(run) || !cli_session_load(&run->session) || !tokenize(run)) {
         return false;
     }

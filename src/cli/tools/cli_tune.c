@@ -204,7 +204,7 @@ static bool run(const struct settings *settings)
     struct tune tune = {.settings = settings};
     bool is_done = false;
     cli_session_init(&tune.session, &settings->session);
-    if (cli_session_check(&tune.session) && cli_session_load(&tune.session) &&
+    if (cli_session_check_decoder(&tune.session) && cli_session_load(&tune.session) &&
         cli_session_start(&tune.session, NULL) && measure(&tune)) { // the shapes are kept by now
         tune.is_prepared = prepare(&tune);
         if (settings->is_json) {

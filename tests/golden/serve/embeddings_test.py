@@ -86,7 +86,16 @@ def a_reranker_scores_pairs():
     true("--query goes with" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
 
 
+def encoders_are_refused_before_they_are_loaded():
+    for words in (["chat"], ["run", "-p", "x"], ["tune"]):
+        run = subprocess.run([GLINFER, *words, "-m", RERANKER], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        same(run.returncode, 1, words)
+        same((run.stdout, run.stderr), ("", f"glinfer: {RERANKER} is an encoder: it computes embeddings, with `glinfer embed`, "
+                                        "and generates no text\n"), words)
+
+
 def main():
+    encoders_are_refused_before_they_are_loaded()
     a_reranker_scores_pairs()
     the_server_answers(the_command_answers())
 
