@@ -44,7 +44,7 @@ struct cli_json_field {
 // clang-format on
 void cli_json_add(cJSON *object, const void *record, const struct cli_json_field *fields, size_t n);
 
-// Makes a string of UTF-8 that may hold zero bytes.
+// Makes a string of a text that may hold zero bytes; bytes that are no UTF-8 become U+FFFD.
 cJSON *cli_json_text(const char *text, size_t size);
 // Makes an array of ids, also of none.
 cJSON *cli_json_ids(const int32_t *ids, size_t n);

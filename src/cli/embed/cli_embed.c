@@ -208,15 +208,24 @@ static bool print_json(const struct embed *self)
     return cli_json_print(object);
 }
 
+// Returns the bytes of a text that a line shows, which end with a whole character.
+static int count_shown(const struct text *text)
+{
+    size_t n = text->size < 40 ? text->size : 40;
+    while (n > 0 && n < text->size && ((unsigned char)text->data[n] & 0xC0) == 0x80) {
+        n--;
+    }
+    return (int)n;
+}
+
 static void print_table(const struct embed *self)
 {
     for (size_t i = 0; i < self->texts.count; i++) {
         const struct text *text = &self->texts.items[i];
-        const int shown = text->size < 40 ? (int)text->size : 40;
         for (size_t j = 0; j < self->texts.count; j++) {
             printf("%8.4f", cosine(self, i, j));
         }
-        printf("  %.*s\n", shown, text->data);
+        printf("  %.*s\n", count_shown(text), text->data);
     }
 }
 

@@ -94,8 +94,18 @@ def encoders_are_refused_before_they_are_loaded():
                                         "and generates no text\n"), words)
 
 
+def texts_are_shown_in_whole_characters():
+    lines = b"x" * 39 + "é".encode() + b"\n\xff\xc3\n"
+    command = [GLINFER, "embed", "-m", MODEL, "--pooling", "mean"]
+    table = subprocess.run(command, capture_output=True, input=lines).stdout.split(b"\n")
+    true(table[0].endswith(b"  " + b"x" * 39), table)
+    told = json.loads(subprocess.run([*command, "--json"], capture_output=True, input=lines).stdout.decode())
+    same([item["text"] for item in told["embeddings"]], ["x" * 39 + "é", "\ufffd\ufffd"], "bytes that are no text")
+
+
 def main():
     encoders_are_refused_before_they_are_loaded()
+    texts_are_shown_in_whole_characters()
     a_reranker_scores_pairs()
     the_server_answers(the_command_answers())
 
