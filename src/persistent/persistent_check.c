@@ -153,7 +153,7 @@ static bool check_speed(const struct gi_persistent_check *check, struct gi_verdi
     if ((check->is_cold && !warm_up(check, err)) || !time_both(check, &step_ns, err)) {
         return false;
     }
-    const uint64_t fit = ROUND_NS / (step_ns + 1);
+    const uint64_t fit = ROUND_NS / (step_ns > 0 ? step_ns : 1);
     const uint32_t wanted = fit < 2                           ? 2
                             : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
                                                               : (uint32_t)fit;

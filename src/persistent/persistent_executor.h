@@ -20,7 +20,8 @@ struct gi_persistent;
 // programs that it was recorded with are not needed afterwards. Nothing is compiled. Fails with
 // UNSUPPORTED (a software renderer with more than one group, a list with a dispatch that cannot be
 // a stage: says which), DRIVER, NO_MEMORY.
-struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu, const struct gi_dispatch_table *list,
+struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
+                                           const struct gi_dispatch_table *table,
                                            const struct gi_program_table *programs,
                                            const struct gi_persistent_params *params,
                                            struct glinfer_error *err);

@@ -58,7 +58,7 @@ static bool read_types_and_scores(const struct gi_gguf *gguf, struct gi_vocab_fi
         return false;
     }
     file->types = data;
-    for (size_t i = 0; i < array.count; i++) {
+    for (size_t i = 0; data && i < array.count; i++) {
         file->types[i] = gi_gguf_array_i32(&array, i);
     }
     if (!read_token_array(gguf, "tokenizer.ggml.scores", GI_GGUF_KIND_F32, file->vocab.n_tokens,
@@ -66,7 +66,7 @@ static bool read_types_and_scores(const struct gi_gguf *gguf, struct gi_vocab_fi
         return false;
     }
     file->scores = data;
-    for (size_t i = 0; i < array.count; i++) {
+    for (size_t i = 0; data && i < array.count; i++) {
         file->scores[i] = gi_gguf_array_f32(&array, i);
     }
     return true;

@@ -214,7 +214,7 @@ void gi_check_delta_scan(struct gi_test *test)
         const float *v = gi_test_floats(test, 1, row + lines.begin[2] + j, 1);
         const float *scalars =
             gi_test_floats(test, 1, row + lines.n_channel + (uint64_t)2 * head, 2);
-        if (scalars) {
+        if (column && scalars) {
             expected[m] = change_and_read(column, n, q, k, *v, scalars[0], scalars[1]);
         }
         gi_test_rewind(test, n_memory);

@@ -437,7 +437,7 @@ static void expect_sorted(struct gi_test *test, const float *routes, uint32_t n,
     for (uint32_t i = 0; counts && i < n; i++) {
         counts[(uint32_t)routes[(size_t)4 * i]]++;
     }
-    for (uint32_t e = 0; places && e < n_expert; e++) {
+    for (uint32_t e = 0; counts && places && e < n_expert; e++) {
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t place = (uint32_t)routes[4 * i + 2];
             if ((uint32_t)routes[(size_t)4 * i] == e) {

@@ -77,7 +77,7 @@ static void check_token(struct gi_test *test, const float *logits, uint32_t n, b
     const struct gi_step_state *state = &test->state;
     const float largest = ranked(logits, n, 0);
     const float least = state->top_k > 0 ? ranked(logits, n, state->top_k - 1) : -INFINITY;
-    const double lowest = state->min_p > 0 ? largest + log(state->min_p) : -INFINITY;
+    const double lowest = state->min_p > 0 ? largest + log((double)state->min_p) : -INFINITY;
     double best = -INFINITY;
     token = token < n ? token : 0;
     if (is_greedy) {
@@ -253,7 +253,7 @@ void gi_check_logprob(struct gi_test *test)
         for (uint32_t j = 0; logits && j < n; j++) {
             sum += exp(logits[j] - largest);
         }
-        if (logits) {
+        if (logits && targets) {
             const double logit = logits[targets[rows[i]]];
             gi_test_expect(test, "log-probability", rows[i], logit - largest - log(sum),
                            1 + fabs(logit) + fabs(largest), found[rows[i]]);

@@ -40,6 +40,7 @@ static const struct {
 
 static uint32_t choose_batch(const struct gi_gemv_part *part)
 {
+    assert(part->shape.pairs > 0 && part->shape.max_groups > 0);
     const uint32_t n_pass = (part->n_pair + part->shape.pairs - 1) / part->shape.pairs;
     const uint32_t n_turn = (n_pass + part->shape.max_groups - 1) / part->shape.max_groups;
     uint32_t n = 1;

@@ -26,7 +26,7 @@ bool gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const str
         .scale = scale,
         .softcap = softcap,
     };
-    const uint32_t n_group = (uint32_t)gi_divide_up(layout->n_vocab, WG_SIZE * N_LOGITS);
+    const uint32_t n_group = (uint32_t)gi_divide_up(layout->n_vocab, (uint64_t)WG_SIZE * N_LOGITS);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {rows->range  },

@@ -4,6 +4,7 @@
 #include "cli/serve/api/serve_text.h"
 #include "cli/serve/page/serve_page.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,7 @@ static void handle_json(const struct serve_api *api, const struct route *route,
     } else if (route == &slot_route) {
         serve_handle_slot(api, call, body, reply);
     } else {
+        assert(route->post); // a method that the route has
         route->post(api, body, reply);
     }
 }
