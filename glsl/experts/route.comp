@@ -90,8 +90,8 @@ float rank_value(uint begin, uint i)
 #endif
 }
 
-// Returns the largest logit of this token after (logit, expert), in invocation 0 and, past the
-// barrier, in all.
+// Returns the largest logit of this token after (logit, expert), behind a barrier: the next
+// reduction may follow.
 void find_next(uint begin, inout float logit, inout uint expert)
 {
     float best = LEAST;

@@ -1,6 +1,7 @@
 // Reductions over the first `count` invocations of a work group, count a power of two that is at
 // most WG_SIZE. Every invocation of the group calls them, never under a branch that differs within
-// the group; the result is good in invocation 0. The order of the sum is fixed.
+// the group, and gets the result, which it reads from shared memory: a barrier stands between two
+// reductions, since the second overwrites what the first one reads. The order of the sum is fixed.
 
 shared float reduce_values[WG_SIZE];
 
