@@ -50,6 +50,10 @@
     X(DELTA_SCAN, delta_scan)                                                                      \
     X(DELTA_NORM, delta_norm)                                                                      \
     X(SHORT_CONV, short_conv)                                                                      \
+    X(SSM_STEP, ssm_step)                                                                          \
+    X(SSM_CONV, ssm_conv)                                                                          \
+    X(SSM_SCAN, ssm_scan)                                                                          \
+    X(SSM_NORM, ssm_norm)                                                                          \
     X(HALF_ROWS, half_rows)                                                                        \
     X(PACK_ROWS, pack_rows)                                                                        \
     X(GATE_ROWS, gate_rows)                                                                        \
@@ -436,6 +440,47 @@
     X(uint32_t, section)                                                                           \
     X(uint32_t, n_channel)                                                                         \
     X(uint32_t, taps)
+
+// Columns of the projection, offsets in the vectors, and that of the matrices in the state.
+#define GI_PARAMS_SSM_STEP(X)                                                                      \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_group)                                                                           \
+    X(uint32_t, channels)                                                                          \
+    X(uint32_t, dt)                                                                                \
+    X(uint32_t, taps)                                                                              \
+    X(uint32_t, taps_bias)                                                                         \
+    X(uint32_t, dt_bias)                                                                           \
+    X(uint32_t, decay_rate)                                                                        \
+    X(uint32_t, skip)                                                                              \
+    X(uint32_t, matrix)
+
+#define GI_PARAMS_SSM_CONV(X)                                                                      \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, n_channel)                                                                         \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, channels)                                                                          \
+    X(uint32_t, dt)                                                                                \
+    X(uint32_t, taps)                                                                              \
+    X(uint32_t, taps_bias)                                                                         \
+    X(uint32_t, dt_bias)                                                                           \
+    X(uint32_t, decay_rate)                                                                        \
+    X(uint32_t, skip)
+
+#define GI_PARAMS_SSM_SCAN(X)                                                                      \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, out_stride)                                                                        \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_group)                                                                           \
+    X(uint32_t, channels)                                                                          \
+    X(uint32_t, matrix)
+
+#define GI_PARAMS_SSM_NORM(X)                                                                      \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(float, eps)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

@@ -1,0 +1,145 @@
+// Mamba-2 over a prompt's batch, token after token (ssm/ssm.glsl).
+//
+//   out     (n_tokens, out_stride)  (n_head, DIM) written
+//   y       (n_tokens, y_stride)    what ssm_conv.comp leaves
+//   x       (n_tokens, x_stride)    the projection: z, and the last rows of the channels, which become
+//                                   the ring
+//   state   ring written, matrix read and written
+//
+// Group (tile, head) owns COLUMNS columns of a head's matrix, which it has in registers: an invocation
+// four columns of every N_SLICE-th row. Tokens come by STAGED into shared memory. A token changes the
+// matrix without what other slices read of it, so that these sums meet once for all staged tokens: two
+// barriers for them. Bound by shared memory, and by latency where groups are few.
+#include "lib/common.glsl"
+#include "lib/group.glsl"
+#include "lib/step_state.glsl"
+
+layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
+layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
+layout(std430, binding = 2) restrict readonly buffer X { vec4 x[]; };
+layout(std430, binding = 3) restrict buffer Memory { vec4 memory[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint x_stride, y_stride, out_stride, n_head, n_group;
+    uint channels; // a column of x
+    uint matrix;   // offset in the state; the ring is at 0
+} params;
+
+#if !defined(DIM) || !defined(STATE_DIM) || !defined(TAPS) || !defined(COLUMNS) || !defined(STAGED)
+#error "DIM of a head and STATE_DIM, multiples of 16; TAPS: tokens that the convolution sees; COLUMNS of a group; STAGED tokens"
+#endif
+
+#define N_QUAD (COLUMNS / 4)
+#define N_SLICE (WG_SIZE / N_QUAD)
+#define ROWS_EACH (STATE_DIM / N_SLICE) // of the matrix, an invocation
+
+shared float b_rows[STAGED * STATE_DIM], c_rows[STAGED * STATE_DIM];
+shared vec4 x_rows[STAGED * N_QUAD], scalars[STAGED];
+shared vec4 sums[STAGED * WG_SIZE];
+
+uint group_of(uint head)
+{
+    return head / (params.n_head / params.n_group);
+}
+
+// The first channel of b; that of c lies n_group * STATE_DIM behind it.
+uint first_b(uint head)
+{
+    return params.n_head * uint(DIM) + group_of(head) * uint(STATE_DIM);
+}
+
+uint n_channels()
+{
+    return params.n_head * uint(DIM) + 2u * params.n_group * uint(STATE_DIM);
+}
+
+// Stages tokens first ... first + STAGED - 1; past the last one that one again.
+void stage(uint first, uint head, uint column)
+{
+    uint lane = gl_LocalInvocationIndex, last = state.n_tokens - 1u;
+    for (uint i = lane; i < uint(STAGED * STATE_DIM / 4); i += uint(WG_SIZE)) {
+        uint row = min(first + i / uint(STATE_DIM / 4), last) * params.y_stride;
+        uint at = (row + first_b(head)) / 4u + i % uint(STATE_DIM / 4);
+        vec4 b = y[at], c = y[at + params.n_group * uint(STATE_DIM / 4)];
+        for (uint j = 0u; j < 4u; j++) {
+            b_rows[4u * i + j] = b[j];
+            c_rows[4u * i + j] = c[j];
+        }
+    }
+    if (lane < uint(STAGED * N_QUAD)) {
+        uint row = min(first + lane / uint(N_QUAD), last) * params.y_stride;
+        x_rows[lane] = y[(row + head * uint(DIM) + column) / 4u + lane % uint(N_QUAD)];
+    }
+    if (lane < uint(STAGED)) {
+        scalars[lane] = y[(min(first + lane, last) * params.y_stride + n_channels()) / 4u + head];
+    }
+}
+
+// Writes what the slices have of n tokens.
+void write_rows(uint first, uint n, uint head, uint column)
+{
+    for (uint i = gl_LocalInvocationIndex; i < n * uint(N_QUAD); i += uint(WG_SIZE)) {
+        uint staged = i / uint(N_QUAD), quad = i % uint(N_QUAD), m = first + staged;
+        vec4 sum = vec4(0.0);
+        for (uint slice = 0u; slice < uint(N_SLICE); slice++) {
+            sum += sums[staged * uint(WG_SIZE) + slice * uint(N_QUAD) + quad];
+        }
+        uint at = head * uint(DIM) + column + 4u * quad;
+        vec4 z = x[(m * params.x_stride + at) / 4u];
+        result[(m * params.out_stride + at) / 4u] = sum * (z / (1.0 + exp(-z)));
+    }
+}
+
+void keep_channels(uint first_quad, uint n_quad)
+{
+    uint n_row = min(state.n_tokens, uint(TAPS - 1));
+    for (uint i = gl_LocalInvocationIndex; i < n_row * n_quad; i += uint(WG_SIZE)) {
+        uint m = state.n_tokens - n_row + i / n_quad, quad = first_quad + i % n_quad;
+        memory[(state.n_past + m) % uint(TAPS) * n_channels() / 4u + quad] =
+            x[(m * params.x_stride + params.channels) / 4u + quad];
+    }
+}
+
+// Writes the ring: x of the group's columns, and b and c by the first of their groups.
+void keep_ring(uint head, uint column)
+{
+    keep_channels((head * uint(DIM) + column) / 4u, uint(N_QUAD));
+    if (column == 0u && head % (params.n_head / params.n_group) == 0u) {
+        keep_channels(first_b(head) / 4u, uint(STATE_DIM / 4));
+        keep_channels((first_b(head) + params.n_group * uint(STATE_DIM)) / 4u, uint(STATE_DIM / 4));
+    }
+}
+
+void main()
+{
+    uint head = gl_WorkGroupID.y, column = gl_WorkGroupID.x * uint(COLUMNS), lane = gl_LocalInvocationIndex;
+    uint quad = lane % uint(N_QUAD), slice = lane / uint(N_QUAD);
+    uint begin = (params.matrix + (head * uint(STATE_DIM) + slice) * uint(DIM) + column) / 4u + quad;
+    vec4 s[ROWS_EACH];
+    for (int r = 0; r < ROWS_EACH; r++) {
+        s[r] = state.n_past == 0u ? vec4(0.0) : memory[begin + uint(r * N_SLICE * DIM / 4)];
+    }
+    for (uint first = 0u; first < state.n_tokens; first += uint(STAGED)) {
+        uint n = min(state.n_tokens - first, uint(STAGED));
+        stage(first, head, column);
+        group_barrier();
+        for (uint staged = 0u; staged < n; staged++) {
+            vec4 scalar = scalars[staged], own = x_rows[staged * uint(N_QUAD) + quad];
+            vec4 sum = slice == 0u ? scalar.z * own : vec4(0.0);
+            own *= scalar.y;
+            for (int r = 0; r < ROWS_EACH; r++) {
+                uint row = staged * uint(STATE_DIM) + uint(r * N_SLICE) + slice;
+                s[r] = scalar.x * s[r] + b_rows[row] * own;
+                sum += c_rows[row] * s[r];
+            }
+            sums[staged * uint(WG_SIZE) + lane] = sum;
+        }
+        group_barrier();
+        write_rows(first, n, head, column);
+    }
+    for (int r = 0; r < ROWS_EACH; r++) {
+        memory[begin + uint(r * N_SLICE * DIM / 4)] = s[r];
+    }
+    keep_ring(head, column);
+}
