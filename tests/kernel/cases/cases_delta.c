@@ -3,7 +3,7 @@
 #include "ops/delta/delta.h"
 #include "ops/gemm/batch.h"
 #include "tests/kernel/fixture/kernel_rows.h"
-#include "tests/ref/ref_delta.h"
+#include "tests/ref/recurrent/ref_delta.h"
 
 #include <float.h>
 #include <math.h>

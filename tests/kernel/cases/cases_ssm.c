@@ -1,7 +1,7 @@
 // Mamba-2: decode steps and batches, from a state that is not zero; the norms behind it.
 #include "ops/ssm/ssm.h"
 #include "tests/kernel/fixture/kernel_rows.h"
-#include "tests/ref/ref_ssm.h"
+#include "tests/ref/recurrent/ref_ssm.h"
 
 #include <float.h>
 #include <math.h>

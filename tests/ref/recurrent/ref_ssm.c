@@ -1,4 +1,4 @@
-#include "tests/ref/ref_ssm.h"
+#include "tests/ref/recurrent/ref_ssm.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "tests/ref/ref_delta.h"
+#include "tests/ref/recurrent/ref_delta.h"
 
 #include <math.h>
 #include <stdlib.h>
