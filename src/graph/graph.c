@@ -1,18 +1,8 @@
 #include "graph/graph.h"
 
 #include "base/round.h"
+#include "graph/graph_private.h"
 #include "graph/joint_rows.h"
-
-static const struct gi_weight *layer_weight(const struct gi_graph *graph, uint32_t layer,
-                                            enum gi_slot slot)
-{
-    return &graph->weights.layers[layer * GI_SLOT_COUNT + (uint32_t)slot];
-}
-
-static uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer, enum gi_norm norm)
-{
-    return gi_norm_offset(&graph->norm_layout, layer, norm);
-}
 
 //-- projections ---------------------------------------------------------------------------------
 
@@ -62,10 +52,9 @@ static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer
     return true;
 }
 
-// Records residual += scale * W x. In a decode step x is range, in a batch rows.
-static bool project_back(struct gi_graph *graph, const char *label, const struct gi_weight *weight,
-                         struct gi_range range, bool has_sums, const struct gi_rows *rows,
-                         struct glinfer_error *err)
+bool gi_graph_project_back(struct gi_graph *graph, const char *label,
+                           const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                           const struct gi_rows *rows, struct glinfer_error *err)
 {
     const float scale = graph->hparams->residual_scale;
     if (graph->is_batch) {
@@ -96,22 +85,28 @@ static bool project_back_normed(struct gi_graph *graph, const char *label, uint3
 
 //-- attention -----------------------------------------------------------------------------------
 
-static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                     struct glinfer_error *err)
+bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
+                           enum gi_slot slot, enum gi_norm before, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
+    const struct gi_weight *weight = layer_weight(graph, layer, slot);
     struct gi_rows input;
     if (graph->is_batch) {
         return input_rows(graph, "attn_norm", layer, before, weight, &input, err) &&
-               gi_op_gemm(recorder, "attn_qkv", weight, &input, false, 1.0f, &graph->qkv, err);
+               gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv, err);
     }
     if (before == GI_NORM_NONE) {
-        return gi_op_gemv(recorder, "attn_qkv", weight, graph->stream.range, graph->stream.residual,
+        return gi_op_gemv(recorder, label, weight, graph->stream.range, graph->stream.residual,
                           false, graph->row.range, err);
     }
     return norm_step(graph, "attn_norm", layer, before, err) &&
-           gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
+           gi_op_gemv_norm(recorder, label, weight, &graph->stream, graph->row.range, err);
+}
+
+static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                     struct glinfer_error *err)
+{
+    return gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, before, err);
 }
 
 // Moves RoPE, norms of heads and the cache write into the entry of attention, if it can do them
@@ -187,9 +182,8 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
                                rope, kv, graph->is_batch ? &graph->q : &q, err));
 }
 
-// Makes what the output projection reads of rows in f32, in attn_input.
-static bool pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
-                    const struct gi_weight *out, struct glinfer_error *err)
+bool gi_graph_pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
+                      const struct gi_weight *out, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     struct gi_rows *input = &graph->attn_input;
@@ -218,7 +212,7 @@ static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv
     return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn, err) &&
            (!has_gate || gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->qkv,
                                          &graph->attn, err)) &&
-           pass_on(graph, &graph->attn, width, out, err);
+           gi_graph_pass_on(graph, &graph->attn, width, out, err);
 }
 
 static bool attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
@@ -277,9 +271,9 @@ static bool attn_has_sums(const struct gi_graph *graph, uint32_t layer)
 
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                        graph->attention.range, attn_has_sums(graph, layer), &graph->attn_input,
-                        err);
+    return gi_graph_project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
+                                 graph->attention.range, attn_has_sums(graph, layer),
+                                 &graph->attn_input, err);
 }
 
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -293,72 +287,6 @@ bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct gli
 {
     return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
            gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
-}
-
-//-- linear attention ----------------------------------------------------------------------------
-
-static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
-{
-    const struct gi_recurrent_hparams *hparams = &graph->hparams->recurrent;
-    const uint32_t two_tiles = 2 * GI_TILE_ROWS;
-    struct gi_delta delta = {
-        .n_head = hparams->n_head,
-        .n_k_head = hparams->n_k_head,
-        .dim = hparams->dim,
-        .n_taps = hparams->n_taps,
-        .n_column = hparams->n_column,
-        .taps = norm_offset(graph, layer, GI_NORM_CONV),
-        .gamma = norm_offset(graph, layer, GI_NORM_STATE),
-        .decay_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
-        .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
-        .eps = graph->hparams->norm_eps,
-    };
-    delta.z = (uint32_t)gi_round_up(gi_delta_channels(&delta), two_tiles);
-    delta.rate = delta.z + (uint32_t)gi_round_up((uint64_t)delta.n_head * delta.dim, two_tiles);
-    delta.decay = delta.rate + (uint32_t)gi_round_up(delta.n_head, two_tiles);
-    return delta;
-}
-
-bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_delta delta = delta_of(graph, layer);
-    const struct gi_range memory = graph->kv_cache[layer].range;
-    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
-    if (!qkv_rows(graph, layer, GI_NORM_ATTN, err)) {
-        return false;
-    }
-    const bool ok = graph->is_batch
-                        ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
-                                            &graph->ffn_gate_up, &graph->q, &graph->attn, err) &&
-                              pass_on(graph, &graph->attn, delta.n_head * delta.dim, out, err)
-                        : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors,
-                                           memory, graph->ffn_act, err);
-    return ok &&
-           project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input, err);
-}
-
-//-- a short convolution -------------------------------------------------------------------------
-
-bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    const uint32_t n_channel = graph->hparams->recurrent.n_channel;
-    const struct gi_short_conv conv = {
-        .n_channel = n_channel,
-        .n_taps = graph->hparams->recurrent.n_taps,
-        .section = (uint32_t)gi_round_up(n_channel, (uint64_t)2 * GI_TILE_ROWS),
-        .taps = norm_offset(graph, layer, GI_NORM_CONV),
-    };
-    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
-    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
-    return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
-           gi_op_short_conv(recorder, &conv, graph->is_batch,
-                            graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors,
-                            graph->kv_cache[layer].range, graph->is_batch ? &graph->attn : &act,
-                            err) &&
-           (!graph->is_batch || pass_on(graph, &graph->attn, n_channel, out, err)) &&
-           project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input, err);
 }
 
 //-- feed-forward --------------------------------------------------------------------------------
@@ -392,8 +320,8 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
-                        graph->ffn_act_has_sums, &graph->ffn_input, err);
+    return gi_graph_project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
+                                 graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input, err);
 }
 
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

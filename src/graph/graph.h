@@ -17,6 +17,7 @@
 #include "ops/record/recorder.h"
 #include "ops/record/slot_array.h"
 #include "ops/sample/sample.h"
+#include "ops/ssm/ssm.h"
 
 // The matrices of a model on the GPU.
 struct gi_model_weights {
@@ -48,7 +49,8 @@ struct gi_graph {
     struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
     uint32_t positions;                 // behind them, (n_ctx, n_embd), if the model has_positions
     struct gi_rope rope, window_rope;   // of layers without and with a window
-    const struct gi_kv_layer *kv_cache; // n_layer; the range of a recurrent one is its state
+    const struct gi_kv_layer *kv_cache; // n_layer; of a recurrent one the range is empty
+    const struct gi_range *states;      // n_layer; empty where the layer keeps none
     struct gi_experts experts;          // of a mixture
     bool is_batch;
     const struct gi_joint *joint; // of a joint step, a batch of its own kind; NULL: of one sequence
@@ -66,14 +68,15 @@ struct gi_graph {
 
     // A batch's, (n_tokens, width) each.
     struct gi_range tokens;
-    struct gi_rows x;                     // n_embd: the residual stream
-    struct gi_rows norm;                  // n_embd
-    struct gi_rows qkv;                   // qkv_layout.n_rows
-    struct gi_rows q;                     // n_head * head_dim
-    struct gi_rows attn;                  // n_head * head_dim
-    struct gi_rows ffn_gate_up;           // rows of any layer's gate_up matrix
-    struct gi_rows ffn_act_rows;          // n_ff
-    struct gi_rows attn_input, ffn_input; // what attn_out and ffn_down read; set while recording
+    struct gi_rows x;            // n_embd: the residual stream
+    struct gi_rows norm;         // n_embd
+    struct gi_rows qkv;          // qkv_layout.n_rows
+    struct gi_rows q;            // n_head * head_dim
+    struct gi_rows attn;         // n_head * head_dim
+    struct gi_rows ffn_gate_up;  // rows of any layer's gate_up matrix
+    struct gi_rows ffn_act_rows; // n_ff
+    // Inputs of attn_out, ffn_down and ssm_out, set while recording.
+    struct gi_rows attn_input, ffn_input, ssm_input;
 };
 
 // Records y = the norm of each row of a batch's x, an rmsnorm or a layernorm as the family has it.
@@ -119,6 +122,11 @@ bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer
 // x += out(c * conv(b * x)), b, c and x being the projection of norm(x) (ops/conv/short_conv.h): a
 // short convolution, in a recurrent layer.
 bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// Records y, what a state space model (ops/ssm/ssm.h) leaves of the projection of norm(x), in a
+// layer that keeps a state; attention of the same x may follow. Then x += residual_scale * out(y).
+bool gi_graph_ssm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // x = the layernorm of x, of a batch: norm's weights, and shift's behind them. An encoder's layer
 // has two, each of which makes x and norm of the graph change places.

@@ -231,8 +231,17 @@ bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *
 
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer)
 {
-    return hparams->recurrent_layers[layer / 32] >> layer % 32 & 1 ? GI_LAYER_RECURRENT
-                                                                   : GI_LAYER_ATTENTION;
+    return (enum gi_layer_kind)hparams->layer_kinds[layer];
+}
+
+bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return gi_layer_kind(hparams, layer) != GI_LAYER_RECURRENT;
+}
+
+bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return gi_layer_kind(hparams, layer) != GI_LAYER_ATTENTION;
 }
 
 bool gi_has_recurrence(const struct gi_hparams *hparams)
@@ -242,7 +251,12 @@ bool gi_has_recurrence(const struct gi_hparams *hparams)
 
 void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer)
 {
-    hparams->recurrent_layers[layer / 32] |= 1u << layer % 32;
+    hparams->layer_kinds[layer] = GI_LAYER_RECURRENT;
+}
+
+void gi_add_state(struct gi_hparams *hparams, uint32_t layer)
+{
+    hparams->layer_kinds[layer] = GI_LAYER_BOTH;
 }
 
 bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

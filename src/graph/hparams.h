@@ -24,18 +24,22 @@ struct gi_rope_hparams {
     bool is_yarn;
 };
 
-// Says what a layer keeps of the text: keys and values of each token, or a state of one size.
+// Says what a layer keeps of the text: keys and values of each token, a state of one size, or both
+// side by side.
 enum gi_layer_kind {
     GI_LAYER_ATTENTION,
     GI_LAYER_RECURRENT,
+    GI_LAYER_BOTH,
     GI_LAYER_KIND_COUNT,
 };
 
 // The sizes of recurrent layers, which are all alike.
 struct gi_recurrent_hparams {
     uint32_t n_taps, n_channel; // of the convolution: tokens that it sees, elements of a token
-    // Matrices and their size, with heads of q and k; a layer without them has one of its width.
-    uint32_t n_head, n_k_head, dim;
+    // Matrices (state_dim, dim) and their size, with heads of q and k, or groups of b and c; a
+    // layer without them has one head of its width.
+    uint32_t n_head, n_k_head, dim, state_dim;
+    bool has_norm;       // of what they give: a family's files may lack it
     uint32_t n_column;   // GPU rows of the projection to them
     uint32_t state_size; // floats of a layer's state
 };
@@ -57,7 +61,7 @@ struct gi_hparams {
     struct gi_rope_hparams rope;
     struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope
     bool has_window_rope;
-    uint32_t recurrent_layers[GI_MAX_LAYERS / 32]; // bit i of all: layer i is recurrent
+    uint8_t layer_kinds[GI_MAX_LAYERS]; // enum gi_layer_kind
     struct gi_recurrent_hparams recurrent;
     // An encoder: tokens also see those behind them, of a layer with a window half of it on either
     // side. There is no cache, so a text is one batch.
@@ -95,10 +99,14 @@ bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t f
                               struct gi_hparams *hparams);
 
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer);
-// True if any layer is recurrent.
+// True for a layer that keeps keys and values, and for one that keeps a state.
+bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer);
+bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer);
+// True if any layer keeps a state.
 bool gi_has_recurrence(const struct gi_hparams *hparams);
-// Makes a layer recurrent.
+// Makes a layer keep a state in place of keys and values, or beside them.
 void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer);
+void gi_add_state(struct gi_hparams *hparams, uint32_t layer);
 
 // True for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);

@@ -36,10 +36,25 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
         return hparams->recurrent.dim;
     case GI_DIM_STATE:
         return hparams->recurrent.n_head * hparams->recurrent.dim;
+    case GI_DIM_STATE_RATES:
+        return hparams->recurrent.n_head;
+    case GI_DIM_STATE_NORM:
+        return hparams->recurrent.has_norm ? hparams->recurrent.n_head * hparams->recurrent.dim : 0;
     case GI_DIM_NONE:
         break;
     }
     return 0;
+}
+
+void gi_norm_shape(const struct gi_hparams *hparams, enum gi_dim dim, uint32_t *n_cols,
+                   uint32_t *n_rows)
+{
+    const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
+    *n_rows = dim == GI_DIM_CONV          ? recurrent->n_channel
+              : dim == GI_DIM_STATE_RATES ? recurrent->n_head
+              : dim == GI_DIM_STATE_NORM  ? recurrent->n_k_head
+                                          : 1;
+    *n_cols = *n_rows > 0 ? gi_dim_size(hparams, dim) / *n_rows : 0;
 }
 
 const char *gi_norm_suffix(enum gi_norm norm)
@@ -47,14 +62,21 @@ const char *gi_norm_suffix(enum gi_norm norm)
     switch (norm) {
     case GI_NORM_ATTN_SHIFT:
     case GI_NORM_FFN_SHIFT:
+    case GI_NORM_CONV_SHIFT:
     case GI_NORM_DECAY_BIAS:
     case GI_NORM_ROUTER_BIAS:
         return "bias";
     case GI_NORM_DECAY_RATE:
+    case GI_NORM_SKIP:
         return "";
     default:
         return "weight";
     }
+}
+
+bool gi_norm_is_optional(enum gi_norm norm)
+{
+    return norm == GI_NORM_CONV_SHIFT;
 }
 
 void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
@@ -69,7 +91,7 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams 
     for (size_t i = 0; i < n_specs + n_more; i++) {
         const struct gi_norm_spec *spec = i < n_specs ? &specs[i] : &more[i - n_specs];
         const uint32_t width = gi_dim_size(hparams, spec->size);
-        if (layout->offsets[spec->norm] == UINT32_MAX) {
+        if (layout->offsets[spec->norm] == UINT32_MAX && width > 0) {
             layout->offsets[spec->norm] = end;
             layout->widths[spec->norm] = width;
             end += gi_round_up(width, GI_QUANT_BLOCK);

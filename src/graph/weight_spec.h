@@ -13,6 +13,8 @@ enum gi_slot {
     GI_SLOT_GATE_UP,
     GI_SLOT_DOWN,
     GI_SLOT_ROUTER, // of a mixture of experts
+    GI_SLOT_SSM_IN, // of a state space model, to and from it
+    GI_SLOT_SSM_OUT,
     GI_SLOT_COUNT,
 };
 
@@ -32,9 +34,11 @@ enum gi_norm {
     GI_NORM_ROUTER_BIAS, // of a mixture: it counts in the choice of experts alone
     // Vectors of a recurrent layer.
     GI_NORM_CONV,       // weights of the convolution: (channel, tap)
-    GI_NORM_STATE,      // of each head that a state gives
+    GI_NORM_CONV_SHIFT, // a number for each channel
+    GI_NORM_STATE,      // of each head that a state gives, or of the heads of a group
     GI_NORM_DECAY_BIAS, // a number for each head
     GI_NORM_DECAY_RATE, // likewise
+    GI_NORM_SKIP,       // likewise
     GI_NORM_COUNT,
     GI_NORM_NEXT, // the first norm of the next layer, or the one before the output
     GI_NORM_NONE,
@@ -67,6 +71,8 @@ enum gi_dim {
     GI_DIM_STATE_HEADS, // how many
     GI_DIM_STATE_HEAD,  // elements of one
     GI_DIM_STATE,       // of all heads
+    GI_DIM_STATE_RATES, // as many as heads, a row each
+    GI_DIM_STATE_NORM,  // of the heads of a group, a row each; none where states have no norm
 };
 
 #define GI_MAX_SOURCES 4
@@ -94,7 +100,7 @@ struct gi_norm_spec {
 // Lays out the weights of norms: those of a layer one behind the other, layer by layer, then the
 // output's. Offsets are in floats, multiples of 32.
 struct gi_norm_layout {
-    uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the family has none
+    uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the model has none
     uint32_t widths[GI_NORM_COUNT];
     uint32_t n_layer, layer_size;
     uint32_t output_shift; // of the norm before the output; UINT32_MAX: none
@@ -104,8 +110,14 @@ struct gi_norm_layout {
 // Returns the elements of a dimension.
 uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim);
 
+// Sets the shape of a norm's tensor; the whole is gi_dim_size.
+void gi_norm_shape(const struct gi_hparams *hparams, enum gi_dim dim, uint32_t *n_cols,
+                   uint32_t *n_rows);
+
 // Returns what follows the name of a norm's tensor: "weight", "bias", or nothing.
 const char *gi_norm_suffix(enum gi_norm norm);
+// True for one that a file may lack: zeros take its place.
+bool gi_norm_is_optional(enum gi_norm norm);
 
 // Lays out those of two kinds of layers, the second of which may be none: all layers have room for
 // both.

@@ -85,6 +85,28 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
 
 //-- norms ---------------------------------------------------------------------------------------
 
+// Converters leave the suffix out of some names.
+static const char *find_suffix(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
+                               uint32_t layer)
+{
+    const char *suffix = gi_norm_suffix(spec->norm);
+    char name[NAME_SIZE], bare[NAME_SIZE];
+    make_name(spec->name, layer, suffix, name);
+    make_name(spec->name, layer, "", bare);
+    const bool is_bare =
+        !gi_gguf_tensor_find(plan->gguf, name) && gi_gguf_tensor_find(plan->gguf, bare);
+    return is_bare ? "" : suffix;
+}
+
+static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
+                     uint32_t layer)
+{
+    char name[NAME_SIZE];
+    make_name(spec->name, layer, gi_norm_suffix(spec->norm), name);
+    return gi_dim_size(&plan->hparams, spec->size) > 0 &&
+           (!gi_norm_is_optional(spec->norm) || gi_gguf_tensor_find(plan->gguf, name));
+}
+
 static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &plan->hparams;
@@ -94,11 +116,11 @@ static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct 
     for (size_t i = 0; i < n; i++) {
         const struct gi_norm_spec *spec =
             is_recurrent ? &recurrent->norms[i] : &plan->family->norms[i];
-        const bool is_conv = spec->size == GI_DIM_CONV;
-        const uint32_t n_taps = hparams->recurrent.n_taps, n_channel = hparams->recurrent.n_channel;
-        if (!require(plan, spec->name, layer, gi_norm_suffix(spec->norm),
-                     is_conv ? n_taps : gi_dim_size(hparams, spec->size), is_conv ? n_channel : 1,
-                     1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+        uint32_t n_cols, n_rows;
+        gi_norm_shape(hparams, spec->size, &n_cols, &n_rows);
+        if (has_norm(plan, spec, layer) &&
+            !require(plan, spec->name, layer, find_suffix(plan, spec, layer), n_cols, n_rows, 1,
+                     &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
             return false;
         }
     }

@@ -14,21 +14,35 @@ bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_ctx, struct glinf
     return sequence->tokens && sequence->origins;
 }
 
-bool gi_sequence_place(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
-                       const struct gi_range *ranges, struct glinfer_error *err)
+static void forget_place(struct gi_sequence *sequence)
 {
     free(sequence->cache);
+    free(sequence->states);
+    sequence->cache = NULL;
+    sequence->states = NULL;
+}
+
+bool gi_sequence_place(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
+                       const struct gi_range *rows, const struct gi_range *states,
+                       struct glinfer_error *err)
+{
+    forget_place(sequence);
     sequence->cache = gi_array_zeroed(n_layer, sizeof(sequence->cache[0]), "a sequence", err);
-    for (uint32_t i = 0; sequence->cache && i < n_layer; i++) {
-        sequence->cache[i] = *kv;
-        sequence->cache[i].range = ranges[i];
+    sequence->states = gi_array_zeroed(n_layer, sizeof(sequence->states[0]), "a sequence", err);
+    if (!sequence->cache || !sequence->states) {
+        return false;
     }
-    return sequence->cache;
+    for (uint32_t i = 0; i < n_layer; i++) {
+        sequence->cache[i] = *kv;
+        sequence->cache[i].range = rows[i];
+        sequence->states[i] = states[i];
+    }
+    return true;
 }
 
 void gi_sequence_finish(struct gi_sequence *sequence)
 {
-    free(sequence->cache);
+    forget_place(sequence);
     free(sequence->tokens);
     free(sequence->origins);
     *sequence = (struct gi_sequence){0};

@@ -50,8 +50,12 @@ static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
                           const struct sizes *sizes, struct glinfer_error *err)
 {
     const uint64_t room = gi_arena_max_range(gi_gpu_limits(group->model->device->gpu));
-    const uint64_t kv = sizes->kept[GI_LAYER_ATTENTION];
-    uint64_t largest = group->n_slots > 1 ? group->n_slots * gi_slot_stride(kv) : kv;
+    const struct gi_hparams *hparams = &group->model->hparams;
+    uint64_t kept = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        kept = larger(kept, kept_size(group, sizes, i));
+    }
+    uint64_t largest = group->n_slots > 1 ? group->n_slots * gi_slot_stride(kept) : kept;
     largest = larger(largest, sizes->session[GI_SESSION_ATTENTION]);
     largest = larger(largest, sizes->joint[GI_JOINT_ATTENTION]);
     largest = larger(largest, sizes->session[GI_SESSION_VECTORS]);
@@ -134,23 +138,37 @@ static bool allocate(struct gi_session_group *group, uint32_t n_ctx, const struc
     return ok;
 }
 
+// Sets the ranges of a layer's cache and of its state in a slot, empty where it has none.
+static void split_kept(const struct gi_session_group *group, const struct sizes *sizes,
+                       uint32_t layer, uint32_t slot, struct gi_range *rows, struct gi_range *state)
+{
+    const struct gi_hparams *hparams = &group->model->hparams;
+    const uint64_t size = sizes->kept[GI_LAYER_ATTENTION];
+    *rows = *state = gi_slot_range(&group->kv[layer], slot);
+    rows->size = gi_keeps_rows(hparams, layer) ? size : 0;
+    state->size = gi_keeps_state(hparams, layer) ? sizes->kept[GI_LAYER_RECURRENT] : 0;
+    state->offset += gi_keeps_rows(hparams, layer) ? gi_slot_stride(size) : 0;
+}
+
 // Points the session's sequence and tables at its slots.
 static bool give_slots(struct gi_session_group *group, struct glinfer_session *session,
-                       const struct gi_kv_layer *kv, struct glinfer_error *err)
+                       const struct gi_kv_layer *kv, const struct sizes *sizes,
+                       struct glinfer_error *err)
 {
     const uint32_t n_layer = group->model->hparams.n_layer, slot = session->slot;
     struct gi_recorder *recorder = &session->tables.recorder;
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
-    struct gi_range *caches = gi_array_zeroed(n_layer, sizeof(*caches), "a session", err);
-    for (uint32_t i = 0; caches && i < n_layer; i++) {
-        caches[i] = gi_slot_range(&group->kv[i], slot);
+    struct gi_range *kept = gi_array_zeroed(2 * (size_t)n_layer, sizeof(*kept), "a session", err);
+    for (uint32_t i = 0; kept && i < n_layer; i++) {
+        split_kept(group, sizes, i, slot, &kept[i], &kept[n_layer + i]);
     }
     for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
         ranges[i] = gi_slot_range(&group->arrays[i], slot);
     }
-    const bool ok = caches && gi_sequence_place(&session->sequence, n_layer, kv, caches, err);
+    const bool ok =
+        kept && gi_sequence_place(&session->sequence, n_layer, kv, kept, kept + n_layer, err);
     session->sequence.is_recurrent = gi_has_recurrence(&group->model->hparams);
-    free(caches);
+    free(kept);
     if (ok) {
         gi_tables_init(&session->tables, &session->sequence, ranges);
         recorder->movable = ranges[GI_SESSION_VECTORS];
@@ -187,7 +205,7 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     }
     group->placed |= 1u << session->slot;
     if ((is_first && !allocate(group, shape.n_ctx, &sizes, err)) ||
-        !give_slots(group, session, &kv, err)) {
+        !give_slots(group, session, &kv, &sizes, err)) {
         return false;
     }
     if (is_first && group->n_slots > 1) {
@@ -237,6 +255,7 @@ void gi_session_group_leave(struct gi_session_group *group, const struct glinfer
         if (group->sessions[i] && group->joint.model) {
             // Caches of slots are laid out alike; the one that lists were recorded with may go.
             group->joint.graph.kv_cache = group->sessions[i]->sequence.cache;
+            group->joint.graph.states = group->sessions[i]->sequence.states;
         }
     }
     if (!has_others) {

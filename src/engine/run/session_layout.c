@@ -73,7 +73,8 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
     sizes[GI_SESSION_FFN_GATE_UP] =
         lay_out_rows(&graph->ffn_gate_up, shape, larger(n_gate_up, recurrent->n_column));
-    sizes[GI_SESSION_FFN_ACT_ROWS] = lay_out_rows(&graph->ffn_act_rows, shape, n_act);
+    sizes[GI_SESSION_FFN_ACT_ROWS] =
+        lay_out_rows(&graph->ffn_act_rows, shape, larger(n_act, n_state));
 }
 
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
@@ -88,6 +89,8 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         gi_kv_layer_layout(kv, hparams->n_head, hparams->n_kv_head, hparams->head_dim, shape->n_ctx,
                            shape->type_k, shape->type_v);
     kept_sizes[GI_LAYER_RECURRENT] = 2 * (uint64_t)recurrent->state_size * sizeof(float);
+    kept_sizes[GI_LAYER_BOTH] =
+        gi_slot_stride(kept_sizes[GI_LAYER_ATTENTION]) + kept_sizes[GI_LAYER_RECURRENT];
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
     sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
     sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);

@@ -36,8 +36,8 @@ struct gi_session_shape {
 };
 
 // Fills the graph's offsets and strides (their ranges have no buffer yet), one layer's cache, the
-// bytes that a layer of each kind keeps (a state and a copy of one), and sizes in bytes of every
-// range.
+// bytes that a layer of each kind keeps (a cache, a state and a copy of one, or these one behind
+// the other at a multiple of GI_SLOT_ALIGNMENT), and sizes in bytes of every range.
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
                        struct gi_kv_layer *kv, uint64_t kept_sizes[GI_LAYER_KIND_COUNT],
                        uint64_t sizes[GI_SESSION_RANGE_COUNT]);

@@ -486,6 +486,7 @@ void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
     memcpy(tables->ranges, ranges, sizeof(tables->ranges));
     tables->sequence = sequence;
     tables->graph.kv_cache = sequence->cache;
+    tables->graph.states = sequence->states;
     hand_out_ranges(tables);
 }
 

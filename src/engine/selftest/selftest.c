@@ -326,27 +326,34 @@ static bool write_inputs(const struct run *run)
 
 //-- what must not be lost -------------------------------------------------------------------------
 
-// The caches of all layers of a sequence that has tokens, and step_state.
+// The caches and states of all layers of a sequence that has tokens, and step_state.
 struct kept {
-    uint8_t *caches; // of one layer behind the other; NULL: the sequence is empty
+    uint8_t *caches; // of one layer behind the other, then states; NULL: the sequence is empty
     struct gi_step_state state;
 };
+
+// Returns the cache of layer i or, from the number of layers on, a state.
+static const struct gi_range *kept_range(const struct gi_graph *graph, uint32_t i)
+{
+    const uint32_t n_layer = graph->hparams->n_layer;
+    return i < n_layer ? &graph->kv_cache[i].range : &graph->states[i - n_layer];
+}
 
 static bool keep(const struct run *run, struct kept *kept)
 {
     const struct gi_tables *tables = run->tables;
     const struct gi_range *state = &tables->step_buffers.state;
-    const uint32_t n = tables->sequence->n_past > 0 ? tables->graph.hparams->n_layer : 0;
+    const uint32_t n = tables->sequence->n_past > 0 ? 2 * tables->graph.hparams->n_layer : 0;
     uint64_t size = 0, at = 0;
     for (uint32_t i = 0; i < n; i++) {
-        size += tables->graph.kv_cache[i].range.size;
+        size += kept_range(&tables->graph, i)->size;
     }
     *kept = (struct kept){.caches = n > 0 ? malloc(size) : NULL};
     bool ok = n == 0 || kept->caches || gi_error_no_memory(run->err, size, "the self-test");
     for (uint32_t i = 0; ok && i < n; i++) {
-        const struct gi_range *range = &tables->graph.kv_cache[i].range;
-        ok = gi_buffer_read(range->buffer, gpu_of(run), range->offset, kept->caches + at,
-                            range->size, run->err);
+        const struct gi_range *range = kept_range(&tables->graph, i);
+        ok = range->size == 0 || gi_buffer_read(range->buffer, gpu_of(run), range->offset,
+                                                kept->caches + at, range->size, run->err);
         at += range->size;
     }
     return ok && gi_buffer_read(state->buffer, gpu_of(run), state->offset, &kept->state,
@@ -363,9 +370,11 @@ static bool restore(const struct run *run, struct kept *kept, bool ok)
     bool is_back = gi_buffer_write((struct gi_buffer *)state->buffer, gpu_of(run), state->offset,
                                    &kept->state, sizeof(kept->state), &late);
     uint64_t at = 0;
-    for (uint32_t i = 0; is_back && kept->caches && i < tables->graph.hparams->n_layer; i++) {
-        const struct gi_range *range = &tables->graph.kv_cache[i].range;
-        is_back = gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(run), range->offset,
+    const uint32_t n = kept->caches ? 2 * tables->graph.hparams->n_layer : 0;
+    for (uint32_t i = 0; is_back && i < n; i++) {
+        const struct gi_range *range = kept_range(&tables->graph, i);
+        is_back = range->size == 0 ||
+                  gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(run), range->offset,
                                   kept->caches + at, range->size, &late);
         at += range->size;
     }

@@ -12,7 +12,7 @@ uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_
     const struct gi_kv_layer *layer = &sequence->cache[0];
     uint32_t n = 0;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        n += gi_layer_kind(hparams, i) == GI_LAYER_ATTENTION;
+        n += gi_keeps_rows(hparams, i);
     }
     return n * layer->n_kv_head *
            (gi_cache_row_size(layer->type_k, layer->head_dim) +
@@ -23,20 +23,19 @@ uint64_t gi_cache_states_size(const struct gi_hparams *hparams)
 {
     uint64_t size = 0;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        size += gi_layer_kind(hparams, i) == GI_LAYER_RECURRENT
-                    ? hparams->recurrent.state_size * sizeof(float)
-                    : 0;
+        size += gi_keeps_state(hparams, i) ? hparams->recurrent.state_size * sizeof(float) : 0;
     }
     return size;
 }
 
-// Walks over the runs of bytes that the first n tokens have: one for each plane of each head, and a
-// recurrent layer's state.
+// Walks over the runs of bytes that the first n tokens have: a layer's state, and one for each
+// plane of each head.
 struct run_walk {
     const struct gi_sequence *sequence;
     const struct gi_hparams *hparams;
     uint32_t n;
     uint32_t layer, plane, head; // the next run's
+    bool is_behind_state;        // of the layer
 };
 
 struct row_run {
@@ -44,30 +43,50 @@ struct row_run {
     uint64_t offset, size; // bytes
 };
 
+static void next_layer(struct run_walk *walk)
+{
+    walk->layer++;
+    walk->is_behind_state = false;
+}
+
+static struct row_run next_rows(struct run_walk *walk)
+{
+    const struct gi_kv_layer *layer = &walk->sequence->cache[walk->layer];
+    struct gi_cache_plane planes[GI_CACHE_PLANES];
+    gi_kv_layer_planes(layer, planes);
+    const struct gi_cache_plane *plane = &planes[walk->plane];
+    const struct row_run run = {
+        .buffer = (struct gi_buffer *)layer->range.buffer,
+        .offset = layer->range.offset + plane->offset + walk->head * plane->head_stride,
+        .size = (uint64_t)walk->n * plane->row_size,
+    };
+    walk->head++;
+    if (walk->head == layer->n_kv_head) {
+        walk->head = 0;
+        walk->plane = (walk->plane + 1) % GI_CACHE_PLANES;
+        if (walk->plane == 0) {
+            next_layer(walk);
+        }
+    }
+    return run;
+}
+
 static bool next_run(struct run_walk *walk, struct row_run *run)
 {
-    struct gi_cache_plane planes[GI_CACHE_PLANES];
-    while (walk->n > 0 && walk->layer < walk->hparams->n_layer) {
-        const struct gi_kv_layer *layer = &walk->sequence->cache[walk->layer];
-        if (gi_layer_kind(walk->hparams, walk->layer) == GI_LAYER_RECURRENT) {
-            *run = (struct row_run){(struct gi_buffer *)layer->range.buffer, layer->range.offset,
-                                    walk->hparams->recurrent.state_size * sizeof(float)};
-            walk->layer++;
+    const struct gi_hparams *hparams = walk->hparams;
+    while (walk->n > 0 && walk->layer < hparams->n_layer) {
+        if (gi_keeps_state(hparams, walk->layer) && !walk->is_behind_state) {
+            const struct gi_range *state = &walk->sequence->states[walk->layer];
+            *run = (struct row_run){(struct gi_buffer *)state->buffer, state->offset,
+                                    hparams->recurrent.state_size * sizeof(float)};
+            walk->is_behind_state = true;
             return true;
         }
-        gi_kv_layer_planes(layer, planes);
-        const struct gi_cache_plane *plane = &planes[walk->plane];
-        *run = (struct row_run){
-            .buffer = (struct gi_buffer *)layer->range.buffer,
-            .offset = layer->range.offset + plane->offset + walk->head * plane->head_stride,
-            .size = (uint64_t)walk->n * plane->row_size,
-        };
-        walk->head++;
-        if (walk->head == layer->n_kv_head) {
-            walk->head = 0;
-            walk->plane = (walk->plane + 1) % GI_CACHE_PLANES;
-            walk->layer += walk->plane == 0;
+        if (!gi_keeps_rows(hparams, walk->layer)) {
+            next_layer(walk);
+            continue;
         }
+        *run = next_rows(walk);
         if (run->size > 0) {
             return true;
         }
@@ -96,8 +115,8 @@ static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *h
 {
     const uint64_t size = hparams->recurrent.state_size * sizeof(float);
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        const struct gi_range *range = &sequence->cache[i].range;
-        if (gi_layer_kind(hparams, i) == GI_LAYER_RECURRENT) {
+        const struct gi_range *range = &sequence->states[i];
+        if (gi_keeps_state(hparams, i)) {
             gi_buffer_copy((struct gi_buffer *)range->buffer, range->offset + (is_back ? 0 : size),
                            range->buffer, range->offset + (is_back ? size : 0), size);
         }

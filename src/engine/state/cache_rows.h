@@ -1,5 +1,5 @@
-// The rows of a sequence's first tokens in its cache, and its recurrent layers' states, in the
-// order of a saved sequence (engine/state/state_format.h).
+// The rows of a sequence's first tokens in its cache, and its layers' states, in the order of a
+// saved sequence (engine/state/state_format.h).
 #ifndef GI_ENGINE_CACHE_ROWS_H
 #define GI_ENGINE_CACHE_ROWS_H
 

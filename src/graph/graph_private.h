@@ -1,0 +1,30 @@
+// The parts of which blocks are made, for the files that record them.
+#ifndef GI_GRAPH_PRIVATE_H
+#define GI_GRAPH_PRIVATE_H
+
+#include "graph/graph.h"
+
+static inline const struct gi_weight *layer_weight(const struct gi_graph *graph, uint32_t layer,
+                                                   enum gi_slot slot)
+{
+    return &graph->weights.layers[layer * GI_SLOT_COUNT + (uint32_t)slot];
+}
+
+// Returns the offset of a norm's weights in the vectors; UINT32_MAX if there is none.
+static inline uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer, enum gi_norm norm)
+{
+    return gi_norm_offset(&graph->norm_layout, layer, norm);
+}
+
+// Records a projection of norm(x) to qkv of a batch, or row.
+bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
+                           enum gi_slot slot, enum gi_norm before, struct glinfer_error *err);
+// Records residual += scale * W x. In a decode step x is range, in a batch rows.
+bool gi_graph_project_back(struct gi_graph *graph, const char *label,
+                           const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                           const struct gi_rows *rows, struct glinfer_error *err);
+// Makes what the output projection reads of rows in f32, in attn_input; q may be written over.
+bool gi_graph_pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
+                      const struct gi_weight *out, struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,139 @@
+#include "base/round.h"
+#include "graph/graph_private.h"
+
+//-- linear attention ----------------------------------------------------------------------------
+
+static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
+{
+    const struct gi_recurrent_hparams *hparams = &graph->hparams->recurrent;
+    const uint32_t two_tiles = 2 * GI_TILE_ROWS;
+    struct gi_delta delta = {
+        .n_head = hparams->n_head,
+        .n_k_head = hparams->n_k_head,
+        .dim = hparams->dim,
+        .n_taps = hparams->n_taps,
+        .n_column = hparams->n_column,
+        .taps = norm_offset(graph, layer, GI_NORM_CONV),
+        .gamma = norm_offset(graph, layer, GI_NORM_STATE),
+        .decay_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
+        .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
+        .eps = graph->hparams->norm_eps,
+    };
+    delta.z = (uint32_t)gi_round_up(gi_delta_channels(&delta), two_tiles);
+    delta.rate = delta.z + (uint32_t)gi_round_up((uint64_t)delta.n_head * delta.dim, two_tiles);
+    delta.decay = delta.rate + (uint32_t)gi_round_up(delta.n_head, two_tiles);
+    return delta;
+}
+
+bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_delta delta = delta_of(graph, layer);
+    const struct gi_range memory = graph->states[layer];
+    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
+    if (!gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, GI_NORM_ATTN, err)) {
+        return false;
+    }
+    const bool ok =
+        graph->is_batch
+            ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
+                                &graph->ffn_gate_up, &graph->q, &graph->attn, err) &&
+                  gi_graph_pass_on(graph, &graph->attn, delta.n_head * delta.dim, out, err)
+            : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
+                               graph->ffn_act, err);
+    return ok && gi_graph_project_back(graph, "attn_out", out, graph->ffn_act, false,
+                                       &graph->attn_input, err);
+}
+
+//-- a short convolution -------------------------------------------------------------------------
+
+bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const uint32_t n_channel = graph->hparams->recurrent.n_channel;
+    const struct gi_short_conv conv = {
+        .n_channel = n_channel,
+        .n_taps = graph->hparams->recurrent.n_taps,
+        .section = (uint32_t)gi_round_up(n_channel, (uint64_t)2 * GI_TILE_ROWS),
+        .taps = norm_offset(graph, layer, GI_NORM_CONV),
+    };
+    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
+    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
+    return gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, GI_NORM_ATTN, err) &&
+           gi_op_short_conv(recorder, &conv, graph->is_batch,
+                            graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors,
+                            graph->states[layer], graph->is_batch ? &graph->attn : &act, err) &&
+           (!graph->is_batch || gi_graph_pass_on(graph, &graph->attn, n_channel, out, err)) &&
+           gi_graph_project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input,
+                                 err);
+}
+
+//-- a state space model -------------------------------------------------------------------------
+
+static struct gi_ssm ssm_of(const struct gi_graph *graph, uint32_t layer)
+{
+    const struct gi_recurrent_hparams *hparams = &graph->hparams->recurrent;
+    const uint64_t two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    struct gi_ssm ssm = {
+        .n_head = hparams->n_head,
+        .dim = hparams->dim,
+        .n_group = hparams->n_k_head,
+        .state_dim = hparams->state_dim,
+        .n_taps = hparams->n_taps,
+        .n_column = hparams->n_column,
+        .taps = norm_offset(graph, layer, GI_NORM_CONV),
+        .taps_bias = norm_offset(graph, layer, GI_NORM_CONV_SHIFT),
+        .dt_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
+        .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
+        .skip = norm_offset(graph, layer, GI_NORM_SKIP),
+    };
+    ssm.channels = (uint32_t)gi_round_up((uint64_t)ssm.n_head * ssm.dim, two_tiles);
+    ssm.dt = ssm.channels + (uint32_t)gi_round_up(gi_ssm_channels(&ssm), two_tiles);
+    return ssm;
+}
+
+// Records y in rows.
+static bool ssm_rows(struct gi_graph *graph, uint32_t layer, const struct gi_ssm *ssm,
+                     const struct gi_rows *rows, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_range memory = graph->states[layer];
+    const uint32_t gamma = norm_offset(graph, layer, GI_NORM_STATE);
+    const bool ok = graph->is_batch ? gi_op_ssm_batch(recorder, ssm, &graph->qkv, &graph->vectors,
+                                                      memory, &graph->ffn_gate_up, rows, err)
+                                    : gi_op_ssm_step(recorder, ssm, graph->row.range,
+                                                     &graph->vectors, memory, rows->range, err);
+    return ok && (gamma == UINT32_MAX ||
+                  gi_op_ssm_norm(recorder, graph->is_batch, ssm->n_group,
+                                 ssm->n_head / ssm->n_group * ssm->dim, &graph->vectors, gamma,
+                                 graph->hparams->norm_eps, rows, err));
+}
+
+bool gi_graph_ssm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_ssm ssm = ssm_of(graph, layer);
+    const uint32_t width = ssm.n_head * ssm.dim;
+    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
+    struct gi_rows *input = &graph->ssm_input;
+    if (!gi_graph_project_norm(graph, "ssm_in", layer, GI_SLOT_SSM_IN, GI_NORM_ATTN, err) ||
+        !ssm_rows(graph, layer, &ssm, graph->is_batch ? &graph->ffn_act_rows : &act, err)) {
+        return false;
+    }
+    if (!graph->is_batch) {
+        return true;
+    }
+    *input = gi_half_rows(recorder, &graph->ffn_gate_up);
+    if (input->is_half) {
+        return gi_op_half_rows(recorder, "ssm_half", &graph->ffn_act_rows, width, input, err);
+    }
+    *input = graph->ffn_act_rows;
+    return gi_op_pack_rows(recorder, "pack_rows", input, width,
+                           layer_weight(graph, layer, GI_SLOT_SSM_OUT), err);
+}
+
+bool gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_project_back(graph, "ssm_out", layer_weight(graph, layer, GI_SLOT_SSM_OUT),
+                                 graph->ffn_act, false, &graph->ssm_input, err);
+}
