@@ -1,8 +1,8 @@
 // Granite 3 and its mixtures of experts: the Llama family's blocks with scales of the embedding,
 // the scores of attention, what blocks add to the residual, and the logits.
-#include "models/decoder_weights.h"
+#include "models/granite.h"
 
-static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+bool gi_granite_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     float logit_divisor;
     bool has_rope;
@@ -22,7 +22,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     uint32_t n_shared;
-    if (!read_hparams(reader, hparams) ||
+    if (!gi_granite_hparams(reader, hparams) ||
         !gi_hparams_u32(reader, "expert_shared_feed_forward_length", 0, &n_shared)) {
         return false;
     }
@@ -35,7 +35,7 @@ static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct g
 const struct gi_model_family gi_model_family_granite = {
     .name = "granite",
     .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
-    .read_hparams = read_hparams,
+    .read_hparams = gi_granite_hparams,
     GI_PRE_NORM_BLOCKS,
 };
 

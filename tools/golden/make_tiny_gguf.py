@@ -70,7 +70,8 @@ def parse_arguments():
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
-                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35", "lfm2"], default="llama")
+                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35", "lfm2",
+                        "granitehybrid", "falcon-h1"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -106,6 +107,9 @@ def parse_arguments():
     parser.add_argument("--linear-k-heads", type=int, default=2)
     parser.add_argument("--linear-dim", type=int, default=32)
     parser.add_argument("--linear-taps", type=int, default=4, help="tokens that its convolution sees")
+    parser.add_argument("--state-dim", type=int, default=32, help="Mamba-2: rows of a state, whose heads, groups, columns "
+                        "and taps are those of linear attention")
+    parser.add_argument("--state-norm", action="store_true", help="falcon-h1: a norm of what states give")
     parser.add_argument("--next", type=int, default=0, help="qwen35: layers behind the last, which predict further tokens")
     parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
@@ -180,6 +184,9 @@ def add_facts(writer, args, n_vocab):
     if args.arch in SHORT_CONV:
         writer.add_head_count_kv([0 if is_conv(args, layer) else args.kv_heads for layer in range(args.layers)])
         writer.add_shortconv_l_cache(args.taps)
+    elif args.arch == "granitehybrid":
+        writer.add_head_count_kv([args.kv_heads if has_attention(args, layer) else 0 for layer in range(args.layers)])
+        writer.add_rope_scaling_finetuned(False)
     else:
         writer.add_head_count_kv(args.kv_heads)
     writer.add_key_length(args.head_dim)
@@ -204,6 +211,12 @@ def add_facts(writer, args, n_vocab):
         writer.add_uint32(f"{args.arch}.full_attention_interval", args.interval)
         n_pair = (args.rot or args.head_dim) // 2
         writer.add_rope_dimension_sections([n_pair - 2 * (n_pair // 3), n_pair // 3, n_pair // 3, 0])
+    if args.arch in SSM:
+        writer.add_ssm_conv_kernel(args.linear_taps)
+        writer.add_ssm_state_size(args.state_dim)
+        writer.add_ssm_group_count(args.linear_k_heads)
+        writer.add_ssm_time_step_rank(args.linear_heads)
+        writer.add_ssm_inner_size(args.linear_heads * args.linear_dim)
     if args.scales:
         writer.add_embedding_scale(6.0)
         writer.add_residual_scale(0.4)
@@ -297,6 +310,7 @@ POST_NORMS = ("gemma-embedding", "gemma3", "gemma2", "olmo2", "glm4", "exaone4")
 FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "gpt-oss"), "post_attention_norm")
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 LINEAR = ("qwen35",)  # with linear attention in most layers, and gates in the others
+SSM = ("granitehybrid", "falcon-h1")  # with Mamba-2, in place of attention or beside it
 SHORT_CONV = ("lfm2",)  # with short convolutions in most layers, and the embedding's norm for the output
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
@@ -321,6 +335,26 @@ def add_linear_attention(make, args, prefix):
     rates = np.exp(make.draw(f"{prefix}ssm_a", n_head) - np.float32(2))
     make.writer.add_tensor(f"{prefix}ssm_a", -rates)
     make.norm(f"{prefix}ssm_norm.weight", args.linear_dim)
+    make.matrix(prefix, "ssm_out", args.embd, size, kind="attn_output")
+
+
+def has_attention(args, layer):
+    return args.arch != "granitehybrid" or (layer + 1) % args.interval == 0
+
+
+def add_ssm(make, args, prefix):
+    """Mamba-2, without the norm before it. States keep tens of tokens."""
+    n_head, size, n_group = args.linear_heads, args.linear_heads * args.linear_dim, args.linear_k_heads
+    n_channel = size + 2 * n_group * args.state_dim
+    make.matrix(prefix, "ssm_in", size + n_channel + n_head, args.embd, 1.5, kind="attn_q")
+    taps = make.draw(f"{prefix}ssm_conv1d.weight", (n_channel, args.linear_taps))
+    make.writer.add_tensor(f"{prefix}ssm_conv1d.weight", taps * np.float32(0.6))
+    make.vector(f"{prefix}ssm_conv1d.bias", n_channel, np.float32(0), 0.3)
+    make.vector(f"{prefix}ssm_dt.bias", n_head, np.float32(-2), 0.7)
+    make.writer.add_tensor(f"{prefix}ssm_a", -np.exp(make.draw(f"{prefix}ssm_a", (n_head, 1))))
+    make.vector(f"{prefix}ssm_d", (n_head, 1), np.float32(1), 0.5)
+    if args.arch == "granitehybrid" or args.state_norm:
+        make.vector(f"{prefix}ssm_norm.weight", (n_group, size // n_group), np.float32(1), 0.2)
     make.matrix(prefix, "ssm_out", args.embd, size, kind="attn_output")
 
 
@@ -371,8 +405,18 @@ def add_layer(make, args, prefix, layer):
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
     if args.arch not in NO_PRE_NORMS:
         make.norm(f"{prefix}attn_norm.weight", args.embd)
-        if args.arch not in ONE_NORM:
+        if args.arch == "falcon-h1":  # as its converter leaves it
+            make.norm(f"{prefix}ffn_norm", args.embd)
+        elif args.arch not in ONE_NORM:
             make.norm(f"{prefix}{FFN_NORMS.get(args.arch, 'ffn_norm')}.weight", args.embd)
+    if args.arch in SSM and (args.arch == "falcon-h1" or not has_attention(args, layer)):
+        add_ssm(make, args, prefix)
+    if has_attention(args, layer):
+        add_attention(make, args, prefix, q_size, kv_size)
+    add_network_or_experts(make, args, prefix)
+
+
+def add_attention(make, args, prefix, q_size, kv_size):
     if args.arch in STACKED_QKV:
         make.matrix(prefix, "attn_qkv", q_size + 2 * kv_size, args.embd, 1.5, kind="attn_q")
     else:
@@ -398,6 +442,9 @@ def add_layer(make, args, prefix, layer):
     if args.arch in POST_NORMS:
         make.norm(f"{prefix}post_attention_norm.weight", args.embd)
         make.norm(f"{prefix}post_ffw_norm.weight", args.embd)
+
+
+def add_network_or_experts(make, args, prefix):
     if args.experts:
         make.matrix(prefix, "ffn_gate_inp", args.experts, args.embd, 2, kind="router")
         make.experts(prefix, "ffn_gate", args.ff, args.embd)

@@ -1,0 +1,53 @@
+#include "models/mamba2.h"
+
+#include "base/round.h"
+
+// Refuses sizes that the kernels do not have, or of which a state would be too large.
+static bool check_sizes(const struct gi_hparams_reader *reader,
+                        const struct gi_recurrent_hparams *sizes, uint32_t n_inner)
+{
+    const bool is_sound = sizes->n_taps >= 2 && sizes->n_taps <= 8 && sizes->dim >= 16 &&
+                          sizes->dim <= 256 && sizes->dim % 16 == 0 && sizes->state_dim >= 32 &&
+                          sizes->state_dim <= 256 && sizes->state_dim % 32 == 0 &&
+                          sizes->n_k_head > 0 && sizes->n_head % sizes->n_k_head == 0 &&
+                          n_inner == sizes->n_head * sizes->dim;
+    return is_sound ||
+           gi_error_set(
+               reader->err, GLINFER_STATUS_UNSUPPORTED,
+               "%s: a state space model of %u inner elements in %u heads, with %u groups of "
+               "%u and a convolution of %u, is not supported",
+               gi_gguf_path(reader->gguf), n_inner, sizes->n_head, sizes->n_k_head,
+               sizes->state_dim, sizes->n_taps);
+}
+
+bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
+                       struct gi_hparams *hparams)
+{
+    struct gi_recurrent_hparams *sizes = &hparams->recurrent;
+    const uint64_t two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    uint32_t n_inner;
+    if (!gi_hparams_u32(reader, "ssm.conv_kernel", 4, &sizes->n_taps) ||
+        !gi_hparams_u32(reader, "ssm.state_size", 128, &sizes->state_dim) ||
+        !gi_hparams_u32(reader, "ssm.group_count", 1, &sizes->n_k_head) ||
+        !gi_hparams_u32(reader, "ssm.time_step_rank", 0, &sizes->n_head) ||
+        !gi_hparams_u32(reader, "ssm.inner_size", 2 * hparams->n_embd, &n_inner)) {
+        return false;
+    }
+    sizes->dim = sizes->n_head > 0 && sizes->n_head <= 1024 ? n_inner / sizes->n_head : 0;
+    sizes->has_norm =
+        has_norm || gi_gguf_tensor_find(reader->gguf, "blk.0.ssm_norm.weight") != NULL;
+    if (!check_sizes(reader, sizes, n_inner)) {
+        return false;
+    }
+    const struct gi_ssm ssm = {.n_head = sizes->n_head,
+                               .dim = sizes->dim,
+                               .n_group = sizes->n_k_head,
+                               .state_dim = sizes->state_dim,
+                               .n_taps = sizes->n_taps};
+    sizes->n_channel = gi_ssm_channels(&ssm);
+    sizes->n_column =
+        (uint32_t)(gi_round_up(n_inner, two_tiles) + gi_round_up(sizes->n_channel, two_tiles) +
+                   gi_round_up(sizes->n_head, two_tiles));
+    sizes->state_size = gi_ssm_state_size(&ssm);
+    return true;
+}
