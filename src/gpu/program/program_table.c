@@ -70,6 +70,20 @@ bool gi_program_is_possible(const struct gi_gpu *gpu, enum gi_program_id id)
 
 //-- table -----------------------------------------------------------------------------------------
 
+// Programs of their own text are named by their files, which end in .comp.
+static void warn_of_unknown_fault(const struct gi_gpu *gpu)
+{
+    const struct gi_fault_setting *fault = &gpu->settings->fault;
+    bool is_known = fault->kind == GI_FAULT_NONE || strchr(fault->program, '.');
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        is_known = is_known || gi_fault_is_of(fault, fault->kind, rows[i].name);
+    }
+    if (!is_known) {
+        gi_log_write(&gpu->log, GLINFER_LOG_WARN, "GLINFER_FAULT: there is no program '%s'",
+                     fault->program);
+    }
+}
+
 struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     struct gi_program_table *table =
@@ -79,6 +93,7 @@ struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glin
     }
     table->gpu = gpu;
     gi_program_cache_init(&table->cache, gpu, gpu->cache_dir);
+    warn_of_unknown_fault(gpu);
     return table;
 }
 

@@ -50,6 +50,7 @@ check 'nothing is scored by a wrong kernel' \
         grep -c 'cannot be used: logprob.comp .* wrong results: .*; there is no other')" 1
 check 'text where a compile fails once' "$(answer 'compile:GEMV_GLU_TEXEL:1')" "$wanted"
 check 'text where a kernel does not compile' "$(answer 'compile:GEMV_GLU_TEXEL')" "$wanted"
+check 'a fault of no program is said' "$(answer 'wrong:gemv_glu' >/dev/null; grep -c "no program 'gemv_glu'" "$dir/log")" 1
 check 'nothing is tested' "$(GLINFER_SELFTEST=off answer 'wrong:EMBED_TOKEN' | tail -1)" 'status 0'
 
 "$glinfer" selftest -m "$model" >"$dir/report" 2>"$dir/log"
