@@ -8,9 +8,8 @@
 //   5, 6     digit 2 b - 10 of quad 2      digit 2 b - 9 of quad 2
 //   7        digit 4 of quad 2             digits 0, 1, 2, 3 of the last four bytes
 struct QuantBlock {
-    uvec4 first, last;  // a byte a weight
-    uint first_power;   // of 3
-    uvec4 last_power;   // of each word
+    uvec4 first, last;             // a byte a weight
+    uint first_power, last_powers; // of 3; of each word of last, a byte each
     float d;
 };
 
@@ -30,10 +29,10 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     w.first = quad_at(index + (b < 5u ? 0u : 2u) * TILE_ROWS);
     w.last = quad_at(index + (b < 5u ? 1u : 2u) * TILE_ROWS);
     w.first_power = power_of_3(b < 5u ? b : 2u * b - 10u);
-    w.last_power = uvec4(power_of_3(b < 5u ? b : 2u * b - 9u));
+    w.last_powers = power_of_3(b < 5u ? b : 2u * b - 9u) * 0x01010101u;
     if (b == 7u) {
         w.last = uvec4(aux_at(at + (1u + (block / 8u & 1u)) * TILE_ROWS));
-        w.last_power = uvec4(1u, 3u, 9u, 27u);
+        w.last_powers = 0x1B090301u;
     }
     w.d = super_pair_scale(tile, block, n_block, row, 3u, 0u);
     return w;
@@ -55,16 +54,16 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     p += digits_in_place(w.first.y, w.first_power) * x[1];
     p += digits_in_place(w.first.z, w.first_power) * x[2];
     p += digits_in_place(w.first.w, w.first_power) * x[3];
-    p += digits_in_place(w.last.x, w.last_power.x) * x[4];
-    p += digits_in_place(w.last.y, w.last_power.y) * x[5];
-    p += digits_in_place(w.last.z, w.last_power.z) * x[6];
-    p += digits_in_place(w.last.w, w.last_power.w) * x[7];
+    p += digits_in_place(w.last.x, w.last_powers & 0xFFu) * x[4];
+    p += digits_in_place(w.last.y, (w.last_powers >> 8u) & 0xFFu) * x[5];
+    p += digits_in_place(w.last.z, (w.last_powers >> 16u) & 0xFFu) * x[6];
+    p += digits_in_place(w.last.w, w.last_powers >> 24u) * x[7];
     return w.d * (dot(p, digit_weight) - (sum.x + sum.y));
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
     vec4 digits = k < 4 ? digits_in_place(w.first[k & 3], w.first_power)
-                        : digits_in_place(w.last[k & 3], w.last_power[k & 3]);
+                        : digits_in_place(w.last[k & 3], (w.last_powers >> (8 * (k & 3))) & 0xFFu);
     return digits * (w.d * digit_weight) - w.d;
 }
