@@ -223,6 +223,27 @@ static struct gi_jinja_value filter_end(const struct gi_jinja_call *call)
                          gi_jinja_int(gi_jinja_is(call->name, "first") ? 0 : -1));
 }
 
+// The smallest or the largest of a list of numbers or of strings.
+static struct gi_jinja_value filter_extreme(const struct gi_jinja_call *call)
+{
+    const struct gi_jinja_list from = gi_jinja_elements(call->pool, call->value);
+    const int sign = gi_jinja_is(call->name, "min") ? -1 : 1;
+    struct gi_jinja_value best = {.kind = GI_JINJA_UNDEFINED};
+    for (size_t i = 0; i < from.count && !call->pool->has_failed; i++) {
+        const struct gi_jinja_value item = from.items[i];
+        int order = 0;
+        if (item.kind == GI_JINJA_STRING && (i == 0 || best.kind == GI_JINJA_STRING)) {
+            order = i == 0 ? 0 : gi_jinja_compare(item.string, best.string);
+        } else if (gi_jinja_is_number(item) && (i == 0 || gi_jinja_is_number(best))) {
+            order = (item.number > best.number) - (item.number < best.number);
+        } else {
+            return gi_jinja_refuse(call->pool, "%s has no order", gi_jinja_kind_name(item.kind));
+        }
+        best = i == 0 || order * sign > 0 ? item : best;
+    }
+    return best;
+}
+
 static struct gi_jinja_value filter_list(const struct gi_jinja_call *call)
 {
     struct gi_jinja_value list = gi_jinja_new_list(call->pool);
@@ -360,6 +381,8 @@ struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call)
         {"join",       filter_join    },
         {"first",      filter_end     },
         {"last",       filter_end     },
+        {"min",        filter_extreme },
+        {"max",        filter_extreme },
         {"list",       filter_list    },
         {"reverse",    filter_list    },
         {"items",      filter_items   },

@@ -101,6 +101,7 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
         {"{{ {'b': [1, none, true], 'a': 'x\"\\n'} | tojson }}",
          "{\"b\": [1, null, true], \"a\": \"x\\\"\\n\"}"                                                                           },
         {"{{ [1, {'a': 2}] | tojson(indent=2) }}",                                             "[\n  1,\n  {\n    \"a\": 2\n  }\n]"},
+        {"{{ [2, 1, 3] | min }}{{ [2, 1, 3] | max }}{{ ['b', 'a'] | min }}{{ [] | max }}",     "13a"                               },
         {"{{ {'b': 1, 'a': 2} | dictsort }}{{ {'a': 1}.get('c', 3) }}",                        "[['a', 2], ['b', 1]]3"             },
         {"{% for k, v in {'a': 1}.items() %}{{ k }}={{ v }}{% endfor %}",                      "a=1"                               },
         {"{{ tools is none }}{{ x is defined }}{{ 'a' is string }}{{ {} is mapping }}",
