@@ -627,6 +627,11 @@ struct glinfer_grammar {
     // control token of the name json_before may stand for it.
     const char *json_before, *json_after;
     uint32_t max_json; // so many of all that, one behind another, at most; 0: one
+    // JSON schemas that the rules json-1, json-2, ... of gbnf are the JSON of; gbnf itself then
+    // defines no rule of the names ws, value, object, member, array, string, char, number, integer
+    // or of v with a number.
+    const char *const *schemas;
+    size_t n_schemas;
 };
 
 static inline void glinfer_grammar_init(struct glinfer_grammar *grammar)

@@ -27,8 +27,14 @@ bool gi_constraint_check(const struct glinfer_generate_params *params, struct gl
     }
     if (!GI_TAKE(&own, params->grammar, err) ||
         !GI_CHECK_ARRAY(own.trigger_words, own.n_trigger_words, err) ||
-        !GI_CHECK_ARRAY(own.trigger_tokens, own.n_trigger_tokens, err)) {
+        !GI_CHECK_ARRAY(own.trigger_tokens, own.n_trigger_tokens, err) ||
+        !GI_CHECK_ARRAY(own.schemas, own.n_schemas, err)) {
         return false;
+    }
+    for (size_t i = 0; i < own.n_schemas; i++) {
+        if (!GI_CHECK_SET(own.schemas[i], err)) {
+            return false;
+        }
     }
     for (size_t i = 0; i < own.n_trigger_words; i++) {
         if (!GI_CHECK_SET(own.trigger_words[i], err)) {
@@ -39,6 +45,10 @@ bool gi_constraint_check(const struct glinfer_generate_params *params, struct gl
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "a grammar is either in GBNF or a JSON schema: %s given",
                             own.gbnf ? "both were" : "neither was");
+    }
+    if (own.json_schema && own.n_schemas > 0) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "schemas are for a grammar in GBNF, which names their rules");
     }
     if (params->ignore_eos) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
@@ -65,6 +75,9 @@ static struct gi_hash hash_text(const struct glinfer_grammar *grammar)
         gi_hash_add(&hash, around ? around : "", around ? strlen(around) + 1 : 0);
     }
     gi_hash_add(&hash, &grammar->max_json, sizeof(grammar->max_json));
+    for (size_t i = 0; i < grammar->n_schemas; i++) {
+        gi_hash_add(&hash, grammar->schemas[i], strlen(grammar->schemas[i]) + 1);
+    }
     for (size_t i = 0; i < grammar->n_trigger_words; i++) {
         gi_hash_add(&hash, grammar->trigger_words[i], strlen(grammar->trigger_words[i]));
     }
@@ -136,23 +149,33 @@ static int32_t find_token(void *user, const char *text, size_t size)
 
 //-- the constraint --------------------------------------------------------------------------------
 
-// token: a control token whose name json_before is; NULL: none.
+// Writes the schemas of a grammar as text; nothing if it has none. token: a control token whose
+// name json_before is; NULL: none.
+static bool write_schemas(const struct glinfer_grammar *grammar, const int32_t *token,
+                          struct gi_schema_grammar *text, struct glinfer_error *err)
+{
+    const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
+                                          grammar->max_json, token};
+    if (grammar->json_schema) {
+        return gi_json_schema_grammar_framed(grammar->json_schema, strlen(grammar->json_schema),
+                                             &frame, text, err);
+    }
+    return grammar->n_schemas == 0 ||
+           gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas, text, err);
+}
+
 static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
                                        const struct gi_grammar_names *names, const int32_t *token,
                                        struct glinfer_error *err)
 {
-    const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
-                                          grammar->max_json, token};
-    struct gi_schema_grammar schema = {0};
-    if (grammar->json_schema &&
-        !gi_json_schema_grammar_framed(grammar->json_schema, strlen(grammar->json_schema), &frame,
-                                       &schema, err)) {
+    struct gi_schema_grammar written = {0};
+    if (!write_schemas(grammar, token, &written, err)) {
         return NULL;
     }
-    const char *text = grammar->gbnf ? grammar->gbnf : schema.data;
-    const size_t size = grammar->gbnf ? strlen(text) : schema.size;
+    const char *text = written.data ? written.data : grammar->gbnf;
+    const size_t size = written.data ? written.size : strlen(text);
     struct gi_grammar *read = gi_grammar_create(text, size, names, err);
-    free(schema.data);
+    free(written.data);
     return read;
 }
 

@@ -79,6 +79,32 @@ bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_gram
     return gi_json_schema_grammar_framed(text, size, &none, grammar, err);
 }
 
+// Writes the rules of the writer's schema; returns the number of the first, after a failure any.
+static uint32_t write_schema(struct gi_schema_writer *writer)
+{
+    // A $ref to the whole leads to the rule that comes next.
+    const struct gi_schema_target whole = {writer->root, writer->n_rules + 1};
+    if (!GI_ARRAY_PUSH(&writer->targets, "a schema", writer->err, whole)) {
+        writer->has_failed = true;
+        return GI_SCHEMA_NO_RULE;
+    }
+    gi_schema_visit(writer, writer->root);
+    return whole.rule;
+}
+
+// Gives the text away unless something failed.
+static bool finish(struct gi_schema_writer *writer, struct gi_schema_grammar *grammar)
+{
+    const bool is_ok = !writer->has_failed;
+    if (is_ok) {
+        grammar->data = writer->text.data;
+        grammar->size = writer->text.count;
+        writer->text.data = NULL;
+    }
+    gi_schema_writer_finish(writer);
+    return is_ok;
+}
+
 bool gi_json_schema_grammar_framed(const char *text, size_t size,
                                    const struct gi_schema_frame *frame,
                                    struct gi_schema_grammar *grammar, struct glinfer_error *err)
@@ -90,19 +116,29 @@ bool gi_json_schema_grammar_framed(const char *text, size_t size,
     struct gi_schema_writer writer = {.root = root, .err = err};
     write_root(&writer, frame);
     gi_schema_write_shared(&writer);
-    // A $ref to the whole leads to v1.
-    if (!GI_ARRAY_PUSH(&writer.targets, "a schema", err, (struct gi_schema_target){root, 1})) {
-        writer.has_failed = true;
-    } else {
-        gi_schema_visit(&writer, root);
-    }
-    const bool is_ok = !writer.has_failed;
-    if (is_ok) {
-        grammar->data = writer.text.data;
-        grammar->size = writer.text.count;
-        writer.text.data = NULL;
-    }
-    gi_schema_writer_finish(&writer);
+    write_schema(&writer);
+    const bool is_ok = finish(&writer, grammar);
     cJSON_Delete(root);
     return is_ok;
+}
+
+bool gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
+                          struct gi_schema_grammar *grammar, struct glinfer_error *err)
+{
+    struct gi_schema_writer writer = {.err = err};
+    gi_schema_write(&writer, "%s\n", gbnf);
+    gi_schema_write_shared(&writer);
+    for (size_t i = 0; i < n && !writer.has_failed; i++) {
+        cJSON *root = parse(schemas[i], strlen(schemas[i]), err);
+        if (!root) {
+            writer.has_failed = true;
+            break;
+        }
+        writer.root = root;
+        writer.targets.count = 0;
+        const uint32_t rule = write_schema(&writer);
+        gi_schema_write(&writer, "json-%zu ::= v%u\n", i + 1, rule);
+        cJSON_Delete(root);
+    }
+    return finish(&writer, grammar);
 }

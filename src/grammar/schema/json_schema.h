@@ -45,5 +45,9 @@ bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_gram
 bool gi_json_schema_grammar_framed(const char *text, size_t size,
                                    const struct gi_schema_frame *frame,
                                    struct gi_schema_grammar *grammar, struct glinfer_error *err);
+// Writes gbnf and, behind it, rules json-1, json-2, ... for n schemas. The rules that they share
+// have names of their own, which gbnf must not define: ws, value, string, v1 and others.
+bool gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
+                          struct gi_schema_grammar *grammar, struct glinfer_error *err);
 
 #endif

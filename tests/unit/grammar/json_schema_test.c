@@ -376,10 +376,34 @@ static void json_may_stand_in_a_frame(void **state)
     free(text.data);
 }
 
+// Grammars name rules that are JSON by schemas, each with definitions of its own.
+static void schemas_are_rules_of_a_grammar(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {
+        "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"const\": 1}}}",
+        "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"enum\": [\"x\", \"y\"]}}}",
+    };
+    static const char gbnf[] = "root ::= \"f\" json-1 | \"g\" json-2";
+    struct gi_schema_grammar text = {0};
+    struct glinfer_error err = {0};
+    assert_true(gi_json_schema_rules(gbnf, schemas, 2, &text, NULL));
+    struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, NULL);
+    assert_non_null(grammar);
+    assert_true(allows(grammar, "f1", 2) && allows(grammar, "g\"y\"", 4));
+    assert_false(allows(grammar, "g1", 2) || allows(grammar, "f\"y\"", 4));
+    gi_grammar_destroy(grammar);
+    free(text.data);
+    static const char *const wrong[] = {"{}", "{\"not\": {}}"};
+    assert_false(gi_json_schema_rules(gbnf, wrong, 2, &text, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_may_stand_in_a_frame),
+        cmocka_unit_test(schemas_are_rules_of_a_grammar),
         cmocka_unit_test(types_allow_their_values),
         cmocka_unit_test(constants_are_literal),
         cmocka_unit_test(strings_have_sizes_patterns_and_formats),
