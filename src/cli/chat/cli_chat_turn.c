@@ -100,7 +100,8 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     if (cli_is_interrupted()) {
         return false;
     }
-    const char *text = cli_reasoning_text(glinfer_model_tokenizer(turns->session->model), token->id,
+    const char *text = cli_reasoning_text(&turns->thoughts.reasoning,
+                                          glinfer_model_tokenizer(turns->session->model), token->id,
                                           token->text, token->text_size, &size);
     cli_bytes_append(&turns->answer, text, size);
     if (token->id >= 0) {
@@ -143,12 +144,22 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
     return is_done;
 }
 
-// Ends a thought that was cut, so that templates know it for one.
+// Ends a thought that was cut, so that templates know it for one. Of messages with channels, which
+// templates refuse to find in a message, only what they say is kept.
 static void close_thought(struct cli_turns *turns)
 {
-    static const char end[] = "\n</think>\n\n";
-    if (turns->thoughts.reasoning.is_thinking) {
-        cli_bytes_append(&turns->answer, end, strlen(end));
+    const struct cli_reasoning *reasoning = &turns->thoughts.reasoning;
+    if (reasoning->has_channels) {
+        struct cli_bytes content = {0};
+        cli_bytes_append(&content, "", 0);
+        cli_reasoning_strip(CLI_REASONING_CHANNELS, turns->answer.data, turns->answer.size,
+                            &content);
+        cli_bytes_finish(&turns->answer);
+        turns->answer = content;
+    } else if (reasoning->is_thinking) {
+        cli_bytes_append(&turns->answer, "\n", 1);
+        cli_bytes_append(&turns->answer, reasoning->end, strlen(reasoning->end));
+        cli_bytes_append(&turns->answer, "\n\n", 2);
     }
 }
 
@@ -178,7 +189,7 @@ static enum cli_turn answer(struct cli_turns *turns)
     turns->answer.size = turns->answer_ids.count = 0;
     cli_thoughts_begin(
         &turns->thoughts,
-        cli_reasoning_is_open(glinfer_model_tokenizer(turns->session->model), &turns->ids));
+        cli_reasoning_find_open(glinfer_model_tokenizer(turns->session->model), &turns->ids));
     reuse(turns);
     const bool is_done = generate(turns, &err);
     if (!is_done && err.status != GLINFER_STATUS_CANCELLED) {

@@ -20,9 +20,9 @@ static bool show(struct cli_thoughts *thoughts, const struct cli_piece *piece)
     return cli_write(piece->text, piece->size);
 }
 
-void cli_thoughts_begin(struct cli_thoughts *thoughts, bool is_thinking)
+void cli_thoughts_begin(struct cli_thoughts *thoughts, int kind)
 {
-    cli_reasoning_begin(&thoughts->reasoning, is_thinking);
+    cli_reasoning_begin(&thoughts->reasoning, kind);
     thoughts->is_dim = thoughts->is_line_open = false;
 }
 

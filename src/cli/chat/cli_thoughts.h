@@ -13,8 +13,8 @@ struct cli_thoughts {
     bool is_line_open; // what was written last ends no line
 };
 
-// Begins an answer.
-void cli_thoughts_begin(struct cli_thoughts *thoughts, bool is_thinking);
+// Begins an answer of a kind, as cli_reasoning_find_open finds it.
+void cli_thoughts_begin(struct cli_thoughts *thoughts, int kind);
 // Writes a piece of an answer; false if it did not arrive.
 bool cli_thoughts_write(struct cli_thoughts *thoughts, const char *text, size_t size);
 // Writes what waits, ends dim text and an open line.

@@ -2,30 +2,62 @@
 
 #include <string.h>
 
-static const char begin_mark[] = "<think>", end_mark[] = "</think>";
+struct marks {
+    const char *begin, *end;
+};
+static const struct marks marks[] = {
+    {"<think>",      "</think>"     },
+    {"[THINK]",      "[/THINK]"     }, // Mistral
+    {"<seed:think>", "</seed:think>"},
+    {"<thought>",    "</thought>"   }, // EXAONE Deep
+};
+enum { N_MARKS = sizeof(marks) / sizeof(marks[0]), MAX_HEADER = 256 };
+// The marks that headers of messages are made of; the first ends one.
+static const char *const channel_marks[] = {"<|message|>", "<|end|>", "<|start|>", "<|channel|>",
+                                            "<|constrain|>"};
+enum { N_CHANNEL_MARKS = sizeof(channel_marks) / sizeof(channel_marks[0]) };
 
 static bool is_same(const char *text, size_t size, const char *mark)
 {
     return size == strlen(mark) && memcmp(text, mark, size) == 0;
 }
 
-const char *cli_reasoning_text(const struct glinfer_tokenizer *tokenizer, int32_t id,
+static bool is_mark(const struct cli_reasoning *reasoning, const char *name, size_t size)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < N_MARKS; i++) {
+        is_found =
+            is_found || is_same(name, size, marks[i].begin) || is_same(name, size, marks[i].end);
+    }
+    for (size_t i = 0; reasoning->has_channels && i < N_CHANNEL_MARKS; i++) {
+        is_found = is_found || is_same(name, size, channel_marks[i]);
+    }
+    return is_found;
+}
+
+const char *cli_reasoning_text(const struct cli_reasoning *reasoning,
+                               const struct glinfer_tokenizer *tokenizer, int32_t id,
                                const char *text, size_t text_size, size_t *size)
 {
     size_t name_size = 0;
     const char *name =
         id >= 0 && text_size == 0 ? glinfer_token_bytes(tokenizer, id, &name_size) : NULL;
-    const bool is_mark =
-        name && (is_same(name, name_size, begin_mark) || is_same(name, name_size, end_mark));
-    *size = is_mark ? name_size : text_size;
-    return is_mark ? name : text;
+    const bool is_named = name && is_mark(reasoning, name, name_size);
+    *size = is_named ? name_size : text_size;
+    return is_named ? name : text;
 }
 
-bool cli_reasoning_is_open(const struct glinfer_tokenizer *tokenizer, const struct cli_ids *prompt)
+static bool ends_with(const struct cli_bytes *text, const char *end)
 {
-    enum { LAST = 12 }; // a mark may be spelled in tokens of its own, even byte by byte
-    const size_t size = strlen(begin_mark);
+    const size_t n = strlen(end);
+    return text->size >= n && memcmp(text->data + text->size - n, end, n) == 0;
+}
+
+int cli_reasoning_find_open(const struct glinfer_tokenizer *tokenizer, const struct cli_ids *prompt)
+{
+    enum { LAST = 16 }; // a mark may be spelled in tokens of its own, even byte by byte
     struct cli_bytes tail = {0};
+    int kind = CLI_REASONING_PLAIN;
     cli_bytes_append(&tail, "", 0);
     for (size_t i = prompt->count > LAST ? prompt->count - LAST : 0; i < prompt->count; i++) {
         size_t n = 0;
@@ -35,10 +67,12 @@ bool cli_reasoning_is_open(const struct glinfer_tokenizer *tokenizer, const stru
     while (tail.size > 0 && strchr(" \n", tail.data[tail.size - 1])) {
         tail.size--;
     }
-    const bool is_open =
-        tail.size >= size && is_same(tail.data + tail.size - size, size, begin_mark);
+    for (int i = 0; i < N_MARKS; i++) {
+        kind = ends_with(&tail, marks[i].begin) ? CLI_REASONING_OPEN + i : kind;
+    }
+    kind = ends_with(&tail, "<|start|>assistant") ? CLI_REASONING_CHANNELS : kind;
     cli_bytes_finish(&tail);
-    return is_open;
+    return kind;
 }
 
 //-- pieces ----------------------------------------------------------------------------------------
@@ -57,9 +91,11 @@ static size_t find_mark(const char *text, size_t size, const char *mark)
     return size;
 }
 
-void cli_reasoning_begin(struct cli_reasoning *reasoning, bool is_thinking)
+void cli_reasoning_begin(struct cli_reasoning *reasoning, int kind)
 {
-    reasoning->is_thinking = is_thinking;
+    reasoning->is_thinking = kind >= CLI_REASONING_OPEN;
+    reasoning->end = reasoning->is_thinking ? marks[kind - CLI_REASONING_OPEN].end : NULL;
+    reasoning->has_channels = reasoning->is_header = kind == CLI_REASONING_CHANNELS;
     reasoning->waiting.size = reasoning->taken = 0;
 }
 
@@ -83,30 +119,162 @@ static struct cli_piece take(struct cli_reasoning *reasoning, size_t size, bool 
         .is_mark = is_mark,
     };
     reasoning->taken += size;
-    reasoning->is_thinking = reasoning->is_thinking != is_mark;
     return piece;
 }
 
-bool cli_reasoning_next(struct cli_reasoning *reasoning, struct cli_piece *piece)
+static const char *waiting_text(const struct cli_reasoning *reasoning, size_t *size)
 {
-    const char *mark = reasoning->is_thinking ? end_mark : begin_mark;
-    const size_t left = reasoning->waiting.size - reasoning->taken;
-    const size_t at =
-        left > 0 ? find_mark(reasoning->waiting.data + reasoning->taken, left, mark) : 0;
-    const bool is_mark = at == 0 && left >= strlen(mark);
-    if (at == 0 && !is_mark) {
+    *size = reasoning->waiting.size - reasoning->taken;
+    return *size > 0 ? reasoning->waiting.data + reasoning->taken : "";
+}
+
+// Takes the next piece of an answer with marks around thoughts.
+static bool take_marked(struct cli_reasoning *reasoning, struct cli_piece *piece)
+{
+    size_t left;
+    const char *text = waiting_text(reasoning, &left), *end = NULL;
+    size_t at = left, mark_size = 0;
+    for (size_t i = 0; i < (reasoning->is_thinking ? 1 : N_MARKS); i++) {
+        const char *mark = reasoning->is_thinking ? reasoning->end : marks[i].begin;
+        const size_t found = find_mark(text, left, mark);
+        if (found < at) {
+            at = found;
+            mark_size = strlen(mark);
+            end = reasoning->is_thinking ? NULL : marks[i].end;
+        }
+    }
+    if (at > 0) {
+        *piece = take(reasoning, at, false);
+        return true;
+    }
+    if (left == 0 || left < mark_size) {
         return false;
     }
-    *piece = take(reasoning, is_mark ? strlen(mark) : at, is_mark);
+    *piece = take(reasoning, mark_size, true);
+    reasoning->is_thinking = !reasoning->is_thinking;
+    reasoning->end = end;
     return true;
+}
+
+//-- channels --------------------------------------------------------------------------------------
+
+// True if a text may be a header of a message, or the beginning of one.
+static bool is_like_header(const char *text, size_t size)
+{
+    static const char *const begins[] = {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>",
+                                         "to="};
+    size_t blank = 0;
+    while (blank < size && text[blank] == ' ') {
+        blank++;
+    }
+    bool is_like = blank == size;
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+        is_like = is_like || find_mark(text + blank, size - blank, begins[i]) == 0;
+    }
+    return is_like && size <= MAX_HEADER;
+}
+
+static size_t find_whole(const char *text, size_t size, const char *what)
+{
+    const char *found = size > 0 ? memmem(text, size, what, strlen(what)) : NULL;
+    return found ? (size_t)(found - text) : size;
+}
+
+// Takes a header, or what stands in it before the name of a tool: a call is content from there on.
+static bool take_header(struct cli_reasoning *reasoning, struct cli_piece *piece)
+{
+    size_t left;
+    const char *text = waiting_text(reasoning, &left);
+    const size_t end = find_whole(text, left, channel_marks[0]);
+    const size_t call = find_whole(text, end, "to=functions.");
+    if (end == left) {
+        return false;
+    }
+    reasoning->is_thinking = false;
+    if (call > 0 && call < end) {
+        *piece = take(reasoning, call, true);
+        return true;
+    }
+    reasoning->is_header = false;
+    *piece = take(reasoning, end + strlen(channel_marks[0]), call > 0);
+    reasoning->is_thinking = call > 0 && find_whole(text, end, "analysis") < end;
+    return true;
+}
+
+// Takes text of a message, or the mark that ends it.
+static bool take_body(struct cli_reasoning *reasoning, struct cli_piece *piece)
+{
+    size_t left;
+    const char *text = waiting_text(reasoning, &left), *mark = NULL;
+    size_t at = left;
+    for (size_t i = 1; i < N_CHANNEL_MARKS - 1; i++) {
+        const size_t found = find_mark(text, left, channel_marks[i]);
+        if (found < at) {
+            at = found;
+            mark = channel_marks[i];
+        }
+    }
+    if (at > 0) {
+        *piece = take(reasoning, at, false);
+        return true;
+    }
+    if (left == 0 || left < strlen(mark)) {
+        return false;
+    }
+    const bool is_end = mark == channel_marks[1];
+    if (!is_end && !is_like_header(text, left)) { // a mark that begins no header is text
+        *piece = take(reasoning, strlen(mark), false);
+        return true;
+    }
+    *piece = take(reasoning, is_end ? strlen(mark) : 0, true);
+    reasoning->is_header = true;
+    reasoning->is_thinking = false;
+    return true;
+}
+
+static bool take_message(struct cli_reasoning *reasoning, struct cli_piece *piece)
+{
+    size_t left;
+    const char *text = waiting_text(reasoning, &left);
+    if (reasoning->is_header && !is_like_header(text, left)) {
+        reasoning->is_header = false;
+    }
+    return reasoning->is_header ? take_header(reasoning, piece) : take_body(reasoning, piece);
+}
+
+//-- an answer -------------------------------------------------------------------------------------
+
+bool cli_reasoning_next(struct cli_reasoning *reasoning, struct cli_piece *piece)
+{
+    return reasoning->has_channels ? take_message(reasoning, piece) : take_marked(reasoning, piece);
 }
 
 struct cli_piece cli_reasoning_rest(struct cli_reasoning *reasoning)
 {
-    return take(reasoning, reasoning->waiting.size - reasoning->taken, false);
+    size_t left;
+    const char *text = waiting_text(reasoning, &left);
+    const bool is_cut = reasoning->is_header && left > 0 && is_like_header(text, left);
+    return take(reasoning, left, is_cut);
 }
 
 void cli_reasoning_finish(struct cli_reasoning *reasoning)
 {
     cli_bytes_finish(&reasoning->waiting);
+}
+
+void cli_reasoning_strip(int kind, const char *text, size_t size, struct cli_bytes *content)
+{
+    struct cli_reasoning reasoning = {0};
+    struct cli_piece piece;
+    cli_reasoning_begin(&reasoning, kind);
+    cli_reasoning_append(&reasoning, text, size);
+    bool is_more = true;
+    while (is_more) {
+        is_more = cli_reasoning_next(&reasoning, &piece);
+        piece = is_more ? piece : cli_reasoning_rest(&reasoning);
+        if (!piece.is_thought && !piece.is_mark) {
+            cli_bytes_append(content, piece.text, piece.size);
+        }
+    }
+    cli_reasoning_finish(&reasoning);
 }

@@ -1,5 +1,5 @@
-// Thoughts of models that reason, between <think> and </think>: tells them and their marks from the
-// rest of an answer while it comes.
+// Thoughts of models that reason, told from the rest of an answer while it comes: between marks
+// such as <think> and </think>, or in messages of a channel of their own, as gpt-oss has them.
 #ifndef CLI_REASONING_H
 #define CLI_REASONING_H
 
@@ -8,8 +8,18 @@
 
 #include <stdbool.h>
 
+// How an answer begins, as the end of its prompt tells.
+enum cli_reasoning_kind {
+    CLI_REASONING_PLAIN,    // with text, or the mark of a thought
+    CLI_REASONING_CHANNELS, // with the header of a message, behind <|start|>assistant
+    CLI_REASONING_OPEN,     // within a thought; those above tell by which mark it was opened
+};
+
 struct cli_reasoning {
     bool is_thinking;         // what comes next is a thought
+    bool has_channels;        // the answer is messages with headers
+    bool is_header;           // what comes next is a header, or text if it is none
+    const char *end;          // the mark that ends the thought
     struct cli_bytes waiting; // text that may be the beginning of a mark, behind what was taken
     size_t taken;
 };
@@ -22,19 +32,25 @@ struct cli_piece {
 };
 
 // Returns the text of a token: what was delivered (text_size bytes), or the name of a control token
-// that is a mark of thoughts. Sets *size.
-const char *cli_reasoning_text(const struct glinfer_tokenizer *tokenizer, int32_t id,
+// that is a mark in this answer. Sets *size.
+const char *cli_reasoning_text(const struct cli_reasoning *reasoning,
+                               const struct glinfer_tokenizer *tokenizer, int32_t id,
                                const char *text, size_t text_size, size_t *size);
-// True if a prompt ends within a thought, as some templates leave it.
-bool cli_reasoning_is_open(const struct glinfer_tokenizer *tokenizer, const struct cli_ids *prompt);
+// Returns a kind, or CLI_REASONING_OPEN and more if a prompt ends within a thought, as some
+// templates leave it.
+int cli_reasoning_find_open(const struct glinfer_tokenizer *tokenizer,
+                            const struct cli_ids *prompt);
 
-// Begins an answer.
-void cli_reasoning_begin(struct cli_reasoning *reasoning, bool is_thinking);
+// Begins an answer of a kind.
+void cli_reasoning_begin(struct cli_reasoning *reasoning, int kind);
 void cli_reasoning_append(struct cli_reasoning *reasoning, const char *text, size_t size);
 // Takes the next piece; false if the rest may be the beginning of a mark.
 bool cli_reasoning_next(struct cli_reasoning *reasoning, struct cli_piece *piece);
 // Takes all that waits, of an answer that is over.
 struct cli_piece cli_reasoning_rest(struct cli_reasoning *reasoning);
 void cli_reasoning_finish(struct cli_reasoning *reasoning);
+
+// Appends what an answer of a kind says beside its thoughts.
+void cli_reasoning_strip(int kind, const char *text, size_t size, struct cli_bytes *content);
 
 #endif

@@ -355,6 +355,31 @@ def calls_tools_in_a_list():
             same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
 
 
+# Ways in which families have calls: what their templates write of one. The second list tells of tools alone.
+FORMS = {
+    "mistral": "[TOOL_CALLS]{n}[ARGS]{{ a | tojson }}",
+    "channels": "<|start|>assistant to=functions.{n}<|channel|>commentary json<|message|>{{ a | tojson }}<|call|>",
+    "tags": "<tool_call>\n<function={n}>{% for k, v in a.items() %}\n<parameter={{ k }}>\n{{ v }}\n</parameter>{% endfor %}\n</function>\n</tool_call>",
+    "seed": "<seed:tool_call>\n<function={n}>{% for k, v in a.items() %}\n<parameter={{ k }}>{{ v }}</parameter>{% endfor %}\n</function>\n</seed:tool_call>",
+    "minicpm": '<function name="{n}">{% for k, v in a.items() %}<param name="{{ k }}">{{ v }}</param>{% endfor %}</function>',
+    "python": "<|tool_call_start|>[{n}({% for k, v in a.items() %}{{ k }}={{ v | tojson }}{% endfor %})]<|tool_call_end|>",
+    "lines": "<function_calls>{n}({% for k, v in a.items() %}{{ k }}={{ v | tojson }}{% endfor %})</function_calls>",
+    "nemotron": '<TOOLCALL>[{"name": "{n}", "arguments": {{ a | tojson }}}]</TOOLCALL>',
+    "granite": "",
+}
+
+
+def calls_tools_in_the_forms_of_families():
+    for name, form in FORMS.items():
+        form = form.replace("{n}", "{{ c.function.name }}")
+        template = ("{% if tools %}<|tool_call|> {{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.content }}"
+                    "{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}" + form + "{% endfor %}\n{% endfor %}" + "<|start|>assistant" * (name == "channels"))
+        with Server(GLINFER, MODEL, "--chat-template", template) as server:
+            prompt = server.ask("/apply-template", messages=HI + CALLED, tools=TOOLS)["prompt"]
+            true("You can call" not in prompt and "weather" in prompt.split("hi there")[1], f"{name}: {prompt}")
+            calls_tools(server)
+
+
 def saves_slots():
     prompt = {"prompt": "Once upon a time there was", "n_predict": 8, "temperature": 0, "ignore_eos": True, "id_slot": 0}
     with tempfile.TemporaryDirectory() as folder:
@@ -541,7 +566,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
+ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, answers_at_once_go_on_after_a_lost_device, refuses_to_start]
 
 

@@ -1,5 +1,7 @@
 // Calls of tools in what a model writes, and schemas of tools.
-#include "cli/serve/api/serve_tools.h"
+#include "cli/common/cli_memory.h"
+#include "cli/serve/calls/serve_call_schema.h"
+#include "cli/serve/calls/serve_calls.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -51,14 +53,21 @@ static void half_a_call_is_found_at_the_end_of_a_cut_text(void **state)
 
 #define WHOLE SIZE_MAX // all of the text
 
+static const char tools_text[] =
+    "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
+    "\"properties\":{\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"},\"o\":{\"anyOf\":["
+    "{\"type\":\"string\"},{\"type\":\"null\"}]},\"r\":{\"$ref\":\"#/$defs/t\"}},\"$defs\":{\"t\":{"
+    "\"enum\":[\"1\",\"2\"]}}}}}]";
+
 // Reads calls as "name arguments;" each.
 static void expect_calls(const struct serve_call_style *style, const char *text,
                          const char *expected, size_t expected_shown)
 {
-    char found[256] = "";
+    char found[512] = "";
+    cJSON *tools = cJSON_Parse(tools_text);
     size_t used = 0;
     size_t shown = strlen(text);
-    cJSON *list = serve_read_calls(style, text, strlen(text), &shown);
+    cJSON *list = serve_read_calls(style, tools, text, strlen(text), &shown);
     const cJSON *call;
     cJSON_ArrayForEach(call, list)
     {
@@ -70,6 +79,7 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
     assert_string_equal(found, expected);
     assert_int_equal(shown, expected_shown == WHOLE ? strlen(text) : expected_shown);
     cJSON_Delete(list);
+    cJSON_Delete(tools);
 }
 
 static void calls_are_read(void **state)
@@ -93,6 +103,94 @@ static void calls_are_read(void **state)
                  "f{};g{\"a\":1};", 5);
     expect_calls(&serve_style_listed, "[TOOL_CALLS][{\"name\": \"f\", \"ar", "", WHOLE);
     expect_calls(plain, "{\"names\": 1}", "", WHOLE);
+}
+
+static void names_before_arguments_are_read(void **state)
+{
+    (void)state;
+    const struct serve_call_style *mistral = &serve_style_mistral;
+    expect_calls(mistral, "so [TOOL_CALLS]f[ARGS]{\"a\": 1}[TOOL_CALLS]g_2.x[ARGS] {}",
+                 "f{\"a\":1};g_2.x{};", 3);
+    expect_calls(mistral, "[TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS]{}", "f{};", 0);
+    expect_calls(mistral, "[TOOL_CALLS]f[ARGS]{\"a\": ", "", WHOLE);
+    expect_calls(mistral, "[TOOL_CALLS]f{\"a\": 1}", "", WHOLE);
+    const struct serve_call_style *harmony = &serve_style_harmony;
+    expect_calls(harmony, "to=functions.f <|constrain|>json<|message|>{\"a\": 1}", "f{\"a\":1};",
+                 0);
+    expect_calls(harmony, "to=functions.f<|channel|>commentary json<|message|>{}", "f{};", 0);
+}
+
+static void tags_are_read(void **state)
+{
+    (void)state;
+    const struct serve_call_style *qwen = &serve_style_qwen;
+    expect_calls(
+        qwen,
+        "ok\n<tool_call>\n<function=f>\n<parameter=s>\n12\n</parameter>\n<parameter=n>\n12\n"
+        "</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=g>\n</function>\n"
+        "</tool_call>",
+        "f{\"s\":\"12\",\"n\":12};g{};", 3);
+    expect_calls(
+        qwen,
+        "<function=f>\n<parameter=s>\n\n a </b>\n\n</parameter>\n<parameter=r>\n1\n</parameter>"
+        "\n<parameter=o>\n[1]\n</parameter>\n<parameter=x>\n[True, 'a']\n</parameter>\n"
+        "</function>\n</tool_call>",
+        "f{\"s\":\"\\n a </b>\\n\",\"r\":\"1\",\"o\":\"[1]\",\"x\":[true,\"a\"]};", 0);
+    expect_calls(qwen, "<tool_call>\n<function=f>\n<parameter=s>\n12", "", WHOLE);
+    expect_calls(&serve_style_seed,
+                 "<seed:tool_call>\n<function=f>\n<parameter=s>a\nb</parameter>\n</function>\n"
+                 "</seed:tool_call>",
+                 "f{\"s\":\"a\\nb\"};", 0);
+    expect_calls(&serve_style_minicpm,
+                 "<function name=\"f\"><param name=\"s\"><![CDATA[a < b]]></param><param "
+                 "name=\"n\">7</param></function>",
+                 "f{\"s\":\"a < b\",\"n\":7};", 0);
+}
+
+static void python_is_read(void **state)
+{
+    (void)state;
+    const struct serve_call_style *lfm2 = &serve_style_lfm2;
+    expect_calls(
+        lfm2,
+        "<|tool_call_start|>[f(s=\"a\", n=1, o=None), g(x=[True, 'it's', (1,)], y={'k': "
+        "-1.5})]<|tool_call_end|>",
+        "f{\"s\":\"a\",\"n\":1,\"o\":null};g{\"x\":[true,\"it's\",[1]],\"y\":{\"k\":-1.5}};", 0);
+    expect_calls(lfm2, "<|tool_call_start|>[f(s='\\u00e9\\n\\q')]", "f{\"s\":\"é\\n\\\\q\"};", 0);
+    expect_calls(lfm2, "<|tool_call_start|>[f(s=\"a", "", WHOLE);
+    expect_calls(lfm2, "<|tool_call_start|>[f(\"a\")]", "", WHOLE);
+    expect_calls(&serve_style_olmo3, "<function_calls>f(s=\"a\")\ng()</function_calls>",
+                 "f{\"s\":\"a\"};g{};", 0);
+}
+
+static void calls_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct serve_call_style *style;
+        const char *text;
+    } cases[] = {
+        {&serve_style_lfm2,
+         "<|tool_call_start|>[f(s=\"a\", n=None), g(x=[True, {\"k\": 1}])]<|tool_call_end|>"},
+        {&serve_style_granite,
+         "<|tool_call|>[{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}, "
+         "{\"name\":\"g\",\"arguments\":{\"x\":[true,{\"k\":1}]}}]"                         },
+        {&serve_style_told,    "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}\n"
+                            "</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{\"x\":[true,"
+                            "{\"k\":1}]}}\n</tool_call>"         },
+    };
+    cJSON *calls =
+        cJSON_Parse("[{\"function\":{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}},"
+                    "{\"function\":{\"name\":\"g\",\"arguments\":{\"x\":[true,{\"k\":1}]}}}]");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cli_bytes text = {0};
+        serve_write_calls(cases[i].style, calls, &text);
+        assert_string_equal(text.data, cases[i].text);
+        expect_calls(cases[i].style, text.data,
+                     "f{\"s\":\"a\",\"n\":null};g{\"x\":[true,{\"k\":1}]};", 0);
+        cli_bytes_finish(&text);
+    }
+    cJSON_Delete(calls);
 }
 
 static void schemas_lose_what_grammars_do_not_know(void **state)
@@ -131,6 +229,10 @@ int main(void)
         cmocka_unit_test(text_is_shown_up_to_a_call),
         cmocka_unit_test(half_a_call_is_found_at_the_end_of_a_cut_text),
         cmocka_unit_test(calls_are_read),
+        cmocka_unit_test(names_before_arguments_are_read),
+        cmocka_unit_test(tags_are_read),
+        cmocka_unit_test(python_is_read),
+        cmocka_unit_test(calls_are_written_as_they_are_read),
         cmocka_unit_test(schemas_lose_what_grammars_do_not_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

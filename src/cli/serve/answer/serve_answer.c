@@ -138,7 +138,7 @@ static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs
     const struct cli_bytes *text = &choice->text;
     const bool has_probs = probs != NULL;
     probs = show_thought(answer, index, probs);
-    const size_t end = choice->thoughts.is_on ? 0
+    const size_t end = serve_thoughts_is_before_content(&choice->thoughts) ? 0
                        : answer->calls ? serve_count_shown(answer->calls, text->data, text->size)
                                        : text->size;
     if (!has_probs || probs || end > choice->shown) {
@@ -152,18 +152,19 @@ static const char *text_of(const struct serve_answer *answer, const struct serve
 {
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(answer->scheduler);
     const char *text = events->texts.data + event->text;
-    if (answer->choices[event->choice].thoughts.is_on) {
-        text = cli_reasoning_text(tokenizer, event->id, text, event->text_size, size);
+    const struct serve_thoughts *thoughts = &answer->choices[event->choice].thoughts;
+    if (thoughts->is_on) {
+        text = cli_reasoning_text(&thoughts->reasoning, tokenizer, event->id, text,
+                                  event->text_size, size);
     } else {
         *size = event->text_size;
     }
     if (*size == 0 && event->id >= 0 && answer->calls) {
         size_t n = 0;
         const char *name = glinfer_token_bytes(tokenizer, event->id, &n);
-        const bool is_trigger = name && n == strlen(answer->calls->trigger) &&
-                                memcmp(name, answer->calls->trigger, n) == 0;
-        *size = is_trigger ? n : 0;
-        return is_trigger ? name : text;
+        const bool is_mark = name && serve_is_mark(answer->calls, name, n);
+        *size = is_mark ? n : 0;
+        return is_mark ? name : text;
     }
     return text;
 }
@@ -200,7 +201,8 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     show_thought(answer, index, NULL);
     size_t n = choice->text.size;
     if (answer->calls && n > 0) {
-        choice->calls = serve_read_calls(answer->calls, choice->text.data, n, &n);
+        const cJSON *tools = cJSON_GetObjectItemCaseSensitive(answer->task->body, "tools");
+        choice->calls = serve_read_calls(answer->calls, tools, choice->text.data, n, &n);
     }
     const enum glinfer_stop stop = choice->stats.stop;
     const bool is_cut = stop == GLINFER_STOP_LIMIT || stop == GLINFER_STOP_CONTEXT;

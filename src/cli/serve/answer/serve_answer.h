@@ -4,9 +4,9 @@
 #ifndef SERVE_ANSWER_H
 #define SERVE_ANSWER_H
 
-#include "cli/serve/answer/serve_calls.h"
 #include "cli/serve/answer/serve_thoughts.h"
 #include "cli/serve/api/serve_reply.h"
+#include "cli/serve/calls/serve_calls.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
 struct serve_choice {

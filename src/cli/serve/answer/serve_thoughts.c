@@ -4,11 +4,16 @@
 
 static const char white[] = " \t\r\n";
 
-void serve_thoughts_begin(struct serve_thoughts *thoughts, bool is_thinking)
+void serve_thoughts_begin(struct serve_thoughts *thoughts, int kind)
 {
     thoughts->is_on = true;
     thoughts->text.size = thoughts->shown = 0;
-    cli_reasoning_begin(&thoughts->reasoning, is_thinking);
+    cli_reasoning_begin(&thoughts->reasoning, kind);
+}
+
+bool serve_thoughts_is_before_content(const struct serve_thoughts *thoughts)
+{
+    return thoughts->is_on && !thoughts->reasoning.has_channels;
 }
 
 static size_t count_white(const char *text, size_t size)
@@ -25,11 +30,14 @@ static void take(struct serve_thoughts *thoughts, const struct cli_piece *piece,
                  struct cli_bytes *content)
 {
     const size_t n = count_white(piece->text, piece->size);
+    const bool has_channels = thoughts->reasoning.has_channels;
     if (piece->is_mark) {
-        content->size = 0;
+        content->size = has_channels ? content->size : 0;
     } else if (piece->is_thought) {
         const size_t skipped = thoughts->text.size == 0 ? n : 0;
         cli_bytes_append(&thoughts->text, piece->text + skipped, piece->size - skipped);
+    } else if (has_channels) {
+        cli_bytes_append(content, piece->text, piece->size);
     } else if (n < piece->size) {
         const size_t skipped = thoughts->text.size > 0 ? n : 0;
         cli_bytes_append(content, piece->text + skipped, piece->size - skipped);

@@ -1,18 +1,21 @@
-// Tells the thought that an answer begins with from its content, while it comes.
+// Tells the thought that an answer begins with from its content, while it comes; where messages
+// have channels, all thoughts.
 #ifndef SERVE_THOUGHTS_H
 #define SERVE_THOUGHTS_H
 
 #include "cli/common/cli_reasoning.h"
 
 struct serve_thoughts {
-    bool is_on; // the content has not begun: what comes may be a thought
+    bool is_on; // what comes may be a thought
     struct cli_reasoning reasoning;
     struct cli_bytes text; // of the thought, without white space around it
     size_t shown;          // bytes of it that a stream has sent
 };
 
-// Begins an answer; is_thinking: within a thought.
-void serve_thoughts_begin(struct serve_thoughts *thoughts, bool is_thinking);
+// Begins an answer of a kind, as cli_reasoning_find_open finds it.
+void serve_thoughts_begin(struct serve_thoughts *thoughts, int kind);
+// True if the content that is there may yet turn out to be white space before a thought.
+bool serve_thoughts_is_before_content(const struct serve_thoughts *thoughts);
 // Appends what comes to the thought or to the content, which has no white space behind a thought.
 void serve_thoughts_take(struct serve_thoughts *thoughts, const char *text, size_t size,
                          struct cli_bytes *content);

@@ -2,6 +2,7 @@
 // plain words where it takes none.
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_tools.h"
+#include "cli/serve/calls/serve_call_schema.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,19 @@ static void open_arguments(cJSON *message)
     }
 }
 
+// Gives a call's thought the name that templates of messages with channels have for it; they take
+// no content beside it.
+static void name_thought(cJSON *message)
+{
+    const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content");
+    const cJSON *thought = cJSON_GetObjectItemCaseSensitive(message, "reasoning_content");
+    if (cJSON_IsString(thought) && cJSON_GetObjectItemCaseSensitive(message, "tool_calls") &&
+        !cJSON_GetObjectItemCaseSensitive(message, "thinking") &&
+        !(cJSON_IsString(content) && content->valuestring[0])) {
+        cJSON_AddStringToObject(message, "thinking", thought->valuestring);
+    }
+}
+
 // Returns a copy of the messages whose contents are texts; NULL with the mistake noted.
 static cJSON *copy_messages(struct serve_fields *fields)
 {
@@ -57,6 +71,7 @@ static cJSON *copy_messages(struct serve_fields *fields)
             cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("system"));
         }
         open_arguments(message);
+        name_thought(message);
     }
     if (cJSON_GetArraySize(copy) == 0) {
         serve_fields_refuse(fields, 400, "\"messages\" is a list of at least one message");
@@ -93,6 +108,27 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
     return is_done || serve_fields_refuse(fields, 400, "%s", err.message);
 }
 
+// Encodes messages with tools; where the template misses something in these, with that.
+static bool encode_with_tools(struct serve_fields *fields,
+                              const struct glinfer_tokenizer *tokenizer, const cJSON *messages,
+                              const cJSON *tools, struct cli_ids *ids)
+{
+    const struct serve_fields before = *fields;
+    cJSON *tool;
+    if (encode_json(fields, tokenizer, messages, tools, ids) || !tools) {
+        return !fields->is_wrong;
+    }
+    cJSON *own = cJSON_Duplicate(tools, 1);
+    cJSON_ArrayForEach(tool, own)
+    {
+        serve_complete_tool(tool);
+    }
+    *fields = before;
+    const bool is_done = encode_json(fields, tokenizer, messages, own, ids);
+    cJSON_Delete(own);
+    return is_done;
+}
+
 //-- for one that takes none -----------------------------------------------------------------------
 
 static void append(struct cli_bytes *text, const char *more)
@@ -114,22 +150,13 @@ static void append_tools(struct cli_bytes *text, const cJSON *tools)
                  "</tool_call>\nIts result follows between <tool_response> and </tool_response>.");
 }
 
-static void append_calls(struct cli_bytes *text, const cJSON *message)
+static void append_calls(const struct serve_call_style *style, const cJSON *message,
+                         struct cli_bytes *text)
 {
-    const cJSON *call;
-    cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(message, "tool_calls"))
-    {
-        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
-        cJSON *json = cJSON_CreateObject();
-        cJSON_AddItemToObject(
-            json, "name", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(function, "name"), 1));
-        cJSON_AddItemToObject(
-            json, "arguments",
-            cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(function, "arguments"), 1));
-        append(text, text->size > 0 ? "\n<tool_call>\n" : "<tool_call>\n");
-        serve_append_json(text, json);
-        append(text, "\n</tool_call>");
-        cJSON_Delete(json);
+    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(message, "tool_calls");
+    if (cJSON_IsArray(calls) && calls->child) {
+        append(text, text->size > 0 ? "\n" : "");
+        serve_write_calls(style, calls, text);
     }
 }
 
@@ -182,10 +209,27 @@ static void tell_calls(cJSON *messages)
             cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("user"));
         } else {
             append(&text, content);
-            append_calls(&text, message);
+            append_calls(&serve_style_told, message, &text);
         }
         set_text(message, &text);
         cli_bytes_finish(&text);
+    }
+}
+
+// Makes calls text of the assistant where the template writes none.
+static void write_calls(const struct serve_call_style *style, cJSON *messages)
+{
+    cJSON *message;
+    cJSON_ArrayForEach(message, messages)
+    {
+        const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content");
+        if (cJSON_GetObjectItemCaseSensitive(message, "tool_calls") && cJSON_IsString(content)) {
+            struct cli_bytes text = {0};
+            append(&text, content->valuestring);
+            append_calls(style, message, &text);
+            set_text(message, &text);
+            cli_bytes_finish(&text);
+        }
     }
 }
 
@@ -221,11 +265,13 @@ bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_t
         if (tools->list) {
             tell_tools(messages, tools->list);
         }
+    } else if (!style->is_written) {
+        write_calls(style, messages);
     }
-    const bool is_done =
-        style->is_native || has_variables
-            ? encode_json(fields, tokenizer, messages, style->is_native ? tools->list : NULL, ids)
-            : serve_read_messages(fields, messages, tokenizer, ids);
+    const bool is_done = style->is_native || has_variables
+                             ? encode_with_tools(fields, tokenizer, messages,
+                                                 style->is_native ? tools->list : NULL, ids)
+                             : serve_read_messages(fields, messages, tokenizer, ids);
     cJSON_Delete(messages);
     return is_done;
 }

@@ -272,9 +272,9 @@ static void begin_thoughts(const struct request *request, struct serve_answer *a
     const struct glinfer_grammar *grammar = task->params.grammar;
     const bool is_free = !grammar || grammar->n_trigger_words > 0;
     for (uint32_t i = 0; i < task->n_jobs; i++) {
+        const int kind = cli_reasoning_find_open(request->tokenizer, &task->jobs[i].prompt);
         serve_thoughts_begin(&answer->choices[i].thoughts,
-                             is_free &&
-                                 cli_reasoning_is_open(request->tokenizer, &task->jobs[i].prompt));
+                             is_free || kind < CLI_REASONING_OPEN ? kind : CLI_REASONING_PLAIN);
     }
 }
 

@@ -3,8 +3,8 @@
 #ifndef SERVE_TOOLS_H
 #define SERVE_TOOLS_H
 
-#include "cli/serve/answer/serve_calls.h"
 #include "cli/serve/api/serve_tokens.h"
+#include "cli/serve/calls/serve_calls.h"
 #include "cli/serve/schedule/serve_task.h"
 
 struct serve_tools {
@@ -25,9 +25,5 @@ const struct serve_call_style *serve_find_style(const struct glinfer_tokenizer *
 // Appends the tokens of "messages" with the tools.
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                              const struct serve_tools *tools, struct cli_ids *ids);
-
-// Removes what the grammar of a schema does not know, which is a hint to the model where tools are
-// concerned. Returns false if it nests too deeply.
-bool serve_relax_schema(cJSON *schema, int depth);
 
 #endif

@@ -47,6 +47,10 @@ void serve_task_unref(struct serve_task *task)
     cJSON_Delete(task->body);
     free(task->order);
     free(task->grammar_text);
+    for (size_t i = 0; i < task->schemas.count; i++) {
+        cJSON_free(task->schemas.items[i]);
+    }
+    free(task->schemas.items);
     free(task->action.path);
     free(task);
 }

@@ -43,8 +43,12 @@ struct serve_task {
     const char *breakers[SERVE_MAX_BREAKERS];
     const char *triggers[SERVE_MAX_TRIGGERS];
     int32_t trigger_token;
-    char *order;                // the samplers' names; owned
-    char *grammar_text;         // owned
+    char *order;        // the samplers' names; owned
+    char *grammar_text; // owned
+    struct {
+        char **items; // the schemas of the grammar; owned
+        size_t count, capacity;
+    } schemas;
     bool is_fresh;              // nothing that a slot holds is used again
     int32_t slot;               // the one that is asked for, -1: any
     bool has_progress;          // events PROGRESS are wanted

@@ -1,0 +1,21 @@
+// The grammar of calls of tools, in any of the ways in which models write them.
+#ifndef SERVE_CALL_GRAMMAR_H
+#define SERVE_CALL_GRAMMAR_H
+
+#include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/schedule/serve_task.h"
+
+// Says what is asked of calls.
+struct serve_call_rules {
+    const struct glinfer_tokenizer *tokenizer;
+    const struct serve_call_style *style;
+    const cJSON *tools; // those that may be called, each with a name
+    bool is_required;   // the answer is a call; else it may become one
+    bool is_parallel;   // there may be several
+};
+
+// Makes the grammar of calls the task's, which owns its texts. Returns false if the parameters of a
+// tool nest too deeply.
+bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
+
+#endif

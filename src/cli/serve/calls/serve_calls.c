@@ -1,0 +1,498 @@
+#include "cli/serve/calls/serve_calls.h"
+
+#include "cli/common/cli_json.h"
+#include "cli/serve/calls/serve_python.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static const char white[] = " \t\r\n";
+
+//-- where calls begin -----------------------------------------------------------------------------
+
+static size_t find_text(const char *text, size_t size, const char *what)
+{
+    const char *found = what && size > 0 ? memmem(text, size, what, strlen(what)) : NULL;
+    return found ? (size_t)(found - text) : size;
+}
+
+static size_t find_call(const struct serve_call_style *style, const char *text, size_t size)
+{
+    const size_t first = find_text(text, size, style->trigger);
+    return find_text(text, first, style->other_trigger);
+}
+
+// Returns how many bytes at the end of a text may be the beginning of `what`.
+static size_t count_held(const char *text, size_t size, const char *what)
+{
+    const size_t n = what ? strlen(what) : 0;
+    for (size_t held = size < n ? size : n > 0 ? n - 1 : 0; held > 0; held--) {
+        if (memcmp(text + size - held, what, held) == 0) {
+            return held;
+        }
+    }
+    return 0;
+}
+
+size_t serve_count_shown(const struct serve_call_style *style, const char *text, size_t size)
+{
+    const size_t found = find_call(style, text, size);
+    if (found < size) {
+        return found;
+    }
+    const size_t held = count_held(text, size, style->trigger);
+    const size_t other = count_held(text, size, style->other_trigger);
+    return size - (held > other ? held : other);
+}
+
+size_t serve_find_cut_call(const struct serve_call_style *style, const char *text, size_t size)
+{
+    const size_t n = serve_count_shown(style, text, size);
+    return size - n == 1 && n > 0 ? size : n;
+}
+
+bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size)
+{
+    enum { N_MARKS = sizeof(style->marks) / sizeof(style->marks[0]) };
+    for (size_t i = 0; i < N_MARKS && style->marks[i]; i++) {
+        if (strlen(style->marks[i]) == size && memcmp(style->marks[i], name, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+//-- schemas ---------------------------------------------------------------------------------------
+
+const cJSON *serve_find_parameter(const cJSON *tools, const char *tool, const char *name)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, tools)
+    {
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(item, "function");
+        const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "name");
+        if (cJSON_IsString(own) && strcmp(own->valuestring, tool) == 0) {
+            const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
+            return cJSON_GetObjectItemCaseSensitive(
+                cJSON_GetObjectItemCaseSensitive(parameters, "properties"), name);
+        }
+    }
+    return NULL;
+}
+
+static bool is_type_of_text(const cJSON *type)
+{
+    return cJSON_IsString(type) && strcmp(type->valuestring, "string") == 0;
+}
+
+// True if one of a list is a text, or a schema of one.
+static bool has_text(const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (is_type_of_text(item) ||
+            is_type_of_text(cJSON_GetObjectItemCaseSensitive(item, "type"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_constant_text(const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsString(item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Returns what a $ref to the definitions of the root leads to; the schema itself if it is none.
+static const cJSON *follow(const cJSON *schema, const cJSON *root)
+{
+    static const char *const names[] = {"$defs", "definitions"};
+    const cJSON *ref = cJSON_GetObjectItemCaseSensitive(schema, "$ref");
+    const char *name = cJSON_IsString(ref) ? strrchr(ref->valuestring, '/') : NULL;
+    for (size_t i = 0; name && i < 2; i++) {
+        const cJSON *all = cJSON_GetObjectItemCaseSensitive(root, names[i]);
+        const cJSON *found = cJSON_GetObjectItemCaseSensitive(all, name + 1);
+        if (found) {
+            return found;
+        }
+    }
+    return schema;
+}
+
+bool serve_is_text(const cJSON *schema, const cJSON *root)
+{
+    const cJSON *found = follow(schema, root);
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(found, "type");
+    return is_type_of_text(type) || has_text(type) ||
+           has_text(cJSON_GetObjectItemCaseSensitive(found, "anyOf")) ||
+           has_text(cJSON_GetObjectItemCaseSensitive(found, "oneOf")) ||
+           has_constant_text(cJSON_GetObjectItemCaseSensitive(found, "enum")) ||
+           cJSON_IsString(cJSON_GetObjectItemCaseSensitive(found, "const"));
+}
+
+//-- a call ----------------------------------------------------------------------------------------
+
+// Adds an id of so many letters; 0: as OpenAI's are.
+static void add_id(cJSON *call, size_t size)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    unsigned char random[24] = {0};
+    char id[5 + sizeof(random) + 1] = "call_";
+    if (getrandom(random, sizeof(random), GRND_NONBLOCK) < 0) {
+        memcpy(random, &call, sizeof(call)); // an id need only differ from others
+    }
+    for (size_t i = 0; i < sizeof(random); i++) {
+        id[5 + i] = letters[random[i] % 32];
+    }
+    cJSON_AddStringToObject(call, "id", size > 0 ? id + sizeof(id) - 1 - size : id);
+}
+
+// Adds a call to the list; takes the arguments over. False if there is no name or they are none.
+static bool add_named(cJSON *list, const struct serve_call_style *style, const char *name,
+                      cJSON *arguments)
+{
+    const bool is_call = name && *name && cJSON_IsObject(arguments);
+    if (is_call) {
+        cJSON *call = cli_json_append(list);
+        add_id(call, style->id_size);
+        cJSON_AddStringToObject(call, "type", "function");
+        cJSON *function = cJSON_AddObjectToObject(call, "function");
+        char *text = cJSON_PrintUnformatted(arguments);
+        cJSON_AddStringToObject(function, "name", name);
+        cJSON_AddStringToObject(function, "arguments", text ? text : "{}");
+        cJSON_free(text);
+    }
+    cJSON_Delete(arguments);
+    return is_call;
+}
+
+// A text that calls are read from, from `at` to `end`.
+struct source {
+    const struct serve_call_style *style;
+    const cJSON *tools;
+    const char *at, *end;
+};
+
+static void skip_white(struct source *in)
+{
+    while (in->at < in->end && strchr(white, *in->at)) {
+        in->at++;
+    }
+}
+
+// Skips white space, and `what` without the white space at its ends; false if it is not there.
+static bool take(struct source *in, const char *what)
+{
+    skip_white(in);
+    what += strspn(what, white);
+    size_t n = strlen(what);
+    while (n > 0 && strchr(white, what[n - 1])) {
+        n--;
+    }
+    const bool is_there = (size_t)(in->end - in->at) >= n && memcmp(in->at, what, n) == 0;
+    in->at += is_there ? n : 0;
+    return is_there;
+}
+
+// Takes the text up to `what`, and that; NULL if it is not there. The caller frees it.
+static char *take_up_to(struct source *in, const char *what)
+{
+    const size_t left = (size_t)(in->end - in->at), n = find_text(in->at, left, what);
+    struct cli_bytes text = {0};
+    if (n == left) {
+        return NULL;
+    }
+    cli_bytes_append(&text, in->at, n);
+    in->at += n + strlen(what);
+    return text.data;
+}
+
+// Takes a name; NULL if there is none. The caller frees it.
+static char *take_name(struct source *in)
+{
+    struct cli_bytes text = {0};
+    size_t n = 0;
+    while (in->at + n < in->end &&
+           (isalnum((unsigned char)in->at[n]) || strchr("_-.", in->at[n]))) {
+        n++;
+    }
+    if (n > 0) {
+        cli_bytes_append(&text, in->at, n);
+        in->at += n;
+    }
+    return text.data;
+}
+
+//-- forms -----------------------------------------------------------------------------------------
+
+static bool add_json(cJSON *list, const struct serve_call_style *style, const cJSON *json)
+{
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(json, "name");
+    const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(json, style->arguments);
+    return cJSON_IsString(name) &&
+           add_named(list, style, name->valuestring, cJSON_Duplicate(arguments, 1));
+}
+
+// Adds the call that the JSON is, or those of a list.
+static bool read_json(struct source *in, cJSON *list)
+{
+    const char *rest = NULL;
+    const cJSON *item;
+    take(in, in->style->before);
+    cJSON *json = cJSON_ParseWithLengthOpts(in->at, (size_t)(in->end - in->at), &rest, false);
+    bool is_call = json != NULL;
+    if (in->style->is_list && cJSON_IsArray(json)) {
+        cJSON_ArrayForEach(item, json)
+        {
+            is_call = is_call && add_json(list, in->style, item);
+        }
+    } else {
+        is_call = is_call && add_json(list, in->style, json);
+    }
+    in->at = is_call ? rest : in->at;
+    cJSON_Delete(json);
+    return is_call;
+}
+
+static bool read_named(struct source *in, cJSON *list)
+{
+    enum { MAX_MIDDLE = 100 };
+    const char *rest = NULL;
+    cJSON *arguments = NULL;
+    char *name = take(in, in->style->before) ? take_name(in) : NULL;
+    char *middle = name ? take_up_to(in, in->style->opens) : NULL;
+    if (middle && strlen(middle) <= MAX_MIDDLE) {
+        arguments = cJSON_ParseWithLengthOpts(in->at, (size_t)(in->end - in->at), &rest, false);
+    }
+    in->at = arguments ? rest : in->at;
+    const bool is_call = add_named(list, in->style, name, arguments);
+    free(name);
+    free(middle);
+    return is_call;
+}
+
+// Returns the value that stands between tags: a text, unless its schema asks for something else.
+static cJSON *read_value(const struct source *in, const char *tool, const char *key, char *text)
+{
+    const cJSON *schema = serve_find_parameter(in->tools, tool, key);
+    const cJSON *root = NULL, *item;
+    cJSON *value = NULL;
+    const char *at = text, *end = text + strlen(text);
+    cJSON_ArrayForEach(item, in->tools)
+    {
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(item, "function");
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(function, "name");
+        root = cJSON_IsString(name) && strcmp(name->valuestring, tool) == 0
+                   ? cJSON_GetObjectItemCaseSensitive(function, "parameters")
+                   : root;
+    }
+    if (!schema || !serve_is_text(schema, root)) {
+        value = serve_read_python(&at, end);
+        if (value && at + strspn(at, white) < end) {
+            cJSON_Delete(value);
+            value = NULL;
+        }
+    }
+    return value ? value : cJSON_CreateString(text);
+}
+
+// Takes a value up to the tag behind it, without the line ends that belong to the tags.
+static char *take_value(struct source *in, const struct serve_call_tags *tags)
+{
+    static const char begin[] = "<![CDATA[", end[] = "]]>";
+    char tag[32] = "";
+    snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(tags->value_end + tags->is_lined, "\n"),
+             tags->value_end + tags->is_lined);
+    if (tags->is_lined && in->at < in->end && *in->at == '\n') {
+        in->at++;
+    }
+    char *text = take_up_to(in, tag);
+    size_t n = text ? strlen(text) : 0;
+    if (tags->is_lined && n > 0 && text[n - 1] == '\n') {
+        text[--n] = 0;
+    }
+    if (n >= strlen(begin) + strlen(end) && strncmp(text, begin, strlen(begin)) == 0 &&
+        strcmp(text + n - strlen(end), end) == 0) {
+        n -= strlen(begin) + strlen(end);
+        memmove(text, text + strlen(begin), n);
+        text[n] = 0;
+    }
+    return text;
+}
+
+static bool read_parameter(struct source *in, const char *tool, cJSON *arguments)
+{
+    const struct serve_call_tags *tags = in->style->tags;
+    char close[8] = "";
+    snprintf(close, sizeof(close), "%.*s", (int)strcspn(tags->key_end, "\n"), tags->key_end);
+    char *key = take_up_to(in, close);
+    char *text = key ? take_value(in, tags) : NULL;
+    const bool is_read = text != NULL;
+    if (is_read) {
+        cJSON_AddItemToObject(arguments, key, read_value(in, tool, key, text));
+    }
+    free(key);
+    free(text);
+    return is_read;
+}
+
+static bool read_tags(struct source *in, cJSON *list)
+{
+    const struct serve_call_tags *tags = in->style->tags;
+    char close[8] = "";
+    snprintf(close, sizeof(close), "%.*s", (int)strcspn(tags->name_end, "\n"), tags->name_end);
+    take(in, in->style->before);
+    char *name = take(in, tags->name) ? take_up_to(in, close) : NULL;
+    cJSON *arguments = cJSON_CreateObject();
+    bool is_read = name != NULL;
+    while (is_read && !take(in, tags->end)) {
+        is_read = take(in, tags->key) && read_parameter(in, name, arguments);
+    }
+    if (!is_read) {
+        cJSON_Delete(arguments);
+        arguments = NULL;
+    }
+    const bool is_call = add_named(list, in->style, name, arguments);
+    free(name);
+    return is_call;
+}
+
+static bool read_python_argument(struct source *in, cJSON *arguments)
+{
+    skip_white(in);
+    char *key = take_name(in);
+    cJSON *value = key && take(in, "=") ? serve_read_python(&in->at, in->end) : NULL;
+    const bool is_read = value != NULL;
+    if (is_read) {
+        cJSON_AddItemToObject(arguments, key, value);
+    }
+    free(key);
+    take(in, ",");
+    return is_read;
+}
+
+static bool read_python(struct source *in, cJSON *list)
+{
+    take(in, in->style->trigger);
+    take(in, "[");
+    take(in, ",");
+    skip_white(in);
+    char *name = take_name(in);
+    cJSON *arguments = cJSON_CreateObject();
+    bool is_read = name && take(in, "(");
+    while (is_read && !take(in, ")")) {
+        is_read = read_python_argument(in, arguments);
+    }
+    if (!is_read) {
+        cJSON_Delete(arguments);
+        arguments = NULL;
+    }
+    const bool is_call = add_named(list, in->style, name, arguments);
+    free(name);
+    if (is_call) {
+        take(in, "]");
+    }
+    return is_call;
+}
+
+cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
+                        size_t size, size_t *shown)
+{
+    static bool (*const readers[])(struct source * in, cJSON * list) = {
+        [SERVE_CALL_JSON] = read_json,
+        [SERVE_CALL_NAMED] = read_named,
+        [SERVE_CALL_TAGS] = read_tags,
+        [SERVE_CALL_PYTHON] = read_python,
+    };
+    const size_t first = serve_count_shown(style, text, size);
+    struct source in = {style, tools, text + first, text + size};
+    cJSON *list = cJSON_CreateArray();
+    while (in.at < in.end && readers[style->form](&in, list)) {
+        take(&in, style->form == SERVE_CALL_PYTHON && style->after[0] == ']' ? style->after + 1
+                                                                             : style->after);
+    }
+    if (cJSON_GetArraySize(list) == 0) {
+        cJSON_Delete(list);
+        return NULL;
+    }
+    *shown = first;
+    return list;
+}
+
+//-- write -----------------------------------------------------------------------------------------
+
+static void append(struct cli_bytes *text, const char *more)
+{
+    cli_bytes_append(text, more, strlen(more));
+}
+
+static void append_json(struct cli_bytes *text, const cJSON *json)
+{
+    char *more = cJSON_PrintUnformatted(json);
+    append(text, more ? more : "{}");
+    cJSON_free(more);
+}
+
+static void write_json(const struct serve_call_style *style, const cJSON *name,
+                       const cJSON *arguments, struct cli_bytes *text)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemToObject(json, "name", cJSON_Duplicate(name, 1));
+    cJSON_AddItemToObject(json, style->arguments, cJSON_Duplicate(arguments, 1));
+    append_json(text, json);
+    cJSON_Delete(json);
+}
+
+static void write_python(const cJSON *name, const cJSON *arguments, struct cli_bytes *text)
+{
+    const cJSON *item;
+    append(text, cJSON_IsString(name) ? name->valuestring : "");
+    append(text, "(");
+    cJSON_ArrayForEach(item, arguments)
+    {
+        append(text, item == arguments->child ? "" : ", ");
+        append(text, item->string);
+        append(text, "=");
+        serve_write_python(item, text);
+    }
+    append(text, ")");
+}
+
+void serve_write_calls(const struct serve_call_style *style, const cJSON *calls,
+                       struct cli_bytes *text)
+{
+    const bool is_python = style->form == SERVE_CALL_PYTHON;
+    const bool is_whole = style->is_list || is_python; // one frame around all calls
+    const cJSON *call;
+    append(text, is_whole ? style->before : "");
+    append(text, style->is_list ? "[" : "");
+    cJSON_ArrayForEach(call, calls)
+    {
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(function, "name");
+        const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+        if (call != calls->child) {
+            append(text, is_python ? style->between : style->is_list ? ", " : "\n");
+        }
+        append(text, is_whole ? "" : style->before);
+        if (is_python) {
+            write_python(name, arguments, text);
+        } else {
+            write_json(style, name, arguments, text);
+        }
+        append(text, is_whole ? "" : style->after);
+    }
+    append(text, style->is_list ? "]" : "");
+    append(text, is_whole ? style->after : "");
+}

@@ -1,0 +1,112 @@
+// Thoughts told from answers, piece by piece.
+#include "cli/common/cli_reasoning.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <string.h>
+
+// Reads an answer that comes in steps of so many bytes; thoughts stand in parentheses.
+static void expect(int kind, const char *text, size_t step, const char *expected)
+{
+    struct cli_reasoning reasoning = {0};
+    struct cli_bytes found = {0};
+    bool is_thought = false;
+    cli_reasoning_begin(&reasoning, kind);
+    for (size_t at = 0, size = strlen(text); at <= size; at += step) {
+        const bool is_last = at + step > size;
+        struct cli_piece piece;
+        cli_reasoning_append(&reasoning, text + at, is_last ? size - at : step);
+        for (bool is_more = true; is_more;) {
+            is_more = cli_reasoning_next(&reasoning, &piece);
+            if (!is_more && is_last) {
+                piece = cli_reasoning_rest(&reasoning);
+            } else if (!is_more) {
+                break;
+            }
+            if (piece.is_mark || piece.size == 0) {
+                continue;
+            }
+            if (piece.is_thought != is_thought) {
+                cli_bytes_append(&found, piece.is_thought ? "(" : ")", 1);
+                is_thought = piece.is_thought;
+            }
+            cli_bytes_append(&found, piece.text, piece.size);
+        }
+    }
+    assert_string_equal(found.data ? found.data : "", expected);
+    cli_bytes_finish(&found);
+    cli_reasoning_finish(&reasoning);
+}
+
+static void expect_in_any_steps(int kind, const char *text, const char *expected)
+{
+    for (size_t step = 1; step < 40; step += step < 6 ? 1 : 7) {
+        expect(kind, text, step, expected);
+    }
+}
+
+static void marks_end_what_they_begin(void **state)
+{
+    (void)state;
+    expect_in_any_steps(CLI_REASONING_PLAIN, "<think>a < b</think>c", "(a < b)c");
+    expect_in_any_steps(CLI_REASONING_PLAIN, "[THINK]a </think>[/THINK]c", "(a </think>)c");
+    expect_in_any_steps(CLI_REASONING_PLAIN, "<seed:think>a</seed:think>c", "(a)c");
+    expect_in_any_steps(CLI_REASONING_PLAIN, "a <thin [THIN", "a <thin [THIN");
+    expect_in_any_steps(CLI_REASONING_OPEN, "a</think>c", "(a)c");
+    expect_in_any_steps(CLI_REASONING_OPEN + 1, "a</think>[/THINK]c", "(a</think>)c");
+}
+
+static void channels_are_told_by_headers(void **state)
+{
+    (void)state;
+    const int kind = CLI_REASONING_CHANNELS;
+    expect_in_any_steps(
+        kind,
+        "<|channel|>analysis<|message|>a < b<|end|><|start|>assistant<|channel|>final"
+        "<|message|>c",
+        "(a < b)c");
+    expect_in_any_steps(kind, "<|channel|>final<|message|>c", "c");
+    expect_in_any_steps(
+        kind,
+        "<|channel|>commentary<|message|>p<|end|><|start|>assistant<|channel|>commentary "
+        "to=functions.f <|constrain|>json<|message|>{}",
+        "pto=functions.f <|constrain|>json<|message|>{}");
+    expect_in_any_steps(kind, " to=functions.f<|channel|>commentary json<|message|>{}",
+                        "to=functions.f<|channel|>commentary json<|message|>{}");
+    expect_in_any_steps(kind, "{\"a\": 1}", "{\"a\": 1}");
+    expect_in_any_steps(kind, "<|channel|>anal", "");
+    expect_in_any_steps(kind, "tomorrow", "tomorrow");
+}
+
+static void a_header_that_does_not_end_is_text(void **state)
+{
+    (void)state;
+    char text[400] = "<|start|>", with_space[401];
+    memset(text + 9, 'x', sizeof(text) - 10);
+    text[sizeof(text) - 1] = 0;
+    with_space[0] = ' ';
+    memcpy(with_space + 1, text, sizeof(text));
+    expect(CLI_REASONING_CHANNELS, text, sizeof(text), text);
+    expect(CLI_REASONING_CHANNELS, with_space, sizeof(with_space), with_space);
+}
+
+static void an_answer_is_left_without_its_thoughts(void **state)
+{
+    (void)state;
+    struct cli_bytes content = {0};
+    static const char text[] = "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>"
+                               "final<|message|>c";
+    cli_reasoning_strip(CLI_REASONING_CHANNELS, text, strlen(text), &content);
+    assert_string_equal(content.data, "c");
+    cli_bytes_finish(&content);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_end_what_they_begin),
+        cmocka_unit_test(channels_are_told_by_headers),
+        cmocka_unit_test(a_header_that_does_not_end_is_text),
+        cmocka_unit_test(an_answer_is_left_without_its_thoughts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
