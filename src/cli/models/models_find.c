@@ -108,6 +108,11 @@ static bool refuse_path(const char *word)
                         "Hugging Face?",
                         word, word);
     }
+    if (strstr(word, "://")) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s was taken for a URL, of which http:// and https:// can be fetched",
+                        word);
+    }
     if (word[0] == '~') {
         return cli_fail(CLI_EXIT_FAILED,
                         "%s was taken for a path, and there is no such file: a shell replaces ~ "
@@ -202,6 +207,10 @@ bool models_find(const char *word, const struct models_asked *asked, char path[M
     char why[512];
     struct stat state;
     struct models_source source;
+    if (!word[0]) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "the model is an empty word: expected a path, a name or a URL");
+    }
     if (!models_source_read(&source, word, why, sizeof(why))) {
         return cli_fail(CLI_EXIT_USAGE, "%s %s", word, why);
     }
