@@ -95,6 +95,7 @@ def main():
     with server:
         client = openai.OpenAI(base_url=f"http://{server.host}:{server.port}/v1", api_key="secret", max_retries=0, timeout=60)
         model = client.models.list().data[0].id
+        assert client.models.retrieve(model).id == model
         for test in (chats, streams, tells_logprobs, keeps_to_schemas, calls_tools, raises_errors):
             test(client, model)
             print("ok", test.__name__, flush=True)

@@ -45,6 +45,8 @@ def tells_of_itself(server):
     same(server.get("/health")[2], {"status": "ok"}, "health")
     models = server.get("/v1/models")[2]
     same(models["data"][0]["id"], os.path.basename(MODEL), "model")
+    same(server.get("/v1/models/" + os.path.basename(MODEL))[2], models["data"][0], "the model by its name")
+    same(server.get("/v1/models/other")[0], 404, "another")
     same(server.get("/props")[2]["total_slots"], 2, "slots")
     true(server.get("/")[2].startswith("<!doctype html>"), "page")
     status, headers, text = server.get("/metrics")
@@ -117,6 +119,12 @@ def has_openai_s_completions(server):
     answer = server.ask("/v1/chat/completions", messages=HI, max_tokens=3, logprobs=True, top_logprobs=3)
     content = answer["choices"][0]["logprobs"]["content"]
     same([len(token["top_logprobs"]) for token in content], [3] * 3, "top_logprobs")
+    body = {"prompt": "Once", "max_tokens": 40, "logprobs": 0, "temperature": 3, "top_p": 1, "min_p": 0, "seed": 1}
+    found = server.ask("/v1/completions", top_k=40, **body)["choices"][0]["logprobs"]["token_logprobs"]
+    true(min(found) > -9999, f"of a token that is not among the first: {found}")
+    for name, value in {"echo": True, "best_of": 2, "suffix": "x"}.items():
+        status, _, answer = server.post("/v1/completions", {"prompt": "x", "max_tokens": 1, name: value})
+        true(status == 400 and name in answer["error"]["message"], answer)
 
 
 def answers_a_web_front_end(server):

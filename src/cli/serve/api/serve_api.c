@@ -44,10 +44,16 @@ static const struct route routes[] = {
 static const char slot_path[] = "/slots/";
 static const struct route slot_route = {.path = "/slots/ID", .optional = OPTION(has_slots)};
 
+static const char model_path[] = "/v1/models/";
+static const struct route model_route = {.path = "/v1/models/ID", .get = serve_handle_model};
+
 static const struct route *find_route(const char *path)
 {
     if (strncmp(path, slot_path, strlen(slot_path)) == 0) {
         return &slot_route;
+    }
+    if (strncmp(path, model_path, strlen(model_path)) == 0) {
+        return &model_route;
     }
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         if (strcmp(routes[i].path, path) == 0) {
@@ -99,7 +105,10 @@ static void handle_route(const struct serve_api *api, const struct route *route,
     const bool has_method = call->method == SERVE_GET    ? route->get != NULL
                             : call->method == SERVE_POST ? route->post || route == &slot_route
                                                          : false;
-    if (!has_method) {
+    if (route == &model_route && strcmp(call->path + strlen(model_path), api->model_name) != 0) {
+        serve_reply_error(reply, 404, "the model here is %s, not %s", api->model_name,
+                          call->path + strlen(model_path));
+    } else if (!has_method) {
         serve_reply_error(reply, 405, "%s takes %s", route->path, route->get ? "GET" : "POST");
     } else if (!is_on(api, route)) {
         serve_reply_error(reply, 501, "%s is turned off in this server", route->path);

@@ -10,6 +10,8 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
+// Tells of the one model that there is.
+void serve_handle_model(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
 
 // Need the vocabulary alone: serve_tokens.c.

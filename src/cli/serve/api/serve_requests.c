@@ -85,8 +85,7 @@ static void read_probs(struct request *request)
         request->has_probs = true;
     }
     // The token itself is looked for among the likeliest.
-    const int64_t n = request->n_top > 20 ? request->n_top : 20;
-    request->task->params.n_probs = request->has_probs ? (uint32_t)n : 0;
+    request->task->params.n_probs = request->has_probs ? MAX_TOP : 0;
 }
 
 // Makes the schema's text the task's.
@@ -308,12 +307,32 @@ static void close_request(struct request *request, struct serve_reply *reply)
 
 //-- handlers --------------------------------------------------------------------------------------
 
+// Refuses what OpenAI's completions have and this server does not.
+static void refuse_absent(struct serve_fields *fields)
+{
+    bool is_echo = false;
+    int64_t best_of = 1;
+    const cJSON *suffix = serve_fields_get(fields, "suffix");
+    serve_fields_bool(fields, "echo", &is_echo);
+    serve_fields_int(fields, "best_of", 1, SERVE_MAX_JOBS, &best_of);
+    if (is_echo) {
+        serve_fields_refuse(fields, 400, "\"echo\" is not supported: the prompt is what was sent");
+    } else if (best_of > 1) {
+        serve_fields_refuse(fields, 400, "\"best_of\" is not supported; \"n\" gives all answers");
+    } else if (cJSON_IsString(suffix) && suffix->valuestring[0]) {
+        serve_fields_refuse(fields, 400, "\"suffix\" is not supported");
+    }
+}
+
 static void complete(const struct serve_api *api, cJSON *body, const struct serve_format *format,
                      struct serve_reply *reply)
 {
     struct request request;
     open_request(&request, api, body, format);
     read_shared(&request);
+    if (format == &serve_format_completion) {
+        refuse_absent(&request.fields);
+    }
     if (!request.fields.is_wrong) {
         read_prompts(&request);
     }

@@ -21,12 +21,9 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
     }
 }
 
-void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
+static void fill_model(const struct serve_api *api, cJSON *model)
 {
     const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddStringToObject(json, "object", "list");
-    cJSON *model = cli_json_append(cJSON_AddArrayToObject(json, "data"));
     cJSON_AddStringToObject(model, "id", api->model_name);
     cJSON_AddStringToObject(model, "object", "model");
     cJSON_AddNumberToObject(model, "created", (double)api->started);
@@ -38,6 +35,20 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
     cJSON_AddNumberToObject(meta, "n_embd", info->n_embd);
     cli_json_add_u64(meta, "n_params", info->n_params);
     cli_json_add_u64(meta, "size", info->weight_size);
+}
+
+void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "object", "list");
+    fill_model(api, cli_json_append(cJSON_AddArrayToObject(json, "data")));
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_handle_model(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    fill_model(api, json);
     serve_reply_json(reply, 200, json);
 }
 
