@@ -106,9 +106,9 @@ make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --head
     --rope-base 1000000
 # Mamba-2 in place of attention, with a norm of each of two groups; beside it in every layer, without one.
 make tiny-granitehybrid --arch granitehybrid --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 \
-    --layers 4 --interval 3 --linear-heads 4 --linear-k-heads 2 --linear-dim 32 --state-dim 32 --scales
+    --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 2 --linear-dim 64 --state-dim 128 --scales
 make tiny-falcon_h1 --arch falcon-h1 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
-    --layers 2 --linear-heads 6 --linear-k-heads 1 --linear-dim 16 --state-dim 64 --rope-base 100000000000
+    --layers 2 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 256 --rope-base 100000000000
 "$python" "$top/tools/golden/embedding_golden.py" "$models/tiny-qwen3.gguf" "$golden/tiny-qwen3.embeddings" --pooling last 2>/dev/null
 # Encoders, whose tokens see those behind them; a window of 24 is passed by the longer texts.
 embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \

@@ -133,7 +133,8 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                         struct glinfer_error *err)
 {
     const uint32_t wg_size = group_size(recorder);
-    const uint32_t n_wanted = 4 * SCAN_QUADS * wg_size / ssm->state_dim;
+    const uint32_t n_quad = wg_size < WG_SIZE ? SCAN_QUADS / 2 : SCAN_QUADS;
+    const uint32_t n_wanted = 4 * n_quad * wg_size / ssm->state_dim;
     uint32_t n_column = 16;
     while (n_column > n_wanted && n_column > 4) {
         n_column /= 2;
