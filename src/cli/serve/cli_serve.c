@@ -143,13 +143,14 @@ const struct cli_command cli_serve_command = {
     .name = "serve",
     .usage = "-m MODEL [--host HOST] [--port N] [flags]",
     .summary = "Answers over HTTP, as OpenAI's API and llama-server do.",
-    .text = "Has /v1/chat/completions, /v1/completions, /v1/models, /completion, /tokenize,\n"
-            "/detokenize, /apply-template, /v1/embeddings, /embedding, /health, /props, /slots and "
-            "/metrics; `man glinfer-serve`\n"
-            "explains them. SIGTERM and Ctrl-C let answers end first (--drain).\n\n"
-            "    glinfer serve -m model.gguf\n"
-            "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
-            "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
+    .text =
+        "Has a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
+        "/v1/rerank, /completion, /embedding, /tokenize, /detokenize, /apply-template, /health,\n"
+        "/props, /slots and, with --metrics, /metrics; `man glinfer-serve` explains them. SIGTERM\n"
+        "and Ctrl-C let answers end first (--drain).\n\n"
+        "    glinfer serve -m model.gguf\n"
+        "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
+        "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, serve_command),
