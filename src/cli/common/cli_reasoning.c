@@ -91,10 +91,15 @@ static size_t find_mark(const char *text, size_t size, const char *mark)
     return size;
 }
 
+const char *cli_reasoning_end_of(int kind)
+{
+    return kind >= CLI_REASONING_OPEN ? marks[kind - CLI_REASONING_OPEN].end : NULL;
+}
+
 void cli_reasoning_begin(struct cli_reasoning *reasoning, int kind)
 {
     reasoning->is_thinking = kind >= CLI_REASONING_OPEN;
-    reasoning->end = reasoning->is_thinking ? marks[kind - CLI_REASONING_OPEN].end : NULL;
+    reasoning->end = cli_reasoning_end_of(kind);
     reasoning->has_channels = reasoning->is_header = kind == CLI_REASONING_CHANNELS;
     reasoning->waiting.size = reasoning->taken = 0;
 }

@@ -41,6 +41,9 @@ const char *cli_reasoning_text(const struct cli_reasoning *reasoning,
 int cli_reasoning_find_open(const struct glinfer_tokenizer *tokenizer,
                             const struct cli_ids *prompt);
 
+// Returns the mark that ends the thought that a kind is open in, NULL for one that is not.
+const char *cli_reasoning_end_of(int kind);
+
 // Begins an answer of a kind.
 void cli_reasoning_begin(struct cli_reasoning *reasoning, int kind);
 void cli_reasoning_append(struct cli_reasoning *reasoning, const char *text, size_t size);

@@ -1,6 +1,7 @@
 // `glinfer run`: one prompt, one answer.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_reasoning.h"
 #include "cli/common/cli_session.h"
 #include "cli/flags/cli_template.h"
 #include "cli/run/cli_prompt.h"
@@ -95,6 +96,7 @@ struct run {
     bool is_chat;
     struct cli_session session;
     struct cli_ids prompt_ids;
+    struct cli_reasoning reasoning; // of the prompt's kind: which control tokens are marks
     struct cli_prompt_cache cache;
     uint64_t seed;
     bool is_line_open; // text was printed and its last character ends no line
@@ -184,6 +186,7 @@ static bool tokenize(struct run *run)
                      : cli_tokenize(tokenizer, &run->prompt.text, 0, &run->prompt_ids);
     if (run->is_chat) {
         cli_template_warn(&run->session);
+        cli_reasoning_begin(&run->reasoning, cli_reasoning_find_open(tokenizer, &run->prompt_ids));
     }
     return is_done && check_fit(run) &&
            (run->prompt_ids.count > 0 || cli_fail(CLI_EXIT_FAILED, "the prompt is empty"));
@@ -205,9 +208,15 @@ static void add_probs(struct run *run, const struct glinfer_token *token)
 static bool receive_token(void *user, const struct glinfer_token *token)
 {
     struct run *run = user;
+    size_t size = token->text_size;
+    const char *text = token->text;
     cli_bar_clear(&run->session.bar);
+    if (run->is_chat) {
+        text = cli_reasoning_text(&run->reasoning, glinfer_model_tokenizer(run->session.model),
+                                  token->id, text, size, &size);
+    }
     if (run->settings->is_json) {
-        cli_bytes_append(&run->answer, token->text, token->text_size);
+        cli_bytes_append(&run->answer, text, size);
         if (token->id >= 0) { // text that was held back may come after the last token
             cli_ids_append(&run->answer_ids, &token->id, 1);
         }
@@ -216,11 +225,11 @@ static bool receive_token(void *user, const struct glinfer_token *token)
         }
         return true;
     }
-    if (token->text_size == 0) {
+    if (size == 0) {
         return true;
     }
-    run->is_line_open = token->text[token->text_size - 1] != '\n';
-    return cli_write(token->text, token->text_size);
+    run->is_line_open = text[size - 1] != '\n';
+    return cli_write(text, size);
 }
 
 // Returns the tokens that a shift keeps: those that were asked for, and the one that the vocabulary

@@ -184,6 +184,9 @@ def tells_a_thought_that_the_template_opens():
             true(message["reasoning_content"] and message["content"] == "", message)
             answer = server.ask("/v1/chat/completions", **{**body, "max_tokens": 99, "ignore_eos": False}, response_format={"type": "json_object"})
             true(answer["choices"][0]["message"]["content"].startswith("{"), answer)
+            free = server.ask("/v1/chat/completions", **body)["usage"]["prompt_tokens"]
+            end = server.ask("/tokenize", content="\n</think>\n\n")["tokens"]
+            same(answer["usage"]["prompt_tokens"], free + len(end), "JSON stands behind the thought")
         with Server(GLINFER, model, "--reasoning-format", "none") as server:
             same("reasoning_content" in server.ask("/v1/chat/completions", **body)["choices"][0]["message"], False, "none")
 

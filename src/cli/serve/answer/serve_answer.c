@@ -153,7 +153,7 @@ static const char *text_of(const struct serve_answer *answer, const struct serve
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(answer->scheduler);
     const char *text = events->texts.data + event->text;
     const struct serve_thoughts *thoughts = &answer->choices[event->choice].thoughts;
-    if (thoughts->is_on) {
+    if (thoughts->is_on || thoughts->is_named) {
         text = cli_reasoning_text(&thoughts->reasoning, tokenizer, event->id, text,
                                   event->text_size, size);
     } else {

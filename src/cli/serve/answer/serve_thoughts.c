@@ -4,9 +4,10 @@
 
 static const char white[] = " \t\r\n";
 
-void serve_thoughts_begin(struct serve_thoughts *thoughts, int kind)
+void serve_thoughts_begin(struct serve_thoughts *thoughts, int kind, bool is_on)
 {
-    thoughts->is_on = true;
+    thoughts->is_on = is_on;
+    thoughts->is_named = !is_on;
     thoughts->text.size = thoughts->shown = 0;
     cli_reasoning_begin(&thoughts->reasoning, kind);
 }

@@ -264,16 +264,14 @@ bool serve_submit(const struct serve_api *api, struct serve_answer *answer,
     return queued == SERVE_QUEUED;
 }
 
-// An answer that a grammar holds from its first token on does not go on with the prompt's thought.
+// Begins the answers of a chat; thoughts that are not told from them are text, with their marks.
 static void begin_thoughts(const struct request *request, struct serve_answer *answer)
 {
-    const struct serve_task *task = request->task;
-    const struct glinfer_grammar *grammar = task->params.grammar;
-    const bool is_free = !grammar || grammar->n_trigger_words > 0;
-    for (uint32_t i = 0; i < task->n_jobs; i++) {
-        const int kind = cli_reasoning_find_open(request->tokenizer, &task->jobs[i].prompt);
+    for (uint32_t i = 0; i < request->task->n_jobs; i++) {
+        const struct cli_ids *prompt = &request->task->jobs[i].prompt;
         serve_thoughts_begin(&answer->choices[i].thoughts,
-                             is_free || kind < CLI_REASONING_OPEN ? kind : CLI_REASONING_PLAIN);
+                             cli_reasoning_find_open(request->tokenizer, prompt),
+                             request->has_thoughts);
     }
 }
 
@@ -287,7 +285,7 @@ static void submit(struct request *request, struct serve_reply *reply)
     answer->has_ids = request->has_ids;
     answer->calls = request->calls;
     answer->n_top = (uint32_t)request->n_top;
-    if (request->has_thoughts) {
+    if (request->format == &serve_format_chat) {
         begin_thoughts(request, answer);
     }
     if (!serve_submit(request->api, answer, reply)) {
@@ -360,6 +358,25 @@ static void read_reasoning(struct request *request)
     }
 }
 
+// Ends the thought that a prompt leaves open where a grammar holds the answer from its first token
+// on: it would stand in the thought.
+static void close_thought(const struct request *request, struct cli_ids *ids)
+{
+    const struct glinfer_grammar *grammar = request->task->params.grammar;
+    const bool is_free = !grammar || grammar->n_trigger_words > 0;
+    const char *end = cli_reasoning_end_of(cli_reasoning_find_open(request->tokenizer, ids));
+    char text[32];
+    int32_t more[32];
+    size_t n = 0;
+    snprintf(text, sizeof(text), "\n%s\n\n", end ? end : "");
+    if (!is_free && end &&
+        glinfer_tokenize(request->tokenizer, text, strlen(text), GLINFER_TOKENIZE_NO_BOS, more, 32,
+                         &n, NULL) &&
+        n <= 32) {
+        cli_ids_append(ids, more, n);
+    }
+}
+
 void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
     struct request request;
@@ -371,6 +388,7 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
     if (!request.fields.is_wrong &&
         serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids)) {
+        close_thought(&request, &ids);
         add_jobs(&request, &ids);
     }
     request.calls = tools.style;
