@@ -10,7 +10,7 @@ const struct gi_norm_spec gi_bert_norms[4] = {
 bool gi_bert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     hparams->is_encoder = true;
-    hparams->has_embed_norm = true;
+    hparams->embed_norm = GI_EMBED_NORM_OUTPUT;
     hparams->has_positions = gi_gguf_tensor_find(reader->gguf, "position_embd.weight") ||
                              gi_gguf_tensor_find(reader->gguf, "token_types.weight");
     return gi_layernorm_hparams(reader, hparams);

@@ -4,6 +4,8 @@
 #include "graph/graph_private.h"
 #include "graph/joint_rows.h"
 
+#include <assert.h>
+
 //-- projections ---------------------------------------------------------------------------------
 
 bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
@@ -155,6 +157,16 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
            gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,
                          graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, n_rot, kv,
                          graph->is_batch ? &graph->q : &q, err);
+}
+
+bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope, struct glinfer_error *err)
+{
+    const struct gi_vectors vectors = {graph->vectors.range, rope->table};
+    assert(graph->is_batch && !graph->joint);
+    return qkv_rows(graph, layer, before, err) &&
+           gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &vectors,
+                         rope->n_rot, &graph->kv_cache[layer], &graph->q, err);
 }
 
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,

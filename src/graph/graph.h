@@ -92,6 +92,9 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
 // or 0 in a layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);
+// Records the same of a batch, with the rotations of the layer.
+bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope, struct glinfer_error *err);
 // Records the same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two
 // dispatches.
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,

@@ -17,22 +17,33 @@ bool gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t laye
     return true;
 }
 
+// Records the layernorm of an encoder's embeddings.
+static bool norm_embeddings(struct gi_graph *graph, const struct gi_rows *x,
+                            struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const bool is_first = hparams->embed_norm == GI_EMBED_NORM_FIRST;
+    const uint32_t layer = is_first ? 0 : hparams->n_layer - 1;
+    const enum gi_norm norm = is_first ? GI_NORM_ATTN : GI_NORM_NEXT;
+    return gi_op_layernorm(&graph->recorder, "embed_norm", x, hparams->n_embd, &graph->vectors,
+                           gi_norm_offset(&graph->norm_layout, layer, norm),
+                           gi_norm_shift(&graph->norm_layout, layer, norm), hparams->norm_eps,
+                           &graph->x, err);
+}
+
 // Records the embeddings of an encoder's batch: tokens, positions, their norm.
 static bool embed_encoder(struct gi_graph *graph, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
-    const struct gi_rows *x = hparams->has_embed_norm ? &graph->norm : &graph->x;
-    const uint32_t last = hparams->n_layer - 1;
+    const bool has_norm = hparams->embed_norm != GI_EMBED_NORM_NONE;
+    const struct gi_rows *x = has_norm ? &graph->norm : &graph->x;
     return gi_op_embed_batch(recorder, graph->weights.embed, graph->tokens, hparams->embed_scale, x,
                              err) &&
            (!hparams->has_positions ||
             gi_op_add_positions(recorder, &graph->vectors, graph->positions, hparams->n_embd, x,
                                 err)) &&
-           (!hparams->has_embed_norm ||
-            gi_op_layernorm(recorder, "embed_norm", x, hparams->n_embd, &graph->vectors,
-                            gi_norm_offset(&graph->norm_layout, last, GI_NORM_NEXT),
-                            graph->norm_layout.output_shift, hparams->norm_eps, &graph->x, err));
+           (!has_norm || norm_embeddings(graph, x, err));
 }
 
 bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)

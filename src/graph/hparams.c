@@ -63,7 +63,15 @@ bool gi_hparams_bool(const struct gi_hparams_reader *reader, const char *name, b
     return gi_gguf_get_bool(reader->gguf, key, fallback, out, reader->err);
 }
 
-static bool text_equals(struct gi_gguf_string text, const char *word)
+bool gi_hparams_string(const struct gi_hparams_reader *reader, const char *name,
+                       struct gi_gguf_string *out)
+{
+    char key[KEY_SIZE];
+    make_key(reader, name, key);
+    return gi_gguf_get_string(reader->gguf, key, out, reader->err);
+}
+
+bool gi_hparams_is_word(struct gi_gguf_string text, const char *word)
 {
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
@@ -71,16 +79,14 @@ static bool text_equals(struct gi_gguf_string text, const char *word)
 static bool read_rope_type(const struct gi_hparams_reader *reader, struct gi_rope_hparams *rope,
                            bool *is_scaled)
 {
-    char key[KEY_SIZE];
     struct gi_gguf_string type;
-    make_key(reader, "rope.scaling.type", key);
-    if (!gi_gguf_get_string(reader->gguf, key, &type, reader->err)) {
+    if (!gi_hparams_string(reader, "rope.scaling.type", &type)) {
         return false;
     }
-    *is_scaled = !text_equals(type, "none");
-    rope->is_yarn = text_equals(type, "yarn");
-    if (type.size == 0 || !*is_scaled || rope->is_yarn || text_equals(type, "linear") ||
-        text_equals(type, "longrope")) {
+    *is_scaled = !gi_hparams_is_word(type, "none");
+    rope->is_yarn = gi_hparams_is_word(type, "yarn");
+    if (type.size == 0 || !*is_scaled || rope->is_yarn || gi_hparams_is_word(type, "linear") ||
+        gi_hparams_is_word(type, "longrope")) {
         return true;
     }
     return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
@@ -192,22 +198,31 @@ static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hp
 }
 
 // The file counts the kinds of pooling from 0, which is none.
-static bool read_pooling(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+static bool read_pooling(const struct gi_hparams_reader *reader, const char *name,
+                         enum glinfer_pooling *out)
 {
     const uint32_t unknown = UINT32_MAX, n = GLINFER_POOLING_RANK;
     uint32_t pooling;
-    bool is_causal;
-    if (!gi_hparams_u32(reader, "pooling_type", unknown, &pooling) ||
-        !gi_hparams_bool(reader, "attention.causal", true, &is_causal)) {
+    if (!gi_hparams_u32(reader, name, unknown, &pooling)) {
         return false;
     }
     if (pooling != unknown && pooling >= n) {
         return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: %s.pooling_type is %u, known are 0 to %u",
-                            gi_gguf_path(reader->gguf), reader->prefix, pooling, n - 1);
+                            "%s: %s.%s is %u, known are 0 to %u", gi_gguf_path(reader->gguf),
+                            reader->prefix, name, pooling, n - 1);
     }
-    hparams->pooling =
-        pooling == unknown ? GLINFER_POOLING_DEFAULT : (enum glinfer_pooling)(pooling + 1);
+    *out = pooling == unknown ? GLINFER_POOLING_DEFAULT : (enum glinfer_pooling)(pooling + 1);
+    return true;
+}
+
+static bool read_embedding(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    bool is_causal;
+    if (!read_pooling(reader, "pooling_type", &hparams->pooling) ||
+        !read_pooling(reader, "classifier.pooling_type", &hparams->rank_pooling) ||
+        !gi_hparams_bool(reader, "attention.causal", true, &is_causal)) {
+        return false;
+    }
     hparams->is_encoder = !is_causal;
     return true;
 }
@@ -221,7 +236,7 @@ bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *
         !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
         !gi_hparams_f32(reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
         !read_rope_scaling(reader, hparams) || !read_heads(reader, hparams) ||
-        !read_vocab_size(reader, hparams) || !read_pooling(reader, hparams)) {
+        !read_vocab_size(reader, hparams) || !read_embedding(reader, hparams)) {
         return false;
     }
     hparams->attention_scale = 1.0f / sqrtf((float)hparams->head_dim);
@@ -330,8 +345,8 @@ bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t f
 
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
 {
-    return hparams->window > 0 && hparams->window_period > 0 &&
-           (layer + 1) % hparams->window_period != 0;
+    const uint32_t place = hparams->begins_unwindowed ? layer : layer + 1;
+    return hparams->window > 0 && hparams->window_period > 0 && place % hparams->window_period != 0;
 }
 
 // Returns the rotary pair that makes so many turns over the context before it was stretched.

@@ -44,6 +44,13 @@ struct gi_recurrent_hparams {
     uint32_t state_size; // floats of a layer's state
 };
 
+// Says whether the embeddings of an encoder have a layernorm, and which norm's place it takes.
+enum gi_embed_norm {
+    GI_EMBED_NORM_NONE,
+    GI_EMBED_NORM_OUTPUT, // the output's: the last layer ends in a norm
+    GI_EMBED_NORM_FIRST,  // that before attention of the first layer, which reads the embeddings
+};
+
 #define GI_MAX_LAYERS 1024
 
 struct gi_hparams {
@@ -56,7 +63,8 @@ struct gi_hparams {
     float attention_softcap, logit_softcap;         // 0: none
     enum gi_activation activation;
     uint32_t window;        // keys that a token sees in a layer with a window
-    uint32_t window_period; // of so many layers all but the last have one; 0: none has
+    uint32_t window_period; // of so many layers all but one have one; 0: none has
+    bool begins_unwindowed; // that one is the first of them, not the last
     enum gi_rope_pairing rope_pairing;
     struct gi_rope_hparams rope;
     struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope
@@ -66,10 +74,13 @@ struct gi_hparams {
     // An encoder: tokens also see those behind them, of a layer with a window half of it on either
     // side. There is no cache, so a text is one batch.
     bool is_encoder;
-    float max_alibi_bias;         // of an encoder; 0: none
-    bool has_embed_norm;          // a layernorm of the embeddings, in the place of the output's
+    float max_alibi_bias; // of an encoder; 0: none
+    enum gi_embed_norm embed_norm;
     bool has_positions;           // vectors are added to the embeddings
     enum glinfer_pooling pooling; // of embeddings; DEFAULT: the file does not say
+    // Of what a classifier reads. DEFAULT: an encoder's the first token's, a decoder's the last's.
+    enum glinfer_pooling rank_pooling;
+    bool rank_has_gelu; // the classifier's activation, not tanh
 };
 
 // Reads keys "prefix.name" of a file, prefix being its general.architecture.
@@ -119,6 +130,11 @@ bool gi_hparams_f32(const struct gi_hparams_reader *reader, const char *name, fl
                     float *out);
 bool gi_hparams_bool(const struct gi_hparams_reader *reader, const char *name, bool fallback,
                      bool *out);
+// A missing string has data NULL.
+bool gi_hparams_string(const struct gi_hparams_reader *reader, const char *name,
+                       struct gi_gguf_string *out);
+// True if the string is that word.
+bool gi_hparams_is_word(struct gi_gguf_string text, const char *word);
 
 // Fills table (n_ctx, n_rot) with magnitude times cos, sin of each rotary pair at each position:
 //   angle = position * base^(-2 i / n_rot) / (divisor * factors[i])

@@ -26,6 +26,7 @@ struct gi_model_family {
     const struct gi_norm_spec *norms; // n_norms, of one layer
     size_t n_norms;
     bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+    const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: as in norms
     const char *output_norm; // the tensor of the norm before the output; NULL: "output_norm"
     const struct gi_recurrent_layers *recurrent; // NULL: all layers must have heads of k and v
     // The family of files of this name that have experts; NULL: they are not told apart.

@@ -93,7 +93,9 @@ struct gi_weight_spec {
 
 struct gi_norm_spec {
     enum gi_norm norm;
-    const char *name; // "blk.%u.attn_norm", without what follows: gi_norm_suffix
+    // "blk.%u.attn_norm", without what follows: gi_norm_suffix. NULL: zeros, the shift of a
+    // layernorm that adds none.
+    const char *name;
     enum gi_dim size;
 };
 

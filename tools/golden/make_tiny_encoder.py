@@ -10,7 +10,7 @@ Needs PyPI gguf and numpy.
 import argparse
 
 import numpy as np
-from gguf import GGUFWriter, PoolingType
+from gguf import GGUFWriter, PoolingType, RopeScalingType
 
 from make_tiny_gguf import FILE_TYPES, TensorMaker, add_byte_vocabulary, parse_types
 
@@ -18,7 +18,7 @@ from make_tiny_gguf import FILE_TYPES, TensorMaker, add_byte_vocabulary, parse_t
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
-    parser.add_argument("--arch", choices=["bert", "nomic-bert", "jina-bert-v2"], default="bert")
+    parser.add_argument("--arch", choices=["bert", "nomic-bert", "jina-bert-v2", "modern-bert"], default="bert")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -26,6 +26,7 @@ def parse_arguments():
     parser.add_argument("--ctx", type=int, default=512)
     parser.add_argument("--vocab", type=int, default=320)
     parser.add_argument("--types", type=parse_types, default=parse_types("f32"))
+    parser.add_argument("--window", type=int, default=24, help="of modern-bert")
     parser.add_argument("--pooling", type=int, default=1, help="0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
     parser.add_argument("--wordpiece", action="store_true", help="a WordPiece vocabulary")
@@ -75,6 +76,12 @@ def add_facts(writer, args):
     writer.add_pooling_type(PoolingType(args.pooling))
     if args.arch == "nomic-bert":
         writer.add_rope_freq_base(1000.0)
+    if args.arch == "modern-bert":
+        writer.add_rope_freq_base(160000.0)
+        writer.add_rope_freq_base_swa(1000.0)
+        writer.add_rope_scaling_type(RopeScalingType.NONE)
+        writer.add_sliding_window(args.window)
+        writer.add_sliding_window_pattern(3)
     if args.classes:
         writer.add_classifier_output_labels([f"class {i}" for i in range(args.classes)])
 
@@ -87,6 +94,28 @@ def add_norm(make, name, size):
 def add_biases(make, prefix, sizes):
     for stem, size in sizes.items():
         make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
+
+
+def add_modern_layer(make, args, prefix):
+    if prefix != "blk.0.":
+        make.vector(f"{prefix}attn_norm.weight", args.embd, np.float32(1), 0.2)
+    make.matrix(prefix, "attn_qkv", 3 * args.embd, args.embd, 1.5, kind="attn_q")
+    make.matrix(prefix, "attn_output", args.embd, args.embd)
+    make.vector(f"{prefix}ffn_norm.weight", args.embd, np.float32(1), 0.2)
+    make.matrix(prefix, "ffn_up", 2 * args.ff, args.embd)
+    make.matrix(prefix, "ffn_down", args.embd, args.ff)
+
+
+def add_modern_tensors(make, args):
+    make.vector("token_embd_norm.weight", args.embd, np.float32(1), 0.2)
+    for layer in range(args.layers):
+        add_modern_layer(make, args, f"blk.{layer}.")
+    make.vector("output_norm.weight", args.embd, np.float32(1), 0.2)
+    if args.classes:
+        make.matrix("", "cls", args.embd, args.embd, 1, kind="dense")
+        make.vector("cls.norm.weight", args.embd, np.float32(1), 0.2)
+        make.matrix("", "cls.output", args.classes, args.embd, 2, kind="dense")
+        make.vector("cls.output.bias", args.classes, np.float32(0), 0.3)
 
 
 def add_layer(make, args, prefix):
@@ -112,6 +141,9 @@ def add_layer(make, args, prefix):
 def add_tensors(writer, args):
     make = TensorMaker(writer, args)
     make.matrix("", "token_embd", args.vocab, args.embd, 8)
+    if args.arch == "modern-bert":
+        add_modern_tensors(make, args)
+        return
     make.vector("token_types.weight", (2, args.embd), np.float32(0), 0.5)
     if args.arch == "bert":
         make.vector("position_embd.weight", (args.ctx, args.embd), np.float32(0), 0.7)

@@ -116,6 +116,8 @@ embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn
 encoder tiny-bert cls --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 2
 # Its token ids are the tokenizer's golden file: compare_tokenizer.py --count 150 --golden wordpiece_tokenizer.golden.
 encoder tiny-bert_rank rank --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1
+encoder tiny-modern_bert mean --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 1 --layers 4 --heads 2
+encoder tiny-modern_bert_rank rank --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 2
 encoder tiny-nomic_bert mean --arch nomic-bert --types attn=q4_0,ffn=q8_0,embd=q8_0 --pooling 1
 encoder tiny-jina_bert mean --arch jina-bert-v2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --heads 2 --pooling 1
 # Rows of 256 for types of super-blocks: few heads, one layer.

@@ -66,14 +66,26 @@ static uint32_t size_behind(const struct gi_dense_layer *layer, uint32_t n)
     return layer->n_out > 0 ? layer->n_out : n;
 }
 
-bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf, uint32_t n_embd,
-                        struct glinfer_error *err)
+static bool read_gamma(struct gi_dense_head *head, const struct gi_gguf *gguf,
+                       struct glinfer_error *err)
+{
+    const struct gi_gguf_tensor *gamma = gi_gguf_tensor_find(gguf, "cls.norm.weight");
+    return !gamma || head->hidden.n_out == 0 ||
+           (check_tensor(gguf, gamma, head->hidden.n_out, 1, err) &&
+            read_floats(gguf, gamma, &head->hidden_gamma, err));
+}
+
+bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf,
+                        const struct gi_hparams *hparams, struct glinfer_error *err)
 {
     struct gi_dense_layer *projections = head->projections;
+    const uint32_t n_embd = hparams->n_embd;
+    head->has_gelu = hparams->rank_has_gelu;
+    head->eps = hparams->norm_eps;
     return read_layer(&projections[0], gguf, "dense_2", n_embd, err) &&
            read_layer(&projections[1], gguf, "dense_3", size_behind(&projections[0], n_embd),
                       err) &&
-           read_layer(&head->hidden, gguf, "cls", n_embd, err) &&
+           read_layer(&head->hidden, gguf, "cls", n_embd, err) && read_gamma(head, gguf, err) &&
            read_layer(&head->scores, gguf, "cls.output", size_behind(&head->hidden, n_embd), err);
 }
 
@@ -89,6 +101,7 @@ void gi_dense_head_finish(struct gi_dense_head *head)
     finish_layer(&head->projections[1]);
     finish_layer(&head->hidden);
     finish_layer(&head->scores);
+    free(head->hidden_gamma);
     *head = (struct gi_dense_head){0};
 }
 
@@ -121,41 +134,72 @@ static void multiply(const struct gi_dense_layer *layer, const float *x, float *
     }
 }
 
-// Writes second(first(x)) to y, with tanh between them or, without a second, behind the first.
-static bool multiply_both(const struct gi_dense_layer *first, const struct gi_dense_layer *second,
-                          bool has_tanh, const float *x, uint32_t n_embd, float *y,
-                          struct glinfer_error *err)
+static void activate(const struct gi_dense_head *head, float *x, uint32_t n)
 {
-    const uint32_t n = size_behind(first, n_embd);
-    float *between = gi_array_zeroed(n, sizeof(*between), "an embedding", err);
-    if (!between) {
-        return false;
+    const float root = 0.7978845608f; // sqrt(2 / pi)
+    for (uint32_t i = 0; i < n; i++) {
+        const float v = x[i];
+        x[i] = head->has_gelu ? 0.5f * v * (1.0f + tanhf(root * (v + 0.044715f * v * v * v)))
+                              : tanhf(v);
     }
-    if (first->n_out > 0) {
-        multiply(first, x, between);
+}
+
+static void norm(const struct gi_dense_head *head, float *x, uint32_t n)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (double)x[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        squares += ((double)x[i] - sum / n) * ((double)x[i] - sum / n);
+    }
+    const double scale = 1 / sqrt(squares / n + (double)head->eps);
+    for (uint32_t i = 0; i < n; i++) {
+        x[i] = (float)(((double)x[i] - sum / n) * scale * (double)head->hidden_gamma[i]);
+    }
+}
+
+// Writes W x + b to y or, where there is no layer, x.
+static void apply(const struct gi_dense_layer *layer, const float *x, uint32_t n_in, float *y)
+{
+    if (layer->n_out > 0) {
+        multiply(layer, x, y);
     } else {
-        memcpy(between, x, n * sizeof(*between));
+        memcpy(y, x, n_in * sizeof(*y));
     }
-    for (uint32_t i = 0; has_tanh && first->n_out > 0 && i < n; i++) {
-        between[i] = tanhf(between[i]);
-    }
-    if (second->n_out > 0) {
-        multiply(second, between, y);
-    } else {
-        memcpy(y, between, n * sizeof(*between));
-    }
-    free(between);
-    return true;
 }
 
 bool gi_dense_head_project(const struct gi_dense_head *head, const float *x, uint32_t n_embd,
                            float *y, struct glinfer_error *err)
 {
-    return multiply_both(&head->projections[0], &head->projections[1], false, x, n_embd, y, err);
+    const struct gi_dense_layer *layers = head->projections;
+    const uint32_t n = size_behind(&layers[0], n_embd);
+    float *between = gi_array_zeroed(n, sizeof(*between), "an embedding", err);
+    if (!between) {
+        return false;
+    }
+    apply(&layers[0], x, n_embd, between);
+    apply(&layers[1], between, n, y);
+    free(between);
+    return true;
 }
 
 bool gi_dense_head_score(const struct gi_dense_head *head, const float *x, uint32_t n_embd,
                          float *y, struct glinfer_error *err)
 {
-    return multiply_both(&head->hidden, &head->scores, true, x, n_embd, y, err);
+    const uint32_t n = size_behind(&head->hidden, n_embd);
+    float *between = gi_array_zeroed(n, sizeof(*between), "the scores of a text", err);
+    if (!between) {
+        return false;
+    }
+    apply(&head->hidden, x, n_embd, between);
+    if (head->hidden.n_out > 0) {
+        activate(head, between, n);
+    }
+    if (head->hidden_gamma) {
+        norm(head, between, n);
+    }
+    apply(&head->scores, between, n, y);
+    free(between);
+    return true;
 }

@@ -3,7 +3,7 @@
 #ifndef GI_ENGINE_DENSE_HEAD_H
 #define GI_ENGINE_DENSE_HEAD_H
 
-#include "gguf/gguf.h"
+#include "graph/hparams.h"
 
 struct gi_dense_layer {
     uint32_t n_in, n_out; // n_out 0: there is no such layer
@@ -13,13 +13,17 @@ struct gi_dense_layer {
 
 struct gi_dense_head {
     struct gi_dense_layer projections[2]; // dense_2, dense_3
-    struct gi_dense_layer hidden, scores; // cls, behind which is tanh, and cls.output
+    struct gi_dense_layer hidden, scores; // cls and cls.output
+    // Behind cls: tanh or GELU, then a layernorm that adds nothing if the file has its gamma.
+    bool has_gelu;
+    float *hidden_gamma; // (hidden.n_out), or NULL
+    float eps;
 };
 
-// Reads what the file has of them behind rows of n_embd. Fails with BAD_FILE (a shape that does not
-// fit), UNSUPPORTED (a type without a kernel), IO, NO_MEMORY; what was read is freed by finish.
-bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf, uint32_t n_embd,
-                        struct glinfer_error *err);
+// Reads what the file has of them behind rows of a model. Fails with BAD_FILE (a shape that does
+// not fit), UNSUPPORTED (a type without a kernel), IO, NO_MEMORY; what was read is freed by finish.
+bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf,
+                        const struct gi_hparams *hparams, struct glinfer_error *err);
 // Accepts all-zero.
 void gi_dense_head_finish(struct gi_dense_head *head);
 

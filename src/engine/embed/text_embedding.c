@@ -68,7 +68,7 @@ static bool record_tested(struct gi_embedder *embedder, struct glinfer_session *
 // An encoder whose layers end in a norm has none before an output, and needs no table.
 static bool has_norm(const struct glinfer_session *session)
 {
-    return !session->model->hparams.has_embed_norm;
+    return session->model->hparams.embed_norm != GI_EMBED_NORM_OUTPUT;
 }
 
 // Returns the rows that a batch leaves for the pooling.
@@ -97,6 +97,7 @@ static bool open_embedder(struct glinfer_session *session, struct glinfer_error 
 struct text {
     struct glinfer_session *session;
     enum glinfer_pooling pooling;
+    bool is_rank; // scores are asked for; pooling is that of the classifier's input
     const int32_t *ids;
     size_t n;
     float *rows;   // as many tokens as are read back together
@@ -161,23 +162,15 @@ static bool take_row(struct text *text, const float *row, size_t token, struct g
     return true;
 }
 
-// True if the first token's row is the one that counts: an encoder's classifier reads that, a
-// decoder's the last one.
-static bool takes_first(const struct text *text)
-{
-    return text->pooling == GLINFER_POOLING_CLS ||
-           (text->pooling == GLINFER_POOLING_RANK && text->session->model->hparams.is_encoder);
-}
-
 // Takes rows of a batch of count tokens from token `begin` of the text on.
 static bool take_batch(struct text *text, size_t begin, uint32_t count, struct glinfer_error *err)
 {
     const uint32_t stride = text->session->tables.graph.norm.stride;
     const uint32_t together = rows_together(text->session);
     uint32_t first = 0, end = count;
-    if (takes_first(text)) {
+    if (text->pooling == GLINFER_POOLING_CLS) {
         end = begin == 0 ? 1 : 0;
-    } else if (text->pooling == GLINFER_POOLING_LAST || text->pooling == GLINFER_POOLING_RANK) {
+    } else if (text->pooling == GLINFER_POOLING_LAST) {
         first = begin + count == text->n ? count - 1 : count;
     }
     while (first < end) {
@@ -232,7 +225,7 @@ static bool finish_text(struct text *text, bool is_raw, struct glinfer_error *er
     if (text->pooling == GLINFER_POOLING_NONE) {
         return true;
     }
-    if (text->pooling == GLINFER_POOLING_RANK) {
+    if (text->is_rank) {
         if (!gi_dense_head_score(&model->head, text->pooled, n_embd, text->values, err)) {
             return false;
         }
@@ -361,6 +354,17 @@ static bool choose_pooling(const struct glinfer_model *model, enum glinfer_pooli
     return true;
 }
 
+// Returns how the input of a classifier is pooled.
+static enum glinfer_pooling rank_pooling(const struct gi_hparams *hparams)
+{
+    const bool is_known = hparams->rank_pooling == GLINFER_POOLING_MEAN ||
+                          hparams->rank_pooling == GLINFER_POOLING_CLS ||
+                          hparams->rank_pooling == GLINFER_POOLING_LAST;
+    return is_known              ? hparams->rank_pooling
+           : hparams->is_encoder ? GLINFER_POOLING_CLS
+                                 : GLINFER_POOLING_LAST;
+}
+
 static size_t count_values(const struct glinfer_model *model, enum glinfer_pooling pooling,
                            size_t n_tokens)
 {
@@ -385,6 +389,8 @@ bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n
         return false;
     }
     *n_values = count_values(session->model, text.pooling, n);
+    text.is_rank = text.pooling == GLINFER_POOLING_RANK;
+    text.pooling = text.is_rank ? rank_pooling(&session->model->hparams) : text.pooling;
     if (cap == 0) {
         return true;
     }

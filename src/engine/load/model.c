@@ -247,7 +247,7 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
     if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
         !read_norms(model, plan, err) ||
         !gi_read_positions(plan->gguf, &plan->hparams, &model->positions, err) ||
-        !gi_dense_head_read(&model->head, plan->gguf, plan->hparams.n_embd, err) ||
+        !gi_dense_head_read(&model->head, plan->gguf, &plan->hparams, err) ||
         !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
         !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
         !load_weights(model, plan, params, err)) {

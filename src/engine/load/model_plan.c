@@ -85,24 +85,32 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
 
 //-- norms ---------------------------------------------------------------------------------------
 
+// Returns the name of a norm's tensor, NULL where it is of zeros.
+static const char *norm_name(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
+                             uint32_t layer)
+{
+    const bool is_first = layer == 0 && spec->norm == GI_NORM_ATTN && plan->family->first_norm;
+    return is_first ? plan->family->first_norm : spec->name;
+}
+
 // Converters leave the suffix out of some names.
 static const char *find_suffix(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
-                               uint32_t layer)
+                               const char *stem, uint32_t layer)
 {
     const char *suffix = gi_norm_suffix(spec->norm);
     char name[NAME_SIZE], bare[NAME_SIZE];
-    make_name(spec->name, layer, suffix, name);
-    make_name(spec->name, layer, "", bare);
+    make_name(stem, layer, suffix, name);
+    make_name(stem, layer, "", bare);
     const bool is_bare =
         !gi_gguf_tensor_find(plan->gguf, name) && gi_gguf_tensor_find(plan->gguf, bare);
     return is_bare ? "" : suffix;
 }
 
 static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
-                     uint32_t layer)
+                     const char *stem, uint32_t layer)
 {
     char name[NAME_SIZE];
-    make_name(spec->name, layer, gi_norm_suffix(spec->norm), name);
+    make_name(stem, layer, gi_norm_suffix(spec->norm), name);
     return gi_dim_size(&plan->hparams, spec->size) > 0 &&
            (!gi_norm_is_optional(spec->norm) || gi_gguf_tensor_find(plan->gguf, name));
 }
@@ -116,15 +124,28 @@ static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct 
     for (size_t i = 0; i < n; i++) {
         const struct gi_norm_spec *spec =
             is_recurrent ? &recurrent->norms[i] : &plan->family->norms[i];
+        const char *name = norm_name(plan, spec, layer);
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, spec->size, &n_cols, &n_rows);
-        if (has_norm(plan, spec, layer) &&
-            !require(plan, spec->name, layer, find_suffix(plan, spec, layer), n_cols, n_rows, 1,
+        if (name && has_norm(plan, spec, name, layer) &&
+            !require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols, n_rows, 1,
                      &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
             return false;
         }
     }
     return true;
+}
+
+// True if the norm before the output adds a vector, as those of layers do.
+static bool has_output_shift(const struct gi_model_plan *plan)
+{
+    const struct gi_model_family *family = plan->family;
+    for (size_t i = 0; i < family->n_norms; i++) {
+        if (family->norms[i].norm == GI_NORM_ATTN_SHIFT) {
+            return family->norms[i].name != NULL;
+        }
+    }
+    return false;
 }
 
 static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
@@ -142,7 +163,7 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
     }
     const char *output = plan->family->output_norm ? plan->family->output_norm : "output_norm";
     return require(plan, output, 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm], err) &&
-           (plan->norm_layout.output_shift == UINT32_MAX ||
+           (!has_output_shift(plan) ||
             require(plan, output, 0, "bias", hparams->n_embd, 1, 1, &plan->norms[n_norm + 1], err));
 }
 
