@@ -391,6 +391,14 @@ GLINFER_API bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, con
                                   size_t size, unsigned flags, int32_t *ids, size_t cap, size_t *n,
                                   struct glinfer_error *err);
 
+// Encodes a query and a text as the model's reranker reads them: in the file's template for it or,
+// without one, each with what ends a text, and between them what the file asks for. Sizes as in
+// glinfer_tokenize; special tokens spelled in them stay text. Fails with NO_MEMORY.
+GLINFER_API bool glinfer_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
+                                       size_t query_size, const char *text, size_t size,
+                                       int32_t *ids, size_t cap, size_t *n,
+                                       struct glinfer_error *err);
+
 // The names that glinfer_model_params.chat_template takes, in some order; NULL past the last.
 GLINFER_API const char *glinfer_chat_template_at(size_t index);
 

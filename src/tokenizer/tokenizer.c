@@ -9,7 +9,7 @@
 #include <strings.h>
 
 static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model, &gi_spm_model,
-                                                          &gi_wordpiece_model};
+                                                          &gi_wordpiece_model, &gi_unigram_model};
 
 #define N_MODELS (sizeof(models) / sizeof(models[0]))
 
@@ -40,7 +40,8 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     if (!find_model(vocab->model)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
-                            "(byte-level BPE), llama (SentencePiece) and bert (WordPiece) are",
+                            "(byte-level BPE), llama (SentencePiece), bert (WordPiece) and t5 "
+                            "(unigram) are",
                             (int)(vocab->model.size < 64 ? vocab->model.size : 64),
                             vocab->model.size ? vocab->model.data : "");
     }
@@ -53,7 +54,8 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     return check_id(vocab->bos, "bos_token_id", vocab->n_tokens, err) &&
            check_id(vocab->eos, "eos_token_id", vocab->n_tokens, err) &&
            check_id(vocab->eot, "eot_token_id", vocab->n_tokens, err) &&
-           check_id(vocab->eom, "eom_token_id", vocab->n_tokens, err);
+           check_id(vocab->eom, "eom_token_id", vocab->n_tokens, err) &&
+           check_id(vocab->sep, "seperator_token_id", vocab->n_tokens, err);
 }
 
 static bool init_types(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
@@ -123,6 +125,22 @@ static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *voc
     tokenizer->eos = vocab->eos;
     tokenizer->is_bos_added = add_bos && vocab->bos != GI_NO_TOKEN;
     tokenizer->is_eos_added = add_eos && vocab->eos != GI_NO_TOKEN;
+    tokenizer->sep = vocab->sep;
+    tokenizer->is_sep_added = vocab->add_sep == 1 && vocab->sep != GI_NO_TOKEN;
+}
+
+static bool copy_pair_template(struct gi_tokenizer *tokenizer, struct gi_text text,
+                               struct glinfer_error *err)
+{
+    tokenizer->pair_template = gi_array_zeroed(text.size, 1, "a template", err);
+    if (!tokenizer->pair_template) {
+        return false;
+    }
+    if (text.size > 0) {
+        memcpy(tokenizer->pair_template, text.data, text.size);
+    }
+    tokenizer->pair_template_size = text.size;
+    return true;
 }
 
 static bool is_phi3(struct gi_text name)
@@ -156,7 +174,8 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
     tokenizer->special.is_trimming = is_phi3(vocab->name);
     decode_tokens(tokenizer);
     init_ends(tokenizer, vocab);
-    return gi_chat_template_init(tokenizer, vocab->chat_template, err);
+    return copy_pair_template(tokenizer, vocab->pair_template, err) &&
+           gi_chat_template_init(tokenizer, vocab->chat_template, err);
 }
 
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err)
@@ -189,6 +208,7 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer)
     tokenizer->model->destroy(tokenizer->state);
     gi_chat_finish(&tokenizer->chat);
     gi_special_finish(&tokenizer->special);
+    free(tokenizer->pair_template);
     free(tokenizer->types);
     gi_text_map_finish(&tokenizer->text_to_id);
     gi_text_list_finish(&tokenizer->decoded);

@@ -25,7 +25,7 @@ enum gi_token_type { // tokenizer.ggml.token_type
 // The vocabulary of a GGUF file; zero or -1 for what it does not say. Needs to live only during
 // gi_tokenizer_create.
 struct gi_vocab {
-    struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama", "bert"
+    struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama", "bert", "t5"
     struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...; of gpt2 alone
     struct gi_text name;          // general.name: white space after Phi-3's special tokens is void
     const struct gi_text *tokens; // n_tokens
@@ -35,8 +35,13 @@ struct gi_vocab {
     const struct gi_text *merges; // n_merges of "left right"
     size_t n_merges;
     int32_t bos, eos, eot, eom, unk, pad;   // GI_NO_TOKEN where absent
+    int32_t sep;                            // between the texts of a pair, if add_sep is 1
+    int add_sep;                            // as add_bos
     int add_bos, add_eos, add_space_prefix; // -1: the file says nothing
+    int remove_extra_whitespaces;           // likewise; of t5 alone
+    struct gi_text charsmap;                // of t5: its normaliser, see vocab/charsmap.h
     struct gi_text chat_template;           // Jinja text
+    struct gi_text pair_template;           // of a reranker: text with {query} and {document}
 };
 
 // Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (no tokens, bos, eos
@@ -70,6 +75,12 @@ void gi_ids_finish(struct gi_ids *ids);
 bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text text,
                          bool add_special, bool parse_special, struct gi_ids *ids,
                          struct glinfer_error *err);
+
+// Appends the ids of a query and a text as a reranker reads them: in the file's template or,
+// without one, each with what ends a text, a separator between them if the file asks for one.
+// Special tokens spelled in them stay text. Fails with NO_MEMORY.
+bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_text query,
+                              struct gi_text text, struct gi_ids *ids, struct glinfer_error *err);
 
 // Appends the ids of a conversation in the model's template, ready for the assistant's answer. The
 // contents are data: special tokens spelled in them stay text. Fails with UNSUPPORTED (no template,

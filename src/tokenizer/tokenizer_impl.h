@@ -27,6 +27,7 @@ struct gi_tokenizer_model {
 extern const struct gi_tokenizer_model gi_bpe_model;       // "gpt2": byte-level byte pair encoding
 extern const struct gi_tokenizer_model gi_spm_model;       // "llama": that of SentencePiece
 extern const struct gi_tokenizer_model gi_wordpiece_model; // "bert"
+extern const struct gi_tokenizer_model gi_unigram_model;   // "t5": the other of SentencePiece
 
 struct gi_tokenizer {
     const struct gi_tokenizer_model *model;
@@ -37,8 +38,10 @@ struct gi_tokenizer {
     struct gi_text_map text_to_id;
     uint8_t *types; // one enum gi_token_type a token
     struct gi_special special;
-    int32_t bos, eos;
-    bool is_bos_added, is_eos_added;
+    int32_t bos, eos, sep;
+    bool is_bos_added, is_eos_added, is_sep_added;
+    char *pair_template; // of a reranker
+    size_t pair_template_size;
     struct gi_chat chat;
 };
 

@@ -11,16 +11,18 @@
 #define ITEMS_MAX 256 // of each kind
 
 enum record_kind {
-    RECORD_MODEL,    // name
-    RECORD_PRE,      // name
-    RECORD_NAME,     // name
-    RECORD_TOKEN,    // type, score in two bytes, text
-    RECORD_MERGE,    // text
-    RECORD_IDS,      // bos, eos, unk, add_bos, add_eos, add_space_prefix
+    RECORD_MODEL, // name
+    RECORD_PRE,   // name
+    RECORD_NAME,  // name
+    RECORD_TOKEN, // type, score in two bytes, text
+    RECORD_MERGE, // text
+    // bos, eos, unk, add_bos, add_eos, add_space_prefix, remove_extra_whitespaces
+    RECORD_IDS,
     RECORD_TEMPLATE, // Jinja text
     RECORD_CHOICE,   // index of the template to choose
     RECORD_MESSAGE,  // role, content
     RECORD_TEXT,     // flags, text
+    RECORD_CHARSMAP, // bytes of the normaliser, which the next such record goes on with
     RECORD_COUNT,
 };
 
@@ -32,6 +34,7 @@ struct input {
     struct glinfer_message messages[ITEMS_MAX];
     size_t n_texts, n_messages;
     int choice; // -1: the file's own
+    char charsmap[4096];
 };
 
 static uint8_t byte_at(struct gi_text text, size_t i)
@@ -77,6 +80,16 @@ static void add_ids(struct gi_vocab *vocab, struct gi_text text)
     vocab->add_bos = (int8_t)byte_at(text, 3);
     vocab->add_eos = (int8_t)byte_at(text, 4);
     vocab->add_space_prefix = (int8_t)byte_at(text, 5);
+    vocab->remove_extra_whitespaces = (int8_t)byte_at(text, 6);
+}
+
+static void add_charsmap(struct input *input, struct gi_text text)
+{
+    struct gi_text *map = &input->vocab.charsmap;
+    const size_t room = sizeof(input->charsmap) - map->size;
+    const size_t n = text.size < room ? text.size : room;
+    memcpy(input->charsmap + map->size, text.data, n);
+    *map = (struct gi_text){input->charsmap, map->size + n};
 }
 
 static void add_record(struct input *input, enum record_kind kind, struct gi_text text)
@@ -109,6 +122,9 @@ static void add_record(struct input *input, enum record_kind kind, struct gi_tex
     case RECORD_CHOICE:
         input->choice = byte_at(text, 0);
         break;
+    case RECORD_CHARSMAP:
+        add_charsmap(input, text);
+        break;
     case RECORD_MESSAGE:
         add_message(input, text);
         break;
@@ -128,7 +144,7 @@ static void init_input(struct input *input, const uint8_t *data, size_t size)
     input->vocab.types = input->types;
     input->vocab.scores = input->scores;
     input->vocab.merges = input->merges;
-    add_ids(&input->vocab, (struct gi_text){"\xff\xff\xff\xff\xff\xff", 6});
+    add_ids(&input->vocab, (struct gi_text){"\xff\xff\xff\xff\xff\xff\xff", 7});
     input->vocab.eot = input->vocab.eom = input->vocab.pad = GI_NO_TOKEN;
     struct gi_text rest = {(const char *)data, size};
     while (rest.size >= 2) {
@@ -189,6 +205,10 @@ static void encode_texts(const struct gi_tokenizer *tokenizer, const struct inpu
         uint8_t flags = byte_at(input->texts[i], 0);
         bool is_done = gi_tokenizer_encode(tokenizer, skip_bytes(input->texts[i], 1), flags & 1,
                                            flags & 2, &ids, &err);
+        FUZZ_CHECK(is_done);
+        check_ids(tokenizer, &ids);
+        ids.count = 0;
+        is_done = gi_tokenizer_encode_pair(tokenizer, input->texts[0], input->texts[i], &ids, &err);
         FUZZ_CHECK(is_done);
         check_ids(tokenizer, &ids);
         gi_ids_finish(&ids);

@@ -8,6 +8,7 @@ The same options give the same bytes; weights are scaled as in make_tiny_gguf.py
 Needs PyPI gguf and numpy.
 """
 import argparse
+import struct
 
 import numpy as np
 from gguf import GGUFWriter, PoolingType, RopeScalingType
@@ -30,6 +31,7 @@ def parse_arguments():
     parser.add_argument("--pooling", type=int, default=1, help="0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
     parser.add_argument("--wordpiece", action="store_true", help="a WordPiece vocabulary")
+    parser.add_argument("--unigram", action="store_true", help="a vocabulary of SentencePiece's unigram model")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.add_bos = args.chatml = False
@@ -61,6 +63,66 @@ def add_wordpiece_vocabulary(writer, args):
     writer.add_bos_token_id(2)
     writer.add_sep_token_id(3)
     writer.add_mask_token_id(4)
+
+
+def unigram_pieces(n_vocab):
+    """Spaces, characters of several scripts, pieces and words with and without a space in front, and their scores."""
+    letters = [*map(chr, range(0x21, 0x7F)), *"\u03b1\u0433\u0436\u05d0\u0627\u4e2d\u6587\uac00\u00df\u0153\U0001f600"]
+    pairs = [a + b for a in "etaoinsr" for b in "etaoinsr"]
+    words = "the and ing tion not with that have this from word model embed vector".split()
+    pieces = ["\u2581", *letters, *pairs, *words, *("\u2581" + word for word in [*"eatisno", *words])]
+    return [(piece, -2.0 - 1.37 * (7 * i % 11) / len(piece)) for i, piece in enumerate(pieces)][: n_vocab - 5]
+
+
+# What the normaliser replaces: a ligature, full-width and accented letters, spaces, and what becomes nothing.
+RULES = {"\ufb01": "fi", "\uff41": "a", "\uff42": "b", "\u00e9": "e", "e\u0301": "e", "\u00a0": " ", "\t": " ", "\n": " ",
+         "\u3000": " ", "\u2026": "...", "\u00bd": "1\u20442", "\u200b": "", "\u0410": "\u0430"}
+
+
+def charsmap(rules):
+    """A normaliser as SentencePiece compiles it: a double array, then what the rules give, each ended by 0."""
+    texts = {}
+    replacements = b""
+    for source, target in sorted(rules.items()):
+        texts[source.encode()] = len(replacements)
+        replacements += target.encode() + b"\0"
+    nodes = {0: 0}
+
+    def place(prefix, index):
+        following = sorted({text[len(prefix)] for text in texts if text.startswith(prefix) and len(text) > len(prefix)})
+        is_end = prefix in texts
+        wanted = ([0] if is_end else []) + following
+        base = next(base for base in range(1, 1 << 20) if all(base ^ byte not in nodes for byte in wanted))
+        nodes[index] |= (base ^ index) << 10 | is_end << 8
+        nodes.update((base ^ byte, byte) for byte in wanted)
+        if is_end:
+            nodes[base] = 1 << 31 | texts[prefix]
+        for byte in following:
+            place(prefix + bytes([byte]), base ^ byte)
+
+    place(b"", 0)
+    array = [nodes.get(index, 1 << 31) for index in range(max(nodes) // 256 * 256 + 256)]
+    return struct.pack(f"<{1 + len(array)}I", 4 * len(array), *array) + replacements
+
+
+def add_unigram_vocabulary(writer, args):
+    pieces = unigram_pieces(args.vocab)
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", *(piece for piece, _ in pieces), "<mask>"]
+    unused = args.vocab - len(tokens)
+    writer.add_tokenizer_model("t5")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(tokens + [f"[PAD{i}]" for i in range(unused)])
+    writer.add_token_scores([0.0] * 4 + [score for _, score in pieces] + [0.0] + [-10000.0] * unused)
+    writer.add_token_types([3, 3, 3, 2] + [1] * len(pieces) + [3] + [5] * unused)
+    writer.add_token_type_count(2)
+    writer.add_add_space_prefix(True)
+    writer.add_remove_extra_whitespaces(True)
+    writer.add_precompiled_charsmap(charsmap(RULES))
+    for name, token in (("bos", 0), ("eos", 2), ("sep", 2), ("pad", 1), ("unk", 3), ("mask", len(pieces) + 4)):
+        getattr(writer, f"add_{name}_token_id")(token)
+    writer.add_add_bos_token(True)
+    writer.add_add_eos_token(True)
+    writer.add_add_sep_token(True)
 
 
 def add_facts(writer, args):
@@ -162,6 +224,8 @@ def main():
     writer = GGUFWriter(args.out, args.arch)
     if args.wordpiece:
         add_wordpiece_vocabulary(writer, args)
+    elif args.unigram:
+        add_unigram_vocabulary(writer, args)
     else:
         add_byte_vocabulary(writer, args)
         writer.add_token_type_count(2)

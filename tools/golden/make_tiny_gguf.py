@@ -239,6 +239,7 @@ def add_facts(writer, args, n_vocab):
         writer.add_dense_features_dims("dense_3", 2 * args.embd, args.embd)
     if args.classes:
         writer.add_classifier_output_labels([f"class {i}" for i in range(args.classes)])
+        writer.add_chat_template([{"name": "rerank", "template": "<|startoftext|>Q: {query}\nD: {document}\nA:"}])
     if args.window:
         writer.add_sliding_window(args.window)
     if args.window_list:

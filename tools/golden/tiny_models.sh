@@ -110,12 +110,17 @@ make tiny-granitehybrid --arch granitehybrid --types attn=q8_0,ffn=q4_0,embd=q8_
 make tiny-falcon_h1 --arch falcon-h1 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 2 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 256 --rope-base 100000000000
 "$python" "$top/tools/golden/embedding_golden.py" "$models/tiny-qwen3.gguf" "$golden/tiny-qwen3.embeddings" --pooling last 2>/dev/null
+# A decoder as a reranker.
+embedding tiny-qwen3_rank rank --arch qwen3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 32 \
+    --ff 64 --layers 1 --pooling 4 --classes 2
 # Encoders, whose tokens see those behind them; a window of 24 is passed by the longer texts.
 embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
     --head-dim 64 --ff 64 --layers 6 --window 24 --rope-base 1000000 --pooling 1 --dense
 encoder tiny-bert cls --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 2
 # Its token ids are the tokenizer's golden file: compare_tokenizer.py --count 150 --golden wordpiece_tokenizer.golden.
 encoder tiny-bert_rank rank --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1
+# Its token ids are another: compare_tokenizer.py --count 150 --golden unigram_tokenizer.golden.
+encoder tiny-xlm_rank rank --arch bert --unigram --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1
 encoder tiny-modern_bert mean --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 1 --layers 4 --heads 2
 encoder tiny-modern_bert_rank rank --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 2
 encoder tiny-nomic_bert mean --arch nomic-bert --types attn=q4_0,ffn=q8_0,embd=q8_0 --pooling 1

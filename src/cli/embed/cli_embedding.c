@@ -68,20 +68,16 @@ bool cli_embed(struct glinfer_session *session, const struct cli_ids *ids,
 bool cli_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
                        const struct cli_bytes *text, struct cli_ids *ids)
 {
-    struct cli_ids behind = {0}, bare = {0};
+    struct glinfer_error err;
     if (!query) {
         return cli_tokenize(tokenizer, text, 0, ids);
     }
-    const struct cli_bytes bytes = {.data = (char *)query, .size = strlen(query)};
-    const bool is_done = cli_tokenize(tokenizer, &bytes, 0, ids) &&
-                         cli_tokenize(tokenizer, text, 0, &behind) &&
-                         cli_tokenize(tokenizer, text, GLINFER_TOKENIZE_NO_BOS, &bare);
-    const bool has_begin = is_done && behind.count > bare.count &&
-                           (bare.count == 0 || behind.items[0] != bare.items[0]);
-    if (is_done) {
-        cli_ids_append(ids, behind.items + has_begin, behind.count - has_begin);
-    }
-    free(behind.items);
-    free(bare.items);
-    return is_done;
+    do { // a second time once there is room
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        if (!glinfer_tokenize_pair(tokenizer, query, strlen(query), text->data, text->size,
+                                   ids->items, ids->capacity, &ids->count, &err)) {
+            return cli_fail_error(&err);
+        }
+    } while (ids->count > ids->capacity);
+    return true;
 }

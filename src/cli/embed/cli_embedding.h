@@ -23,8 +23,7 @@ void cli_scale_values(float *values, size_t n, int64_t norm);
 // Returns the cosine of two vectors of n values; 0 if one is of zeros.
 double cli_cosine(const float *a, const float *b, size_t n);
 
-// Encodes a text, behind a query if there is one: what stands around a text ends the query and the
-// text, and begins the query alone.
+// Encodes a text, with a query as glinfer_tokenize_pair does; query may be NULL.
 bool cli_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
                        const struct cli_bytes *text, struct cli_ids *ids);
 

@@ -91,6 +91,21 @@ bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *tex
     return hand_over_ids(ok, &list, ids, cap, n);
 }
 
+bool glinfer_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
+                           size_t query_size, const char *text, size_t size, int32_t *ids,
+                           size_t cap, size_t *n, struct glinfer_error *err)
+{
+    struct gi_ids list = {0};
+    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_ARRAY(query, query_size, err) ||
+        !GI_CHECK_ARRAY(text, size, err) || !GI_CHECK_ARRAY(ids, cap, err) ||
+        !GI_CHECK_SET(n, err)) {
+        return false;
+    }
+    const bool ok = gi_tokenizer_encode_pair(tokenizer->core, (struct gi_text){query, query_size},
+                                             (struct gi_text){text, size}, &list, err);
+    return hand_over_ids(ok, &list, ids, cap, n);
+}
+
 const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32_t id, size_t *size)
 {
     if (!tokenizer || !size) {

@@ -109,7 +109,11 @@ static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct 
            read_id(gguf, "tokenizer.ggml.padding_token_id", &vocab->pad, err) &&
            read_flag(gguf, "tokenizer.ggml.add_bos_token", &vocab->add_bos, err) &&
            read_flag(gguf, "tokenizer.ggml.add_eos_token", &vocab->add_eos, err) &&
-           read_flag(gguf, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix, err);
+           read_id(gguf, "tokenizer.ggml.seperator_token_id", &vocab->sep, err) &&
+           read_flag(gguf, "tokenizer.ggml.add_sep_token", &vocab->add_sep, err) &&
+           read_flag(gguf, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix, err) &&
+           read_flag(gguf, "tokenizer.ggml.remove_extra_whitespaces",
+                     &vocab->remove_extra_whitespaces, err);
 }
 
 static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
@@ -122,24 +126,37 @@ static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
     return read_text(gguf, "general.name", &vocab->name, err) &&
            read_text(gguf, "tokenizer.ggml.model", &vocab->model, err) &&
            read_text(gguf, "tokenizer.ggml.pre", &vocab->pre, err) &&
-           read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err);
+           read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err) &&
+           read_text(gguf, "tokenizer.chat_template.rerank", &vocab->pair_template, err);
+}
+
+// Reads the normaliser of a unigram vocabulary, bytes with or without a sign.
+static bool read_charsmap(const struct gi_gguf *gguf, struct gi_vocab *vocab,
+                          struct glinfer_error *err)
+{
+    const char *const key = "tokenizer.ggml.precompiled_charsmap";
+    struct gi_gguf_array array;
+    if (!gi_gguf_get_array(gguf, key, GI_GGUF_KIND_U8, &array, NULL) &&
+        !gi_gguf_get_array(gguf, key, GI_GGUF_KIND_I8, &array, err)) {
+        return false;
+    }
+    vocab->charsmap = (struct gi_text){(const char *)array.data, (size_t)array.count};
+    return true;
 }
 
 bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct glinfer_error *err)
 {
     memset(out, 0, sizeof(*out));
     struct gi_vocab *vocab = &out->vocab;
-    int32_t sep = GI_NO_TOKEN;
     if (!read_names(gguf, vocab, err) || !read_ids(gguf, vocab, err) ||
-        !read_id(gguf, "tokenizer.ggml.seperator_token_id", &sep, err) ||
         !read_texts(gguf, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens, err) ||
         !read_texts(gguf, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges, err) ||
-        !read_types_and_scores(gguf, out, err)) {
+        !read_types_and_scores(gguf, out, err) || !read_charsmap(gguf, vocab, err)) {
         gi_vocab_finish(out);
         return false;
     }
     if (vocab->model.size == 4 && memcmp(vocab->model.data, "bert", 4) == 0) {
-        vocab->eos = sep; // ends a text there
+        vocab->eos = vocab->sep; // ends a text there
     }
     vocab->tokens = out->tokens;
     vocab->merges = out->merges;

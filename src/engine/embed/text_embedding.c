@@ -229,8 +229,9 @@ static bool finish_text(struct text *text, bool is_raw, struct glinfer_error *er
         if (!gi_dense_head_score(&model->head, text->pooled, n_embd, text->values, err)) {
             return false;
         }
-        if (!model->hparams.is_encoder) {
-            apply_softmax(text->values, gi_dense_head_score_count(&model->head));
+        const uint32_t n = gi_dense_head_score_count(&model->head);
+        if (!model->hparams.is_encoder && n > 1) {
+            apply_softmax(text->values, n);
         }
         return true;
     }

@@ -9,7 +9,7 @@ import pathlib
 import struct
 import sys
 
-MODEL, PRE, NAME, TOKEN, MERGE, IDS, TEMPLATE, CHOICE, MESSAGE, TEXT = range(10)
+MODEL, PRE, NAME, TOKEN, MERGE, IDS, TEMPLATE, CHOICE, MESSAGE, TEXT, CHARSMAP = range(11)
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 USER, ASSISTANT, SYSTEM = range(3)
 
@@ -66,11 +66,33 @@ def files():
         message(USER, "d") + record(CHOICE, bytes([0]))
 
 
+def small_charsmap():
+    """a -> bc, by hand: the root leads to a at 1 ^ a, whose end is at 2."""
+    nodes = [1 << 31] * 128
+    nodes[0] = 1 << 10
+    at = 1 ^ ord("a")
+    nodes[at] = (at ^ 2) << 10 | 1 << 8 | ord("a")
+    nodes[2] = 1 << 31
+    return struct.pack("<129I", 512, *nodes) + b"bc\0"
+
+
+def unigram():
+    tokens = token("<pad>", CONTROL) + token("</s>", CONTROL) + token("<unk>", UNKNOWN)
+    return record(MODEL, "t5") + tokens + pieces()
+
+
+def unigram_files():
+    whole = small_charsmap()
+    records = record(CHARSMAP, whole[:255]) + record(CHARSMAP, whole[255:510]) + record(CHARSMAP, whole[510:])
+    yield "unigram-pieces", unigram() + record(IDS, struct.pack("7b", -1, 1, 2, 0, 1, 1, 1)) + text(3, b"ab  abab\xff</s>")
+    yield "unigram-map", unigram() + records + text(3, b"ab  aba") + text(0, "\u2581")
+
+
 def main():
     here = pathlib.Path(__file__).parent.parent
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "corpus" / "tokenizer"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in files():
+    for name, data in (*files(), *unigram_files()):
         (folder / f"{name}.bin").write_bytes(data)
 
 

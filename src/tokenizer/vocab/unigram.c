@@ -1,0 +1,364 @@
+// The unigram model of SentencePiece: of all ways to cut a normalised text into tokens the one
+// whose scores have the largest sum. A character that is no token is unknown, at a score below all.
+//   Kudo, Subword Regularization (2018).
+#include "base/array.h"
+#include "tokenizer/tokenizer_impl.h"
+#include "tokenizer/vocab/charsmap.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SPACE           "\u2581"
+#define SPACE_SIZE      (sizeof(SPACE) - 1)
+#define UNKNOWN_PENALTY 10.0f
+
+struct unigram {
+    const struct gi_text_list *texts; // borrowed from the tokenizer
+    int32_t *sorted;                  // tokens that texts are made of, in the order of their bytes
+    size_t n_sorted;
+    size_t first[257]; // those that begin with byte b: first[b] .. first[b + 1] - 1
+    double *scores;    // one a token
+    double unknown_score;
+    int32_t unk;
+    bool has_space_prefix, merges_spaces;
+    struct gi_charsmap charsmap;
+};
+
+//-- create ----------------------------------------------------------------------------------------
+
+static void destroy_unigram(void *state)
+{
+    struct unigram *unigram = state;
+    if (unigram) {
+        free(unigram->sorted);
+        free(unigram->scores);
+        gi_charsmap_finish(&unigram->charsmap);
+        free(unigram);
+    }
+}
+
+static int compare_texts(struct gi_text a, struct gi_text b)
+{
+    const int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+// Ids of equal texts stay in their order.
+static int compare_ids(const void *left, const void *right, void *user)
+{
+    const int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+    const int order =
+        compare_texts(gi_text_list_at(user, (size_t)a), gi_text_list_at(user, (size_t)b));
+    return order ? order : (a > b) - (a < b);
+}
+
+static bool is_piece(uint8_t type)
+{
+    return type == GI_TOKEN_TYPE_NORMAL || type == GI_TOKEN_TYPE_USER_DEFINED ||
+           type == GI_TOKEN_TYPE_UNUSED;
+}
+
+static void sort_pieces(struct unigram *unigram, struct gi_tokenizer *tokenizer)
+{
+    for (size_t id = 0; id < tokenizer->texts.count; id++) {
+        if (is_piece(tokenizer->types[id]) && gi_text_list_at(&tokenizer->texts, id).size > 0) {
+            unigram->sorted[unigram->n_sorted++] = (int32_t)id;
+        }
+    }
+    qsort_r(unigram->sorted, unigram->n_sorted, sizeof(unigram->sorted[0]), compare_ids,
+            &tokenizer->texts);
+    for (size_t i = 0, byte = 0; byte <= 256; byte++) {
+        while (i < unigram->n_sorted &&
+               (uint8_t)gi_text_list_at(&tokenizer->texts, (size_t)unigram->sorted[i]).data[0] <
+                   byte) {
+            i++;
+        }
+        unigram->first[byte] = i;
+    }
+}
+
+static void init_scores(struct unigram *unigram, const struct gi_tokenizer *tokenizer,
+                        const struct gi_vocab *vocab)
+{
+    float least = FLT_MAX;
+    for (size_t id = 0; id < vocab->n_tokens; id++) {
+        const float score = vocab->scores ? vocab->scores[id] : 0.0f;
+        const uint8_t type = tokenizer->types[id];
+        least = type == GI_TOKEN_TYPE_NORMAL && score < least ? score : least;
+        unigram->scores[id] = type == GI_TOKEN_TYPE_USER_DEFINED ? 0.0 : (double)score;
+    }
+    unigram->unknown_score = (double)(least - UNKNOWN_PENALTY);
+}
+
+static void *create_unigram(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                            struct glinfer_error *err)
+{
+    if (vocab->unk < 0 || (size_t)vocab->unk >= vocab->n_tokens) {
+        gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                     "tokenizer.ggml.unknown_token_id is %d, but the vocabulary has %zu tokens",
+                     vocab->unk, vocab->n_tokens);
+        return NULL;
+    }
+    struct unigram *unigram = gi_array_zeroed(1, sizeof(*unigram), "a tokenizer", err);
+    if (!unigram) {
+        return NULL;
+    }
+    const size_t n = vocab->n_tokens;
+    unigram->sorted = gi_array_zeroed(n, sizeof(unigram->sorted[0]), "a vocabulary", err);
+    unigram->scores = gi_array_zeroed(n, sizeof(unigram->scores[0]), "the scores", err);
+    if (!unigram->sorted || !unigram->scores ||
+        !gi_charsmap_init(&unigram->charsmap, vocab->charsmap, err)) {
+        destroy_unigram(unigram);
+        return NULL;
+    }
+    unigram->texts = &tokenizer->texts;
+    unigram->unk = vocab->unk;
+    unigram->has_space_prefix = vocab->add_space_prefix == 1;
+    unigram->merges_spaces = vocab->remove_extra_whitespaces == 1;
+    sort_pieces(unigram, tokenizer);
+    init_scores(unigram, tokenizer, vocab);
+    snprintf(tokenizer->name, sizeof(tokenizer->name), "t5");
+    tokenizer->is_eos_added = true;
+    return unigram;
+}
+
+//-- the normalised text ---------------------------------------------------------------------------
+
+struct normalised {
+    char *data;
+    size_t count, capacity;
+    bool has_prefix; // a space was put in front
+    bool in_word;
+};
+
+static bool push_text(struct normalised *out, struct gi_text text, struct glinfer_error *err)
+{
+    if (!GI_ARRAY_RESERVE(out, out->count + text.size, "a text", err)) {
+        return false;
+    }
+    memcpy(out->data + out->count, text.data, text.size);
+    out->count += text.size;
+    return true;
+}
+
+// Returns the bytes of the character at the front, 0 for a byte that begins none. Surrogates and
+// characters that are longer than they need be pass.
+static size_t character_size(struct gi_text text)
+{
+    const uint8_t lead = (uint8_t)text.data[0];
+    const size_t size = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (lead >= 0xf8 || size > text.size) {
+        return 0;
+    }
+    for (size_t i = 1; i < size; i++) {
+        if (((uint8_t)text.data[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return size;
+}
+
+// Returns how many bytes of the front are read, and what they become.
+static size_t read_front(const struct unigram *unigram, struct gi_text text, struct gi_text *out)
+{
+    const size_t n = gi_charsmap_find(&unigram->charsmap, text, out);
+    if (n > 0) {
+        return n;
+    }
+    const size_t size = character_size(text);
+    *out = size > 0 ? (struct gi_text){text.data, size} : gi_text_of("\ufffd");
+    return size > 0 ? size : 1;
+}
+
+static bool push_byte(const struct unigram *unigram, char byte, struct normalised *out,
+                      struct glinfer_error *err)
+{
+    const struct gi_text space = gi_text_of(SPACE);
+    if (byte == ' ') {
+        out->in_word = false;
+        return unigram->merges_spaces || push_text(out, space, err);
+    }
+    const bool is_first = !out->in_word;
+    const bool has_space =
+        is_first && (unigram->merges_spaces || (unigram->has_space_prefix && !out->has_prefix));
+    out->in_word = true;
+    out->has_prefix |= has_space;
+    return (!has_space || push_text(out, space, err)) &&
+           push_text(out, (struct gi_text){&byte, 1}, err);
+}
+
+static bool normalise(const struct unigram *unigram, struct gi_text text, struct normalised *out,
+                      struct glinfer_error *err)
+{
+    while (text.size > 0) {
+        struct gi_text piece;
+        const size_t n = read_front(unigram, text, &piece);
+        for (size_t i = 0; i < piece.size; i++) {
+            if (!push_byte(unigram, piece.data[i], out, err)) {
+                return false;
+            }
+        }
+        text = gi_text_from(text, n);
+    }
+    return true;
+}
+
+//-- the best way ----------------------------------------------------------------------------------
+
+// The best way to cut a text up to some byte: its sum, and the last token.
+struct way {
+    double sum;
+    int32_t id;
+    uint32_t size; // bytes of the token; 0: there is no way
+};
+
+static void offer(struct way *way, double sum, int32_t id, size_t size)
+{
+    if (sum > way->sum) {
+        *way = (struct way){sum, id, (uint32_t)size};
+    }
+}
+
+// Narrows tokens [*low, *high), which share `depth` bytes, to those whose next byte is that one.
+static void narrow(const struct unigram *unigram, size_t depth, uint8_t byte, size_t *low,
+                   size_t *high)
+{
+    for (int side = 0; side < 2; side++) {
+        size_t begin = *low, end = *high;
+        while (begin < end) {
+            const size_t middle = begin + (end - begin) / 2;
+            const struct gi_text text =
+                gi_text_list_at(unigram->texts, (size_t)unigram->sorted[middle]);
+            const int at = text.size > depth ? (uint8_t)text.data[depth] : -1;
+            if (side == 0 ? at < byte : at <= byte) {
+                begin = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        *(side == 0 ? low : high) = begin;
+    }
+}
+
+// Offers the tokens with which the text goes on. True if one of them is of that size.
+static bool offer_pieces(const struct unigram *unigram, struct gi_text text, struct way *ways,
+                         size_t wanted)
+{
+    const uint8_t lead = (uint8_t)text.data[0];
+    size_t low = unigram->first[lead], high = unigram->first[lead + 1], size = 1;
+    bool is_found = false;
+    while (low < high) {
+        // Tokens of just these bytes come first; of equal ones the last counts.
+        int32_t id = GI_NO_TOKEN;
+        while (low < high &&
+               gi_text_list_at(unigram->texts, (size_t)unigram->sorted[low]).size == size) {
+            id = unigram->sorted[low++];
+        }
+        if (id >= 0) {
+            offer(&ways[size], ways[0].sum + unigram->scores[id], id, size);
+            is_found |= size == wanted;
+        }
+        if (size == text.size) {
+            break;
+        }
+        narrow(unigram, size, (uint8_t)text.data[size], &low, &high);
+        size++;
+    }
+    return is_found;
+}
+
+// Returns the bytes of a character by its first. A replacement may hold any bytes.
+static size_t size_by_lead(char byte)
+{
+    const uint8_t lead = (uint8_t)byte;
+    return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+static void find_ways(const struct unigram *unigram, struct gi_text text, struct way *ways)
+{
+    for (size_t i = 0; i <= text.size; i++) {
+        ways[i] = (struct way){-DBL_MAX, unigram->unk, 0};
+    }
+    ways[0].sum = 0;
+    for (size_t i = 0, size; i < text.size; i += size) {
+        const struct gi_text rest = gi_text_from(text, i);
+        size = size_by_lead(rest.data[0]);
+        size = size < rest.size ? size : rest.size;
+        if (!offer_pieces(unigram, rest, ways + i, size)) {
+            offer(&ways[i + size], ways[i].sum + unigram->unknown_score, unigram->unk, size);
+        }
+    }
+}
+
+// Appends the tokens of the best way, one for unknown ones that follow each other.
+static bool push_way(const struct unigram *unigram, const struct way *ways, size_t size,
+                     struct gi_ids *ids, struct glinfer_error *err)
+{
+    const size_t begin = ids->count;
+    bool was_unknown = false;
+    for (size_t at = size, step = 1; step > 0 && at > 0; at -= step) {
+        const bool is_unknown = ways[at].id == unigram->unk;
+        if (!(is_unknown && was_unknown) && !gi_ids_push(ids, ways[at].id, err)) {
+            return false;
+        }
+        was_unknown = is_unknown;
+        step = ways[at].size;
+    }
+    for (size_t i = begin, j = ids->count; i + 1 < j; i++) {
+        const int32_t id = ids->data[i];
+        ids->data[i] = ids->data[--j];
+        ids->data[j] = id;
+    }
+    return true;
+}
+
+static bool encode_normalised(const struct unigram *unigram, struct gi_text text,
+                              struct gi_ids *ids, struct glinfer_error *err)
+{
+    if (text.size > UINT32_MAX - 1) {
+        return gi_error_no_memory(err, text.size, "a text");
+    }
+    struct way *ways = gi_array_zeroed(text.size + 1, sizeof(*ways), "the tokens of a text", err);
+    if (!ways) {
+        return false;
+    }
+    find_ways(unigram, text, ways);
+    const bool ok = push_way(unigram, ways, text.size, ids, err);
+    free(ways);
+    return ok;
+}
+
+static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                        struct gi_ids *ids, struct glinfer_error *err)
+{
+    const struct unigram *unigram = tokenizer->state;
+    struct normalised out = {0};
+    const bool ok = normalise(unigram, text, &out, err) &&
+                    (out.count == 0 ||
+                     encode_normalised(unigram, (struct gi_text){out.data, out.count}, ids, err));
+    free(out.data);
+    return ok;
+}
+
+static size_t decode_token(char *text, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size;) {
+        const bool is_space = size - i >= SPACE_SIZE && memcmp(text + i, SPACE, SPACE_SIZE) == 0;
+        text[n++] = is_space ? ' ' : text[i];
+        i += is_space ? SPACE_SIZE : 1;
+    }
+    return n;
+}
+
+const struct gi_tokenizer_model gi_unigram_model = {
+    .name = "t5",
+    .default_bos = GI_NO_TOKEN,
+    .default_eos = 1,
+    .default_unk = 2,
+    .create = create_unigram,
+    .destroy = destroy_unigram,
+    .encode = encode_text,
+    .decode = decode_token,
+};
