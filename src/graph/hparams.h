@@ -78,7 +78,8 @@ struct gi_hparams {
     enum gi_embed_norm embed_norm;
     bool has_positions;           // vectors are added to the embeddings
     enum glinfer_pooling pooling; // of embeddings; DEFAULT: the file does not say
-    // Of what a classifier reads. DEFAULT: an encoder's the first token's, a decoder's the last's.
+    // What a classifier reads; DEFAULT: of an encoder the first token's row, of a decoder the
+    // last's.
     enum glinfer_pooling rank_pooling;
     bool rank_has_gelu; // the classifier's activation, not tanh
 };
