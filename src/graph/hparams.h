@@ -76,12 +76,10 @@ struct gi_hparams {
     bool is_encoder;
     float max_alibi_bias; // of an encoder; 0: none
     enum gi_embed_norm embed_norm;
-    bool has_positions;           // vectors are added to the embeddings
-    enum glinfer_pooling pooling; // of embeddings; DEFAULT: the file does not say
-    // What a classifier reads; DEFAULT: of an encoder the first token's row, of a decoder the
-    // last's.
-    enum glinfer_pooling rank_pooling;
-    bool rank_has_gelu; // the classifier's activation, not tanh
+    bool has_positions;                // vectors are added to the embeddings
+    enum glinfer_pooling pooling;      // of embeddings; DEFAULT: the file does not say
+    enum glinfer_pooling rank_pooling; // before a classifier; DEFAULT: cls, of a decoder last
+    bool rank_has_gelu;                // the classifier's activation, not tanh
 };
 
 // Reads keys "prefix.name" of a file, prefix being its general.architecture.
