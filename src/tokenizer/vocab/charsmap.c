@@ -15,7 +15,7 @@ enum { HEAD_SIZE = 4, REPLACEMENT_MAX = 1024 };
 
 static uint32_t node_at(const struct gi_charsmap *map, size_t index)
 {
-    // What is not there is led to by no byte.
+    // No byte leads to a node that is not there.
     return index < map->n_nodes ? map->nodes[index] : UINT32_C(1) << 31;
 }
 
