@@ -1,7 +1,7 @@
 // residual += y * gamma / sqrt(mean(y^2) + eps); norm = residual * next_gamma; ssq = partial sums
 // of residual^2: the end of a block whose result has a norm of its own, one token.
 //
-//   stream   residual (n_embd) read and written, norm (n_embd), ssq
+//   stream   residual (n_embd) read and written, norm (n_embd; with WRITE_SUMS its sums), ssq
 //   y        (n_embd)
 //   vectors  gamma, next_gamma (n_embd); the latter where HAS_GAMMA is 1, else norm is not written
 //
@@ -10,6 +10,7 @@
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/reduce.glsl"
+#include "norm/sums.glsl"
 
 #ifndef HAS_GAMMA
 #error "HAS_GAMMA: 1 if a norm follows"
@@ -35,6 +36,20 @@ float sum_of_squares()
     return reduce_sum(sum, uint(WG_SIZE));
 }
 
+#if WRITE_SUMS
+shared float norm_sums[WG_SIZE];
+
+// Four neighbouring invocations own SUM_SIZE columns; the caller's barrier stands between.
+void write_sum(uint quad)
+{
+    uint lane = gl_LocalInvocationIndex;
+    if (4u * quad < params.n_embd && quad % (SUM_SIZE / 4u) == 0u) {
+        stream[params.norm + sums_begin(params.n_embd) + 4u * quad / SUM_SIZE] =
+            (norm_sums[lane] + norm_sums[lane + 1u]) + (norm_sums[lane + 2u] + norm_sums[lane + 3u]);
+    }
+}
+#endif
+
 // Adds four columns to the residual; returns the sum of their squares after it.
 float add_quad(uint quad, float scale)
 {
@@ -48,6 +63,9 @@ float add_quad(uint quad, float scale)
     for (uint i = 0u; i < 4u; i++) {
         stream[params.norm + 4u * quad + i] = norm[i];
     }
+#if WRITE_SUMS
+    norm_sums[gl_LocalInvocationIndex] = (norm.x + norm.y) + (norm.z + norm.w);
+#endif
 #endif
     return dot(value, value);
 }
@@ -57,10 +75,16 @@ void main()
     float scale = inversesqrt(sum_of_squares() / float(params.n_embd) + params.eps);
     uint quad = gl_GlobalInvocationID.x;
     float sum = 0.0;
+#if WRITE_SUMS
+    norm_sums[gl_LocalInvocationIndex] = 0.0;
+#endif
     if (4u * quad < params.n_embd) {
         sum = add_quad(quad, scale);
     }
     group_barrier();
+#if WRITE_SUMS
+    write_sum(quad);
+#endif
     sum = reduce_sum(sum, uint(WG_SIZE));
     if (gl_LocalInvocationIndex == 0u) {
         stream[params.ssq + gl_WorkGroupID.x] = sum;

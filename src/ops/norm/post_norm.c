@@ -11,12 +11,15 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const bool has_gamma = next_gamma != UINT32_MAX;
+    const bool has_sums = has_gamma && gi_gemv_wants_sums(recorder->gpu);
     assert(stream->n_embd % 4 == 0 && gamma % 4 == 0 && (!has_gamma || next_gamma % 4 == 0));
     const struct gi_program_key key = {
         .id = GI_PROGRAM_POST_NORM,
         .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}, {"HAS_GAMMA", has_gamma}},
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", (int32_t)wg_size},
+                    {"HAS_GAMMA", has_gamma},
+                    {"WRITE_SUMS", has_sums}},
     };
     const struct gi_post_norm_params params = {
         .n_embd = stream->n_embd,
@@ -37,7 +40,7 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
         .grid = {.size = {(stream->n_embd / 4 + wg_size - 1) / wg_size, 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];
-    stream->has_sums = false;
+    stream->has_sums = has_sums;
     assert(stream->n_ssq <= stream->max_ssq);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

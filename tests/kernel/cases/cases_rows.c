@@ -1,5 +1,6 @@
 // Operations on single rows of a batch, or on that of a step: the last row of a prompt, norms.
 #include "ops/gemv/gemv.h"
+#include "tests/kernel/fixture/kernel_layer.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 #include "tests/ref/ref_batch.h"
 
@@ -262,12 +263,15 @@ static bool run_post_norm(struct kt_run *run, size_t index)
     }
     stream.range = kt_range(run, "stream", values, size);
     struct gi_range y_range = kt_range(run, "y", y, n * sizeof(float));
+    struct gi_range norm_range = {stream.range.buffer, stream.range.offset + 4 * stream.norm,
+                                  4 * (uint64_t)gi_x_size(n)};
     struct gi_vectors vectors = kt_vectors(run, gamma, 2 * (size_t)n, 0);
     bool is_good = (gi_op_post_norm(&run->recorder, "post_norm", y_range, &vectors, 0,
                                     has_gamma ? n : UINT32_MAX, &stream, &err) ||
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, 5, 1) &&
-                   kt_check_stream(run, &stream, want, want + n, ssq, 16);
+                   kt_check_stream(run, &stream, want, want + n, ssq, 16) &&
+                   (!stream.has_sums || kt_check_sums(run, &norm_range, n));
     free(y);
     free(gamma);
     free(want);
