@@ -187,6 +187,7 @@ struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jin
         }
         return list;
     case GI_JINJA_UNDEFINED:
+    case GI_JINJA_NONE: // templates go through tools without asking whether there are any
         return list;
     default:
         gi_jinja_refuse(pool, "%s has no elements", gi_jinja_kind_name(value.kind));

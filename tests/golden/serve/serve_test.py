@@ -376,6 +376,7 @@ FORMS = {
     "python": "<|tool_call_start|>[{n}({% for k, v in a.items() %}{{ k }}={{ v | tojson }}{% endfor %})]<|tool_call_end|>",
     "lines": "<function_calls>{n}({% for k, v in a.items() %}{{ k }}={{ v | tojson }}{% endfor %})</function_calls>",
     "nemotron": '<TOOLCALL>[{"name": "{n}", "arguments": {{ a | tojson }}}]</TOOLCALL>',
+    "apriel": '<tool_calls>[{"name": "{n}", "arguments": {{ a | tojson }}}]</tool_calls>',
     "granite": "",
 }
 

@@ -69,7 +69,8 @@ static const struct serve_call_style *find_json_style(const char *called)
     if (strncmp(member, "\"arguments\":", 12) != 0) {
         return NULL;
     }
-    return strstr(called, "<tool_call>")    ? &serve_style_tagged
+    return strstr(called, "<tool_calls>[")  ? &serve_style_apriel
+           : strstr(called, "<tool_call>")  ? &serve_style_tagged
            : strstr(called, "[TOOL_CALLS]") ? &serve_style_listed
            : strstr(called, "<TOOLCALL>")   ? &serve_style_nemotron
                                             : NULL;

@@ -46,8 +46,9 @@ struct serve_call_style {
 // without a way of their own; JSON with "parameters", as Llama 3.1's has it.
 extern const struct serve_call_style serve_style_tagged, serve_style_told, serve_style_plain;
 // Lists of JSON: behind [TOOL_CALLS], as Mistral's have it up to the eleventh version; behind
-// <|tool_call|>, as Granite 3's; within <TOOLCALL>, as Nemotron's.
-extern const struct serve_call_style serve_style_listed, serve_style_granite, serve_style_nemotron;
+// <|tool_call|>, as Granite 3's; within <TOOLCALL>, as Nemotron's, or <tool_calls>, as Apriel's.
+extern const struct serve_call_style serve_style_listed, serve_style_granite, serve_style_nemotron,
+    serve_style_apriel;
 // Names before JSON: Mistral's from the eleventh version on, and gpt-oss'.
 extern const struct serve_call_style serve_style_mistral, serve_style_harmony;
 // Tags: those of Qwen3-Coder and Qwen 3.5, of Seed-OSS, of MiniCPM 5.

@@ -49,6 +49,17 @@ const struct serve_call_style serve_style_nemotron = {
     .is_written = true,
 };
 
+const struct serve_call_style serve_style_apriel = {
+    .before = "<tool_calls>",
+    .after = "</tool_calls>",
+    .trigger = "<tool_calls>",
+    .arguments = "arguments",
+    .marks = {"<tool_calls>", "</tool_calls>"},
+    .is_list = true,
+    .is_native = true,
+    .is_written = true,
+};
+
 //-- a name, and JSON ------------------------------------------------------------------------------
 
 const struct serve_call_style serve_style_mistral = {
