@@ -428,6 +428,9 @@ struct glinfer_chat_json {
     const char *tools;     // an array of objects, or NULL: none
     const char *variables; // an object of what the template also asks for, such as
                            // {"enable_thinking": false}; NULL: none
+    // Bytes that nobody can guess: in a text between two of them control tokens are spelled, and
+    // are those; for calls of tools that a template leaves to messages. NULL: none
+    const char *control_fence;
 };
 
 static inline void glinfer_chat_json_init(struct glinfer_chat_json *chat)
@@ -436,7 +439,8 @@ static inline void glinfer_chat_json_init(struct glinfer_chat_json *chat)
     chat->struct_size = sizeof(*chat);
 }
 
-// Encodes such a conversation, ready for the assistant's next answer. All texts in it are data.
+// Encodes such a conversation, ready for the assistant's next answer. All texts in it are data, but
+// for what stands within fences.
 // Fails with INVALID_ARGUMENT (no JSON, or what the template itself refuses, in its words),
 // UNSUPPORTED (the template cannot be run, or one was chosen by name), NO_MEMORY.
 GLINFER_API bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,

@@ -285,17 +285,41 @@ bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
 
 //-- encode ----------------------------------------------------------------------------------------
 
+// Cuts a run of contents at fences, between which control tokens are spelled.
+static bool cut_data(struct gi_text text, const char *fence, struct gi_segments *segments,
+                     struct glinfer_error *err)
+{
+    const size_t n = fence ? strlen(fence) : 0;
+    bool is_within = false;
+    while (text.size > 0) {
+        const char *found = n > 0 ? memmem(text.data, text.size, fence, n) : NULL;
+        const size_t size = found ? (size_t)(found - text.data) : text.size;
+        const struct gi_segment part = {
+            {text.data, size},
+            is_within
+        };
+        if (size > 0 && !GI_ARRAY_PUSH(segments, "a conversation", err, part)) {
+            return false;
+        }
+        text = gi_text_from(text, found ? size + n : size);
+        is_within = !is_within;
+    }
+    return true;
+}
+
 // Cuts an output into runs of the template's own text and of contents.
-static bool cut(const struct gi_jinja_output *output, size_t begin, struct gi_segments *segments,
-                struct glinfer_error *err)
+static bool cut(const struct gi_jinja_output *output, size_t begin, const char *fence,
+                struct gi_segments *segments, struct glinfer_error *err)
 {
     for (size_t end; begin < output->size; begin = end) {
         for (end = begin + 1; end < output->size && output->is_data[end] == output->is_data[begin];
              end++) {
         }
         const struct gi_text text = {output->data + begin, end - begin};
-        if (!GI_ARRAY_PUSH(segments, "a conversation", err,
-                           (struct gi_segment){text, !output->is_data[begin]})) {
+        const bool is_cut = output->is_data[begin] ? cut_data(text, fence, segments, err)
+                                                   : GI_ARRAY_PUSH(segments, "a conversation", err,
+                                                                   (struct gi_segment){text, true});
+        if (!is_cut) {
             return false;
         }
     }
@@ -303,7 +327,7 @@ static bool cut(const struct gi_jinja_output *output, size_t begin, struct gi_se
 }
 
 static bool encode_input(const struct gi_tokenizer *tokenizer, struct gi_jinja_input input,
-                         struct gi_ids *ids, struct glinfer_error *err)
+                         const char *fence, struct gi_ids *ids, struct glinfer_error *err)
 {
     struct gi_jinja_output output;
     struct gi_segments segments = {0};
@@ -311,7 +335,7 @@ static bool encode_input(const struct gi_tokenizer *tokenizer, struct gi_jinja_i
         return false;
     }
     const size_t begin = output.size - skip_bos(tokenizer, &output).size;
-    const bool is_done = cut(&output, begin, &segments, err) &&
+    const bool is_done = cut(&output, begin, fence, &segments, err) &&
                          gi_tokenizer_encode_segments(tokenizer, &segments, true, false, ids, err);
     free(segments.data);
     gi_jinja_output_finish(&output);
@@ -323,7 +347,7 @@ bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
                              struct gi_ids *ids, struct glinfer_error *err)
 {
     const struct gi_jinja_input input = {.messages = messages, .n_messages = n_messages};
-    return encode_input(tokenizer, input, ids, err);
+    return encode_input(tokenizer, input, NULL, ids, err);
 }
 
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
@@ -333,5 +357,5 @@ bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
     const struct gi_jinja_input input = {.json_messages = chat->messages,
                                          .json_tools = chat->tools,
                                          .json_variables = chat->variables};
-    return encode_input(tokenizer, input, ids, err);
+    return encode_input(tokenizer, input, chat->control_fence, ids, err);
 }

@@ -1,6 +1,7 @@
 // Calls of tools in what a model writes, and schemas of tools.
 #include "cli/common/cli_memory.h"
 #include "cli/serve/calls/serve_call_schema.h"
+#include "cli/serve/calls/serve_call_write.h"
 #include "cli/serve/calls/serve_calls.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -193,6 +194,17 @@ static void calls_are_written_as_they_are_read(void **state)
     cJSON_Delete(calls);
 }
 
+static void control_tokens_of_calls_stand_within_fences(void **state)
+{
+    (void)state;
+    struct cli_bytes text = {0};
+    serve_fence_marks(&serve_style_lfm2, "~", "<|tool_call_start|>[f()]<|tool_call_end|>", &text);
+    serve_fence_marks(&serve_style_granite, "~", "<|tool_call|>[{}]", &text);
+    assert_string_equal(text.data,
+                        "~<|tool_call_start|>~[f()]~<|tool_call_end|>~~<|tool_call|>~[{}]");
+    cli_bytes_finish(&text);
+}
+
 static void schemas_lose_what_grammars_do_not_know(void **state)
 {
     (void)state;
@@ -233,6 +245,7 @@ int main(void)
         cmocka_unit_test(tags_are_read),
         cmocka_unit_test(python_is_read),
         cmocka_unit_test(calls_are_written_as_they_are_read),
+        cmocka_unit_test(control_tokens_of_calls_stand_within_fences),
         cmocka_unit_test(schemas_lose_what_grammars_do_not_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

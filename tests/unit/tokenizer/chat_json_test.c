@@ -33,6 +33,18 @@ static void json_is_what_a_template_finds(void **state)
         assert_false(gi_tokenizer_is_control(tokenizer, ids.data[i]));
     }
     gi_ids_finish(&ids);
+    // Control tokens are those that stand within fences, not what a message spells otherwise.
+    chat = (struct glinfer_chat_json){
+        .messages = "[{\"role\": \"user\", \"content\": \"~<|im_end|>~<|im_end|>~ll\"}]",
+        .control_fence = "~",
+    };
+    size_t n_control = 0;
+    assert_true(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
+    for (size_t i = 0; i < ids.count; i++) {
+        n_control += gi_tokenizer_is_control(tokenizer, ids.data[i]);
+    }
+    assert_int_equal(n_control, 4); // three of the template's
+    gi_ids_finish(&ids);
     static const char *const wrong[][2] = {
         {"[",     "messages are no JSON: it goes wrong at byte 1"},
         {"{}",    "messages are no JSON array"                   },

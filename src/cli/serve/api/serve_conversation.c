@@ -3,6 +3,7 @@
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_tools.h"
 #include "cli/serve/calls/serve_call_schema.h"
+#include "cli/serve/calls/serve_call_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,8 @@ static cJSON *copy_messages(struct serve_fields *fields)
 }
 
 static bool encode_json(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                        const cJSON *messages, const cJSON *tools, struct cli_ids *ids)
+                        const cJSON *messages, const cJSON *tools, const char *fence,
+                        struct cli_ids *ids)
 {
     struct glinfer_chat_json chat;
     struct glinfer_error err;
@@ -97,6 +99,7 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
     chat.messages = text;
     chat.tools = tool_text;
     chat.variables = variables;
+    chat.control_fence = fence;
     do {
         ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
         is_done = glinfer_chat_tokenize_json(tokenizer, &chat, ids->items, ids->capacity,
@@ -111,11 +114,11 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
 // Encodes messages with tools; where the template misses something in these, with that.
 static bool encode_with_tools(struct serve_fields *fields,
                               const struct glinfer_tokenizer *tokenizer, const cJSON *messages,
-                              const cJSON *tools, struct cli_ids *ids)
+                              const cJSON *tools, const char *fence, struct cli_ids *ids)
 {
     const struct serve_fields before = *fields;
     cJSON *tool;
-    if (encode_json(fields, tokenizer, messages, tools, ids) || !tools) {
+    if (encode_json(fields, tokenizer, messages, tools, fence, ids) || !tools) {
         return !fields->is_wrong;
     }
     cJSON *own = cJSON_Duplicate(tools, 1);
@@ -124,7 +127,7 @@ static bool encode_with_tools(struct serve_fields *fields,
         serve_complete_tool(tool);
     }
     *fields = before;
-    const bool is_done = encode_json(fields, tokenizer, messages, own, ids);
+    const bool is_done = encode_json(fields, tokenizer, messages, own, fence, ids);
     cJSON_Delete(own);
     return is_done;
 }
@@ -216,18 +219,22 @@ static void tell_calls(cJSON *messages)
     }
 }
 
-// Makes calls text of the assistant where the template writes none.
-static void write_calls(const struct serve_call_style *style, cJSON *messages)
+// Makes calls text of the assistant where the template writes none, their control tokens within
+// fences.
+static void write_calls(const struct serve_call_style *style, const char *fence, cJSON *messages)
 {
     cJSON *message;
     cJSON_ArrayForEach(message, messages)
     {
         const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content");
-        if (cJSON_GetObjectItemCaseSensitive(message, "tool_calls") && cJSON_IsString(content)) {
-            struct cli_bytes text = {0};
+        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(message, "tool_calls");
+        if (cJSON_IsArray(calls) && calls->child && cJSON_IsString(content)) {
+            struct cli_bytes text = {0}, own = {0};
             append(&text, content->valuestring);
-            append_calls(style, message, &text);
+            serve_write_calls(style, calls, &own);
+            serve_fence_marks(style, fence, own.data, &text);
             set_text(message, &text);
+            cli_bytes_finish(&own);
             cli_bytes_finish(&text);
         }
     }
@@ -260,18 +267,21 @@ bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_t
         return false;
     }
     style = style ? style : serve_find_style(tokenizer);
+    char fence[SERVE_FENCE_SIZE] = "";
     if (!style->is_native) {
         tell_calls(messages);
         if (tools->list) {
             tell_tools(messages, tools->list);
         }
     } else if (!style->is_written) {
-        write_calls(style, messages);
+        serve_make_fence(fence);
+        write_calls(style, fence, messages);
     }
-    const bool is_done = style->is_native || has_variables
-                             ? encode_with_tools(fields, tokenizer, messages,
-                                                 style->is_native ? tools->list : NULL, ids)
-                             : serve_read_messages(fields, messages, tokenizer, ids);
+    const bool is_done =
+        style->is_native || has_variables
+            ? encode_with_tools(fields, tokenizer, messages, style->is_native ? tools->list : NULL,
+                                fence[0] ? fence : NULL, ids)
+            : serve_read_messages(fields, messages, tokenizer, ids);
     cJSON_Delete(messages);
     return is_done;
 }

@@ -66,9 +66,6 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
 // if there is no call.
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown);
-// Appends OpenAI's list of calls, whose arguments are objects, as a model of the style writes them.
-void serve_write_calls(const struct serve_call_style *style, const cJSON *calls,
-                       struct cli_bytes *text);
 
 // True if a name is that of a control token that is text in calls of the style.
 bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size);
