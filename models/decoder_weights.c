@@ -24,11 +24,17 @@ const struct gi_weight_spec gi_post_norm_weights[4] = {
 const struct gi_weight_spec gi_expert_weights[5] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_FFN),
-    GI_WEIGHT_PAIR(GI_WEIGHT_ORDER_EXPERTS_GATE_UP, "ffn_gate_exps", "ffn_up_exps"),
-    GI_WEIGHT_ONE(GI_SLOT_DOWN, "ffn_down", GI_WEIGHT_ORDER_EXPERTS, GI_DIM_FF, "ffn_down_exps",
-                  GI_DIM_EMBD, GI_NORM_NONE),
-    GI_WEIGHT_ONE(GI_SLOT_ROUTER, "router", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_gate_inp",
-                  GI_DIM_EXPERT, GI_NORM_NONE),
+    GI_WEIGHT_EXPERTS_GATE_UP,
+    GI_WEIGHT_EXPERTS_DOWN,
+    GI_WEIGHT_ROUTER,
+};
+
+const struct gi_weight_spec gi_gated_expert_weights[5] = {
+    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
+    GI_WEIGHT_OUT(GI_NORM_FFN),
+    GI_WEIGHT_EXPERTS_GATE_UP,
+    GI_WEIGHT_EXPERTS_DOWN,
+    GI_WEIGHT_ROUTER_GATED,
 };
 
 const struct gi_norm_spec gi_pre_norm_norms[2] = {
@@ -67,11 +73,21 @@ bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinf
     return gi_graph_attention_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
 }
 
-bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static bool head_norm_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_ffn_block(graph, layer, err);
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
+}
+
+bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return head_norm_attention(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+bool gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer,
+                                      struct glinfer_error *err)
+{
+    return head_norm_attention(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
 }
 
 bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,

@@ -14,18 +14,42 @@
         .sources[1] = {"blk.%u." k, GI_DIM_KV}, .sources[2] = {"blk.%u." v, GI_DIM_KV},            \
         .next_norm = GI_NORM_NONE,                                                                 \
     }
-#define GI_WEIGHT_PAIR(order_, gate, up)                                                           \
+#define GI_WEIGHT_GATE_UP(gate, up)                                                                \
     {                                                                                              \
-        .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = (order_), .cols = GI_DIM_EMBD,    \
-        .sources[0] = {"blk.%u." gate, GI_DIM_FF}, .sources[1] = {"blk.%u." up, GI_DIM_FF},        \
-        .next_norm = GI_NORM_NONE,                                                                 \
+        .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = GI_WEIGHT_ORDER_GATE_UP,          \
+        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u." gate, GI_DIM_FF},                            \
+        .sources[1] = {"blk.%u." up, GI_DIM_FF}, .next_norm = GI_NORM_NONE,                        \
+    }
+// Of a mixture, whose model may have an expert that all tokens share.
+#define GI_WEIGHT_EXPERTS_GATE_UP                                                                  \
+    {                                                                                              \
+        .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = GI_WEIGHT_ORDER_EXPERTS_GATE_UP,  \
+        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.ffn_gate_exps", GI_DIM_EXPERT_FF},             \
+        .sources[1] = {"blk.%u.ffn_up_exps", GI_DIM_EXPERT_FF},                                    \
+        .sources[2] = {"blk.%u.ffn_gate_shexp", GI_DIM_SHARED_FF},                                 \
+        .sources[3] = {"blk.%u.ffn_up_shexp", GI_DIM_SHARED_FF}, .next_norm = GI_NORM_NONE,        \
+    }
+#define GI_WEIGHT_EXPERTS_DOWN                                                                     \
+    {                                                                                              \
+        .slot = GI_SLOT_DOWN, .name = "ffn_down", .order = GI_WEIGHT_ORDER_EXPERTS,                \
+        .cols = GI_DIM_EXPERT_FF, .sources[0] = {"blk.%u.ffn_down_exps", GI_DIM_EMBD},             \
+        .sources[1] = {"blk.%u.ffn_down_shexp", GI_DIM_EMBD}, .next_norm = GI_NORM_NONE,           \
+    }
+#define GI_WEIGHT_ROUTER                                                                           \
+    GI_WEIGHT_ONE(GI_SLOT_ROUTER, "router", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_gate_inp",    \
+                  GI_DIM_EXPERT, GI_NORM_NONE)
+// With a gate of the shared expert behind it.
+#define GI_WEIGHT_ROUTER_GATED                                                                     \
+    {                                                                                              \
+        .slot = GI_SLOT_ROUTER, .name = "router", .order = GI_WEIGHT_ORDER_STACKED,                \
+        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.ffn_gate_inp", GI_DIM_EXPERT},                 \
+        .sources[1] = {"blk.%u.ffn_gate_inp_shexp", GI_DIM_ONE}, .next_norm = GI_NORM_NONE,        \
     }
 #define GI_WEIGHT_ONE(slot_, name_, order_, cols_, tensor, rows, norm)                             \
     {                                                                                              \
         .slot = (slot_), .name = (name_), .order = (order_), .cols = (cols_),                      \
         .sources[0] = {"blk.%u." tensor, rows}, .next_norm = (norm),                               \
     }
-#define GI_WEIGHT_GATE_UP(gate, up) GI_WEIGHT_PAIR(GI_WEIGHT_ORDER_GATE_UP, gate, up)
 #define GI_WEIGHT_UP                                                                               \
     GI_WEIGHT_ONE(GI_SLOT_GATE_UP, "ffn_up", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_up",         \
                   GI_DIM_FF, GI_NORM_NONE)
@@ -43,8 +67,11 @@ extern const struct gi_weight_spec gi_pre_norm_weights[4];
 extern const struct gi_weight_spec gi_post_norm_weights[4];
 // The first of these with a network that has no gate.
 extern const struct gi_weight_spec gi_ungated_weights[4];
-// With a norm before either block, and a mixture of experts for the feed-forward network.
+// With a norm before either block, and a mixture of experts for the feed-forward network, with or
+// without a shared one that has no gate.
 extern const struct gi_weight_spec gi_expert_weights[5];
+// The same with a gate of the shared expert.
+extern const struct gi_weight_spec gi_gated_expert_weights[5];
 
 // Norms before the blocks; these as layernorms; these and norms of each head of q and k; norms
 // before and after the blocks.
@@ -57,8 +84,10 @@ extern const struct gi_norm_spec gi_sandwich_norms[4];
 // before.
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-// Records the first of these with norms of each head of q and k.
+// Record the same with norms of q and of k.
 bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer,
+                                      struct glinfer_error *err);
 
 // Records what follows q, k and v in a layer with a norm after either block; before is the norm of
 // the feed-forward network's input, or GI_NORM_NONE.

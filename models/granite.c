@@ -21,15 +21,7 @@ bool gi_granite_hparams(const struct gi_hparams_reader *reader, struct gi_hparam
 
 static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    uint32_t n_shared;
-    if (!gi_granite_hparams(reader, hparams) ||
-        !gi_hparams_u32(reader, "expert_shared_feed_forward_length", 0, &n_shared)) {
-        return false;
-    }
-    return n_shared == 0 ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: an expert that all tokens share (%u wide) is not supported",
-                        gi_gguf_path(reader->gguf), n_shared);
+    return gi_granite_hparams(reader, hparams) && gi_hparams_read_shared(reader, 0, hparams);
 }
 
 const struct gi_model_family gi_model_family_granite = {

@@ -1,6 +1,7 @@
 // LFM2: layers with a short convolution and gates in place of attention, which keep the inputs of
 // its last tokens; and layers with attention whose heads of q and k have norms, as Qwen 3's. Which
 // is which the file says by the heads of k and v of each. The embedding's norm is the output's.
+// LFM2's mixtures have experts in all but their first layers, whose router has a bias.
 #include "base/round.h"
 #include "models/decoder_weights.h"
 
@@ -29,19 +30,20 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 
 //-- short convolutions ----------------------------------------------------------------------------
 
+#define CONV_IN                                                                                    \
+    {                                                                                              \
+        .slot = GI_SLOT_QKV, .name = "attn_qkv", .order = GI_WEIGHT_ORDER_STACKED,                 \
+        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.shortconv.in_proj", GI_DIM_EMBD},              \
+        .sources[1] = {"blk.%u.shortconv.in_proj", GI_DIM_EMBD},                                   \
+        .sources[2] = {"blk.%u.shortconv.in_proj", GI_DIM_EMBD}, .next_norm = GI_NORM_NONE,        \
+    }
+#define CONV_OUT                                                                                   \
+    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD,                     \
+                  "shortconv.out_proj", GI_DIM_EMBD, GI_NORM_FFN)
+
 static const struct gi_weight_spec conv_weights[] = {
-    {
-     .slot = GI_SLOT_QKV,
-     .name = "attn_qkv",
-     .order = GI_WEIGHT_ORDER_STACKED,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.shortconv.in_proj", GI_DIM_EMBD},
-                    {"blk.%u.shortconv.in_proj", GI_DIM_EMBD},
-                    {"blk.%u.shortconv.in_proj", GI_DIM_EMBD}},
-     .next_norm = GI_NORM_NONE,
-     },
-    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "shortconv.out_proj",
-                  GI_DIM_EMBD, GI_NORM_FFN),
+    CONV_IN,
+    CONV_OUT,
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
@@ -72,4 +74,58 @@ const struct gi_model_family gi_model_family_lfm2 = {
     .record_layer = gi_head_norm_record_layer,
     .output_norm = "token_embd_norm",
     .recurrent = &conv_layers,
+};
+
+//-- mixtures --------------------------------------------------------------------------------------
+
+static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const struct gi_router_rule rule = {
+        .gating = GI_GATING_SIGMOID, .is_normalised = true, .has_bias = true};
+    return read_hparams(reader, hparams) && gi_hparams_read_router(reader, rule, hparams);
+}
+
+static const struct gi_weight_spec conv_expert_weights[] = {
+    CONV_IN, CONV_OUT, GI_WEIGHT_EXPERTS_GATE_UP, GI_WEIGHT_EXPERTS_DOWN, GI_WEIGHT_ROUTER,
+};
+
+static const struct gi_norm_spec conv_expert_norms[] = {
+    {GI_NORM_ATTN,        "blk.%u.attn_norm",      GI_DIM_EMBD  },
+    {GI_NORM_FFN,         "blk.%u.ffn_norm",       GI_DIM_EMBD  },
+    {GI_NORM_CONV,        "blk.%u.shortconv.conv", GI_DIM_CONV  },
+    {GI_NORM_ROUTER_BIAS, "blk.%u.exp_probs_b",    GI_DIM_EXPERT},
+};
+
+static const struct gi_norm_spec expert_norms[] = {
+    {GI_NORM_ATTN,        "blk.%u.attn_norm",   GI_DIM_EMBD  },
+    {GI_NORM_Q,           "blk.%u.attn_q_norm", GI_DIM_HEAD  },
+    {GI_NORM_K,           "blk.%u.attn_k_norm", GI_DIM_HEAD  },
+    {GI_NORM_FFN,         "blk.%u.ffn_norm",    GI_DIM_EMBD  },
+    {GI_NORM_ROUTER_BIAS, "blk.%u.exp_probs_b", GI_DIM_EXPERT},
+};
+
+static bool record_conv_expert_layer(struct gi_graph *graph, uint32_t layer,
+                                     struct glinfer_error *err)
+{
+    return gi_graph_short_conv_block(graph, layer, err) &&
+           gi_graph_experts_block(graph, layer, err);
+}
+
+static const struct gi_recurrent_layers conv_expert_layers = {
+    GI_WEIGHTS(conv_expert_weights),
+    GI_NORMS(conv_expert_norms),
+    .record_layer = record_conv_expert_layer,
+};
+
+const struct gi_model_family gi_model_family_lfm2moe = {
+    .name = "lfm2moe",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .read_hparams = read_expert_hparams,
+    .has_experts = true,
+    GI_WEIGHTS(gi_expert_weights),
+    GI_NORMS(expert_norms),
+    .record_layer = gi_head_norm_expert_record_layer,
+    .output_norm = "token_embd_norm",
+    .recurrent = &conv_expert_layers,
+    .leading = &gi_model_family_lfm2,
 };

@@ -15,13 +15,6 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN,  "blk.%u.ffn_norm",    GI_DIM_EMBD},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_experts_block(graph, layer, err);
-}
-
 const struct gi_model_family gi_model_family_olmoe = {
     .name = "olmoe",
     .rope_pairing = GI_ROPE_PAIRING_HALVES,
@@ -29,5 +22,5 @@ const struct gi_model_family gi_model_family_olmoe = {
     .has_experts = true,
     GI_WEIGHTS(gi_expert_weights),
     GI_NORMS(norms),
-    .record_layer = record_layer,
+    .record_layer = gi_head_norm_expert_record_layer,
 };

@@ -4,7 +4,8 @@
 //   1  what each has of the softmax of all logits
 //   2  1 / (1 + exp(-logit))
 // Of 1 and 2 params.scale times that, divided by the sum of the chosen ones if is_normalised; with
-// BIAS those are chosen whose probability, as above, plus a bias is largest.
+// BIAS those are chosen whose probability, as above, plus a bias is largest. n_shared more follow,
+// numbered from n_expert on, which all tokens take: their share is 1, or that of form 2 of a logit.
 //
 //   act     (n_tokens, act_stride)  { expert, share, 0, 0 } of each written from route on
 //   logits  (n_tokens, stride)      n_expert of each row
@@ -33,6 +34,7 @@ layout(std140, binding = 0) uniform Params
     uint n_expert, n_used, stride, act_stride;
     uint route, one; // one is 1: see reduce_max
     uint bias, is_normalised;
+    uint n_shared, shared_gate; // the gate's logit of a row; ~0u: there is none
     float scale;
 } params;
 
@@ -128,6 +130,21 @@ void write_shares(uint begin, uint at)
 }
 #endif
 
+// Writes the experts that all tokens take.
+void write_shared(uint begin, uint at)
+{
+    float share = 1.0;
+    if (params.shared_gate != 0xFFFFFFFFu) {
+        share = 1.0 / (1.0 + exp(-logits[begin + params.shared_gate]));
+    }
+    for (uint i = 0u; i < params.n_shared; i++) {
+        act[at + 4u * i] = float(params.n_expert + i);
+        act[at + 4u * i + 1u] = share;
+        act[at + 4u * i + 2u] = 0.0;
+        act[at + 4u * i + 3u] = 0.0;
+    }
+}
+
 void main()
 {
     uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
@@ -148,6 +165,7 @@ void main()
     }
     if (gl_LocalInvocationIndex == 0u) {
         uint at = token * params.act_stride + params.route;
+        write_shared(token * params.stride, at + 4u * params.n_used);
 #if GATING
         write_shares(token * params.stride, at);
 #else

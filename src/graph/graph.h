@@ -113,9 +113,10 @@ bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// x += residual_scale * sum over the chosen experts of share * down(activation(gate) * up), of
-// GI_NORM_FFN: a mixture of experts. Only the weights of chosen experts are read; a prompt sorts
-// its tokens by expert and reads each once, a batch too small for that once a token.
+// x += residual_scale * sum over the chosen and the shared experts of share *
+// down(activation(gate) * up), of GI_NORM_FFN: a mixture of experts. Only the weights of chosen
+// experts are read; a prompt sorts its tokens by expert and reads each once, a batch too small for
+// that once a token.
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // x += out(o), o being what the gated delta rule leaves of the projection of norm(x)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { KEY_SIZE = 128 };
+enum { MAX_FF = 1 << 18, MAX_USED = 32 }; // of a network; experts of a token
 
 static void make_key(const struct gi_hparams_reader *reader, const char *name, char key[KEY_SIZE])
 {
@@ -227,11 +228,22 @@ static bool read_embedding(const struct gi_hparams_reader *reader, struct gi_hpa
     return true;
 }
 
+// Reads the width of a layer's network, which a file may leave out if it gives that of experts.
+static bool read_ff(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const char *const name = "feed_forward_length";
+    char key[KEY_SIZE], expert_key[KEY_SIZE];
+    make_key(reader, name, key);
+    make_key(reader, "expert_feed_forward_length", expert_key);
+    return (!gi_gguf_has(reader->gguf, key) && gi_gguf_has(reader->gguf, expert_key)) ||
+           read_count(reader, name, 1, MAX_FF, &hparams->n_ff);
+}
+
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     if (!read_count(reader, "block_count", 1, GI_MAX_LAYERS, &hparams->n_layer) ||
         !read_count(reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
-        !read_count(reader, "feed_forward_length", 1, 1u << 18, &hparams->n_ff) ||
+        !read_ff(reader, hparams) ||
         !read_count(reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
         !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
         !gi_hparams_f32(reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
@@ -274,16 +286,47 @@ void gi_add_state(struct gi_hparams *hparams, uint32_t layer)
     hparams->layer_kinds[layer] = GI_LAYER_BOTH;
 }
 
+static bool read_expert_count(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    return read_count(reader, "expert_count", 1, 1024, &hparams->n_expert) &&
+           read_count(reader, "expert_used_count", 1,
+                      hparams->n_expert < MAX_USED ? hparams->n_expert : MAX_USED,
+                      &hparams->n_expert_used);
+}
+
 bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    enum { MAX_USED = 32 };
-    if (!read_count(reader, "expert_count", 1, 1024, &hparams->n_expert) ||
-        !read_count(reader, "expert_used_count", 1,
-                    hparams->n_expert < MAX_USED ? hparams->n_expert : MAX_USED,
-                    &hparams->n_expert_used)) {
+    if (!read_expert_count(reader, hparams) ||
+        !gi_hparams_u32(reader, "leading_dense_block_count", 0, &hparams->n_leading) ||
+        !gi_hparams_u32(reader, "expert_feed_forward_length", hparams->n_ff,
+                        &hparams->n_expert_ff)) {
         return false;
     }
-    return gi_hparams_u32(reader, "expert_feed_forward_length", hparams->n_ff, &hparams->n_ff);
+    if (hparams->n_leading >= hparams->n_layer || hparams->n_expert_ff == 0 ||
+        hparams->n_expert_ff > MAX_FF || (hparams->n_leading > 0 && hparams->n_ff == 0)) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: experts of %u behind %u of %u layers with a network of %u",
+                            gi_gguf_path(reader->gguf), hparams->n_expert_ff, hparams->n_leading,
+                            hparams->n_layer, hparams->n_ff);
+    }
+    return true;
+}
+
+bool gi_hparams_read_shared(const struct gi_hparams_reader *reader, uint32_t fallback,
+                            struct gi_hparams *hparams)
+{
+    const uint32_t n = hparams->n_expert_ff;
+    uint32_t n_shared_ff;
+    if (!gi_hparams_u32(reader, "expert_shared_feed_forward_length", fallback, &n_shared_ff)) {
+        return false;
+    }
+    hparams->n_shared = n_shared_ff / n;
+    return (n_shared_ff % n == 0 && hparams->n_shared <= MAX_USED - hparams->n_expert_used) ||
+           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: an expert of %u that all tokens share is not supported beside %u of "
+                        "%u, only up to %u times as wide as these",
+                        gi_gguf_path(reader->gguf), n_shared_ff, hparams->n_expert_used, n,
+                        MAX_USED - hparams->n_expert_used);
 }
 
 bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_router_rule fallback,

@@ -55,7 +55,11 @@ enum gi_embed_norm {
 
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
-    uint32_t n_expert, n_expert_used; // 0: no mixture of experts; n_ff is an expert's
+    // A mixture of experts; 0: none. n_ff is then that of the first n_leading layers, which have
+    // none, or an expert's too if all have.
+    uint32_t n_expert, n_expert_used, n_expert_ff, n_leading;
+    uint32_t n_shared; // networks as wide as an expert that all tokens take: what a file calls the
+                       // shared expert, cut into pieces
     struct gi_router_rule router;
     float norm_eps;
     float attention_scale;                          // of q . k
@@ -90,13 +94,18 @@ struct gi_hparams_reader {
 };
 
 // Reads the keys that all families share; scales are 1 or 1 / sqrt(head_dim), the pairing is left
-// as it is. n_vocab comes from the embedding; layers without heads of k and v become recurrent.
-// Fails with BAD_FILE (a key missing, of the wrong kind, out of range) and UNSUPPORTED (an unknown
-// kind of RoPE scaling, a head that is no multiple of 8, layers with other heads of k and v).
+// as it is. n_ff is 0 where a file gives that of experts alone. n_vocab comes from the embedding;
+// layers without heads of k and v become recurrent. Fails with BAD_FILE (a key missing, of the
+// wrong kind, out of range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no
+// multiple of 8, layers with other heads of k and v).
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
-// Reads what a mixture of experts has besides; n_ff becomes that of an expert. Fails with BAD_FILE.
+// Reads what a mixture of experts has besides, and which layers are none. Fails with BAD_FILE.
 bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
+// Reads the width of the expert that all tokens share, of which fallback is what the file does not
+// say; 0: none. Fails with BAD_FILE, and UNSUPPORTED (no multiple of an expert's).
+bool gi_hparams_read_shared(const struct gi_hparams_reader *reader, uint32_t fallback,
+                            struct gi_hparams *hparams);
 // Reads the router's rule, of which fallback is what the file does not say. Fails with BAD_FILE,
 // and UNSUPPORTED (gating of another kind).
 bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_router_rule fallback,

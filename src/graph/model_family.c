@@ -1,8 +1,15 @@
 #include "graph/model_family.h"
 
+const struct gi_model_family *gi_model_family_of(const struct gi_model_family *family,
+                                                 const struct gi_hparams *hparams, uint32_t layer)
+{
+    return layer < hparams->n_leading ? family->leading : family;
+}
+
 bool gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
                             uint32_t layer, struct glinfer_error *err)
 {
+    family = gi_model_family_of(family, graph->hparams, layer);
     return gi_layer_kind(graph->hparams, layer) == GI_LAYER_RECURRENT
                ? family->recurrent->record_layer(graph, layer, err)
                : family->record_layer(graph, layer, err);

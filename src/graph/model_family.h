@@ -29,10 +29,16 @@ struct gi_model_family {
     const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: as in norms
     const char *output_norm; // the tensor of the norm before the output; NULL: "output_norm"
     const struct gi_recurrent_layers *recurrent; // NULL: all layers must have heads of k and v
+    // The family of a mixture's first layers, which have no experts (n_leading of the
+    // hyperparameters), with a table of norms that this one's includes; NULL: there may be none.
+    const struct gi_model_family *leading;
     // The family of files of this name that have experts; NULL: they are not told apart.
     const struct gi_model_family *with_experts;
 };
 
+// Returns the family whose tables a layer has: its own or that of leading layers.
+const struct gi_model_family *gi_model_family_of(const struct gi_model_family *family,
+                                                 const struct gi_hparams *hparams, uint32_t layer);
 // Records a layer of either kind.
 bool gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
                             uint32_t layer, struct glinfer_error *err);

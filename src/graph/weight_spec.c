@@ -26,6 +26,12 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
         return hparams->n_head;
     case GI_DIM_EXPERT:
         return hparams->n_expert;
+    case GI_DIM_EXPERT_FF:
+        return hparams->n_expert_ff;
+    case GI_DIM_SHARED_FF:
+        return hparams->n_shared * hparams->n_expert_ff;
+    case GI_DIM_ONE:
+        return 1;
     case GI_DIM_CHANNEL:
         return hparams->recurrent.n_channel;
     case GI_DIM_CONV:

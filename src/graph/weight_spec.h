@@ -51,6 +51,8 @@ enum gi_weight_order { // shown in ops/record/weight.h
                                // gate
     GI_WEIGHT_ORDER_STACKED,
     GI_WEIGHT_ORDER_GATE_UP,
+    // One source, or gate and up, of all experts; behind them as many of the one that all tokens
+    // share, which are left out where a model has none.
     GI_WEIGHT_ORDER_EXPERTS,
     GI_WEIGHT_ORDER_EXPERTS_GATE_UP,
 };
@@ -64,7 +66,10 @@ enum gi_dim {
     GI_DIM_KV,      // n_kv_head * head_dim
     GI_DIM_FF,
     GI_DIM_VOCAB,
-    GI_DIM_EXPERT,
+    GI_DIM_EXPERT, // their number
+    GI_DIM_EXPERT_FF,
+    GI_DIM_SHARED_FF, // of the expert that all tokens share
+    GI_DIM_ONE,
     GI_DIM_HEADS,       // of q: their number
     GI_DIM_CHANNEL,     // of a recurrent layer: struct gi_recurrent_hparams
     GI_DIM_CONV,        // n_taps of each channel

@@ -60,8 +60,10 @@ struct ref_router {
     bool is_normalised;
     double scale;
     const float *bias; // NULL: none
+    uint32_t n_shared; // of n_used: the last experts, which are always taken
+    const float *gate; // a logit whose 1 / (1 + exp(-logit)) is their share; NULL: 1
 };
-// The n_used largest logits, the lowest expert on ties, and their shares.
+// The largest logits, the lowest expert on ties, and their shares; then the shared ones.
 void ref_route(const float *logits, const struct ref_router *router, uint32_t n_expert,
                uint32_t n_used, uint32_t *experts, double *shares);
 

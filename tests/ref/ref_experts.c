@@ -25,11 +25,23 @@ static double probability(const float *logits, uint32_t n_expert, uint32_t exper
     return 1 / sum;
 }
 
+static void take_shared(const struct ref_router *router, uint32_t first, uint32_t *experts,
+                        double *shares)
+{
+    for (uint32_t i = 0; i < router->n_shared; i++) {
+        experts[i] = first + i;
+        shares[i] = router->gate ? 1 / (1 + exp(-(double)*router->gate)) : 1;
+    }
+}
+
 void ref_route(const float *logits, const struct ref_router *router, uint32_t n_expert,
                uint32_t n_used, uint32_t *experts, double *shares)
 {
     const bool is_softmax = router->gating == REF_GATING_CHOSEN;
     double sum = 0;
+    n_expert -= router->n_shared;
+    n_used -= router->n_shared;
+    take_shared(router, n_expert, experts + n_used, shares + n_used);
     for (uint32_t i = 0; i < n_used; i++) {
         double best_value = 0;
         experts[i] = UINT32_MAX;

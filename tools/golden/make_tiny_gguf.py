@@ -15,7 +15,7 @@ import sys
 import zlib
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, PoolingType, RopeScalingType, quants
+from gguf import ExpertGatingFuncType, GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, PoolingType, RopeScalingType, quants
 
 from random_blocks import random_blocks
 
@@ -30,6 +30,7 @@ GROUPS = {
     "attn": ["attn_q", "attn_k", "attn_v", "attn_output"],
     "ffn": ["ffn_gate", "ffn_up", "ffn_down"],
     "embd": ["token_embd", "output"],
+    "shared": ["shared_gate", "shared_up", "shared_down"],
 }
 MATRICES = [name for group in GROUPS.values() for name in group]
 NORMAL, CONTROL, UNUSED = 1, 3, 5  # tokenizer.ggml.token_type
@@ -70,8 +71,8 @@ def parse_arguments():
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
-                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35", "lfm2",
-                        "granitehybrid", "falcon-h1"], default="llama")
+                        "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
+                        "qwen35moe", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -96,6 +97,9 @@ def parse_arguments():
     parser.add_argument("--rope-factor", type=float, default=8.0)
     parser.add_argument("--experts", type=int, default=0, help="networks of a mixture")
     parser.add_argument("--experts-used", type=int, default=2)
+    parser.add_argument("--expert-ff", type=int, help="default: --ff, the width of layers without experts")
+    parser.add_argument("--shared", type=int, default=0, help="width of the expert that all tokens share, in experts")
+    parser.add_argument("--leading", type=int, default=0, help="first layers, which have no experts")
     parser.add_argument("--rot", type=int, help="rotary dimensions; default: the head's")
     parser.add_argument("--scales", action="store_true", help="granite: scales that are not 1")
     parser.add_argument("--window", type=int, default=0, help="keys of a sliding window")
@@ -119,6 +123,7 @@ def parse_arguments():
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    args.expert_ff = args.expert_ff or args.ff
     if args.head_dim is None:
         args.head_dim = args.embd // args.heads
     if args.heads % args.kv_heads or args.head_dim % 2:
@@ -201,7 +206,13 @@ def add_facts(writer, args, n_vocab):
     if args.experts:
         writer.add_expert_count(args.experts)
         writer.add_expert_used_count(args.experts_used)
-        writer.add_expert_feed_forward_length(args.ff)
+        writer.add_expert_feed_forward_length(args.expert_ff)
+        if args.shared:
+            writer.add_expert_shared_feed_forward_length(args.shared * args.expert_ff)
+        if args.leading:
+            writer.add_leading_dense_block_count(args.leading)
+        if args.arch == "lfm2moe":
+            writer.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
     if args.arch in LINEAR:
         writer.add_ssm_conv_kernel(args.linear_taps)
         writer.add_ssm_state_size(args.linear_dim)
@@ -305,14 +316,16 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "lfm2")  # families with a norm of each head of q and k
+HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "qwen35moe", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma-embedding", "gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 # The name of the norm before the network.
-FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "gpt-oss"), "post_attention_norm")
+FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "gpt-oss"), "post_attention_norm")
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
-LINEAR = ("qwen35",)  # with linear attention in most layers, and gates in the others
+LINEAR = ("qwen35", "qwen35moe")  # with linear attention in most layers, and gates in the others
 SSM = ("granitehybrid", "falcon-h1")  # with Mamba-2, in place of attention or beside it
-SHORT_CONV = ("lfm2",)  # with short convolutions in most layers, and the embedding's norm for the output
+SHORT_CONV = ("lfm2", "lfm2moe")  # with short convolutions in most layers, and the embedding's norm for the output
+ROUTER_BIASES = ("lfm2moe",)  # whose choice of experts has a bias
+SHARED_GATES = ("qwen2moe", "qwen35moe")  # whose shared expert has a share of its own
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
@@ -380,10 +393,21 @@ def add_next(make, args, prefix):
     make.norm(f"{prefix}nextn.hnorm.weight", args.embd)
 
 
-def add_network(make, args, prefix):
-    make.matrix(prefix, "ffn_gate", args.ff, args.embd)
-    make.matrix(prefix, "ffn_up", args.ff, args.embd)
-    make.matrix(prefix, "ffn_down", args.embd, args.ff)
+def add_experts(make, args, prefix):
+    make.matrix(prefix, "ffn_gate_inp", args.experts, args.embd, 2, kind="router")
+    make.experts(prefix, "ffn_gate", args.expert_ff, args.embd)
+    make.experts(prefix, "ffn_up", args.expert_ff, args.embd)
+    make.experts(prefix, "ffn_down", args.embd, args.expert_ff)
+    if args.arch in ROUTER_BIASES:
+        make.vector(f"{prefix}exp_probs_b.bias", args.experts, np.float32(0), 0.1)
+    if args.shared:
+        size = args.shared * args.expert_ff
+        make.matrix(prefix, "ffn_gate_shexp", size, args.embd, kind="shared_gate")
+        make.matrix(prefix, "ffn_up_shexp", size, args.embd, kind="shared_up")
+        make.matrix(prefix, "ffn_down_shexp", args.embd, size, kind="shared_down")
+    if args.arch in SHARED_GATES:
+        name = f"{prefix}ffn_gate_inp_shexp.weight"
+        make.writer.add_tensor(name, make.draw(name, args.embd) / np.float32(math.sqrt(args.embd)))
 
 
 def add_sinks_and_biases(make, args, prefix):
@@ -397,11 +421,11 @@ def add_sinks_and_biases(make, args, prefix):
 def add_layer(make, args, prefix, layer):
     if args.arch in LINEAR and (layer + 1) % args.interval:
         add_linear_attention(make, args, prefix)
-        add_network(make, args, prefix)
+        add_network_or_experts(make, args, prefix, layer)
         return
     if is_conv(args, layer):
         add_short_conv(make, args, prefix)
-        add_network(make, args, prefix)
+        add_network_or_experts(make, args, prefix, layer)
         return
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
     if args.arch not in NO_PRE_NORMS:
@@ -414,7 +438,7 @@ def add_layer(make, args, prefix, layer):
         add_ssm(make, args, prefix)
     if has_attention(args, layer):
         add_attention(make, args, prefix, q_size, kv_size)
-    add_network_or_experts(make, args, prefix)
+    add_network_or_experts(make, args, prefix, layer)
 
 
 def add_attention(make, args, prefix, q_size, kv_size):
@@ -445,12 +469,9 @@ def add_attention(make, args, prefix, q_size, kv_size):
         make.norm(f"{prefix}post_ffw_norm.weight", args.embd)
 
 
-def add_network_or_experts(make, args, prefix):
-    if args.experts:
-        make.matrix(prefix, "ffn_gate_inp", args.experts, args.embd, 2, kind="router")
-        make.experts(prefix, "ffn_gate", args.ff, args.embd)
-        make.experts(prefix, "ffn_up", args.ff, args.embd)
-        make.experts(prefix, "ffn_down", args.embd, args.ff)
+def add_network_or_experts(make, args, prefix, layer):
+    if args.experts and layer >= args.leading:
+        add_experts(make, args, prefix)
         if args.arch == "gpt-oss":
             add_sinks_and_biases(make, args, prefix)
         return

@@ -66,6 +66,11 @@ make tiny-moe-mixed --arch qwen3moe --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,f
     --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 40 --layers 2 --experts 6 --experts-used 2 --seed 3
 make tiny-granitemoe --arch granitemoe --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 \
     --layers 2 --experts 5 --experts-used 3 --scales
+# An expert that all tokens share: with a gate, in several pieces and of types of its own; and without.
+make tiny-qwen2moe --arch qwen2moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,shared=q8_0,shared_up=q4_0,embd=q8_0 --embd 64 --heads 4 \
+    --kv-heads 2 --ff 96 --expert-ff 32 --layers 2 --experts 6 --experts-used 2 --shared 3 --bias --untied
+make tiny-granitemoe-shared --arch granitemoe --types attn=q4_0,ffn=q8_0,shared=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
+    --ff 64 --layers 2 --experts 5 --experts-used 3 --shared 2 --scales
 # A mixture that bears the name of the Llama family.
 make tiny-mixtral --arch llama --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 --layers 2 \
     --experts 4 --experts-used 2
@@ -101,6 +106,9 @@ make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 
 # Linear attention, and attention whose output has a gate.
 make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 --rot 16 \
     --ff 96 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 128 --next 1
+make tiny-qwen35moe --arch qwen35moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,shared=q4_0,shared_down=q8_0,embd=q8_0 --embd 64 \
+    --heads 2 --kv-heads 1 --head-dim 64 --rot 16 --ff 32 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 \
+    --linear-dim 32 --experts 6 --experts-used 2 --shared 1
 # Short convolutions in place of attention, which two of five layers have.
 make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5 --interval 2 \
     --rope-base 1000000
@@ -109,6 +117,10 @@ make tiny-granitehybrid --arch granitehybrid --types attn=q8_0,ffn=q4_0,embd=q8_
     --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 2 --linear-dim 64 --state-dim 128 --scales
 make tiny-falcon_h1 --arch falcon-h1 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 2 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 256 --rope-base 100000000000
+    --layers 2 --linear-heads 6 --linear-k-heads 1 --linear-dim 16 --state-dim 64 --rope-base 100000000000
+# The same with a first layer of each kind without experts, and layers of each kind with.
+make tiny-lfm2moe --arch lfm2moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 \
+    --expert-ff 32 --layers 4 --interval 2 --rope-base 1000000 --experts 6 --experts-used 2 --leading 2
 "$python" "$top/tools/golden/embedding_golden.py" "$models/tiny-qwen3.gguf" "$golden/tiny-qwen3.embeddings" --pooling last 2>/dev/null
 # A decoder as a reranker.
 embedding tiny-qwen3_rank rank --arch qwen3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 32 \

@@ -119,11 +119,11 @@ static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct 
 {
     const struct gi_hparams *hparams = &plan->hparams;
     const bool is_recurrent = gi_layer_kind(hparams, layer) == GI_LAYER_RECURRENT;
-    const struct gi_recurrent_layers *recurrent = plan->family->recurrent;
-    const size_t n = is_recurrent ? recurrent->n_norms : plan->family->n_norms;
+    const struct gi_model_family *family = gi_model_family_of(plan->family, hparams, layer);
+    const struct gi_recurrent_layers *recurrent = family->recurrent;
+    const size_t n = is_recurrent ? recurrent->n_norms : family->n_norms;
     for (size_t i = 0; i < n; i++) {
-        const struct gi_norm_spec *spec =
-            is_recurrent ? &recurrent->norms[i] : &plan->family->norms[i];
+        const struct gi_norm_spec *spec = is_recurrent ? &recurrent->norms[i] : &family->norms[i];
         const char *name = norm_name(plan, spec, layer);
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, spec->size, &n_cols, &n_rows);
@@ -194,11 +194,17 @@ static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_
         return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
     case GI_WEIGHT_ORDER_EXPERTS:
     case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
-        return n_halves * plan->hparams.n_expert * gi_plan_expert_rows(weight);
+        return n_halves * gi_plan_experts(plan, weight) * gi_plan_expert_rows(weight);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
     return (uint32_t)gi_round_up(rows, two_tiles);
+}
+
+// True if gate and up, the sources from first on, are of different types.
+static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
+{
+    return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
 }
 
 static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
@@ -207,7 +213,7 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
     weight->weight.name = weight->name;
     weight->weight.is_split =
         gi_plan_has_gate(weight->order) &&
-        weight->sources[0].tensor->type->type != weight->sources[1].tensor->type->type;
+        (has_two_types(weight, 0) || (weight->n_sources > 2 && has_two_types(weight, 2)));
     weight->weight.n_rows = gpu_rows(plan, weight);
     weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
     if (!gi_weight_layout(plan, weight, limits, err)) {
@@ -234,17 +240,19 @@ static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
     return n;
 }
 
-static uint32_t count_sources(const struct gi_weight_spec *spec)
+// Returns the sources of a weight, without the shared expert's in a model that has none.
+static uint32_t count_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec)
 {
+    const uint32_t n_expert = gi_plan_expert_sources(spec->order);
     uint32_t n = 0;
     while (n < GI_MAX_SOURCES && spec->sources[n].name) {
         n++;
     }
-    return n;
+    return n_expert > 0 && plan->hparams.n_shared == 0 ? n_expert : n;
 }
 
-// Returns the tensor in which a file may stack all sources of a weight, which converters do or do
-// not; NULL if it has the first of them.
+// Returns the tensor in which a file may stack all sources of a weight, or all experts', which
+// converters do or do not; NULL if it has the first of them.
 static const char *find_stack(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                               uint32_t layer)
 {
@@ -264,20 +272,37 @@ static const char *find_stack(const struct gi_model_plan *plan, const struct gi_
                                                                                             : NULL;
 }
 
+// Refuses a shared expert whose pieces do not end where its blocks do.
+static bool check_pieces(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                         struct glinfer_error *err)
+{
+    const uint32_t n = plan->hparams.n_expert_ff;
+    return plan->hparams.n_shared == 1 || n % tensor->type->block_size == 0 ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: tensor %.*s is of type %s, whose blocks of %u do not divide pieces as "
+                        "wide as an expert (%u)",
+                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                        tensor->type->name, tensor->type->block_size, n);
+}
+
 // Finds the next n sources of a weight, which the tensor `name` holds.
 static bool find_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                          const char *name, uint32_t layer, uint32_t n,
                          struct gi_plan_weight *weight, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &plan->hparams;
-    const uint32_t first = weight->n_sources;
+    const uint32_t first = weight->n_sources, n_expert = gi_plan_expert_sources(spec->order);
+    const bool is_shared = n_expert > 0 && first >= n_expert;
+    const bool is_cut = is_shared && spec->order == GI_WEIGHT_ORDER_EXPERTS;
     struct gi_plan_source whole = {0};
     uint32_t n_rows = 0;
     for (uint32_t i = 0; i < n; i++) {
         n_rows += gi_dim_size(hparams, spec->sources[first + i].rows);
     }
-    if (!find_source(plan, name, layer, gi_dim_size(hparams, spec->cols), n_rows,
-                     gi_plan_has_experts(spec->order) ? hparams->n_expert : 1, &whole, err)) {
+    if (!find_source(plan, name, layer,
+                     (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, spec->cols), n_rows,
+                     n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole, err) ||
+        (is_cut && !check_pieces(plan, whole.tensor, err))) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -295,12 +320,14 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
     snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
     weight->order = spec->order;
+    const uint32_t n_all = count_sources(plan, spec);
+    const uint32_t n_expert = gi_plan_expert_sources(spec->order);
     const char *stack = find_stack(plan, spec, layer);
     uint32_t n;
-    for (; weight->n_sources < GI_MAX_SOURCES && spec->sources[weight->n_sources].name;
-         weight->n_sources += n) {
-        n = stack ? count_sources(spec) : count_slices(spec, weight->n_sources);
+    for (; weight->n_sources < n_all; weight->n_sources += n) {
         const char *name = stack ? stack : spec->sources[weight->n_sources].name;
+        n = !stack ? count_slices(spec, weight->n_sources) : n_expert > 0 ? n_expert : n_all;
+        stack = NULL;
         if (!find_sources(plan, spec, name, layer, n, weight, err)) {
             return false;
         }
@@ -340,7 +367,8 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
     }
     for (uint32_t layer = 0; layer < n_layer; layer++) {
         const bool is_recurrent = gi_layer_kind(&plan->hparams, layer) == GI_LAYER_RECURRENT;
-        const struct gi_model_family *family = plan->family;
+        const struct gi_model_family *family =
+            gi_model_family_of(plan->family, &plan->hparams, layer);
         const size_t n = is_recurrent ? family->recurrent->n_weights : family->n_weights;
         for (size_t i = 0; i < n; i++) {
             const struct gi_weight_spec *spec =
@@ -393,9 +421,14 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
     return choose_by_experts(plan, err);
 }
 
-// Refuses layers without attention where the family has no others.
+// Refuses layers without attention, or without experts, where the family has no others.
 static bool check_layers(const struct gi_model_plan *plan, struct glinfer_error *err)
 {
+    if (plan->hparams.n_leading > 0 && !plan->family->leading) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: %u layers without experts, as no layer of \"%s\" may be",
+                            gi_gguf_path(plan->gguf), plan->hparams.n_leading, plan->family->name);
+    }
     for (uint32_t i = 0; !plan->family->recurrent && i < plan->hparams.n_layer; i++) {
         if (gi_layer_kind(&plan->hparams, i) == GI_LAYER_RECURRENT) {
             return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
@@ -412,10 +445,18 @@ static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
     const struct gi_hparams_reader reader = {plan->gguf, family->name, err};
     plan->hparams.rope_pairing = family->rope_pairing;
     plan->hparams.activation = family->activation;
-    return gi_hparams_read(&reader, &plan->hparams) &&
-           (!family->has_experts || gi_hparams_read_experts(&reader, &plan->hparams)) &&
-           (!family->read_hparams || family->read_hparams(&reader, &plan->hparams)) &&
-           check_layers(plan, err);
+    if (!gi_hparams_read(&reader, &plan->hparams) ||
+        (family->has_experts && !gi_hparams_read_experts(&reader, &plan->hparams)) ||
+        (family->read_hparams && !family->read_hparams(&reader, &plan->hparams)) ||
+        !check_layers(plan, err)) {
+        return false;
+    }
+    if (family->has_experts && plan->hparams.n_leading == 0) {
+        plan->hparams.n_ff = plan->hparams.n_expert_ff;
+    }
+    return plan->hparams.n_ff > 0 || gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                                                  "%s: the key %s.feed_forward_length is missing",
+                                                  gi_gguf_path(plan->gguf), family->name);
 }
 
 // Leaves *out as it is if the file has no such tensor.

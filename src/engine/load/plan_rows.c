@@ -2,9 +2,14 @@
 
 #include "base/round.h"
 
+uint32_t gi_plan_expert_sources(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_EXPERTS ? 1 : order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP ? 2 : 0;
+}
+
 bool gi_plan_has_experts(enum gi_weight_order order)
 {
-    return order == GI_WEIGHT_ORDER_EXPERTS || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+    return gi_plan_expert_sources(order) > 0;
 }
 
 bool gi_plan_has_gate(enum gi_weight_order order)
@@ -112,28 +117,58 @@ static bool stacked_row(const struct gi_model_plan *plan, const struct gi_plan_w
     return *source_row < weight->sources[*source].n_rows;
 }
 
-static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
-                       uint32_t *source_row)
+uint32_t gi_plan_experts(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
-    const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each;
+    const bool has_shared = weight->n_sources > gi_plan_expert_sources(weight->order);
+    return plan->hparams.n_expert + (has_shared ? plan->hparams.n_shared : 0);
+}
+
+// Finds a row of an expert, or of a piece of the shared one: of gate and up a piece takes rows, of
+// down columns.
+static bool expert_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                       uint32_t row, uint32_t *source, uint32_t *source_row)
+{
+    const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each, expert = row / each;
     const uint32_t half = is_paired(weight) ? each / 2 : each;
+    const uint32_t n_expert = plan->hparams.n_expert;
     *source = in_expert / half;
     const struct gi_plan_source *from = &weight->sources[*source];
-    *source_row = row / each * (uint32_t)from->tensor->dims[1] + in_expert % half;
+    *source_row = expert * (uint32_t)from->tensor->dims[1] + in_expert % half;
+    if (expert >= n_expert) {
+        const uint32_t n_before =
+            weight->order == GI_WEIGHT_ORDER_EXPERTS ? 0 : (expert - n_expert) * from->n_rows;
+        *source += gi_plan_expert_sources(weight->order);
+        *source_row = n_before + in_expert % half;
+    }
     return in_expert % half < from->n_rows;
 }
 
+uint64_t gi_plan_row_offset(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                            const struct gi_weight_part *part, uint32_t row)
+{
+    if (weight->order != GI_WEIGHT_ORDER_EXPERTS) {
+        return 0;
+    }
+    const uint32_t expert = (part->row_begin + row) / gi_plan_expert_rows(weight);
+    if (expert < plan->hparams.n_expert) {
+        return 0;
+    }
+    const struct gi_ggml_type_info *type = weight->sources[1].tensor->type;
+    const uint64_t column = (uint64_t)(expert - plan->hparams.n_expert) * weight->weight.n_cols;
+    return column / type->block_size * type->block_bytes;
+}
+
 // Finds a row of gate and up that are split into two matrices.
-static bool split_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
-                      uint32_t *source_row)
+static bool split_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                      uint32_t row, uint32_t *source, uint32_t *source_row)
 {
     const uint32_t half = weight->weight.n_rows / 2;
-    uint32_t first;
+    uint32_t first = 0;
     *source_row = row % half;
     const bool is_row = gi_plan_has_experts(weight->order)
-                            ? expert_row(weight, row % half, &first, source_row)
+                            ? expert_row(plan, weight, row % half, &first, source_row)
                             : *source_row < weight->sources[0].n_rows;
-    *source = row / half;
+    *source = first + row / half;
     return is_row;
 }
 
@@ -149,10 +184,10 @@ static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weig
         return stacked_row(plan, weight, part->row_begin + row, source, source_row);
     }
     if (weight->weight.is_split) {
-        return split_row(weight, part->row_begin + row, source, source_row);
+        return split_row(plan, weight, part->row_begin + row, source, source_row);
     }
     if (gi_plan_has_experts(weight->order)) {
-        return expert_row(weight, part->row_begin + row, source, source_row);
+        return expert_row(plan, weight, part->row_begin + row, source, source_row);
     }
     *source = 0;
     *source_row = part->row_begin + row;

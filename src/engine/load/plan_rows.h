@@ -5,6 +5,9 @@
 
 #include "engine/load/model_plan.h"
 
+// Returns how many sources are all experts', 0 for orders without experts. Those behind them are of
+// the expert that all tokens share.
+uint32_t gi_plan_expert_sources(enum gi_weight_order order);
 // True for the orders of a mixture's experts; for those that pair gate and up.
 bool gi_plan_has_experts(enum gi_weight_order order);
 bool gi_plan_has_gate(enum gi_weight_order order);
@@ -27,11 +30,18 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);
 
+// Returns the byte of that row at which GPU row `row` begins: 0, but of the shared expert's down,
+// of which each piece takes some columns.
+uint64_t gi_plan_row_offset(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                            const struct gi_weight_part *part, uint32_t row);
+
 // Returns the row of a head, or of several, that is element `at` in pair order
 // (ops/record/weight.h).
 uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
 
 // Returns the GPU rows of one expert; of its gate alone if gate and up are split.
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
+// Returns the experts of a weight, pieces of the shared one among them.
+uint32_t gi_plan_experts(const struct gi_model_plan *plan, const struct gi_plan_weight *weight);
 
 #endif

@@ -124,6 +124,34 @@ static bool lay_out_sections(struct gi_plan_weight *weight, const struct gi_plan
     return true;
 }
 
+// Lays out the experts of a matrix, or of its gate or up alone, from row `begin` on. Those of the
+// pieces of the shared one have parts of their own if its type is another.
+static bool lay_out_experts(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                            uint32_t half, uint32_t begin, const struct gi_plan_limits *limits,
+                            struct glinfer_error *err)
+{
+    const uint32_t each = gi_plan_expert_rows(weight), n_expert = plan->hparams.n_expert;
+    const uint32_t n_all = gi_plan_experts(plan, weight);
+    struct run run = {.quant = source_quant(weight, half),
+                      .begin = begin,
+                      .n_rows = n_all * each,
+                      .step = each,
+                      .has_bias = has_any_bias(weight),
+                      .has_gamma = weight->gamma != NULL};
+    const struct gi_quant *shared =
+        n_all > n_expert ? source_quant(weight, gi_plan_expert_sources(weight->order) + half)
+                         : run.quant;
+    if (shared == run.quant) {
+        return lay_out_run(weight, &run, limits, err);
+    }
+    struct run rest = run;
+    run.n_rows = n_expert * each;
+    rest.quant = shared;
+    rest.begin += run.n_rows;
+    rest.n_rows -= run.n_rows;
+    return lay_out_run(weight, &run, limits, err) && lay_out_run(weight, &rest, limits, err);
+}
+
 bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
                       const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
@@ -137,13 +165,15 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
                       .step = 2 * GI_TILE_ROWS,
                       .has_bias = has_any_bias(weight),
                       .has_gamma = weight->gamma != NULL};
-    if (weight->order == GI_WEIGHT_ORDER_EXPERTS ||
-        weight->order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP) {
-        run.step = gi_plan_expert_rows(weight);
-    }
     for (uint32_t i = 0; i < n_runs; i++) {
         run.quant = source_quant(weight, i);
         run.begin = i * run.n_rows;
+        if (gi_plan_has_experts(weight->order)) {
+            if (!lay_out_experts(plan, weight, i, run.begin, limits, err)) {
+                return false;
+            }
+            continue;
+        }
         // Parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
         if (weight->order == GI_WEIGHT_ORDER_GATE_UP && n_runs == 1 &&
             gi_quant_quads_size(run.quant, glu_step, n_cols) <= limits->max_range &&

@@ -46,9 +46,14 @@ static bool read_rows(struct gi_weight_sample *sample, const struct gi_model_pla
         const uint32_t row = sample->tiles[i / GI_TILE_ROWS] * GI_TILE_ROWS + i % GI_TILE_ROWS;
         uint32_t source, source_row;
         sample->is_there[i] = gi_plan_weight_row(plan, weight, part, row, &source, &source_row);
-        ok = !sample->is_there[i] ||
-             gi_gguf_tensor_read(plan->gguf, weight->sources[source].tensor,
-                                 (uint64_t)source_row * size, size, sample->rows + i * size, err);
+        if (sample->is_there[i]) {
+            const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
+            const uint64_t whole = tensor->size / (tensor->dims[1] * tensor->dims[2]);
+            ok = gi_gguf_tensor_read(plan->gguf, tensor,
+                                     source_row * whole +
+                                         gi_plan_row_offset(plan, weight, part, row),
+                                     size, sample->rows + i * size, err);
+        }
     }
     return ok;
 }
@@ -60,8 +65,7 @@ bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_m
     const struct gi_plan_weight *weight = &plan->weights[index];
     const struct gi_gguf_tensor *tensor = weight->sources[0].tensor;
     const uint32_t n_in_layers = plan->hparams.n_layer * GI_SLOT_COUNT;
-    const bool has_experts = weight->order == GI_WEIGHT_ORDER_EXPERTS ||
-                             weight->order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+    const bool has_experts = gi_plan_has_experts(weight->order);
     struct gi_weight_sample sample = {
         .quads = part->quads,
         .quant = part->quant,
@@ -75,7 +79,7 @@ bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_m
     for (uint32_t i = 0; i < weight->n_sources && tensor->type->type != part->quant->type; i++) {
         tensor = weight->sources[i].tensor;
     }
-    sample.row_size = tensor->size / (tensor->dims[1] * tensor->dims[2]);
+    sample.row_size = (size_t)sample.n_cols / tensor->type->block_size * tensor->type->block_bytes;
     choose_tiles(&sample,
                  (has_experts ? gi_plan_expert_rows(weight) : part->n_rows) / GI_TILE_ROWS);
     sample.rows = gi_array_zeroed((size_t)sample.n_tiles * GI_TILE_ROWS, sample.row_size,

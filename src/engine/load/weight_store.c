@@ -122,16 +122,17 @@ static void repack_tile(void *user, uint32_t item)
     const struct chunk *chunk = user;
     const struct gi_plan_weight *weight = chunk->weight;
     const void *rows[GI_TILE_ROWS] = {NULL};
+    const uint32_t first = (chunk->first + item) * GI_TILE_ROWS;
     for (uint32_t i = 0; i < GI_TILE_ROWS; i++) {
         uint32_t source, row;
-        if (!gi_plan_weight_row(chunk->plan, weight, chunk->part,
-                                (chunk->first + item) * GI_TILE_ROWS + i, &source, &row)) {
+        if (!gi_plan_weight_row(chunk->plan, weight, chunk->part, first + i, &source, &row)) {
             continue;
         }
         const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
         assert(tensor->type->type == chunk->part->quant->type);
         const struct row_range *range = &chunk->rows[source];
-        rows[i] = chunk->memory.rows + range->at + (row - range->begin) * row_size(tensor);
+        rows[i] = chunk->memory.rows + range->at + (row - range->begin) * row_size(tensor) +
+                  gi_plan_row_offset(chunk->plan, weight, chunk->part, first + i);
     }
     gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
                          chunk->memory.quads + item * (chunk->quads_size / 4),

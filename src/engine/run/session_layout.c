@@ -21,19 +21,22 @@ static uint32_t larger(uint32_t a, uint32_t b)
 static uint32_t act_width(const struct gi_graph *graph)
 {
     const struct gi_experts *experts = &graph->experts;
-    return graph->hparams->n_expert > 0 ? experts->route + 4 * experts->n_used
-                                        : graph->hparams->n_ff;
+    const uint32_t n_ff = graph->hparams->n_ff;
+    return graph->hparams->n_expert > 0
+               ? larger(n_ff, experts->route + GI_ROUTE_FLOATS * experts->n_used)
+               : n_ff;
 }
 
 static void lay_out_experts(struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
     struct gi_experts *experts = &graph->experts;
-    experts->n_expert = hparams->n_expert;
-    experts->n_used = hparams->n_expert_used;
-    experts->n_ff = hparams->n_ff;
+    experts->n_shared = hparams->n_shared;
+    experts->n_expert = hparams->n_expert + hparams->n_shared;
+    experts->n_used = hparams->n_expert_used + hparams->n_shared;
+    experts->n_ff = hparams->n_expert_ff;
     experts->router = hparams->router;
-    experts->act_width = gi_round_up(hparams->n_ff, GI_QUANT_BLOCK);
+    experts->act_width = gi_round_up(hparams->n_expert_ff, GI_QUANT_BLOCK);
     experts->y_width = gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     experts->route = experts->n_used * experts->act_width;
 }
@@ -50,9 +53,12 @@ static uint32_t act_row_width(const struct gi_graph *graph)
 static uint32_t pairs_width(const struct gi_graph *graph)
 {
     const struct gi_experts *experts = &graph->experts;
-    const uint32_t n_pairs = 2 * gi_round_up(graph->hparams->n_ff, (uint64_t)2 * GI_TILE_ROWS);
-    return graph->hparams->n_expert > 0 ? experts->n_used * larger(experts->y_width, n_pairs)
-                                        : n_pairs;
+    const uint64_t two_tiles = (uint64_t)2 * GI_TILE_ROWS;
+    const uint32_t n_pairs = 2 * gi_round_up(graph->hparams->n_ff, two_tiles);
+    const uint32_t n_expert_pairs = 2 * gi_round_up(experts->n_ff, two_tiles);
+    return graph->hparams->n_expert > 0
+               ? larger(n_pairs, experts->n_used * larger(experts->y_width, n_expert_pairs))
+               : n_pairs;
 }
 
 static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape *shape,
@@ -62,13 +68,14 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     const uint32_t n_state = recurrent->n_head * recurrent->dim;
     const uint32_t n_q = larger(hparams->n_head * hparams->head_dim, n_state);
+    const uint32_t n_router = gi_router_rows(&graph->experts);
     const uint32_t n_act = act_row_width(graph);
     const uint32_t n_gate_up = pairs_width(graph);
     const uint32_t n_qkv = larger(graph->qkv_layout.n_rows, recurrent->n_column);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);
     sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, hparams->n_embd);
-    sizes[GI_SESSION_QKV] = lay_out_rows(&graph->qkv, shape, larger(n_qkv, hparams->n_expert));
+    sizes[GI_SESSION_QKV] = lay_out_rows(&graph->qkv, shape, larger(n_qkv, n_router));
     sizes[GI_SESSION_Q] = lay_out_rows(&graph->q, shape, n_q);
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
     sizes[GI_SESSION_FFN_GATE_UP] =
@@ -103,8 +110,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     graph->row.stride =
         larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
     graph->row.stride = larger(graph->row.stride, recurrent->n_column);
-    graph->row.stride =
-        larger(graph->row.stride, gi_round_up(hparams->n_expert, (uint64_t)2 * GI_TILE_ROWS));
+    graph->row.stride = larger(graph->row.stride, gi_router_rows(&graph->experts));
     graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);

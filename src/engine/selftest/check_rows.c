@@ -358,18 +358,33 @@ static void expect_shares(struct gi_test *test, const float *logits, const float
     }
 }
 
+// Expects the routes behind those chosen to be of the experts that all tokens take.
+static void expect_shared(struct gi_test *test, const float *logits, const float *route)
+{
+    const struct gi_route_params *params = (const void *)test->params;
+    const bool has_gate = params->shared_gate != UINT32_MAX;
+    for (uint32_t i = 0; i < params->n_shared; i++) {
+        const double share = has_gate ? probability(logits, 0, params->shared_gate, true) : 1;
+        gi_test_expect(test, "shared", i, params->n_expert + i, 1, route[4ul * i]);
+        gi_test_expect(test, "shared share", i, share, 1, route[4ul * i + 1]);
+    }
+}
+
 void gi_check_route(struct gi_test *test)
 {
     const struct gi_route_params *params = (const void *)test->params;
     const uint32_t token = test->n_tokens - 1, n_used = params->n_used;
-    const float *logits =
-        gi_test_floats(test, 1, (uint64_t)token * params->stride, params->n_expert);
+    const uint32_t gate = params->shared_gate, n_expert = params->n_expert;
+    const float *logits = gi_test_floats(test, 1, (uint64_t)token * params->stride,
+                                         gate == UINT32_MAX ? n_expert : gate + 1);
     gi_test_run(test);
-    const float *route = gi_test_floats(
-        test, 0, (uint64_t)token * params->act_stride + params->route, 4ull * n_used);
+    const float *route =
+        gi_test_floats(test, 0, (uint64_t)token * params->act_stride + params->route,
+                       4ull * (n_used + params->n_shared));
     if (!route) {
         return;
     }
+    expect_shared(test, logits, route + 4ul * n_used);
     if (gi_test_define(test, "GATING")) {
         expect_shares(test, logits, route);
         return;

@@ -8,13 +8,27 @@
 #define WG_SIZE  64
 #define MAX_USED 32 // of glsl/experts/route.comp
 
+// Returns the experts that a router chooses from.
+static uint32_t choice_of(const struct gi_experts *experts)
+{
+    return experts->n_expert - experts->n_shared;
+}
+
+uint32_t gi_router_rows(const struct gi_experts *experts)
+{
+    const uint32_t two_tiles = 2 * GI_TILE_ROWS;
+    return (uint32_t)gi_round_up(choice_of(experts), two_tiles) +
+           (experts->router.has_shared_gate ? two_tiles : 0);
+}
+
 bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
                  const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act,
                  struct glinfer_error *err)
 {
     assert(experts->n_used > 0 && experts->n_used <= MAX_USED);
-    assert(experts->n_used <= experts->n_expert && logits->stride >= experts->n_expert);
+    assert(experts->n_used <= experts->n_expert && experts->n_shared < experts->n_used);
+    assert(logits->stride >= choice_of(experts));
     const struct gi_program_key key = {
         .id = GI_PROGRAM_ROUTE,
         .quant = GI_QUANT_NONE,
@@ -23,9 +37,13 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                     {"GATING", (int32_t)experts->router.gating},
                     {"BIAS", experts->router.has_bias}},
     };
+    const uint32_t two_tiles = 2 * GI_TILE_ROWS;
     const struct gi_route_params params = {
-        .n_expert = experts->n_expert,
-        .n_used = experts->n_used,
+        .n_expert = choice_of(experts),
+        .n_used = experts->n_used - experts->n_shared,
+        .n_shared = experts->n_shared,
+        .shared_gate =
+            experts->router.has_shared_gate ? gi_router_rows(experts) - two_tiles : UINT32_MAX,
         .stride = logits->stride,
         .act_stride = act->stride,
         .route = experts->route,

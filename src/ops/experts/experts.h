@@ -1,5 +1,6 @@
-// A mixture of experts: of n_expert networks a token takes the n_used that its router finds
-// likeliest. One form serves a decode step, whose token is alone, and a batch of a prompt.
+// A mixture of experts: of n_expert networks a token takes n_used, the last n_shared always, and
+// those of the others that its router finds likeliest. One form serves a decode step, whose token
+// is alone, and a batch of a prompt.
 #ifndef GI_OPS_EXPERTS_H
 #define GI_OPS_EXPERTS_H
 
@@ -17,7 +18,8 @@
 // share, as { f32 expert, f32 share, 0, 0 }, at route. Widths in floats, multiples of 32.
 struct gi_experts {
     uint32_t n_expert, n_used;
-    uint32_t n_ff; // of an expert
+    uint32_t n_shared; // among them
+    uint32_t n_ff;     // of an expert
     uint32_t act_width, route;
     uint32_t y_width; // of an expert's result
     struct gi_router_rule router;
@@ -49,9 +51,12 @@ enum gi_experts_tokens {
     GI_EXPERTS_BATCH,
 };
 
-// Chooses the n_used largest logits of each token, the lowest expert on ties, and their shares.
-//   bias   n_expert floats of the vectors, with has_bias
-//   logits (n_tokens, n_expert)      act  written from route on
+// Returns the logits of a router, in whose last tile a gate of shared experts comes first.
+uint32_t gi_router_rows(const struct gi_experts *experts);
+// Chooses the largest logits of each token, the lowest expert on ties, and their shares; shared
+// experts follow.
+//   bias   a float of the vectors for each logit of an expert, with has_bias
+//   logits (n_tokens, gi_router_rows)      act  written from route on
 bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
                  const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act,

@@ -14,8 +14,9 @@ enum gi_gating {
 // How a router's logits become shares. The rest counts where gating is not GI_GATING_CHOSEN.
 struct gi_router_rule {
     enum gi_gating gating;
-    bool is_normalised; // divided by the sum of the chosen ones
-    bool has_bias;      // a vector that counts in the choice alone
+    bool is_normalised;   // divided by the sum of the chosen ones
+    bool has_bias;        // a vector that counts in the choice alone
+    bool has_shared_gate; // shared experts take 1 / (1 + exp(-logit)) of one more logit; else 1
     float scale;
 };
 

@@ -149,6 +149,8 @@
     X(uint32_t, one)                                                                               \
     X(uint32_t, bias)                                                                              \
     X(uint32_t, is_normalised)                                                                     \
+    X(uint32_t, n_shared)                                                                          \
+    X(uint32_t, shared_gate)                                                                       \
     X(float, scale)
 
 // In vec4 but for counts.

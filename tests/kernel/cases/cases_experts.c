@@ -19,21 +19,22 @@ struct expert_case {
     uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;
     bool is_split; // up is Q8_0, whatever gate is
     struct gi_router_rule router;
+    uint32_t n_shared; // among both
 };
 
 #define CHOSEN                                                                                     \
     {                                                                                              \
-        GI_GATING_CHOSEN, false, false, 0                                                          \
+        GI_GATING_CHOSEN, false, false, false, 0                                                   \
     }
 
 static const struct expert_case cases[] = {
-    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, CHOSEN                                },
-    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false, {GI_GATING_ALL, false, false, 1}      },
-    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, CHOSEN                                },
-    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false, {GI_GATING_ALL, true, true, 2.5f}     },
-    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false, {GI_GATING_SIGMOID, true, false, 1}   },
-    {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true,  {GI_GATING_SIGMOID, false, true, 0.5f}},
-    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true,  CHOSEN                                },
+    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, CHOSEN,                                        0},
+    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false, {GI_GATING_ALL, false, false, false, 1},       0},
+    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, CHOSEN,                                        1},
+    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false, {GI_GATING_ALL, true, true, false, 2.5f},      0},
+    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false, {GI_GATING_SIGMOID, true, false, true, 1},     2},
+    {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true,  {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
+    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true,  CHOSEN,                                        0},
 };
 
 static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV
@@ -121,12 +122,14 @@ static bool init(struct mixture *m, struct kt_run *run, const struct expert_case
     m->c = c;
     m->experts = (struct gi_experts){.n_expert = c->n_expert,
                                      .n_used = c->n_used,
+                                     .n_shared = c->n_shared,
                                      .n_ff = c->n_ff,
                                      .act_width = act_width,
                                      .route = route,
                                      .y_width = y_width,
                                      .router = c->router};
-    m->logits = make_rows(run, "logits", &m->logits_rows, c->n_tokens, pad32(c->n_expert), 3);
+    m->logits = make_rows(run, "logits", &m->logits_rows, c->n_tokens,
+                          pad32(gi_router_rows(&m->experts)), 3);
     m->bias = kt_alloc(c->n_expert, sizeof(float));
     kt_fill(run, m->bias, c->n_expert, -0.5f, 0.5f);
     m->vectors.range = kt_range(run, "bias", m->bias, c->n_expert * sizeof(float));
@@ -210,15 +213,18 @@ static bool check_token(struct kt_run *run, const struct mixture *m, uint32_t to
     const struct gi_experts *e = &m->experts;
     const float *act = m->act + (size_t)token * m->act_rows.stride;
     const float *y = m->y + (size_t)token * m->y_rows.stride;
+    const float *logits = m->logits + (size_t)token * m->logits_rows.stride;
     uint32_t experts[MAX_USED];
     double shares[MAX_USED];
     const struct gi_router_rule *rule = &m->c->router;
-    const struct ref_router router = {.gating = (enum ref_gating)rule->gating, // numbered alike
-                                      .is_normalised = rule->is_normalised,
-                                      .scale = (double)rule->scale,
-                                      .bias = rule->has_bias ? m->bias : NULL};
-    ref_route(m->logits + (size_t)token * m->logits_rows.stride, &router, e->n_expert, e->n_used,
-              experts, shares);
+    const struct ref_router router = {
+        .gating = (enum ref_gating)rule->gating, // numbered alike
+        .is_normalised = rule->is_normalised,
+        .scale = (double)rule->scale,
+        .bias = rule->has_bias ? m->bias : NULL,
+        .n_shared = e->n_shared,
+        .gate = rule->has_shared_gate ? logits + gi_router_rows(e) - 16 : NULL};
+    ref_route(logits, &router, e->n_expert, e->n_used, experts, shares);
     for (uint32_t i = 0; i < e->n_used; i++) {
         const float *route = act + e->route + 4 * (size_t)i;
         const double bound = ROUNDINGS * (double)FLT_EPSILON * shares[i];
