@@ -1,7 +1,8 @@
 // Qwen 3.5: of every four layers three with linear attention by the gated delta rule, the fourth
 // with attention whose output has a gate and whose heads are turned in part. All positions of a
 // text are alike, so that the sections of the rotation are one. Layers behind the last, which
-// predict further tokens, are left alone.
+// predict further tokens, are left alone. Its mixtures have experts in all layers, and one that all
+// tokens take by a share of its own.
 #include "base/round.h"
 #include "models/decoder_weights.h"
 #include "ops/delta/delta.h"
@@ -62,17 +63,16 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
     return true;
 }
 
+#define QKV                                                                                        \
+    {                                                                                              \
+        .slot = GI_SLOT_QKV, .name = "attn_qkv", .order = GI_WEIGHT_ORDER_QKV_GATED,               \
+        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.attn_q", GI_DIM_Q_GATED},                      \
+        .sources[1] = {"blk.%u.attn_k", GI_DIM_KV}, .sources[2] = {"blk.%u.attn_v", GI_DIM_KV},    \
+        .next_norm = GI_NORM_NONE,                                                                 \
+    }
+
 static const struct gi_weight_spec weights[] = {
-    {
-     .slot = GI_SLOT_QKV,
-     .name = "attn_qkv",
-     .order = GI_WEIGHT_ORDER_QKV_GATED,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.attn_q", GI_DIM_Q_GATED},
-                    {"blk.%u.attn_k", GI_DIM_KV},
-                    {"blk.%u.attn_v", GI_DIM_KV}},
-     .next_norm = GI_NORM_NONE,
-     },
+    QKV,
     GI_WEIGHT_OUT(GI_NORM_FFN),
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
@@ -87,20 +87,21 @@ static const struct gi_norm_spec norms[] = {
 
 //-- linear attention ------------------------------------------------------------------------------
 
+#define LINEAR_IN                                                                                  \
+    {                                                                                              \
+        .slot = GI_SLOT_QKV, .name = "attn_qkv", .order = GI_WEIGHT_ORDER_STACKED,                 \
+        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.attn_qkv", GI_DIM_CHANNEL},                    \
+        .sources[1] = {"blk.%u.attn_gate", GI_DIM_STATE},                                          \
+        .sources[2] = {"blk.%u.ssm_beta", GI_DIM_STATE_HEADS},                                     \
+        .sources[3] = {"blk.%u.ssm_alpha", GI_DIM_STATE_HEADS}, .next_norm = GI_NORM_NONE,         \
+    }
+#define LINEAR_OUT                                                                                 \
+    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_STATE, "ssm_out",         \
+                  GI_DIM_EMBD, GI_NORM_FFN)
+
 static const struct gi_weight_spec linear_weights[] = {
-    {
-     .slot = GI_SLOT_QKV,
-     .name = "attn_qkv",
-     .order = GI_WEIGHT_ORDER_STACKED,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.attn_qkv", GI_DIM_CHANNEL},
-                    {"blk.%u.attn_gate", GI_DIM_STATE},
-                    {"blk.%u.ssm_beta", GI_DIM_STATE_HEADS},
-                    {"blk.%u.ssm_alpha", GI_DIM_STATE_HEADS}},
-     .next_norm = GI_NORM_NONE,
-     },
-    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_STATE, "ssm_out",
-                  GI_DIM_EMBD, GI_NORM_FFN),
+    LINEAR_IN,
+    LINEAR_OUT,
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
@@ -133,4 +134,52 @@ const struct gi_model_family gi_model_family_qwen35 = {
     GI_NORMS(norms),
     .record_layer = gi_head_norm_record_layer,
     .recurrent = &linear_layers,
+};
+
+//-- mixtures --------------------------------------------------------------------------------------
+
+static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const struct gi_router_rule rule = {.has_shared_gate = true, .scale = 1.0f};
+    hparams->router = rule;
+    return read_hparams(reader, hparams) && gi_hparams_read_shared(reader, hparams->n_ff, hparams);
+}
+
+static const struct gi_weight_spec expert_weights[] = {
+    QKV,
+    GI_WEIGHT_OUT(GI_NORM_FFN),
+    GI_WEIGHT_EXPERTS_GATE_UP,
+    GI_WEIGHT_EXPERTS_DOWN,
+    GI_WEIGHT_ROUTER_GATED,
+};
+
+static const struct gi_weight_spec linear_expert_weights[] = {
+    LINEAR_IN,
+    LINEAR_OUT,
+    GI_WEIGHT_EXPERTS_GATE_UP,
+    GI_WEIGHT_EXPERTS_DOWN,
+    GI_WEIGHT_ROUTER_GATED,
+};
+
+static bool record_linear_expert_layer(struct gi_graph *graph, uint32_t layer,
+                                       struct glinfer_error *err)
+{
+    return gi_graph_delta_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
+}
+
+static const struct gi_recurrent_layers linear_expert_layers = {
+    GI_WEIGHTS(linear_expert_weights),
+    GI_NORMS(linear_norms),
+    .record_layer = record_linear_expert_layer,
+};
+
+const struct gi_model_family gi_model_family_qwen35moe = {
+    .name = "qwen35moe",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .read_hparams = read_expert_hparams,
+    .has_experts = true,
+    GI_WEIGHTS(expert_weights),
+    GI_NORMS(norms),
+    .record_layer = gi_head_norm_expert_record_layer,
+    .recurrent = &linear_expert_layers,
 };
