@@ -4,9 +4,10 @@
 //   1 gelu_tanh     g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation of GELU
 //   2 relu_squared  max(x, 0)^2
 //   3 clamped       x / (1 + exp(-1.702 x)), x at most 7; the other factor lies in -7 to 7, plus 1
+//   4 relu          max(x, 0)
 // The other factor of a gated network goes through linear_factor.
 #ifndef ACTIVATION
-#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared, 3 clamped"
+#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared, 3 clamped, 4 relu"
 #endif
 
 #if ACTIVATION == 0
@@ -15,6 +16,8 @@
 #define activate(x) ((x) / (1.0 + exp(-1.5957691216057308 * (x) * (1.0 + 0.044715 * (x) * (x)))))
 #elif ACTIVATION == 2
 #define activate(x) (max(x, 0.0) * max(x, 0.0))
+#elif ACTIVATION == 4
+#define activate(x) max(x, 0.0)
 #else
 #define activate(x) (min(x, 7.0) / (1.0 + exp(-1.702 * min(x, 7.0))))
 #endif

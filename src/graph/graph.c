@@ -350,16 +350,51 @@ bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_e
 
 //-- a mixture of experts ------------------------------------------------------------------------
 
+// True if a batch sorts its tokens by expert: the rows are then laid out.
+static bool sorts_rows(const struct gi_graph *graph, struct gi_sorted_rows *rows)
+{
+    const struct gi_rows *act = &graph->ffn_act_rows;
+    const uint64_t n_tokens = act->range.size / (act->stride * sizeof(float));
+    return !graph->joint && gi_sorted_rows_init(rows, &graph->recorder, &graph->experts, act->range,
+                                                (uint32_t)n_tokens);
+}
+
+// Records the choice of experts by the norm of x or, with GI_NORM_NONE, by x; of a batch, whose
+// norm is there.
+static bool route(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                  struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_experts *experts = &graph->experts;
+    const struct gi_weight *router = layer_weight(graph, layer, GI_SLOT_ROUTER);
+    const uint32_t bias = norm_offset(graph, layer, GI_NORM_ROUTER_BIAS);
+    const struct gi_stream *stream = &graph->stream;
+    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
+    struct gi_sorted_rows rows;
+    if (!graph->is_batch) {
+        return (before == GI_NORM_NONE
+                    ? gi_op_gemv(recorder, "router", router, stream->range, stream->residual, false,
+                                 graph->row.range, err)
+                    : gi_op_gemv_norm(recorder, "router", router, stream, graph->row.range, err)) &&
+               gi_op_route(recorder, experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors, bias,
+                           &act, err);
+    }
+    // f32: which experts are chosen hangs on little.
+    const struct gi_rows *input = before == GI_NORM_NONE ? &graph->x : &graph->norm;
+    return gi_op_gemm(recorder, "router", router, input, false, 1.0f, &graph->qkv, err) &&
+           (sorts_rows(graph, &rows)
+                ? gi_op_route_sorted(recorder, experts, &graph->qkv, &graph->vectors, bias, &rows,
+                                     err)
+                : gi_op_route(recorder, experts, GI_EXPERTS_BATCH, &graph->qkv, &graph->vectors,
+                              bias, &graph->ffn_act_rows, err));
+}
+
 static bool experts_step(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
-    return gi_op_gemv_norm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER),
-                           &graph->stream, graph->row.range, err) &&
-           gi_op_route(recorder, &graph->experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors,
-                       norm_offset(graph, layer, GI_NORM_ROUTER_BIAS), &act, err) &&
-           gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
+    return gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
                                  layer_weight(graph, layer, GI_SLOT_GATE_UP), &graph->stream, NULL,
                                  &act, err) &&
            gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_STEP,
@@ -373,14 +408,8 @@ static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
-    const struct gi_rows *input = &graph->norm; // f32: which experts are chosen hangs on little
-    return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
-           gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
-                      1.0f, &graph->qkv, err) &&
-           gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv, &graph->vectors,
-                       norm_offset(graph, layer, GI_NORM_ROUTER_BIAS), &graph->ffn_act_rows, err) &&
-           gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
-                                 layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input,
+    return gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
+                                 layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, &graph->norm,
                                  &graph->ffn_act_rows, err) &&
            gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
                              layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
@@ -398,17 +427,11 @@ static bool experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_experts *experts = &graph->experts;
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
-    const struct gi_rows *input = &graph->norm; // f32: which experts are chosen hangs on little
     const struct gi_range range = graph->ffn_gate_up.range;
     const struct gi_rows pairs = {
         range, (uint32_t)gi_round_up(gate_up->n_rows / experts->n_expert, GI_QUANT_BLOCK), false};
     const struct gi_rows y = {range, experts->y_width, false};
-    return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
-           gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
-                      1.0f, &graph->qkv, err) &&
-           gi_op_route_sorted(recorder, experts, &graph->qkv, &graph->vectors,
-                              norm_offset(graph, layer, GI_NORM_ROUTER_BIAS), rows, err) &&
-           gi_op_gather_rows(recorder, experts, input, rows, err) &&
+    return gi_op_gather_rows(recorder, experts, &graph->norm, rows, err) &&
            gi_op_gemm_experts(recorder, "ffn_gate_up", experts, gate_up, rows, false, &pairs,
                               err) &&
            gi_op_glu_experts(recorder, experts, hparams->activation, gate_up, &pairs, rows, err) &&
@@ -418,17 +441,35 @@ static bool experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
                                     hparams->residual_scale, &graph->x, err);
 }
 
-bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static bool run_experts(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    const struct gi_rows *act = &graph->ffn_act_rows;
-    const uint64_t n_tokens = act->range.size / (act->stride * sizeof(float));
     struct gi_sorted_rows rows;
     if (!graph->is_batch) {
         return experts_step(graph, layer, err);
     }
-    if (!graph->joint && gi_sorted_rows_init(&rows, &graph->recorder, &graph->experts, act->range,
-                                             (uint32_t)n_tokens)) {
-        return experts_sorted(graph, &rows, layer, err);
-    }
-    return experts_batch(graph, layer, err);
+    return sorts_rows(graph, &rows) ? experts_sorted(graph, &rows, layer, err)
+                                    : experts_batch(graph, layer, err);
+}
+
+static bool expert_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return !graph->is_batch || gi_graph_norm_rows(graph, &graph->recorder, "ffn_norm", layer,
+                                                  GI_NORM_FFN, &graph->norm, err);
+}
+
+bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return expert_norm(graph, layer, err) && route(graph, layer, GI_NORM_FFN, err) &&
+           run_experts(graph, layer, err);
+}
+
+bool gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return route(graph, layer, GI_NORM_NONE, err);
+}
+
+bool gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer,
+                                   struct glinfer_error *err)
+{
+    return expert_norm(graph, layer, err) && run_experts(graph, layer, err);
 }

@@ -118,6 +118,11 @@ bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 // experts are read; a prompt sorts its tokens by expert and reads each once, a batch too small for
 // that once a token.
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// Record the same in two: the choice of experts by x as it is, before attention adds to it, and the
+// rest.
+bool gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer,
+                                   struct glinfer_error *err);
 
 // x += out(o), o being what the gated delta rule leaves of the projection of norm(x)
 // (ops/delta/delta.h): linear attention, in a recurrent layer.

@@ -43,6 +43,7 @@ enum ref_activation {
     REF_GELU,
     REF_RELU_SQUARED,
     REF_CLAMPED, // h / (1 + exp(-1.702 h)) (k + 1), h = min(g, 7), k = up between -7 and 7
+    REF_RELU,    // max(g, 0)
 };
 double ref_glu(double gate, double up, enum ref_activation activation);
 

@@ -13,6 +13,9 @@ double ref_glu(double gate, double up, enum ref_activation activation)
     if (activation == REF_RELU_SQUARED) {
         return gate > 0 ? gate * gate * up : 0;
     }
+    if (activation == REF_RELU) {
+        return fmax(gate, 0) * up;
+    }
     if (activation == REF_GELU) { // (1 + tanh(a)) / 2 = 1 / (1 + exp(-2 a))
         argument = 2 * sqrt(2 / pi) * (gate + 0.044715 * gate * gate * gate);
     }

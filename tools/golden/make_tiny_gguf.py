@@ -211,7 +211,7 @@ def add_facts(writer, args, n_vocab):
             writer.add_expert_shared_feed_forward_length(args.shared * args.expert_ff)
         if args.leading:
             writer.add_leading_dense_block_count(args.leading)
-        if args.arch == "lfm2moe":
+        if args.arch in ("lfm2moe", "smallthinker"):
             writer.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
     if args.arch in LINEAR:
         writer.add_ssm_conv_kernel(args.linear_taps)

@@ -71,6 +71,9 @@ make tiny-qwen2moe --arch qwen2moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,shar
     --kv-heads 2 --ff 96 --expert-ff 32 --layers 2 --experts 6 --experts-used 2 --shared 3 --bias --untied
 make tiny-granitemoe-shared --arch granitemoe --types attn=q4_0,ffn=q8_0,shared=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
     --ff 64 --layers 2 --experts 5 --experts-used 3 --shared 2 --scales
+# Layers without rotations among those with a window, which no text here fills: the reference takes it as 4096.
+make tiny-smallthinker --arch smallthinker --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 32 --layers 5 \
+    --experts 6 --experts-used 2 --window 4096
 # A mixture that bears the name of the Llama family.
 make tiny-mixtral --arch llama --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 --layers 2 \
     --experts 4 --experts-used 2

@@ -130,6 +130,9 @@ double gi_test_activate(uint32_t activation, double x)
     if (activation == GI_ACTIVATION_RELU_SQUARED) {
         return x > 0 ? x * x : 0;
     }
+    if (activation == GI_ACTIVATION_RELU) {
+        return fmax(x, 0);
+    }
     if (activation == GI_ACTIVATION_CLAMPED) {
         return fmin(x, 7) / (1 + exp(-1.702 * fmin(x, 7)));
     }

@@ -7,6 +7,7 @@ enum gi_activation { // glsl/norm/activation.glsl has the same numbers
     GI_ACTIVATION_GELU_TANH,
     GI_ACTIVATION_RELU_SQUARED,
     GI_ACTIVATION_CLAMPED, // SwiGLU of clamped factors, as gpt-oss has it
+    GI_ACTIVATION_RELU,
 };
 
 #endif

@@ -255,7 +255,10 @@ static bool is_gelu(const struct glu_case *c)
 
 static enum ref_activation activation_of(const struct glu_case *c)
 {
-    return is_gelu(c) ? REF_GELU : c->is_ungated ? REF_RELU_SQUARED : REF_SILU;
+    return is_gelu(c)               ? REF_GELU
+           : c->is_ungated          ? REF_RELU_SQUARED
+           : c->max_part_rows == 48 ? REF_RELU
+                                    : REF_SILU;
 }
 
 static void glu_name(size_t index, char *text, size_t size)
