@@ -20,6 +20,7 @@ layout(std140, binding = 0) uniform Params
     uint ssq, n_ssq;
     float inv_n_embd, norm_eps;
     uint ff_begin, n_ff;
+    float square, fall, slope, edge; // of xielu
 } params;
 
 #if SIDE == 2

@@ -5,9 +5,11 @@
 //   2 relu_squared  max(x, 0)^2
 //   3 clamped       x / (1 + exp(-1.702 x)), x at most 7; the other factor lies in -7 to 7, plus 1
 //   4 relu          max(x, 0)
+//   5 xielu         square max(x, 0)^2 + slope x, below 0 plus fall (exp(min(x, edge)) - 1 - x), by
+//                   numbers of the layer, which Params then has
 // The other factor of a gated network goes through linear_factor.
 #ifndef ACTIVATION
-#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared, 3 clamped, 4 relu"
+#error "ACTIVATION: 0 silu, 1 gelu_tanh, 2 relu_squared, 3 clamped, 4 relu, 5 xielu"
 #endif
 
 #if ACTIVATION == 0
@@ -18,6 +20,10 @@
 #define activate(x) (max(x, 0.0) * max(x, 0.0))
 #elif ACTIVATION == 4
 #define activate(x) max(x, 0.0)
+#elif ACTIVATION == 5
+#define activate(x)                                                                                \
+    (params.square * max(x, 0.0) * max(x, 0.0) + params.slope * (x) +                              \
+     params.fall * (exp(min(x, params.edge)) - 1.0 - (x)) * step(x, 0.0 * (x)))
 #else
 #define activate(x) (min(x, 7.0) / (1.0 + exp(-1.702 * min(x, 7.0))))
 #endif

@@ -39,6 +39,7 @@ layout(std140, binding = 0) uniform Params
     uint gate_up_stride, act_stride;
     uint gate_begin, n_part;  // columns of gate_up
     uint act_begin, n_column; // columns of act
+    float square, fall, slope, edge; // of xielu
 }
 params;
 

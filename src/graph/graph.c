@@ -309,20 +309,20 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
     const uint32_t n_ff = graph->hparams->n_ff;
-    const enum gi_activation activation = graph->hparams->activation;
+    const struct gi_activation_rule rule = {graph->hparams->activation,
+                                            graph->hparams->xielu[layer]};
     struct gi_rows input;
     if (!graph->is_batch) {
         return norm_step(graph, "ffn_norm", layer, before, err) &&
-               gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, activation,
-                              before != GI_NORM_NONE, &graph->stream, graph->ffn_act,
-                              &graph->ffn_act_has_sums, err);
+               gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, &rule, before != GI_NORM_NONE,
+                              &graph->stream, graph->ffn_act, &graph->ffn_act_has_sums, err);
     }
     graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
                                                   : graph->ffn_act_rows;
     return input_rows(graph, "ffn_norm", layer, before, gate_up, &input, err) &&
            gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up,
                       err) &&
-           gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, activation,
+           gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule,
                      &graph->ffn_input, err) &&
            (graph->ffn_input.is_half ||
             gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input,

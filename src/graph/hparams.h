@@ -66,9 +66,10 @@ struct gi_hparams {
     float embed_scale, residual_scale, logit_scale; // 1 where the family has none
     float attention_softcap, logit_softcap;         // 0: none
     enum gi_activation activation;
-    uint32_t window;        // keys that a token sees in a layer with a window
-    uint32_t window_period; // of so many layers all but one have one; 0: none has
-    bool begins_unwindowed; // that one is the first of them, not the last
+    struct gi_xielu xielu[GI_MAX_LAYERS]; // numbers of GI_ACTIVATION_XIELU
+    uint32_t window;                      // keys that a token sees in a layer with a window
+    uint32_t window_period;               // of so many layers all but one have one; 0: none has
+    bool begins_unwindowed;               // that one is the first of them, not the last
     enum gi_rope_pairing rope_pairing;
     struct gi_rope_hparams rope;
     struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope

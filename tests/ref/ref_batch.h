@@ -44,7 +44,9 @@ enum ref_activation {
     REF_RELU_SQUARED,
     REF_CLAMPED, // h / (1 + exp(-1.702 h)) (k + 1), h = min(g, 7), k = up between -7 and 7
     REF_RELU,    // max(g, 0)
+    REF_XIELU,   // a g^2 + b g of g over 0, else c (exp(min(g, e)) - 1 - g) + b g
 };
+static const double ref_xielu[] = {0.8, 0.5, 1.3, -1e-6}; // a, b, c, e
 double ref_glu(double gate, double up, enum ref_activation activation);
 
 // How a router weighs experts: by the softmax of the chosen logits, of all, or 1 / (1 +

@@ -41,8 +41,11 @@ struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up,
     double argument = activation == REF_GELU ? 1.6 * g * (1 + 0.044715 * g * g) : g;
     // The slope is below 1.2 but where it is that of a square; the error of exp grows with its
     // argument.
-    double slope = activation == REF_RELU_SQUARED ? 2 * fabs(g) + gate.magnitude : 1.2;
+    double slope = activation == REF_RELU_SQUARED ? 2 * fabs(g) + gate.magnitude
+                   : activation == REF_XIELU      ? 2 * (1 + fabs(g) + gate.magnitude)
+                                                  : 1.2;
     double magnitude = slope * gate.magnitude + fabs(value) * (1 + fabs(argument));
+    magnitude += activation == REF_XIELU ? 2 : 0; // of the exponential less 1
     if (activation == REF_CLAMPED) {
         value = ref_glu(g, 0, activation);
         up = (struct ref_value){fmin(fmax(up.value, -7), 7) + 1, up.magnitude + 1};

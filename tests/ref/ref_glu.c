@@ -16,6 +16,12 @@ double ref_glu(double gate, double up, enum ref_activation activation)
     if (activation == REF_RELU) {
         return fmax(gate, 0) * up;
     }
+    if (activation == REF_XIELU) {
+        const double b = ref_xielu[1] * gate;
+        return (gate > 0 ? ref_xielu[0] * gate * gate + b
+                         : ref_xielu[2] * (expm1(fmin(gate, ref_xielu[3])) - gate) + b) *
+               up;
+    }
     if (activation == REF_GELU) { // (1 + tanh(a)) / 2 = 1 / (1 + exp(-2 a))
         argument = 2 * sqrt(2 / pi) * (gate + 0.044715 * gate * gate * gate);
     }

@@ -240,6 +240,11 @@ def add_facts(writer, args, n_vocab):
     if args.arch == "mistral3":
         writer.add_rope_scaling_yarn_log_mul(1.0)
         writer.add_attn_temperature_scale(0.1)
+    if args.arch == "apertus":
+        writer.add_xielu_alpha_n([0.5 - 0.4 * layer for layer in range(args.layers)])
+        writer.add_xielu_alpha_p([0.2 + 0.3 * layer for layer in range(args.layers)])
+        writer.add_xielu_beta([0.5] * args.layers)
+        writer.add_xielu_eps([-1e-6] * args.layers)
     if args.rope_scaling == "longrope":
         writer.add_rope_scaling_orig_ctx_len(args.rope_orig or args.ctx)
         writer.add_rope_scaling_attn_factors(1.2)

@@ -95,6 +95,7 @@ make tiny-hunyuan-dense --arch hunyuan-dense $like_llama --head-dim 32
 make tiny-starcoder2 --arch starcoder2 $like_llama
 make tiny-nemotron --arch nemotron $like_llama --rot 8 --untied
 make tiny-arcee --arch arcee $like_llama --rope-scaling yarn
+make tiny-apertus --arch apertus $like_llama --rope-scaling llama3 --untied
 make tiny-phi2 --arch phi2 $like_llama --rot 8 --untied
 make tiny-seed_oss --arch seed_oss $like_llama --bias --untied
 make tiny-gemma --arch gemma --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 2 --kv-heads 1 --head-dim 64 --ff 128 \

@@ -129,6 +129,16 @@ void gi_check_gemv_residual(struct gi_test *test)
     }
 }
 
+// Returns the numbers of GI_ACTIVATION_XIELU, which networks without experts have alone.
+static struct gi_xielu xielu_of(const struct gi_test *test)
+{
+    const struct gi_gemv_glu_params *params = (const void *)test->params;
+    if (gi_test_define(test, "ACTIVATION") != GI_ACTIVATION_XIELU) {
+        return (struct gi_xielu){0};
+    }
+    return (struct gi_xielu){params->square, params->fall, params->slope, params->edge};
+}
+
 // Works out element i of a gated network from the rows of a part, or of one of its experts, that
 // hold `n_pair` pairs: SIDE of glsl/norm/glu.glsl. before is what lies in its place.
 static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float *x, double scale,
@@ -141,10 +151,13 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
         if (!project(test, i, x, scale, &g)) {
             return false;
         }
-        // The slope of the activations but a squared one is below 1.2.
-        const double slope =
-            activation == GI_ACTIVATION_RELU_SQUARED ? 2 * fabs(g.value) + g.magnitude : 1.2;
-        g.value = gi_test_activate(activation, g.value);
+        const struct gi_xielu xielu = xielu_of(test);
+        const double square =
+            activation == GI_ACTIVATION_RELU_SQUARED ? 1 : fabs((double)xielu.square);
+        // The slope of the activations but those with a square is below 1.2.
+        const double slope = 1.2 + fabs((double)xielu.slope) + fabs((double)xielu.fall) +
+                             square * (2 * fabs(g.value) + g.magnitude);
+        g.value = gi_test_activate(activation, &xielu, g.value);
         g.magnitude = slope * g.magnitude + fabs(g.value);
         u = (struct gi_test_value){1, 0};
     }

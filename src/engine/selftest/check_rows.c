@@ -268,6 +268,7 @@ void gi_check_glu(struct gi_test *test)
     const uint32_t each = (uint32_t)gi_test_define(test, "EACH"); // rows of a token; 0: one
     const uint32_t token = test->n_tokens * (each > 0 ? each : 1) - 1, n = params->n_column;
     const uint64_t at = (uint64_t)token * params->gate_up_stride + params->gate_begin;
+    const struct gi_xielu xielu = {params->square, params->fall, params->slope, params->edge};
     const float *g = gi_test_floats(test, 1, at, n);
     const float *u = gi_test_floats(test, 1, at + params->n_part, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
@@ -280,10 +281,10 @@ void gi_check_glu(struct gi_test *test)
                           half_tiles(params->act_stride));
     const float *act = row && each == 0 ? row + params->act_begin : row;
     for (uint32_t i = 0; act && i < n; i++) {
-        expected[i] = gi_test_activate(activation, g[i]) *
+        expected[i] = gi_test_activate(activation, &xielu, g[i]) *
                       (is_gated ? gi_test_linear_factor(activation, u[i]) : 1);
         // An error of the exponential grows with its argument.
-        magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i]));
+        magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i])) + fabs((double)xielu.fall);
     }
     if (act) {
         expect_row(test, expected, magnitude, act, n, is_half);

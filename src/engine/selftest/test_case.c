@@ -125,8 +125,13 @@ bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bi
     return is_known && !test->has_failed;
 }
 
-double gi_test_activate(uint32_t activation, double x)
+double gi_test_activate(uint32_t activation, const struct gi_xielu *xielu, double x)
 {
+    if (activation == GI_ACTIVATION_XIELU) {
+        const double bend = exp(fmin(x, (double)xielu->edge)) - 1 - x;
+        return (x > 0 ? (double)xielu->square * x * x : (double)xielu->fall * bend) +
+               (double)xielu->slope * x;
+    }
     if (activation == GI_ACTIVATION_RELU_SQUARED) {
         return x > 0 ? x * x : 0;
     }

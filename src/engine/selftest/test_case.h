@@ -62,8 +62,8 @@ struct gi_test_value {
 // (GI_NO_OFFSET: none). Returns false if the row is not in the sample, or has_failed.
 bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
                  struct gi_test_value *y);
-// Returns f(x) as GI_ACTIVATION_ says.
-double gi_test_activate(uint32_t activation, double x);
+// Returns f(x) as GI_ACTIVATION_ says; xielu counts of GI_ACTIVATION_XIELU alone.
+double gi_test_activate(uint32_t activation, const struct gi_xielu *xielu, double x);
 // Returns the other factor of a gated network.
 double gi_test_linear_factor(uint32_t activation, double x);
 

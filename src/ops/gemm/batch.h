@@ -57,7 +57,7 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
 // gi_glu_has_halves: parts begin with tiles of it.
 bool gi_glu_has_halves(const struct gi_weight *weight);
 bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-               const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
+               const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_activation_rule *rule,
                const struct gi_rows *act, struct glinfer_error *err);
 
 // x[m] *= 1 / (1 + exp(-gate)), the gate of each element standing behind v in rows of the stacked

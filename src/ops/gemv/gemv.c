@@ -189,7 +189,7 @@ static enum glu_side find_side(const struct gi_weight *weight, const struct gi_w
 }
 
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                    uint32_t n_ff, enum gi_activation activation, bool has_norm,
+                    uint32_t n_ff, const struct gi_activation_rule *rule, bool has_norm,
                     const struct gi_stream *stream, struct gi_range act, bool *has_sums,
                     struct glinfer_error *err)
 {
@@ -201,7 +201,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
         const uint32_t row = part.weight->row_begin;
-        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
+        gi_gemv_add_define(&part.key, "ACTIVATION", rule->activation);
         gi_gemv_add_define(&part.key, "NORM", has_norm);
         gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
         has_written = gi_gemv_writes_sums(weight, 32, &part) && has_written;
@@ -215,6 +215,10 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
                         : weight->is_split ? row % (weight->n_rows / 2)
                                            : row / 2,
             .n_ff = n_ff,
+            .square = rule->xielu.square,
+            .fall = rule->xielu.fall,
+            .slope = rule->xielu.slope,
+            .edge = rule->xielu.edge,
         };
         struct gi_dispatch dispatch = {
             .label = label,

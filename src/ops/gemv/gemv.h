@@ -51,7 +51,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
 //   gi_x_size floats.
 // *has_sums says whether the sums of act are written too; may be NULL.
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                    uint32_t n_ff, enum gi_activation activation, bool has_norm,
+                    uint32_t n_ff, const struct gi_activation_rule *rule, bool has_norm,
                     const struct gi_stream *stream, struct gi_range act, bool *has_sums,
                     struct glinfer_error *err);
 

@@ -54,7 +54,7 @@ bool gi_glu_has_halves(const struct gi_weight *weight)
 }
 
 bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-               const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
+               const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_activation_rule *rule,
                const struct gi_rows *act, struct glinfer_error *err)
 {
     const uint32_t n_each = weight->is_ungated ? 1 : 2;
@@ -76,8 +76,12 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
             .n_part = weight->is_ungated ? 0 : n_part,
             .act_begin = begin,
             .n_column = n_left < n_part ? n_left : n_part,
+            .square = rule->xielu.square,
+            .fall = rule->xielu.fall,
+            .slope = rule->xielu.slope,
+            .edge = rule->xielu.edge,
         };
-        if (!record_part(recorder, label, gate_up, act, activation, &params, err)) {
+        if (!record_part(recorder, label, gate_up, act, rule->activation, &params, err)) {
             return false;
         }
     }

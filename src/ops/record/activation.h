@@ -8,6 +8,16 @@ enum gi_activation { // glsl/norm/activation.glsl has the same numbers
     GI_ACTIVATION_RELU_SQUARED,
     GI_ACTIVATION_CLAMPED, // SwiGLU of clamped factors, as gpt-oss has it
     GI_ACTIVATION_RELU,
+    GI_ACTIVATION_XIELU, // by numbers of the layer
+};
+
+struct gi_xielu {
+    float square, fall, slope, edge;
+};
+
+struct gi_activation_rule {
+    enum gi_activation activation;
+    struct gi_xielu xielu; // of GI_ACTIVATION_XIELU
 };
 
 #endif

@@ -108,7 +108,11 @@
     GI_PARAMS_GEMV(X)                                                                              \
     GI_PARAMS_GEMV_NORM(X)                                                                         \
     X(uint32_t, ff_begin) /* of the part */                                                        \
-    X(uint32_t, n_ff)
+    X(uint32_t, n_ff)                                                                              \
+    X(float, square)                                                                               \
+    X(float, fall)                                                                                 \
+    X(float, slope)                                                                                \
+    X(float, edge)
 
 #define GI_PARAMS_GEMV_VOCAB(X)                                                                    \
     GI_PARAMS_GEMV(X)                                                                              \
@@ -345,7 +349,11 @@
     X(uint32_t, gate_begin) /* columns of gate_up */                                               \
     X(uint32_t, n_part)                                                                            \
     X(uint32_t, act_begin)                                                                         \
-    X(uint32_t, n_column)
+    X(uint32_t, n_column)                                                                          \
+    X(float, square)                                                                               \
+    X(float, fall)                                                                                 \
+    X(float, slope)                                                                                \
+    X(float, edge)
 
 // Parameters of all kernels of attention. k and v in words of 16 bytes of the layer's range, their
 // scales in uints, partial and counter in floats of the scratch, strides in floats.

@@ -247,7 +247,7 @@ static const struct glu_case glu_cases[] = {
     {33,  96,   32,   false, true },
 };
 
-// Every other case has GELU.
+// Every other case has GELU, or without a gate xIELU.
 static bool is_gelu(const struct glu_case *c)
 {
     return (c - glu_cases) % 2 == 1;
@@ -255,10 +255,10 @@ static bool is_gelu(const struct glu_case *c)
 
 static enum ref_activation activation_of(const struct glu_case *c)
 {
-    return is_gelu(c)               ? REF_GELU
-           : c->is_ungated          ? REF_RELU_SQUARED
-           : c->max_part_rows == 48 ? REF_RELU
-                                    : REF_SILU;
+    if (c->is_ungated) {
+        return is_gelu(c) ? REF_XIELU : REF_RELU_SQUARED;
+    }
+    return is_gelu(c) ? REF_GELU : c->max_part_rows == 48 ? REF_RELU : REF_SILU;
 }
 
 static void glu_name(size_t index, char *text, size_t size)
@@ -302,7 +302,8 @@ static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct
         const double up = c->is_ungated ? 1 : (double)gate[part->n_rows / 2];
         want[i] = ref_glu((double)gate[0], up, activation_of(c));
         // exp carries the rounding of its argument, up to 1.6 (12 + 0.045 * 12^3) of GELU.
-        bound[i] = (is_gelu(c) ? 400 : 32) * (double)FLT_EPSILON * fabs(want[i]) + 1e-30;
+        bound[i] = (is_gelu(c) ? 400 : 32) * (double)FLT_EPSILON * fabs(want[i]) +
+                   (activation_of(c) == REF_XIELU ? 1e-6 : 1e-30);
     }
     bool is_good = kt_compare_rows(run, "act", act, c->n_tokens, 0, c->n_ff, want, bound);
     free(want);
@@ -321,8 +322,8 @@ static bool run_glu(struct kt_run *run, size_t index)
     kt_fill(run, gate_up, n, -12, 12);
     struct gi_rows rows = {kt_range(run, "gate_up", gate_up, n * sizeof(float)), stride, false};
     struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(c->n_ff));
-    bool is_good = (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff,
-                              (enum gi_activation)activation_of(c), &act, &err) || // numbered alike
+    const struct gi_activation_rule rule = kt_activation(activation_of(c));
+    bool is_good = (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff, &rule, &act, &err) ||
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
                    check_glu(run, c, &weight, gate_up, stride, &act) &&

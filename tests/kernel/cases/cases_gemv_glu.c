@@ -1,4 +1,5 @@
 #include "tests/kernel/cases/cases_gemv.h"
+#include "tests/kernel/fixture/kernel_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@ struct glu_size {
     uint32_t n_embd, n_ff, part_rows, n_ssq;
     bool has_bias, is_gelu, has_norm;
     bool is_split;   // up is Q8_0, whatever gate is
-    bool is_ungated; // with the square of a ReLU, or with GELU
+    bool is_ungated; // with the square of a ReLU, or with is_gelu xIELU
     bool is_clamped;
 };
 
@@ -46,10 +47,11 @@ static void name_glu(size_t index, char *text, size_t size)
 
 static enum ref_activation activation_of(const struct glu_size *size)
 {
-    return size->is_clamped   ? REF_CLAMPED
-           : size->is_gelu    ? REF_GELU
-           : size->is_ungated ? REF_RELU_SQUARED
-                              : REF_SILU;
+    return size->is_clamped                    ? REF_CLAMPED
+           : size->is_gelu && size->is_ungated ? REF_XIELU
+           : size->is_gelu                     ? REF_GELU
+           : size->is_ungated                  ? REF_RELU_SQUARED
+                                               : REF_SILU;
 }
 
 // The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
@@ -91,6 +93,7 @@ static bool check_glu(struct kt_run *run, const struct kt_gemv_variant *variant,
                                             .n_cols = size->n_embd,
                                             .max_part_rows = size->part_rows,
                                             .has_bias = size->has_bias};
+    const struct gi_activation_rule rule = kt_activation(activation_of(size));
     struct gi_range range = kt_range(run, "act", NULL, size->n_ff * sizeof(float));
     bool is_good = kt_gemv_stream_init(&stream, run, size->n_embd, 0, size->n_ssq) &
                    kt_weight_init(&weight, run, &params);
@@ -102,8 +105,7 @@ static bool check_glu(struct kt_run *run, const struct kt_gemv_variant *variant,
              size->has_norm ? stream.inv_rms : 1);
     gather_act(&weight.weight, y, size, act);
     is_good = is_good && kt_gemv_set_shape(run, variant) &&
-              (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
-                              (enum gi_activation)activation_of(size), // numbered alike
+              (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff, &rule,
                               size->has_norm, &stream.stream, range, NULL, &err) ||
                kt_fail(run, "%s", err.message)) &&
               kt_seal(run) && kt_replay(run, 0, 1) &&

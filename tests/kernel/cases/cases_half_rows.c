@@ -187,9 +187,9 @@ static bool record_glu(struct kt_run *run, const struct half_case *c, const stru
                   {.row_begin = first, .n_rows = n_rows - first}},
     };
     const struct gi_rows gate_up = random_rows(run, c->n_tokens, (n_rows + 31) / 32 * 32, c->size);
-    const enum gi_activation silu = GI_ACTIVATION_SILU;
-    return gi_op_glu(&run->recorder, "f32", &weight, &gate_up, c->width, silu, floats, err) &&
-           gi_op_glu(&run->recorder, "f16", &weight, &gate_up, c->width, silu, halves, err);
+    const struct gi_activation_rule silu = {.activation = GI_ACTIVATION_SILU};
+    return gi_op_glu(&run->recorder, "f32", &weight, &gate_up, c->width, &silu, floats, err) &&
+           gi_op_glu(&run->recorder, "f16", &weight, &gate_up, c->width, &silu, halves, err);
 }
 
 static bool record(struct kt_run *run, const struct half_case *c, struct gi_rows *floats,
