@@ -5,6 +5,7 @@
 #include "engine/embed/position_table.h"
 #include "engine/load/model_info.h"
 #include "engine/load/plan_rows.h"
+#include "engine/load/spare_tensors.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
 
@@ -268,6 +269,18 @@ static bool plan_file(const struct glinfer_model *model, const struct gi_gguf *g
     return gi_model_plan_init(plan, gguf, &plan_limits, err);
 }
 
+// Says what of the file is left alone.
+static bool note_spare(const struct glinfer_model *model, const struct gi_model_plan *plan,
+                       struct glinfer_error *err)
+{
+    struct gi_spare_tensors spare;
+    if (!gi_spare_tensors_find(plan, &spare, err)) {
+        return false;
+    }
+    gi_spare_tensors_say(plan, &spare, &model->device->log);
+    return true;
+}
+
 static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
                       const struct glinfer_model_params *params, struct glinfer_error *err)
 {
@@ -278,7 +291,7 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
     model->tokenizer.core = read_tokenizer(gguf, params, err);
     const bool ok = model->tokenizer.core && gi_gguf_identify(gguf, &model->identity, err) &&
                     gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
-                    load_planned(model, &plan, params, err);
+                    note_spare(model, &plan, err) && load_planned(model, &plan, params, err);
     gi_model_plan_finish(&plan);
     return ok;
 }

@@ -3,6 +3,7 @@
 #include "engine/load/arena.h"
 #include "engine/load/model_plan.h"
 #include "engine/load/plan_rows.h"
+#include "engine/load/spare_tensors.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 
@@ -21,6 +22,8 @@ struct wrong {
     uint32_t head_count;    // 0: HEADS
     const int32_t *kv_list; // heads of k and v of n_layer layers
     uint32_t n_layer;       // 0: 1
+    // Names of vectors that the file has besides, up to NULL.
+    const char *const *spare;
 };
 
 struct tensor {
@@ -104,6 +107,11 @@ static void build_tensors(struct gguf_builder *b, const struct wrong *wrong, uin
         *size = (*size + 31) / 32 * 32;
         ++*n_tensors;
     }
+    for (const char *const *name = wrong->spare; name && *name; name++) {
+        gguf_tensor(b, *name, 1, (const uint64_t[]){8}, F32, *size);
+        *size += 32;
+        ++*n_tensors;
+    }
 }
 
 static struct gi_gguf *build(struct gguf_builder *b, const struct wrong *wrong)
@@ -151,6 +159,44 @@ static void missing_tensors_are_named(void **state)
         const struct wrong wrong = {.skip_tensor = tensors[i].name};
         expect_refusal(&wrong, GLINFER_STATUS_BAD_FILE, tensors[i].name);
     }
+}
+
+// Other senses, later layers and names that nobody knows; a vector of a known name has a shape.
+static void what_a_file_has_besides_is_counted(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"v.blk.0.attn_q.weight",
+                                        "mm.0.weight",
+                                        "a.conv1d.1.weight",
+                                        "blk.1.nextn.enorm.weight",
+                                        "blk.0.attn_q_norm.weight",
+                                        "blk.0.attn_sub_norm.weight",
+                                        "cls.output.weight",
+                                        "blk.0.attn_q.bias",
+                                        NULL};
+    const struct wrong wrong = {.spare = names};
+    struct gguf_builder b = {0};
+    struct gi_model_plan plan;
+    struct gi_spare_tensors spare;
+    struct glinfer_error err = {0};
+    struct gi_gguf *gguf = build(&b, &wrong);
+    assert_false(gi_model_plan_init(&plan, gguf, &limits, &err)); // a bias of the wrong shape
+    assert_non_null(strstr(err.message, "blk.0.attn_q.bias"));
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+    const char *seven[8] = {NULL};
+    memcpy(seven, names, 7 * sizeof(seven[0]));
+    gguf = build(&b, &(struct wrong){.spare = seven});
+    assert_true(gi_model_plan_init(&plan, gguf, &limits, &err));
+    assert_true(gi_spare_tensors_find(&plan, &spare, &err));
+    assert_int_equal(spare.n_vision, 2);
+    assert_int_equal(spare.n_audio, 1);
+    assert_int_equal(spare.n_next, 1);
+    assert_int_equal(spare.n_other, 2);
+    assert_memory_equal(spare.other.data, names[4], spare.other.size);
+    gi_model_plan_finish(&plan);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
 }
 
 static void wrong_shapes_are_named(void **state)
@@ -311,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_tensors_are_named),
+        cmocka_unit_test(what_a_file_has_besides_is_counted),
         cmocka_unit_test(wrong_shapes_are_named),
         cmocka_unit_test(types_without_a_kernel_are_named),
         cmocka_unit_test(missing_keys_are_named),

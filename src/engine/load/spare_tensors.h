@@ -1,0 +1,24 @@
+// Tensors of a file that a plan has no use for: other senses than text, layers that predict further
+// tokens, and what another version of a converter may write. They are left alone, and that is said.
+#ifndef GI_ENGINE_SPARE_TENSORS_H
+#define GI_ENGINE_SPARE_TENSORS_H
+
+#include "base/log.h"
+#include "engine/load/model_plan.h"
+
+struct gi_spare_tensors {
+    uint32_t n_vision, n_audio;
+    uint32_t n_next;             // of layers behind the last
+    uint32_t n_other;            // whose names say nothing to the family
+    struct gi_gguf_string other; // the first of these, owned by the gguf
+};
+
+// Counts the tensors of a plan's file that it does not read. Fails with NO_MEMORY.
+bool gi_spare_tensors_find(const struct gi_model_plan *plan, struct gi_spare_tensors *spare,
+                           struct glinfer_error *err);
+
+// Writes a line for each kind that there is: a note, or of others a warning.
+void gi_spare_tensors_say(const struct gi_model_plan *plan, const struct gi_spare_tensors *spare,
+                          const struct gi_log *log);
+
+#endif
