@@ -20,7 +20,7 @@
         .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u." gate, GI_DIM_FF},                            \
         .sources[1] = {"blk.%u." up, GI_DIM_FF}, .next_norm = GI_NORM_NONE,                        \
     }
-// Of a mixture, whose model may have an expert that all tokens share.
+// Holds the experts of a mixture, and of the one that all tokens share in a model that has it.
 #define GI_WEIGHT_EXPERTS_GATE_UP                                                                  \
     {                                                                                              \
         .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = GI_WEIGHT_ORDER_EXPERTS_GATE_UP,  \
@@ -38,7 +38,7 @@
 #define GI_WEIGHT_ROUTER                                                                           \
     GI_WEIGHT_ONE(GI_SLOT_ROUTER, "router", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_gate_inp",    \
                   GI_DIM_EXPERT, GI_NORM_NONE)
-// With a gate of the shared expert behind it.
+// Holds a gate of the shared expert behind the router.
 #define GI_WEIGHT_ROUTER_GATED                                                                     \
     {                                                                                              \
         .slot = GI_SLOT_ROUTER, .name = "router", .order = GI_WEIGHT_ORDER_STACKED,                \

@@ -3,85 +3,12 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "engine/load/plan_rows.h"
+#include "engine/load/plan_tensors.h"
 #include "engine/load/weight_layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NAME_SIZE = 96 };
-
-//-- finding tensors -----------------------------------------------------------------------------
-
-// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight"; the suffix may be empty.
-static void make_name(const char *pattern, uint32_t layer, const char *suffix, char name[NAME_SIZE])
-{
-    const char *number = strstr(pattern, "%u"), *dot = *suffix ? "." : "";
-    if (number) {
-        snprintf(name, NAME_SIZE, "%.*s%u%s%s%s", (int)(number - pattern), pattern, layer,
-                 number + 2, dot, suffix);
-    } else {
-        snprintf(name, NAME_SIZE, "%s%s%s", pattern, dot, suffix);
-    }
-}
-
-static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                       struct glinfer_error *err)
-{
-    if (gi_quant_find(tensor->type->type)) {
-        return true;
-    }
-    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
-                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
-                        tensor->type->name, gi_quant_names());
-}
-
-static bool check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                        uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                        struct glinfer_error *err)
-{
-    if (tensor->dims[0] == n_cols && tensor->dims[1] == n_rows && tensor->dims[2] == n_matrix &&
-        tensor->dims[3] == 1) {
-        return true;
-    }
-    return gi_error_set(
-        err, GLINFER_STATUS_BAD_FILE,
-        "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u x %u",
-        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
-        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
-        (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3], n_cols, n_rows,
-        n_matrix);
-}
-
-static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                    const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
-{
-    char name[NAME_SIZE];
-    make_name(pattern, layer, suffix, name);
-    *out = gi_gguf_tensor_find(plan->gguf, name);
-    if (!*out) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
-                            gi_gguf_path(plan->gguf), name);
-    }
-    return check_type(plan, *out, err) && check_shape(plan, *out, n_cols, n_rows, n_matrix, err);
-}
-
-static bool find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                        uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                        struct gi_plan_source *source, struct glinfer_error *err)
-{
-    char name[NAME_SIZE];
-    if (!require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor, err)) {
-        return false;
-    }
-    make_name(pattern, layer, "bias", name);
-    source->n_rows = n_rows;
-    source->bias = gi_gguf_tensor_find(plan->gguf, name);
-    return !source->bias || (check_type(plan, source->bias, err) &&
-                             check_shape(plan, source->bias, n_rows, n_matrix, 1, err));
-}
 
 //-- norms ---------------------------------------------------------------------------------------
 
@@ -98,9 +25,9 @@ static const char *find_suffix(const struct gi_model_plan *plan, const struct gi
                                const char *stem, uint32_t layer)
 {
     const char *suffix = gi_norm_suffix(spec->norm);
-    char name[NAME_SIZE], bare[NAME_SIZE];
-    make_name(stem, layer, suffix, name);
-    make_name(stem, layer, "", bare);
+    char name[GI_PLAN_NAME_SIZE], bare[GI_PLAN_NAME_SIZE];
+    gi_plan_name(stem, layer, suffix, name);
+    gi_plan_name(stem, layer, "", bare);
     const bool is_bare =
         !gi_gguf_tensor_find(plan->gguf, name) && gi_gguf_tensor_find(plan->gguf, bare);
     return is_bare ? "" : suffix;
@@ -109,8 +36,8 @@ static const char *find_suffix(const struct gi_model_plan *plan, const struct gi
 static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
                      const char *stem, uint32_t layer)
 {
-    char name[NAME_SIZE];
-    make_name(stem, layer, gi_norm_suffix(spec->norm), name);
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_name(stem, layer, gi_norm_suffix(spec->norm), name);
     return gi_dim_size(&plan->hparams, spec->size) > 0 &&
            (!gi_norm_is_optional(spec->norm) || gi_gguf_tensor_find(plan->gguf, name));
 }
@@ -128,8 +55,9 @@ static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct 
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, spec->size, &n_cols, &n_rows);
         if (name && has_norm(plan, spec, name, layer) &&
-            !require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols, n_rows, 1,
-                     &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+            !gi_plan_require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols,
+                             n_rows, 1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm],
+                             err)) {
             return false;
         }
     }
@@ -162,9 +90,10 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
         }
     }
     const char *output = plan->family->output_norm ? plan->family->output_norm : "output_norm";
-    return require(plan, output, 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm], err) &&
-           (!has_output_shift(plan) ||
-            require(plan, output, 0, "bias", hparams->n_embd, 1, 1, &plan->norms[n_norm + 1], err));
+    return gi_plan_require(plan, output, 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm],
+                           err) &&
+           (!has_output_shift(plan) || gi_plan_require(plan, output, 0, "bias", hparams->n_embd, 1,
+                                                       1, &plan->norms[n_norm + 1], err));
 }
 
 static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
@@ -262,12 +191,12 @@ static const char *find_stack(const struct gi_model_plan *plan, const struct gi_
     };
     const size_t order = (size_t)spec->order;
     const char *stack = order < sizeof(stacks) / sizeof(stacks[0]) ? stacks[order] : NULL;
-    char name[NAME_SIZE], first[NAME_SIZE];
+    char name[GI_PLAN_NAME_SIZE], first[GI_PLAN_NAME_SIZE];
     if (!stack) {
         return NULL;
     }
-    make_name(stack, layer, "weight", name);
-    make_name(spec->sources[0].name, layer, "weight", first);
+    gi_plan_name(stack, layer, "weight", name);
+    gi_plan_name(spec->sources[0].name, layer, "weight", first);
     return gi_gguf_tensor_find(plan->gguf, name) && !gi_gguf_tensor_find(plan->gguf, first) ? stack
                                                                                             : NULL;
 }
@@ -299,9 +228,9 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
     for (uint32_t i = 0; i < n; i++) {
         n_rows += gi_dim_size(hparams, spec->sources[first + i].rows);
     }
-    if (!find_source(plan, name, layer,
-                     (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, spec->cols), n_rows,
-                     n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole, err) ||
+    if (!gi_plan_find_source(
+            plan, name, layer, (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, spec->cols),
+            n_rows, n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole, err) ||
         (is_cut && !check_pieces(plan, whole.tensor, err))) {
         return false;
     }
@@ -347,8 +276,8 @@ static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *l
         struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
         snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
         weight->n_sources = 1;
-        if (!find_source(plan, names[i], 0, hparams->n_embd, hparams->n_vocab, 1,
-                         &weight->sources[0], err) ||
+        if (!gi_plan_find_source(plan, names[i], 0, hparams->n_embd, hparams->n_vocab, 1,
+                                 &weight->sources[0], err) ||
             !lay_out(plan, weight, limits, err)) {
             return false;
         }
@@ -472,7 +401,7 @@ static bool find_factors(const struct gi_model_plan *plan, const char *name,
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s is of type %s, expected f32",
                             gi_gguf_path(plan->gguf), name, factors->type->name);
     }
-    return check_shape(plan, factors, plan->hparams.n_rot / 2, 1, 1, err);
+    return gi_plan_check_shape(plan, factors, plan->hparams.n_rot / 2, 1, 1, err);
 }
 
 static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)

@@ -17,24 +17,19 @@
 
 struct expert_case {
     uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;
-    bool is_split; // up is Q8_0, whatever gate is
-    struct gi_router_rule router;
-    uint32_t n_shared; // among both
+    bool is_split;                // up is Q8_0, whatever gate is
+    struct gi_router_rule router; // zero: the softmax of the chosen ones
+    uint32_t n_shared;            // among both
 };
 
-#define CHOSEN                                                                                     \
-    {                                                                                              \
-        GI_GATING_CHOSEN, false, false, false, 0                                                   \
-    }
-
 static const struct expert_case cases[] = {
-    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, CHOSEN,                                        0},
+    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, {0},                                           0},
     {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false, {GI_GATING_ALL, false, false, false, 1},       0},
-    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, CHOSEN,                                        1},
+    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, {0},                                           1},
     {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false, {GI_GATING_ALL, true, true, false, 2.5f},      0},
     {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false, {GI_GATING_SIGMOID, true, false, true, 1},     2},
     {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true,  {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
-    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true,  CHOSEN,                                        0},
+    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true,  {0},                                           0},
 };
 
 static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV
@@ -217,13 +212,13 @@ static bool check_token(struct kt_run *run, const struct mixture *m, uint32_t to
     uint32_t experts[MAX_USED];
     double shares[MAX_USED];
     const struct gi_router_rule *rule = &m->c->router;
-    const struct ref_router router = {
-        .gating = (enum ref_gating)rule->gating, // numbered alike
-        .is_normalised = rule->is_normalised,
-        .scale = (double)rule->scale,
-        .bias = rule->has_bias ? m->bias : NULL,
-        .n_shared = e->n_shared,
-        .gate = rule->has_shared_gate ? logits + gi_router_rows(e) - 16 : NULL};
+    const float *gate = rule->has_shared_gate ? logits + gi_router_rows(e) - 16 : NULL;
+    const struct ref_router router = {.gating = (enum ref_gating)rule->gating, // numbered alike
+                                      .is_normalised = rule->is_normalised,
+                                      .scale = (double)rule->scale,
+                                      .bias = rule->has_bias ? m->bias : NULL,
+                                      .n_shared = e->n_shared,
+                                      .gate = gate};
     ref_route(logits, &router, e->n_expert, e->n_used, experts, shares);
     for (uint32_t i = 0; i < e->n_used; i++) {
         const float *route = act + e->route + 4 * (size_t)i;

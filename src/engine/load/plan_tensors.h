@@ -1,0 +1,30 @@
+// Finds the tensors of a plan by their names and checks their types and shapes; what is missing or
+// wrong is named.
+#ifndef GI_ENGINE_PLAN_TENSORS_H
+#define GI_ENGINE_PLAN_TENSORS_H
+
+#include "engine/load/model_plan.h"
+
+#define GI_PLAN_NAME_SIZE 96
+
+// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight"; the suffix may be empty.
+void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
+                  char name[GI_PLAN_NAME_SIZE]);
+
+// Fails with BAD_FILE if a tensor is not (n_matrix, n_rows, n_cols).
+bool gi_plan_check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                         struct glinfer_error *err);
+
+// Finds a tensor that must be there. Fails with BAD_FILE, and UNSUPPORTED (a type without a
+// kernel).
+bool gi_plan_require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                     const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                     const struct gi_gguf_tensor **out, struct glinfer_error *err);
+
+// Finds a matrix likewise, and its bias if there is one.
+bool gi_plan_find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                         struct gi_plan_source *source, struct glinfer_error *err);
+
+#endif
