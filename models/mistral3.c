@@ -1,6 +1,5 @@
 // Mistral 3 and Ministral 3: the Llama family's blocks, with contexts stretched by yarn. Past the
-// context before that, training scales q by its position, which is left out: the context ends
-// there.
+// context before that q grows with its position.
 #include "models/decoder_weights.h"
 
 #include <math.h>
@@ -15,8 +14,9 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         return false;
     }
     rope->magnitude /= rope->is_yarn ? 1.0f + 0.1f * multiplier * logf(rope->divisor) : 1.0f;
-    if (temperature > none && rope->n_ctx_orig > 0 && rope->n_ctx_orig < hparams->n_ctx_train) {
-        hparams->n_ctx_train = rope->n_ctx_orig;
+    if (temperature > none && rope->n_ctx_orig > 0) {
+        hparams->temperature = temperature;
+        hparams->temperature_period = rope->n_ctx_orig;
     }
     return true;
 }

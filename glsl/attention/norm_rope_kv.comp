@@ -32,6 +32,8 @@ layout(std140, binding = 0) uniform Params
     uint k, v, k_scale, v_scale; // offsets in cache
     uint rope; // offset of the table in pairs
     uint slot_cache; // uints from one slot's cache to the next's
+    float temperature; // of rope_kv.comp alone
+    uint period;
     uint q_norm_pair, kv_norm_pair; // pairs that a norm is over
     uint q_gamma, k_gamma; // in pairs of the vectors
     float eps;

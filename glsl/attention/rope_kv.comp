@@ -6,6 +6,8 @@
 //   vectors  table of rotations (n_ctx, n_rot), cos and sin of each pair
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
+// With TEMPERATURE q becomes so many times as large: 1 + temperature log(1 + floor(position / period)).
+//
 // With ROWS (lib/slot.glsl) row m is of slot m, its position and its cache.
 //
 // An invocation owns one pair of one token, or a uint of a q8_0 or q4_0 cache. Bound by memory.
@@ -24,6 +26,8 @@ layout(std140, binding = 0) uniform Params
     uint k, v, k_scale, v_scale; // offsets in cache
     uint rope; // offset of the table in pairs
     uint slot_cache; // uints from one slot's cache to the next's
+    float temperature;
+    uint period;
 } params;
 
 #include "attention/rope_kv.glsl"

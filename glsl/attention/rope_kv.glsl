@@ -9,6 +9,10 @@
 #include "lib/group.glsl"
 #include "attention/cache_type.glsl"
 
+#ifndef TEMPERATURE
+#define TEMPERATURE 0
+#endif
+
 #define UNIT_PAIRS(type) ((type) == CACHE_Q4_0 ? 4u : (type) == CACHE_Q8_0 ? 2u : 1u)
 #define K_UNIT_PAIRS UNIT_PAIRS(K_TYPE)
 #define V_UNIT_PAIRS UNIT_PAIRS(V_TYPE)
@@ -129,7 +133,11 @@ void write_unit(bool is_key, int type, uint data, uint scales, uint token, uint 
 
 void write_q(uint token, uint pair, uint position, vec2 value)
 {
-    q[token * params.q_stride / 2u + pair] = turn(value, pair, position);
+    vec2 turned = turn(value, pair, position);
+#if TEMPERATURE
+    turned *= 1.0 + params.temperature * log(1.0 + float(position / params.period));
+#endif
+    q[token * params.q_stride / 2u + pair] = turned;
 }
 
 void write_k(uint token, uint position, uint unit)

@@ -126,7 +126,7 @@ static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const str
         graph->attention_input.norm = *norm;
     }
     graph->has_attention_input =
-        !graph->is_batch &&
+        !graph->is_batch && rope->temperature == 0.0f &&
         gi_attention_qkv_suits(&graph->recorder, &graph->kv_cache[layer], &graph->attention_input);
     return graph->has_attention_input;
 }
@@ -139,12 +139,15 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_rows q = {kv->range, graph->hparams->n_head * graph->hparams->head_dim, false};
-    const struct gi_rope rope = {.table = graph->vectors.rope, .n_rot = n_rot};
+    const struct gi_rope rope = {.table = graph->vectors.rope,
+                                 .n_rot = n_rot,
+                                 .temperature = graph->hparams->temperature,
+                                 .period = graph->hparams->temperature_period};
     if (leave_to_attention(graph, layer, &rope, NULL)) {
         return qkv_rows(graph, layer, before, err);
     }
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
-    if (!graph->is_batch && gi_gemv_qkv_suits(recorder, weight, kv)) {
+    if (!graph->is_batch && rope.temperature == 0.0f && gi_gemv_qkv_suits(recorder, weight, kv)) {
         return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
                gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
                               &graph->stream, kv, err);
@@ -155,7 +158,7 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
     }
     return qkv_rows(graph, layer, before, err) &&
            gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,
-                         graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, n_rot, kv,
+                         graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &rope, kv,
                          graph->is_batch ? &graph->q : &q, err);
 }
 
@@ -166,7 +169,7 @@ bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
     assert(graph->is_batch && !graph->joint);
     return qkv_rows(graph, layer, before, err) &&
            gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &vectors,
-                         rope->n_rot, &graph->kv_cache[layer], &graph->q, err);
+                         rope, &graph->kv_cache[layer], &graph->q, err);
 }
 
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,

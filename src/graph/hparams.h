@@ -62,7 +62,9 @@ struct gi_hparams {
                        // shared expert, cut into pieces
     struct gi_router_rule router;
     float norm_eps;
-    float attention_scale;                          // of q . k
+    float attention_scale; // of q . k
+    float temperature;     // by which q grows with its position: struct gi_rope; 0: it does not
+    uint32_t temperature_period;                    // positions
     float embed_scale, residual_scale, logit_scale; // 1 where the family has none
     float attention_softcap, logit_softcap;         // 0: none
     enum gi_activation activation;

@@ -63,12 +63,13 @@ bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
     if (norm) {
         graph->attention_input.norm = *norm;
     }
-    graph->has_attention_input = gi_attention_qkv_suits(&recorder, &kv, &graph->attention_input);
+    graph->has_attention_input = rope->temperature == 0.0f &&
+                                 gi_attention_qkv_suits(&recorder, &kv, &graph->attention_input);
     return graph->has_attention_input ||
            (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &graph->qkv_layout,
                                       &graph->joint->qkv, &graph->vectors, norm, rope, &kv, &q, err)
                  : gi_op_rope_kv(&recorder, "rope_kv", &graph->qkv_layout, &graph->joint->qkv,
-                                 &graph->vectors, rope->n_rot, &kv, &q, err));
+                                 &graph->vectors, rope, &kv, &q, err));
 }
 
 bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule,

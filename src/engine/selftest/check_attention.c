@@ -61,14 +61,15 @@ static void turn_section(const struct section *section, uint32_t first, uint32_t
 }
 
 static void check_q(struct gi_test *test, const struct section *section, uint32_t head_dim,
-                    const float *rope, uint32_t n_rot, const float *q)
+                    const float *rope, uint32_t n_rot, double factor, const float *q)
 {
     struct gi_test_value *expected = gi_test_memory(test, section->n, sizeof(*expected));
     if (expected) {
         turn_section(section, 0, section->n, head_dim, rope, n_rot, expected);
     }
     for (uint32_t i = 0; expected && i < section->n; i++) {
-        gi_test_expect(test, "q", i, expected[i].value, expected[i].magnitude, q[i]);
+        gi_test_expect(test, "q", i, factor * expected[i].value, factor * expected[i].magnitude,
+                       q[i]);
     }
 }
 
@@ -108,10 +109,14 @@ void gi_check_rope_kv(struct gi_test *test)
         q.eps = k.eps = params->eps;
         q.is_last = k.is_last = gi_test_define(test, "NORM_LAST");
     }
+    const double factor =
+        gi_test_define(test, "TEMPERATURE")
+            ? 1 + (double)params->temperature * log(1 + (double)(position / params->period))
+            : 1;
     gi_test_run(test);
     const float *turned = gi_test_floats(test, 0, (uint64_t)token * params->q_stride, q.n);
     if (turned) {
-        check_q(test, &q, head_dim, rope, n_rot, turned);
+        check_q(test, &q, head_dim, rope, n_rot, factor, turned);
         check_kv(test, &k, true, head_dim, rope, n_rot, position);
         check_kv(test, &v, false, head_dim, rope, n_rot, position);
     }

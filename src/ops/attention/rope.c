@@ -83,14 +83,19 @@ static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *lay
 
 bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
-                   const struct gi_vectors *vectors, uint32_t n_rot,
+                   const struct gi_vectors *vectors, const struct gi_rope *rope,
                    const struct gi_kv_layer *layer, const struct gi_rows *q,
                    struct glinfer_error *err)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, wg_size);
-    const struct gi_norm_rope_kv_params params =
-        make_params(layout, qkv, layer, q, n_rot, vectors->rope);
+    struct gi_norm_rope_kv_params params =
+        make_params(layout, qkv, layer, q, rope->n_rot, vectors->rope);
+    if (rope->temperature > 0.0f) {
+        key.defines[key.n_defines++] = (struct gi_define){"TEMPERATURE", 1};
+        params.temperature = rope->temperature;
+        params.period = rope->period;
+    }
     const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
     return record_rope(recorder, label, &key, &params, sizeof(struct gi_rope_kv_params),
                        (n_pair + wg_size - 1) / wg_size, qkv, vectors, layer, q, err);
@@ -102,6 +107,7 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_rope *rope, const struct gi_kv_layer *layer,
                         const struct gi_rows *q, struct glinfer_error *err)
 {
+    assert(rope->temperature == 0.0f); // no family has both
     assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
     struct gi_program_key key =
         make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_wg_size(recorder, WG_SIZE));

@@ -18,6 +18,10 @@ struct gi_rope {
     uint32_t table; // offset in floats
     uint32_t n_rot;
     bool is_before_norm; // norms of heads, if there are any, come after the rotation
+    // q grows with its position, by 1 + temperature * log(1 + floor(position / period)); 0: it does
+    // not.
+    float temperature;
+    uint32_t period;
 };
 
 // residual = scale * W[step_state.token]; norm = residual * gamma, gamma n_embd floats at

@@ -30,10 +30,10 @@ bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi
 bool gi_gemm_takes_half(const struct gi_gpu *gpu);
 
 // Takes qkv[m] (qkv order, bias added), turns q and k by the rotations of position n_past + m,
-// writes q rows in pair order and k, v into the cache.
+// writes q rows in pair order and k, v into the cache. The table is that of the vectors.
 bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
-                   const struct gi_vectors *vectors, uint32_t n_rot,
+                   const struct gi_vectors *vectors, const struct gi_rope *rope,
                    const struct gi_kv_layer *layer, const struct gi_rows *q,
                    struct glinfer_error *err);
 

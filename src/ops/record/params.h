@@ -316,7 +316,9 @@
     X(uint32_t, k_scale)                                                                           \
     X(uint32_t, v_scale)                                                                           \
     X(uint32_t, rope)                                                                              \
-    X(uint32_t, slot_cache) /* from one slot's to the next's, in uints */
+    X(uint32_t, slot_cache) /* from one slot's to the next's, in uints */                          \
+    X(float, temperature)                                                                          \
+    X(uint32_t, period)
 
 // Norms are of so many pairs; their weights are in pairs of the vectors.
 #define GI_PARAMS_NORM_ROPE_KV(X)                                                                  \

@@ -328,7 +328,7 @@ static bool record_joint(struct joint *j, struct kt_run *run, enum way way)
                  ? gi_op_norm_rope_kv(recorder, "norm_rope", &first->qkv.layout, &j->qkv,
                                       &input.vectors, &input.norm, &input.rope, &j->layer, &q, &err)
                  : gi_op_rope_kv(recorder, "rope", &first->qkv.layout, &j->qkv, &input.vectors,
-                                 first->c->rope.n_rot, &j->layer, &q, &err)) &&
+                                 &input.rope, &j->layer, &q, &err)) &&
             gi_op_attention(recorder, "attention", &j->layer, &first->rule, &j->scratch, &err);
     }
     return (ok || kt_fail(run, "%s", err.message)) && kt_seal(run);

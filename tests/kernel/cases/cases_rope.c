@@ -34,6 +34,8 @@ static const struct kt_rope_case rope_cases[] = {
     {{3, 1, 8, 200, Q4, Q4},      2,   17,  64  },
 };
 
+#define PERIOD 16 // positions, after which q grows
+
 static void rope_name(size_t index, char *text, size_t size)
 {
     const struct kt_rope_case *c = &rope_cases[index];
@@ -71,8 +73,9 @@ static void make_head(const float *head, const struct kt_rope_case *c, bool is_t
 
 static bool check_turned(struct kt_run *run, const struct kt_rope_case *c, const struct kt_qkv *qkv,
                          const struct kt_layer *layer, const struct gi_rows *q,
-                         const float *q_gamma, const float *k_gamma, uint32_t m)
+                         const float *q_gamma, const float *k_gamma, double temperature, uint32_t m)
 {
+    const double growth = 1 + temperature * log(1 + floor((c->n_past + m) / (double)PERIOD));
     const struct kt_layer_shape *s = &c->shape;
     uint32_t dim = s->head_dim, position = c->n_past + m;
     const float *head = qkv->natural + (size_t)m * qkv->width;
@@ -81,6 +84,10 @@ static bool check_turned(struct kt_run *run, const struct kt_rope_case *c, const
     for (uint32_t h = 0; is_good && h < s->n_head; h++, head += dim) {
         size_t offset = ((size_t)m * q->stride + (size_t)h * dim) * sizeof(float);
         make_head(head, c, true, q_gamma, position, want, bound);
+        for (uint32_t i = 0; i < dim; i++) {
+            want[i] *= growth;
+            bound[i] *= 2 * growth;
+        }
         is_good = kt_compare_f32(run, "q", &q->range, offset, want, bound, dim);
     }
     for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head; i++, head += dim) {
@@ -104,15 +111,18 @@ static bool run_rope_kv(struct kt_run *run, size_t index)
     uint32_t stride = kt_pad32(c->shape.n_head * c->shape.head_dim);
     struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),
                         stride, false};
+    // Every third case has a temperature.
+    const struct gi_rope rope = {
+        .n_rot = c->n_rot, .temperature = index % 3 == 2 ? 0.1f : 0.0f, .period = PERIOD};
     bool is_good = !run->has_failed &&
-                   (gi_op_rope_kv(&run->recorder, "rope", &qkv.layout, &qkv.rows, &vectors,
-                                  c->n_rot, &layer.kv, &q, &err) ||
+                   (gi_op_rope_kv(&run->recorder, "rope", &qkv.layout, &qkv.rows, &vectors, &rope,
+                                  &layer.kv, &q, &err) ||
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
                    kt_check_untouched(run, c, &layer) &&
                    kt_bench(run, c->n_past, c->n_tokens, (uint64_t)c->n_tokens * qkv.width * 8);
     for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
-        is_good = check_turned(run, c, &qkv, &layer, &q, NULL, NULL, m);
+        is_good = check_turned(run, c, &qkv, &layer, &q, NULL, NULL, (double)rope.temperature, m);
     }
     kt_layer_finish(&layer);
     kt_qkv_finish(&qkv);
@@ -181,7 +191,7 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
     kt_norm_qkv(&qkv, c, &norm, values);
     for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
         is_good = check_turned(run, c, &qkv, &layer, &q, gammas,
-                               gammas ? gammas + norm.q_width : NULL, m);
+                               gammas ? gammas + norm.q_width : NULL, 0, m);
     }
     free(gammas);
     free(values);
