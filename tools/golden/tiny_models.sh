@@ -122,7 +122,6 @@ make tiny-granitehybrid --arch granitehybrid --types attn=q8_0,ffn=q4_0,embd=q8_
     --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 2 --linear-dim 64 --state-dim 128 --scales
 make tiny-falcon_h1 --arch falcon-h1 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 2 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 256 --rope-base 100000000000
-    --layers 2 --linear-heads 6 --linear-k-heads 1 --linear-dim 16 --state-dim 64 --rope-base 100000000000
 # The same with a first layer of each kind without experts, and layers of each kind with.
 make tiny-lfm2moe --arch lfm2moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 \
     --expert-ff 32 --layers 4 --interval 2 --rope-base 1000000 --experts 6 --experts-used 2 --leading 2
