@@ -155,13 +155,14 @@ static void compare_model(const char *path, enum gi_step_end end)
 static void sequences_get_the_tokens_that_they_get_alone(void **state)
 {
     static const char *const paths[] = {
-        "data/models/tiny-q4_0.gguf",    "data/models/tiny-qwen3.gguf",
-        "data/models/tiny-gemma3.gguf",  "data/models/tiny-gemma2.gguf",
-        "data/models/tiny-mixtral.gguf", "data/models/tiny-stablelm.gguf",
-        "data/models/tiny-olmo2.gguf",   "data/models/tiny-granite.gguf",
-        "data/models/tiny-exaone4.gguf", "data/models/tiny-glm4.gguf",
-        "data/models/tiny-gpt-oss.gguf", "data/models/tiny-phi2.gguf",
-        "data/models/tiny-olmoe.gguf",   "data/models/tiny-hunyuan-dense.gguf",
+        "data/models/tiny-q4_0.gguf",         "data/models/tiny-qwen3.gguf",
+        "data/models/tiny-gemma3.gguf",       "data/models/tiny-gemma2.gguf",
+        "data/models/tiny-qwen2moe.gguf",     "data/models/tiny-stablelm.gguf",
+        "data/models/tiny-olmo2.gguf",        "data/models/tiny-granite.gguf",
+        "data/models/tiny-exaone4.gguf",      "data/models/tiny-glm4.gguf",
+        "data/models/tiny-gpt-oss.gguf",      "data/models/tiny-phi2.gguf",
+        "data/models/tiny-smallthinker.gguf", "data/models/tiny-hunyuan-dense.gguf",
+        "data/models/tiny-mistral3.gguf",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
