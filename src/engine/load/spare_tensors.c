@@ -107,14 +107,14 @@ void gi_spare_tensors_say(const struct gi_model_plan *plan, const struct gi_spar
     }
     if (spare->n_next > 0) {
         gi_log_write(log, GLINFER_LOG_INFO,
-                     "%s: %u tensors of layers that predict further tokens are left alone", path,
-                     spare->n_next);
+                     "%s: tensors of layers that predict further tokens are left alone, %u in all",
+                     path, spare->n_next);
     }
     if (spare->n_other > 0) {
         gi_log_write(log, GLINFER_LOG_WARN,
-                     "%s: %u tensors have names that \"%s\" does not know, %.*s is the first: they "
-                     "are left alone, and the model may have been made to compute something else",
-                     path, spare->n_other, plan->family->name, (int)spare->other.size,
+                     "%s: \"%s\" does not know %u of its tensors, %.*s is the first: they are left "
+                     "alone, and the model may have been made to compute something else",
+                     path, plan->family->name, spare->n_other, (int)spare->other.size,
                      spare->other.data);
     }
 }
