@@ -32,10 +32,46 @@ static const struct gi_recurrent_layers ssm_layers = {
     .record_layer = record_ssm_layer,
 };
 
+//-- mixtures --------------------------------------------------------------------------------------
+
+static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    return read_hparams(reader, hparams) && gi_hparams_read_shared(reader, 0, hparams);
+}
+
+static const struct gi_weight_spec ssm_expert_weights[] = {
+    GI_MAMBA2_WEIGHTS,
+    GI_WEIGHT_EXPERTS_GATE_UP,
+    GI_WEIGHT_EXPERTS_DOWN,
+    GI_WEIGHT_ROUTER,
+};
+
+static bool record_ssm_expert_layer(struct gi_graph *graph, uint32_t layer,
+                                    struct glinfer_error *err)
+{
+    return gi_graph_ssm(graph, layer, err) && gi_graph_ssm_out(graph, layer, err) &&
+           gi_graph_experts_block(graph, layer, err);
+}
+
+static const struct gi_recurrent_layers ssm_expert_layers = {
+    GI_WEIGHTS(ssm_expert_weights),
+    GI_NORMS(ssm_norms),
+    .record_layer = record_ssm_expert_layer,
+};
+
+static const struct gi_model_family mixture = {
+    .name = "granitehybrid",
+    .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
+    .read_hparams = read_expert_hparams,
+    GI_EXPERT_BLOCKS,
+    .recurrent = &ssm_expert_layers,
+};
+
 const struct gi_model_family gi_model_family_granitehybrid = {
     .name = "granitehybrid",
     .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
     .read_hparams = read_hparams,
     GI_PRE_NORM_BLOCKS,
     .recurrent = &ssm_layers,
+    .with_experts = &mixture,
 };

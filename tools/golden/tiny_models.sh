@@ -120,6 +120,8 @@ make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --head
 # Mamba-2 in place of attention, with a norm of each of two groups; beside it in every layer, without one.
 make tiny-granitehybrid --arch granitehybrid --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 \
     --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 2 --linear-dim 64 --state-dim 128 --scales
+make tiny-granitehybrid-moe --arch granitehybrid --types attn=q8_0,ffn=q4_0,shared=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 32 \
+    --layers 3 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 128 --scales --experts 6 --experts-used 2 --shared 2
 make tiny-falcon_h1 --arch falcon-h1 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 2 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 256 --rope-base 100000000000
 # The same with a first layer of each kind without experts, and layers of each kind with.
