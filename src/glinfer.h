@@ -466,7 +466,9 @@ struct glinfer_session_params {
     size_t struct_size;
     uint32_t n_ctx; // tokens; 0: the smaller of the model's and 4096
     enum glinfer_cache_type type_k, type_v;
-    uint32_t n_batch;      // prompt tokens processed together, 1..512; 0: 512
+    // Tokens of a prompt that are processed together, 1..512; 0: 512. An encoder sees a text as a
+    // whole: its batch may have, and has for 0, as many tokens as the context.
+    uint32_t n_batch;
     uint32_t chain_length; // decode steps between two waits for the GPU, 1..256; 0: by max_batch_ms
                            // (fewer at the start of an answer)
     uint32_t max_batch_ms; // GPU time of a chain or a batch that is aimed at; 0: 100

@@ -248,6 +248,7 @@ static bool attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
 static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_t layer)
 {
     const uint32_t window = gi_has_window(hparams, layer) ? hparams->window : 0;
+    const uint32_t all = 1u << 24; // more keys than a context has
     struct gi_score_rule rule = {
         .scale = hparams->attention_scale,
         .softcap = hparams->attention_softcap,
@@ -255,7 +256,7 @@ static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_
         .max_bias = hparams->max_alibi_bias,
     };
     if (hparams->is_encoder) {
-        rule.after = window > 0 ? window / 2 : GI_MAX_BATCH;
+        rule.after = window > 0 ? window / 2 : all;
         rule.window = window > 0 ? window / 2 + 1 : 0;
     }
     return rule;

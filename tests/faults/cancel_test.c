@@ -51,13 +51,18 @@ static bool test_programs(struct glinfer_session *session, int at, int *n_tested
     struct gi_tables *tables = &session->tables;
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
+    uint32_t lists = 0;
+    for (uint32_t end = 0; end < GI_STEP_END_COUNT; end++) {
+        lists |= gi_tables_choose(tables, (enum gi_step_end)end, 0, true);
+    }
     must(gi_session_enter(session, &saved, &err), &err);
+    gi_tables_forget(tables);
     tables->on_tested = cancel_at;
     tables->tested_user = &canceller;
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_gpu_watch(gi_session_gpu(session), &canceller.flag);
     is_slow = true;
-    const bool ok = gi_tables_prepare_all(tables, &err);
+    const bool ok = gi_tables_prepare(tables, lists, NULL, NULL, &err);
     is_slow = false;
     gi_gpu_watch(gi_session_gpu(session), NULL);
     gi_program_table_doubt(tables->recorder.programs, false);

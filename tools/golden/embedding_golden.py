@@ -24,10 +24,10 @@ from golden import file_hash, post
 POOLINGS = {"none": 0, "mean": 1, "cls": 2, "last": 3, "rank": 4}
 
 
-def open_server(model, pooling):
+def open_server(model, pooling, n_ctx=512):
     params = xllamacpp.CommonParams()
     params.model.path = str(model)
-    params.n_ctx = params.n_batch = params.n_ubatch = 512
+    params.n_ctx = params.n_batch = params.n_ubatch = n_ctx
     params.n_parallel = 1
     params.embedding = True
     params.embd_normalize = -1
@@ -57,7 +57,7 @@ def main():
     n_value = len(labels[0].data) if args.pooling == "rank" else None
     random = np.random.Generator(np.random.PCG64(7))
     with twin_of(args.model, None) as twin, open(args.out, "w") as out:
-        server = open_server(twin, args.pooling)
+        server = open_server(twin, args.pooling, max(512, *map(int, args.lengths.split(","))))
         out.write(f"# model {pathlib.Path(args.model).name} sha256 {file_hash(args.model)}\n")
         out.write(f"# reference xllamacpp {xllamacpp.__version__} on the F32 twin, F32 cache\n")
         out.write(f"# command tools/golden/embedding_golden.py MODEL OUT --pooling {args.pooling} ")

@@ -26,13 +26,14 @@ embedding() {
         2>/dev/null
 }
 
-# encoder NAME POOLING OPTIONS...
+# encoder NAME POOLING OPTIONS...; $lengths: those of texts
+lengths=
 encoder() {
     name=$1 pooling=$2
     shift 2
     "$python" "$top/tools/golden/make_tiny_encoder.py" "$models/$name.gguf" "$@"
     "$python" "$top/tools/golden/embedding_golden.py" "$models/$name.gguf" "$golden/$name.embeddings" --pooling "$pooling" \
-        2>/dev/null
+        $lengths 2>/dev/null
 }
 
 mkdir -p "$models"
@@ -139,7 +140,9 @@ encoder tiny-bert cls --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8
 encoder tiny-bert_rank rank --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1
 # Its token ids are another: compare_tokenizer.py --count 150 --golden unigram_tokenizer.golden.
 encoder tiny-xlm_rank rank --arch bert --unigram --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1
-encoder tiny-modern_bert mean --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 1 --layers 4 --heads 2
+lengths="--lengths 1,40,130,700"
+encoder tiny-modern_bert mean --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 1 --layers 4 --heads 2 --ctx 1024
+lengths=
 encoder tiny-modern_bert_rank rank --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 2
 encoder tiny-nomic_bert mean --arch nomic-bert --types attn=q4_0,ffn=q8_0,embd=q8_0 --pooling 1
 encoder tiny-jina_bert mean --arch jina-bert-v2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --heads 2 --pooling 1

@@ -1,6 +1,7 @@
 // glinfer_embed: the vectors of a text's tokens, pooled. Batches run as those of a prompt do; the
 // norm of their rows follows, and what the pooling needs of them is read back. A decoder's text may
-// have several batches. An encoder's is one, because its first token sees the last.
+// have several batches. An encoder's is one, as long as the context, because its first token sees
+// the last.
 #include "engine/embed/text_embedding.h"
 
 #include "base/array.h"
@@ -77,7 +78,7 @@ static const struct gi_rows *find_rows(const struct glinfer_session *session)
     return has_norm(session) ? &session->tables.graph.norm : &session->tables.graph.x;
 }
 
-static bool open_embedder(struct glinfer_session *session, struct glinfer_error *err)
+bool gi_embedder_open(struct glinfer_session *session, struct glinfer_error *err)
 {
     if (session->embedder) {
         return true;
@@ -267,7 +268,7 @@ static bool run_batches(struct text *text, struct glinfer_error *err)
 {
     struct glinfer_session *session = text->session;
     const uint32_t n_batch = session->tables.n_batch;
-    if (!open_embedder(session, err) || !gi_runner_begin(&session->runner, err)) {
+    if (!gi_embedder_open(session, err) || !gi_runner_begin(&session->runner, err)) {
         return false;
     }
     for (size_t done = 0; done < text->n;) {

@@ -5,6 +5,8 @@
 
 #include "engine/run/session.h"
 
+// Makes the session's embedder, unless it has one. Fails as gi_tables_prepare does.
+bool gi_embedder_open(struct glinfer_session *session, struct glinfer_error *err);
 // Accepts NULL.
 void gi_embedder_destroy(struct gi_embedder *embedder);
 

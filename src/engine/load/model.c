@@ -18,6 +18,11 @@ uint32_t gi_default_context(const struct gi_hparams *hparams)
     return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
 }
 
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx)
+{
+    return hparams->is_encoder && n_ctx > GI_MAX_BATCH ? n_ctx : GI_MAX_BATCH;
+}
+
 // Reads the tokenizer, with the template that was asked for.
 static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
                                            const struct glinfer_model_params *params,

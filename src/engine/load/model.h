@@ -61,8 +61,9 @@ bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host,
 // Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
 
-// Return the context, and name the batch, that a session has if 0 is asked for.
+// Return the context and, for a context, the batch that a session has if 0 is asked for. A batch of
+// an encoder, whose tokens see those behind them, holds a text as a whole.
 uint32_t gi_default_context(const struct gi_hparams *hparams);
-#define GI_DEFAULT_BATCH GI_MAX_BATCH
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx);
 
 #endif

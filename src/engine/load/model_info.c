@@ -131,6 +131,8 @@ static void describe(struct glinfer_model_info *info, const struct gi_gguf *gguf
     name_types(gguf, type);
     if (info->n_params >= 1000000000u) {
         snprintf(count, sizeof(count), "%.1fB", (double)info->n_params / 1e9);
+    } else if (info->n_params < 1000000u) {
+        snprintf(count, sizeof(count), "%.0fK", (double)info->n_params / 1e3);
     } else {
         snprintf(count, sizeof(count), "%.0fM", (double)info->n_params / 1e6);
     }
@@ -202,9 +204,10 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     const struct gi_hparams *hparams = &plan->hparams;
     struct gi_graph graph = {
         .hparams = hparams, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
+    const uint32_t n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(hparams);
     const struct gi_session_shape shape = {
-        .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(hparams),
-        .n_batch = GI_DEFAULT_BATCH,
+        .n_ctx = n_ctx,
+        .n_batch = gi_default_batch(hparams, n_ctx),
         .type_k = (enum gi_cache_type)params->type_k,
         .type_v = (enum gi_cache_type)params->type_v,
     };

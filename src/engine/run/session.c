@@ -14,14 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool check_params(const struct glinfer_session_params *params, struct glinfer_error *err)
+static bool check_params(const struct glinfer_model *model,
+                         const struct glinfer_session_params *params, struct glinfer_error *err)
 {
+    const bool is_long = params->n_batch > GI_MAX_BATCH && !model->hparams.is_encoder;
     if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q4_0, err) ||
         !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q4_0, err) ||
         !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
         return false;
     }
-    if (params->n_batch > GI_MAX_BATCH || params->chain_length > GI_MAX_CHAIN) {
+    if (is_long || params->chain_length > GI_MAX_CHAIN) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "a batch of %u or a chain of %u is too long: %u and %u are the most",
                             params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
@@ -171,7 +173,10 @@ static void init_tables(struct glinfer_session *session)
         .packs_rows = session->params.precision != GLINFER_PRECISION_F32 &&
                       gi_gpu_class(model->device->gpu)->packs_rows,
     };
-    tables->n_batch = session->params.n_batch ? session->params.n_batch : GI_DEFAULT_BATCH;
+    tables->n_batch = gi_default_batch(&model->hparams, session->sequence.n_ctx);
+    if (session->params.n_batch > 0 && session->params.n_batch < tables->n_batch) {
+        tables->n_batch = session->params.n_batch;
+    }
     tables->n_small = gi_batch_small_tokens(model->device->gpu);
     tables->n_small = tables->n_small < tables->n_batch ? tables->n_small : 0;
 }
@@ -246,7 +251,8 @@ static bool create(struct glinfer_model *model, const struct glinfer_session_par
                    uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
 {
     struct glinfer_session_params own = {0};
-    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) || !check_params(&own, err)) {
+    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
+        !check_params(model, &own, err)) {
         return false;
     }
     struct gi_session_group *group = gi_session_group_create(model, n, err);

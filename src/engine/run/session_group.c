@@ -178,12 +178,34 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
     return ok;
 }
 
+// Shortens an encoder's batch to what a range has room for.
+static void fit_batch(const struct gi_session_group *group, struct gi_tables *tables,
+                      struct gi_session_shape *shape)
+{
+    static const uint32_t rows[] = {GI_SESSION_X,           GI_SESSION_NORM, GI_SESSION_QKV,
+                                    GI_SESSION_Q,           GI_SESSION_ATTN, GI_SESSION_FFN_GATE_UP,
+                                    GI_SESSION_FFN_ACT_ROWS};
+    const uint64_t room = gi_arena_max_range(gi_gpu_limits(group->model->device->gpu));
+    const struct gi_session_shape one = {shape->n_ctx, 1, shape->type_k, shape->type_v};
+    struct gi_kv_layer kv;
+    struct sizes sizes = {0};
+    uint64_t widest = 1;
+    gi_session_layout(&tables->graph, &one, &kv, sizes.kept, sizes.session);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        widest = larger(widest, sizes.session[rows[i]]);
+    }
+    if (shape->n_batch > GI_MAX_BATCH && shape->n_batch * widest > room) {
+        shape->n_batch = (uint32_t)larger(room / widest, GI_MAX_BATCH);
+        tables->n_batch = shape->n_batch;
+    }
+}
+
 bool gi_session_group_place(struct gi_session_group *group, struct glinfer_session *session,
                             struct glinfer_error *err)
 {
     const struct glinfer_model *model = group->model;
     struct gi_tables *tables = &session->tables;
-    const struct gi_session_shape shape = {
+    struct gi_session_shape shape = {
         .n_ctx = session->sequence.n_ctx,
         .n_batch = tables->n_batch,
         .type_k = (enum gi_cache_type)session->params.type_k,
@@ -196,6 +218,7 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     tables->graph.weights = model->weights;
     tables->graph.qkv_layout = model->qkv_layout;
     tables->graph.norm_layout = model->norm_layout;
+    fit_batch(group, tables, &shape);
     gi_session_layout(&tables->graph, &shape, &kv, sizes.kept, sizes.session);
     if (group->n_slots > 1) {
         gi_joint_layout(&tables->graph, sizes.session, group->n_slots, sizes.joint);

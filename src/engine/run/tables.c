@@ -393,14 +393,9 @@ bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progres
     return ok;
 }
 
-bool gi_tables_prepare_all(struct gi_tables *tables, struct glinfer_error *err)
+void gi_tables_forget(struct gi_tables *tables)
 {
-    uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 0, true);
-    for (uint32_t end = 0; end < GI_STEP_END_COUNT; end++) {
-        lists |= gi_tables_choose(tables, (enum gi_step_end)end, 0, true);
-    }
     drop_lists(tables, tables->ready);
-    return gi_tables_prepare(tables, lists, NULL, NULL, err);
 }
 
 // True if lists can be compiled without waiting: the driver has threads for it.

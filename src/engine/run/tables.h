@@ -71,8 +71,8 @@ bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
 // logged), GPU_LOST, NO_MEMORY, UNSUPPORTED (an encoder has lists of prompts alone).
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err);
-// Does the same for all lists that answers may need, anew where they are ready.
-bool gi_tables_prepare_all(struct gi_tables *tables, struct glinfer_error *err);
+// Forgets the lists that are ready, so that they are made anew.
+void gi_tables_forget(struct gi_tables *tables);
 // Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a
 // session whose generations are of more than one kind. Does nothing where the driver has no threads
 // for it. Fails with GPU_LOST.
