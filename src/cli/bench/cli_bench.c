@@ -256,8 +256,8 @@ static bool run_sessions(struct bench *bench)
 static bool run_model(struct bench *bench, const char *path)
 {
     bench->settings->session.model = bench->result.model_path = path;
-    const bool is_done = cli_session_check(&bench->session) && cli_session_load(&bench->session) &&
-                         run_sessions(bench);
+    const bool is_done = cli_session_check_decoder(&bench->session) &&
+                         cli_session_load(&bench->session) && run_sessions(bench);
     cli_session_unload(&bench->session);
     return is_done;
 }
@@ -382,6 +382,19 @@ static bool open_files(struct bench *bench)
     return cli_create(s->svg, &bench->plot);
 }
 
+// Refuses what cannot be measured before a device is opened.
+static bool check_models(struct bench *bench)
+{
+    const struct cli_texts *models = &bench->settings->models;
+    for (size_t i = 0; i < models->count; i++) {
+        bench->settings->session.model = models->items[i];
+        if (!cli_session_check_decoder(&bench->session)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run_models(struct bench *bench)
 {
     const struct cli_texts *models = &bench->settings->models;
@@ -424,7 +437,7 @@ static bool run_bench(struct bench *bench)
             return cli_fail(CLI_EXIT_USAGE, "-np is of tests of -n: leave out -pg");
         }
     }
-    if (!open_files(bench)) {
+    if (!check_models(bench) || !open_files(bench)) {
         return false;
     }
     measure_device(bench);

@@ -4,6 +4,7 @@
 #include "cli/common/cli_session.h"
 #include "cli/embed/cli_embedding.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static const struct cli_flag flags[] = {
                      "4096"),
     CLI_HEADING("Texts (lines of standard input without -p and -f)"),
     CLI_TEXTS(prompts, "-p, --prompt", "TEXT", "a text; can be repeated"),
-    CLI_TEXT(file, "-f, --file", "FILE", "a file with a text a line; empty lines are passed over"),
+    CLI_TEXT(file, "-f, --file", "FILE", "a file with a text a line; blank lines are passed over"),
     CLI_TEXT(query, "--query", "TEXT",
              "score each text against this one, as a reranker does (--pooling rank)"),
     CLI_HEADING("Output and speed"),
@@ -74,6 +75,15 @@ static void add_text(struct embed *self, const char *data, size_t size)
     *CLI_APPEND(&self->texts) = (struct text){.data = data, .size = size};
 }
 
+// True if a line has nothing but white space and zero bytes.
+static bool is_blank(const char *data, size_t size)
+{
+    while (size > 0 && (isspace((unsigned char)data[size - 1]) || !data[size - 1])) {
+        size--;
+    }
+    return size == 0;
+}
+
 static void add_lines(struct embed *self)
 {
     const char *at = self->lines.data, *end = at + self->lines.size;
@@ -82,7 +92,7 @@ static void add_lines(struct embed *self)
         const char *stop = newline ? newline : end;
         size_t size = (size_t)(stop - at);
         size -= size > 0 && at[size - 1] == '\r';
-        if (size > 0) {
+        if (!is_blank(at, size)) {
             add_text(self, at, size);
         }
         at = stop + (newline != NULL);
@@ -208,14 +218,19 @@ static bool print_json(const struct embed *self)
     return cli_json_print(object);
 }
 
-// Returns the bytes of a text that a line shows, which end with a whole character.
-static int count_shown(const struct text *text)
+// Prints the beginning of a text, which ends with a whole character, and ends the line.
+static void print_beginning(const struct text *text)
 {
     size_t n = text->size < 40 ? text->size : 40;
     while (n > 0 && n < text->size && ((unsigned char)text->data[n] & 0xC0) == 0x80) {
         n--;
     }
-    return (int)n;
+    printf("  ");
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char byte = (unsigned char)text->data[i];
+        putchar(byte < 0x20 || byte == 0x7f ? ' ' : byte);
+    }
+    putchar('\n');
 }
 
 static void print_table(const struct embed *self)
@@ -225,7 +240,7 @@ static void print_table(const struct embed *self)
         for (size_t j = 0; j < self->texts.count; j++) {
             printf("%8.4f", cosine(self, i, j));
         }
-        printf("  %.*s\n", count_shown(text), text->data);
+        print_beginning(text);
     }
 }
 
@@ -237,6 +252,14 @@ static void print_values(const struct embed *self, const struct cli_embedding *e
     }
 }
 
+static void print_scores(const struct text *text)
+{
+    for (size_t i = 0; i < text->embedding.count; i++) {
+        printf(i > 0 ? " %10.6f" : "%10.6f", (double)text->embedding.values[i]);
+    }
+    print_beginning(text);
+}
+
 static bool print_text(const struct embed *self)
 {
     if (has_cosines(self)) {
@@ -244,7 +267,11 @@ static bool print_text(const struct embed *self)
         return cli_close_output();
     }
     for (size_t i = 0; i < self->texts.count; i++) {
-        print_values(self, &self->texts.items[i].embedding);
+        if (self->settings->query) {
+            print_scores(&self->texts.items[i]);
+        } else {
+            print_values(self, &self->texts.items[i].embedding);
+        }
     }
     return cli_close_output();
 }

@@ -301,7 +301,7 @@ static bool run_command(void *user)
     struct cli_session *session = &profile.session;
     cli_session_init(session, &settings->session);
     // The files are created before the measurement, which a wrong path would waste.
-    const bool is_done = cli_session_check(session) &&
+    const bool is_done = cli_session_check_decoder(session) &&
                          cli_create(settings->trace, &profile.trace) &&
                          cli_create(settings->svg, &profile.svg) && cli_session_load(session) &&
                          cli_session_start(session, NULL) && plan_or_measure(&profile);

@@ -2,6 +2,7 @@
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
+#include "cli/embed/cli_embedding.h"
 
 #include <inttypes.h>
 
@@ -249,7 +250,15 @@ static bool print_model(const struct cli_session_flags *asked,
         cli_plural(info->n_kv_head), info->head_dim, info->n_vocab);
     printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
     printf("  %-15s %s\n", "tokenizer", info->tokenizer);
-    printf("  %-15s %s\n", "chat template", info->chat_template);
+    if (info->is_encoder) {
+        printf("  %-15s encoder: it computes embeddings and generates no text\n", "kind");
+    } else {
+        printf("  %-15s %s\n", "chat template", info->chat_template);
+    }
+    if (info->pooling != GLINFER_POOLING_DEFAULT) {
+        printf("  %-15s of %u, pooling %s\n", "embeddings", info->n_embedding,
+               cli_poolings[info->pooling]);
+    }
     print_size("file", info->file_size);
     if (!info->is_supported) {
         printf("  %-15s no: %s\n", "can run", info->refusal);
@@ -262,7 +271,7 @@ static bool print_model(const struct cli_session_flags *asked,
     print_size("cache", info->kv_cache);
     print_size("scratch", info->scratch);
     print_size("total", device_total(info));
-    if (info->n_sessions == 1) {
+    if (info->n_sessions == 1 && !info->is_encoder) {
         print_size("drafts", info->drafts);
     }
     print_size("largest binding", info->largest_binding);
@@ -291,7 +300,8 @@ static bool print_model_json(const struct cli_session_flags *asked,
                  INFO(tokenizer), INFO(chat_template), INFO_AS("supported", is_supported),
                  INFO(file_size), INFO(weight_size), INFO(n_params), INFO(n_layer), INFO(n_embd),
                  INFO(n_ff), INFO(n_head), INFO(n_kv_head), INFO(head_dim), INFO(n_vocab),
-                 INFO(n_ctx_train));
+                 INFO(n_ctx_train), INFO_AS("encoder", is_encoder), INFO(n_embedding));
+    cJSON_AddStringToObject(object, "pooling", cli_poolings[info->pooling]);
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
         return cli_json_print(object);

@@ -197,9 +197,10 @@ void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash
 
 //-- findings --------------------------------------------------------------------------------------
 
-// Begin a file; the number changes with what the self-test looks at.
-#define RIGHT_HEAD "selftest 2 right "
-#define WRONG_HEAD "selftest 2 wrong "
+// Begin a file; GI_CHECKS_HASH is that of the sources of the self-test, whose changes void
+// findings.
+#define RIGHT_HEAD "selftest " GI_CHECKS_HASH " right "
+#define WRONG_HEAD "selftest " GI_CHECKS_HASH " wrong "
 
 static void name_finding(const struct gi_hash *key, char name[40])
 {

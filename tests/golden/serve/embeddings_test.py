@@ -61,7 +61,7 @@ def the_server_answers(vectors):
         near(told[0]["embedding"][0], vectors[0], "ids, native")
         for wrong in ({}, {"input": []}, {"input": ["a", ""]}, {"input": {"a": 1}}, {"input": "x", "encoding_format": "hex"},
                       {"input": "x", "dimensions": 3}, {"input": "x", "embd_normalize": "x"}, {"input": ["x"] * 65},
-                      {"input": "x" * 5000}):
+                      {"input": "x" * 5000}, {"input": 1.5}):
             same(server.post("/v1/embeddings", wrong)[0], 400, wrong)
         same(server.post("/completion", {"prompt": "a", "n_predict": 2})[0], 200, "answers go on")
         same(server.post("/embedding", {"content": TEXTS[0]})[2][0]["embedding"][0], told[0]["embedding"][0], "again")
@@ -71,23 +71,33 @@ def the_server_answers(vectors):
 
 
 def a_reranker_scores_pairs():
-    scores = embed("--query", "the question", "-p", TEXTS[0], "-p", TEXTS[1], model=RERANKER).split()
-    same(len(scores), 2, "scores")
-    pair = embed("-p", "the question[SEP]" + TEXTS[0], model=RERANKER).split()
-    same(pair, scores[:1], "the pair as one text")
+    words = ["--query", "the question", "-p", TEXTS[0], "-p", TEXTS[1]]
+    scores = [item["embedding"][0] for item in json.loads(embed("--json", *words, model=RERANKER))["embeddings"]]
+    same(embed(*words, model=RERANKER), "".join(f"{score:10.6f}  {text}\n" for score, text in zip(scores, TEXTS)), "lines")
+    near([float(embed("-p", "the question[SEP]" + TEXTS[0], model=RERANKER))], scores[:1], "the pair as one text")
     with Server(GLINFER, RERANKER) as server:
         asked = {"query": "the question", "documents": TEXTS[:2]}
         status, _, told = server.post("/v1/rerank", asked)
         same(status, 200, told)
-        near([result["relevance_score"] for result in told["results"]], list(map(float, scores)), "the server's")
-        for wrong in ({}, {"query": "x"}, {"query": "x", "documents": []}, {"query": "x", "documents": [1]}):
-            same(server.post("/v1/rerank", wrong)[0], 400, wrong)
-        same(server.post("/completion", {"prompt": "x"})[0], 400, "an encoder answers nothing")
+        best = sorted(range(2), key=lambda i: -scores[i])
+        same([result["index"] for result in told["results"]], best, "the best first")
+        near([result["relevance_score"] for result in told["results"]], [scores[i] for i in best], "the server's")
+        _, _, told = server.post("/v1/rerank", {**asked, "top_n": 1, "return_documents": True})
+        same([(result["index"], result["document"]) for result in told["results"]], [(best[0], {"text": TEXTS[best[0]]})], "top_n")
+        for wrong, why in (({}, '"query"'), ({"query": "x"}, "is missing"), ({"query": "x", "documents": []}, "empty list"),
+                           ({"query": "x", "documents": [1]}, "texts"), ({**asked, "top_n": 0}, "top_n")):
+            status, _, told = server.post("/v1/rerank", wrong)
+            same(status, 400, wrong)
+            true(why in told["error"]["message"], told)
+        for path, what in (("/completion", {"prompt": "x"}), ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]})):
+            status, _, told = server.post(path, what)
+            same(status, 400, path)
+            true("is an encoder" in told["error"]["message"], told)
     true("--query goes with" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
 
 
 def encoders_are_refused_before_they_are_loaded():
-    for words in (["chat"], ["run", "-p", "x"], ["tune"]):
+    for words in (["chat"], ["run", "-p", "x"], ["tune"], ["bench"], ["profile"], ["perplexity", "-f", MODEL]):
         run = subprocess.run([GLINFER, *words, "-m", RERANKER], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         same(run.returncode, 1, words)
         same((run.stdout, run.stderr), ("", f"glinfer: {RERANKER} is an encoder: it computes embeddings, with `glinfer embed`, "
@@ -95,7 +105,7 @@ def encoders_are_refused_before_they_are_loaded():
 
 
 def texts_are_shown_in_whole_characters():
-    lines = b"x" * 39 + "é".encode() + b"\n\xff\xc3\n"
+    lines = b"x" * 39 + "é".encode() + b"\n \t\r\n\0\n\xff\xc3\n"
     command = [GLINFER, "embed", "-m", MODEL, "--pooling", "mean"]
     table = subprocess.run(command, capture_output=True, input=lines).stdout.split(b"\n")
     true(table[0].endswith(b"  " + b"x" * 39), table)
@@ -103,7 +113,15 @@ def texts_are_shown_in_whole_characters():
     same([item["text"] for item in told["embeddings"]], ["x" * 39 + "é", "\ufffd\ufffd"], "bytes that are no text")
 
 
+def an_encoder_is_described():
+    told = json.loads(subprocess.run([GLINFER, "info", "-m", RERANKER, "--json"], capture_output=True, check=True).stdout)
+    same((told["encoder"], told["pooling"], told["n_embedding"]), (True, "rank", 64), "info")
+    told = subprocess.run([GLINFER, "info", "-m", RERANKER], capture_output=True, text=True, check=True).stdout
+    true("encoder" in told and "pooling rank" in told and "drafts" not in told and "0M" not in told, told)
+
+
 def main():
+    an_encoder_is_described()
     encoders_are_refused_before_they_are_loaded()
     texts_are_shown_in_whole_characters()
     a_reranker_scores_pairs()

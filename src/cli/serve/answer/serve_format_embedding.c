@@ -99,19 +99,59 @@ static cJSON *native_whole(const struct serve_answer *answer)
     return json;
 }
 
-// Lists the first score of each document, in the documents' order.
+// A document and its first score.
+struct ranked {
+    uint32_t index;
+    float score;
+};
+
+// Orders by falling scores, those of equal ones by their index.
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    return a->score != b->score ? (a->score < b->score ? 1 : -1)
+                                : (a->index > b->index) - (a->index < b->index);
+}
+
+static void rank(const struct serve_answer *answer, struct ranked ranks[SERVE_MAX_JOBS])
+{
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        ranks[i].index = i;
+        memcpy(&ranks[i].score, answer->choices[i].bytes.data, sizeof(ranks[i].score));
+    }
+    qsort(ranks, answer->task->n_jobs, sizeof(ranks[0]), compare_ranked);
+}
+
+static void add_document(cJSON *item, const cJSON *body, uint32_t index)
+{
+    const cJSON *documents = cJSON_GetObjectItemCaseSensitive(body, "documents");
+    const cJSON *text = cJSON_GetArrayItem(documents, (int)index);
+    cJSON *document = cJSON_AddObjectToObject(item, "document");
+    cJSON_AddStringToObject(document, "text", text->valuestring);
+}
+
+// Lists the documents that the request asks for, the best first. The request was checked.
 static cJSON *rerank_whole(const struct serve_answer *answer)
 {
+    const cJSON *body = answer->task->body;
+    const cJSON *n_best = cJSON_GetObjectItemCaseSensitive(body, "top_n");
+    const cJSON *returned = cJSON_GetObjectItemCaseSensitive(body, "return_documents");
+    struct ranked ranks[SERVE_MAX_JOBS];
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "object", "list");
     cJSON_AddStringToObject(json, "model", answer->model);
     cJSON *results = cJSON_AddArrayToObject(json, "results");
+    rank(answer, ranks);
     for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
-        float score = 0;
-        memcpy(&score, answer->choices[i].bytes.data, sizeof(score));
+        if (cJSON_IsNumber(n_best) && (double)i >= n_best->valuedouble) {
+            break;
+        }
         cJSON *item = cli_json_append(results);
-        cJSON_AddNumberToObject(item, "index", i);
-        cli_json_add_float(item, "relevance_score", score);
+        cJSON_AddNumberToObject(item, "index", ranks[i].index);
+        cli_json_add_float(item, "relevance_score", ranks[i].score);
+        if (cJSON_IsTrue(returned)) {
+            add_document(item, body, ranks[i].index);
+        }
     }
     add_usage(json, answer);
     return json;

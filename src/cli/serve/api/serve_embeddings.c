@@ -158,11 +158,17 @@ static void read_documents(struct request *request)
 {
     const char *query = NULL;
     const cJSON *documents = serve_fields_get(&request->fields, "documents"), *item;
+    int64_t n_best = 0;
+    bool has_documents = false;
     serve_fields_text(&request->fields, "query", &query);
-    if (!query || !cJSON_IsArray(documents) || cJSON_GetArraySize(documents) == 0) {
-        serve_fields_refuse(&request->fields, 400,
-                            "\"query\", a text, or \"documents\", a list of texts, is missing");
-        return;
+    serve_fields_int(&request->fields, "top_n", 1, INT32_MAX, &n_best);
+    serve_fields_bool(&request->fields, "return_documents", &has_documents);
+    if (!query) {
+        serve_fields_refuse(&request->fields, 400, "\"query\", a text, is missing");
+    } else if (!cJSON_IsArray(documents)) {
+        serve_fields_refuse(&request->fields, 400, "\"documents\", a list of texts, is missing");
+    } else if (cJSON_GetArraySize(documents) == 0) {
+        serve_fields_refuse(&request->fields, 400, "\"documents\" is an empty list");
     }
     cJSON_ArrayForEach(item, documents)
     {

@@ -33,6 +33,11 @@ static void open_request(struct request *request, const struct serve_api *api, c
     request->fields.object = body;
     request->tokenizer = serve_scheduler_tokenizer(api->scheduler);
     request->task = serve_task_create(body);
+    if (serve_scheduler_info(api->scheduler)->is_encoder) {
+        serve_fields_refuse(&request->fields, 400,
+                            "this model is an encoder: it computes embeddings, at /v1/embeddings, "
+                            "and generates no text");
+    }
 }
 
 //-- what all have ---------------------------------------------------------------------------------

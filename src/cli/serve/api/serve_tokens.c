@@ -5,6 +5,7 @@
 #include "cli/serve/api/serve_text.h"
 #include "cli/serve/api/serve_tools.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ static bool append_item(struct serve_fields *fields, const struct glinfer_tokeni
     }
     const bool is_id = cJSON_IsNumber(item) && item->valuedouble >= 0 &&
                        item->valuedouble <= INT32_MAX &&
+                       floor(item->valuedouble) == item->valuedouble &&
                        glinfer_token_bytes(tokenizer, (int32_t)item->valuedouble, &size);
     if (!is_id) {
         return serve_fields_refuse(
