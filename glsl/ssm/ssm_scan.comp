@@ -7,7 +7,7 @@
 //   state   ring written, matrix read and written
 //
 // Group (tile, head) owns COLUMNS columns of a head's matrix, which it has in registers: an invocation
-// four columns of every N_SLICE-th row. Tokens come by STAGED into shared memory. A token changes the
+// four columns of four rows of every 4 N_SLICE. Tokens come by STAGED into shared memory. A token changes the
 // matrix without what other slices read of it, so that these sums meet once for all staged tokens: two
 // barriers for them. Bound by shared memory, and by latency where groups are few.
 #include "lib/common.glsl"
@@ -32,9 +32,10 @@ layout(std140, binding = 0) uniform Params
 
 #define N_QUAD (COLUMNS / 4)
 #define N_SLICE (WG_SIZE / N_QUAD)
-#define ROWS_EACH (STATE_DIM / N_SLICE) // of the matrix, an invocation
+#define STATE_QUADS (STATE_DIM / 4)
+#define QUADS_EACH ((STATE_QUADS + N_SLICE - 1) / N_SLICE) // of rows, an invocation
 
-shared float b_rows[STAGED * STATE_DIM], c_rows[STAGED * STATE_DIM];
+shared vec4 b_rows[STAGED * STATE_QUADS], c_rows[STAGED * STATE_QUADS];
 shared vec4 x_rows[STAGED * N_QUAD], scalars[STAGED];
 shared vec4 sums[STAGED * WG_SIZE];
 
@@ -58,14 +59,11 @@ uint n_channels()
 void stage(uint first, uint head, uint column)
 {
     uint lane = gl_LocalInvocationIndex, last = state.n_tokens - 1u;
-    for (uint i = lane; i < uint(STAGED * STATE_DIM / 4); i += uint(WG_SIZE)) {
-        uint row = min(first + i / uint(STATE_DIM / 4), last) * params.y_stride;
-        uint at = (row + first_b(head)) / 4u + i % uint(STATE_DIM / 4);
-        vec4 b = y[at], c = y[at + params.n_group * uint(STATE_DIM / 4)];
-        for (uint j = 0u; j < 4u; j++) {
-            b_rows[4u * i + j] = b[j];
-            c_rows[4u * i + j] = c[j];
-        }
+    for (uint i = lane; i < uint(STAGED * STATE_QUADS); i += uint(WG_SIZE)) {
+        uint row = min(first + i / uint(STATE_QUADS), last) * params.y_stride;
+        uint at = (row + first_b(head)) / 4u + i % uint(STATE_QUADS);
+        b_rows[i] = y[at];
+        c_rows[i] = y[at + params.n_group * uint(STATE_QUADS)];
     }
     if (lane < uint(STAGED * N_QUAD)) {
         uint row = min(first + lane / uint(N_QUAD), last) * params.y_stride;
@@ -76,13 +74,15 @@ void stage(uint first, uint head, uint column)
     }
 }
 
-// Writes what the slices have of n tokens.
+// Writes what the slices have of n tokens. Compilers do not know how many slices there are: unrolled,
+// their loads take Mali-T's registers.
 void write_rows(uint first, uint n, uint head, uint column)
 {
+    uint n_slice = n > 0u ? min(uint(N_SLICE), uint(STATE_QUADS)) : 0u;
     for (uint i = gl_LocalInvocationIndex; i < n * uint(N_QUAD); i += uint(WG_SIZE)) {
         uint staged = i / uint(N_QUAD), quad = i % uint(N_QUAD), m = first + staged;
         vec4 sum = vec4(0.0);
-        for (uint slice = 0u; slice < uint(N_SLICE); slice++) {
+        for (uint slice = 0u; slice < n_slice; slice++) {
             sum += sums[staged * uint(WG_SIZE) + slice * uint(N_QUAD) + quad];
         }
         uint at = head * uint(DIM) + column + 4u * quad;
@@ -106,8 +106,8 @@ void keep_ring(uint head, uint column)
 {
     keep_channels((head * uint(DIM) + column) / 4u, uint(N_QUAD));
     if (column == 0u && head % (params.n_head / params.n_group) == 0u) {
-        keep_channels(first_b(head) / 4u, uint(STATE_DIM / 4));
-        keep_channels((first_b(head) + params.n_group * uint(STATE_DIM)) / 4u, uint(STATE_DIM / 4));
+        keep_channels(first_b(head) / 4u, uint(STATE_QUADS));
+        keep_channels((first_b(head) + params.n_group * uint(STATE_DIM)) / 4u, uint(STATE_QUADS));
     }
 }
 
@@ -115,31 +115,37 @@ void main()
 {
     uint head = gl_WorkGroupID.y, column = gl_WorkGroupID.x * uint(COLUMNS), lane = gl_LocalInvocationIndex;
     uint quad = lane % uint(N_QUAD), slice = lane / uint(N_QUAD);
-    uint begin = (params.matrix + (head * uint(STATE_DIM) + slice) * uint(DIM) + column) / 4u + quad;
-    vec4 s[ROWS_EACH];
-    for (int r = 0; r < ROWS_EACH; r++) {
-        s[r] = state.n_past == 0u ? vec4(0.0) : memory[begin + uint(r * N_SLICE * DIM / 4)];
+    // Slices past the last rows have none.
+    bool is_there = slice < uint(STATE_QUADS);
+    uint begin = (params.matrix + (head * uint(STATE_DIM) + 4u * slice) * uint(DIM) + column) / 4u + quad;
+    vec4 s[4 * QUADS_EACH];
+    for (int r = 0; r < 4 * QUADS_EACH; r++) {
+        uint at = begin + uint((r / 4 * 4 * N_SLICE + r % 4) * (DIM / 4));
+        s[r] = is_there && state.n_past > 0u ? memory[at] : vec4(0.0);
     }
     for (uint first = 0u; first < state.n_tokens; first += uint(STAGED)) {
         uint n = min(state.n_tokens - first, uint(STAGED));
         stage(first, head, column);
         group_barrier();
-        for (uint staged = 0u; staged < n; staged++) {
+        for (uint staged = 0u; staged < n && is_there; staged++) {
             vec4 scalar = scalars[staged], own = x_rows[staged * uint(N_QUAD) + quad];
             vec4 sum = slice == 0u ? scalar.z * own : vec4(0.0);
             own *= scalar.y;
-            for (int r = 0; r < ROWS_EACH; r++) {
-                uint row = staged * uint(STATE_DIM) + uint(r * N_SLICE) + slice;
-                s[r] = scalar.x * s[r] + b_rows[row] * own;
-                sum += c_rows[row] * s[r];
+            for (int q = 0; q < QUADS_EACH; q++) {
+                uint row = staged * uint(STATE_QUADS) + uint(q * N_SLICE) + slice;
+                vec4 b = b_rows[row], c = c_rows[row];
+                for (int j = 0; j < 4; j++) {
+                    s[4 * q + j] = scalar.x * s[4 * q + j] + b[j] * own;
+                    sum += c[j] * s[4 * q + j];
+                }
             }
             sums[staged * uint(WG_SIZE) + lane] = sum;
         }
         group_barrier();
         write_rows(first, n, head, column);
     }
-    for (int r = 0; r < ROWS_EACH; r++) {
-        memory[begin + uint(r * N_SLICE * DIM / 4)] = s[r];
+    for (int r = 0; r < 4 * QUADS_EACH && is_there; r++) {
+        memory[begin + uint((r / 4 * 4 * N_SLICE + r % 4) * (DIM / 4))] = s[r];
     }
     keep_ring(head, column);
 }

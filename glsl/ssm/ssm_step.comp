@@ -7,15 +7,15 @@
 //            skip (n_head)
 //   state    ring and matrix         read and written, unless the answer is at its end
 //
-// Group (tile, head) owns COLUMNS columns of a head's matrix, an invocation four of them of every
-// N_SLICE-th row, and convolves what it needs by itself. The matrix is read and written once: bound by
+// Group (tile, head) owns COLUMNS columns of a head's matrix, an invocation four of them of four rows of
+// every 4 N_SLICE, and convolves what it needs by itself. The matrix is read and written once: bound by
 // memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
 #include "lib/is_over.glsl"
 
-layout(std430, binding = 0) restrict writeonly buffer Out { float result[]; };
+layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict buffer Memory { vec4 memory[]; };
@@ -36,12 +36,14 @@ layout(std140, binding = 0) uniform Params
 
 #define N_QUAD uint(COLUMNS / 4)
 #define N_SLICE (uint(WG_SIZE) / N_QUAD)
+#define STATE_QUADS uint(STATE_DIM / 4)
 #define B_QUAD N_QUAD // in lines
-#define C_QUAD (N_QUAD + uint(STATE_DIM / 4))
+#define C_QUAD (N_QUAD + STATE_QUADS)
 
-// x, b and c, one behind the other; sums over the rows of a slice.
-shared float lines[COLUMNS + 2 * STATE_DIM];
-shared float sums[4 * WG_SIZE];
+// x, b and c, one behind the other; dt and decay; sums over the rows of a slice.
+shared vec4 lines[COLUMNS / 4 + STATE_DIM / 2];
+shared vec2 scalars[1];
+shared vec4 sums[WG_SIZE];
 
 float source_at(uint i)
 {
@@ -53,45 +55,46 @@ float vector_at(uint i)
     return vectors[i / 4u][i % 4u];
 }
 
-// The channel of four elements of the lines of a head.
-uint channel_of(uint head, uint quad)
+// The quad of channels that a quad of lines is of.
+uint channels_of(uint head, uint quad)
 {
     uint group = head / (params.n_head / params.n_group);
-    uint b = params.n_head * uint(DIM) + group * uint(STATE_DIM);
-    uint at = 4u * quad;
-    return quad < B_QUAD   ? head * uint(DIM) + gl_WorkGroupID.x * uint(COLUMNS) + at
-           : quad < C_QUAD ? b + at - 4u * B_QUAD
-                           : b + params.n_group * uint(STATE_DIM) + at - 4u * C_QUAD;
+    uint b = params.n_head * uint(DIM / 4) + group * STATE_QUADS;
+    return quad < B_QUAD   ? head * uint(DIM / 4) + gl_WorkGroupID.x * N_QUAD + quad
+           : quad < C_QUAD ? b + quad - B_QUAD
+                           : b + params.n_group * STATE_QUADS + quad - C_QUAD;
 }
 
-vec4 convolve(uint channel, uint n_channel)
+vec4 convolve(uint quad, uint n_quad, vec4 own)
 {
-    uint first = (params.taps + channel * uint(TAPS)) / 4u;
-    vec4 sum = vectors[(params.taps_bias + channel) / 4u];
+    uint first = params.taps / 4u + quad * uint(TAPS);
+    vec4 sum = vectors[params.taps_bias / 4u + quad] + tap_of(first, TAPS - 1) * own;
     for (int t = 0; t < TAPS - 1; t++) {
         uint back = uint(TAPS - 1 - t);
         uint row = (state.n_past + uint(TAPS) - back) % uint(TAPS);
-        vec4 past = back <= state.n_past ? memory[(row * n_channel + channel) / 4u] : vec4(0.0);
+        vec4 past = back <= state.n_past ? memory[row * n_quad + quad] : vec4(0.0);
         sum += tap_of(first, t) * past;
     }
-    return silu(sum + tap_of(first, TAPS - 1) * source[(params.channels + channel) / 4u]);
+    return silu(sum);
 }
 
 // Leaves x, b and c in lines, and the projection in the ring: of b and c by the first of their groups.
 void load_lines(uint head)
 {
-    uint n_channel = params.n_head * uint(DIM) + 2u * params.n_group * uint(STATE_DIM);
-    uint row = state.n_past % uint(TAPS) * n_channel;
+    uint n_quad = params.n_head * uint(DIM / 4) + 2u * params.n_group * STATE_QUADS;
+    uint row = state.n_past % uint(TAPS) * n_quad;
     bool is_first = gl_WorkGroupID.x == 0u && head % (params.n_head / params.n_group) == 0u;
-    for (uint i = gl_LocalInvocationIndex; i < C_QUAD + uint(STATE_DIM / 4); i += uint(WG_SIZE)) {
-        uint channel = channel_of(head, i);
-        vec4 line = convolve(channel, n_channel);
-        for (uint j = 0u; j < 4u; j++) {
-            lines[4u * i + j] = line[j];
-        }
+    for (uint i = gl_LocalInvocationIndex; i < C_QUAD + STATE_QUADS; i += uint(WG_SIZE)) {
+        uint quad = channels_of(head, i);
+        vec4 own = source[params.channels / 4u + quad];
+        lines[i] = convolve(quad, n_quad, own);
         if ((i < B_QUAD || is_first) && !IS_OVER) {
-            memory[(row + channel) / 4u] = source[(params.channels + channel) / 4u];
+            memory[row + quad] = own;
         }
+    }
+    if (gl_LocalInvocationIndex == uint(WG_SIZE - 1)) {
+        float dt = softplus(source_at(params.dt + head) + vector_at(params.dt_bias + head));
+        scalars[0] = vec2(dt, exp_negative(vector_at(params.decay_rate + head) * dt));
     }
     group_barrier();
 }
@@ -99,33 +102,32 @@ void load_lines(uint head)
 void main()
 {
     uint head = gl_WorkGroupID.y, lane = gl_LocalInvocationIndex;
-    uint quad = lane % N_QUAD, slice = lane / N_QUAD;
-    uint first = (params.matrix + head * uint(STATE_DIM * DIM) + gl_WorkGroupID.x * uint(COLUMNS)) / 4u + quad;
+    uint quad = lane % N_QUAD, slice = lane / N_QUAD, column = gl_WorkGroupID.x * N_QUAD + quad;
+    uint first = params.matrix / 4u + head * uint(STATE_DIM * DIM / 4) + column;
     load_lines(head);
-    float dt = softplus(source_at(params.dt + head) + vector_at(params.dt_bias + head));
-    float decay = exp_negative(vector_at(params.decay_rate + head) * dt);
-    vec4 x = vec4(lines[4u * quad], lines[4u * quad + 1u], lines[4u * quad + 2u], lines[4u * quad + 3u]) * dt;
-    vec4 sum = vec4(0.0);
-    for (uint i = slice; i < uint(STATE_DIM); i += N_SLICE) {
-        uint at = first + i * uint(DIM / 4);
-        vec4 s = state.n_past == 0u ? vec4(0.0) : memory[at] * decay;
-        s += lines[4u * B_QUAD + i] * x;
-        sum += lines[4u * C_QUAD + i] * s;
-        if (!IS_OVER) {
-            memory[at] = s;
+    vec2 scalar = scalars[0];
+    vec4 x = lines[quad] * scalar.x, sum = vec4(0.0);
+    for (uint i = slice; i < STATE_QUADS; i += N_SLICE) {
+        vec4 b = lines[B_QUAD + i], c = lines[C_QUAD + i];
+        for (int j = 0; j < 4; j++) {
+            uint at = first + (4u * i + uint(j)) * uint(DIM / 4);
+            vec4 s = state.n_past == 0u ? vec4(0.0) : memory[at] * scalar.y;
+            s += b[j] * x;
+            sum += c[j] * s;
+            if (!IS_OVER) {
+                memory[at] = s;
+            }
         }
     }
-    for (uint j = 0u; j < 4u; j++) {
-        sums[slice * uint(COLUMNS) + 4u * quad + j] = sum[j];
-    }
+    sums[lane] = sum;
     group_barrier();
-    for (uint i = lane; i < uint(COLUMNS); i += uint(WG_SIZE)) {
-        float y = vector_at(params.skip + head) * lines[i];
-        for (uint j = 0u; j < N_SLICE; j++) {
-            y += sums[j * uint(COLUMNS) + i];
+    if (lane < N_QUAD) {
+        vec4 y = vector_at(params.skip + head) * lines[lane];
+        uint n_slice = state.n_tokens > 0u ? N_SLICE : 0u; // as ssm_scan.comp has it
+        for (uint j = 0u; j < n_slice; j++) {
+            y += sums[j * N_QUAD + lane];
         }
-        uint at = head * uint(DIM) + gl_WorkGroupID.x * uint(COLUMNS) + i;
-        float z = source_at(at);
-        result[at] = y * (z / (1.0 + exp(-z)));
+        uint at = head * uint(DIM / 4) + column;
+        result[at] = y * silu(source[at]);
     }
 }

@@ -7,7 +7,6 @@
 #define WG_SIZE      128 // of a step, a scan
 #define ROW_WG_SIZE  64  // of a convolution
 #define STEP_COLUMNS 32
-#define SCAN_QUADS   4 // of an invocation's share of a matrix, at the most
 #define TOKENS       8 // of an invocation of a convolution
 #define STAGED       4 // tokens of a scan in shared memory; of wide states half as many
 
@@ -29,6 +28,12 @@ uint32_t gi_ssm_state_size(const struct gi_ssm *ssm)
 uint32_t gi_ssm_mixed_size(const struct gi_ssm *ssm)
 {
     return gi_ssm_channels(ssm) + 4 * ssm->n_head;
+}
+
+// Returns the multiply-adds of a token: two for each element of a matrix.
+static uint64_t count_work(const struct gi_ssm *ssm)
+{
+    return 2 * (uint64_t)ssm->n_head * ssm->state_dim * ssm->dim;
 }
 
 // Mali-T, which has no registers for products in large groups either, has none for these.
@@ -84,6 +89,7 @@ bool gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, stru
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
+        .n_weight = count_work(ssm),
         .wg_size = wg_size,
         .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1}},
     };
@@ -133,8 +139,8 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                         struct glinfer_error *err)
 {
     const uint32_t wg_size = group_size(recorder);
-    const uint32_t n_quad = wg_size < WG_SIZE ? SCAN_QUADS / 2 : SCAN_QUADS;
-    const uint32_t n_wanted = 4 * n_quad * wg_size / ssm->state_dim;
+    // Four rows of four columns for each invocation.
+    const uint32_t n_wanted = 16 * wg_size / ssm->state_dim;
     uint32_t n_column = 16;
     while (n_column > n_wanted && n_column > 4) {
         n_column /= 2;
@@ -157,6 +163,7 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
+        .n_weight = count_work(ssm),
         .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1} },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
