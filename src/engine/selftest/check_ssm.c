@@ -189,7 +189,8 @@ void gi_check_ssm_scan(struct gi_test *test)
     for (uint32_t m = 0; m < n_token; m++) {
         const uint32_t n_memory = test->n_memory;
         const uint64_t row = (uint64_t)m * params->y_stride;
-        const double *b = read_line(test, 1, row + n_channel - (params->n_group + 1) * n, n);
+        const double *b =
+            read_line(test, 1, row + n_channel - (params->n_group + (uint64_t)1) * n, n);
         const double *c = read_line(test, 1, row + n_channel - n, n);
         const double *x = read_line(test, 1, row + j, 1);
         const double *scalars = read_line(test, 1, row + n_channel + 4 * (uint64_t)head, 3);
