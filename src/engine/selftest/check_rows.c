@@ -12,10 +12,11 @@ static const float *vector(struct gi_test *test, uint32_t binding, uint32_t firs
 }
 
 // Compares the residual of a stream with n expected values, its norm with their products with
-// gamma (NULL: it is not written), and the partial sums of squares.
-static void expect_stream(struct gi_test *test, const double *expected, const float *gamma,
-                          uint32_t n, uint32_t residual_at, uint32_t norm_at, uint32_t ssq_at,
-                          uint32_t n_ssq)
+// gamma (NULL: it is not written), and the partial sums of squares. magnitude has the sums of what
+// was added, which may cancel out; NULL: nothing did.
+static void expect_stream(struct gi_test *test, const double *expected, const double *magnitude,
+                          const float *gamma, uint32_t n, uint32_t residual_at, uint32_t norm_at,
+                          uint32_t ssq_at, uint32_t n_ssq)
 {
     const float *residual = gi_test_floats(test, 0, residual_at, n);
     const float *norm = gi_test_floats(test, 0, norm_at, n);
@@ -25,10 +26,11 @@ static void expect_stream(struct gi_test *test, const double *expected, const fl
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        gi_test_expect(test, "residual", i, expected[i], 1e-6 + fabs(expected[i]), residual[i]);
+        const double own = magnitude ? magnitude[i] : fabs(expected[i]);
+        gi_test_expect(test, "residual", i, expected[i], 1e-6 + own, residual[i]);
         if (gamma) {
             const double weighted = expected[i] * gamma[i];
-            gi_test_expect(test, "norm", i, weighted, 1e-6 + fabs(weighted), norm[i]);
+            gi_test_expect(test, "norm", i, weighted, 1e-6 + fabs(own * gamma[i]), norm[i]);
         }
         squares += expected[i] * expected[i];
     }
@@ -65,7 +67,7 @@ void gi_check_embed_token(struct gi_test *test)
     for (uint32_t i = 0; i < params->n_embd; i++) {
         expected[i] = (double)params->scale * row[i];
     }
-    expect_stream(test, expected, gamma, params->n_embd, params->residual, params->norm,
+    expect_stream(test, expected, NULL, gamma, params->n_embd, params->residual, params->norm,
                   params->ssq, n_ssq);
     const float *copied = gi_test_floats(test, 0, params->rope_row, params->n_rot);
     for (uint32_t i = 0; copied && i < params->n_rot; i++) {
@@ -104,7 +106,7 @@ void gi_check_last_row(struct gi_test *test)
     for (uint32_t i = 0; !test->has_failed && i < n; i++) {
         expected[i] = x[i];
     }
-    expect_stream(test, expected, gamma, n, params->residual, params->norm, params->ssq,
+    expect_stream(test, expected, NULL, gamma, n, params->residual, params->norm, params->ssq,
                   test->dispatch->grid.size[0]);
 }
 
@@ -219,7 +221,7 @@ void gi_check_post_norm(struct gi_test *test)
     for (uint32_t i = 0; i < n; i++) {
         expected[i] = before[i] + y[i] * scale * gamma[i];
     }
-    expect_stream(test, expected, next, n, params->residual, params->norm, params->ssq,
+    expect_stream(test, expected, NULL, next, n, params->residual, params->norm, params->ssq,
                   test->dispatch->grid.size[0]);
 }
 
@@ -344,7 +346,7 @@ void gi_check_add_experts(struct gi_test *test)
         }
         return;
     }
-    expect_stream(test, expected, gamma, n, params->residual, params->norm, params->ssq,
+    expect_stream(test, expected, magnitude, gamma, n, params->residual, params->norm, params->ssq,
                   test->dispatch->grid.size[0]);
 }
 
