@@ -10,6 +10,11 @@
 // transposed. Sums of pairs are added to f32 after each step, that is after 32 products, times the
 // scale of x.
 //
+// With EXPERTS 1 the rows of x are sorted by expert (gemm/expert_tile.glsl), each expert's from a
+// multiple of four on. A warp then owns 16 tokens by 64 rows and leaves out the products if none of
+// its tokens is there, since most experts end within a tile: on average 8 tokens are worked out for
+// nothing in place of 32.
+//
 // Every half that is multiplied has a name of its own: members of structures are slower.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
@@ -21,6 +26,10 @@
 
 #if !defined(HAS_BIAS) || !defined(TILE_TOKENS) || !defined(SLICES) || !defined(BY_WORDS)
 #error "HAS_BIAS; TILE_TOKENS: 64 or 128; SLICES: of the group; BY_WORDS: 1 for types with QUANT_WORDS"
+#endif
+
+#ifndef EXPERTS
+#define EXPERTS 0
 #endif
 
 #define WORDS BY_WORDS // of quant/quant.glsl
@@ -35,6 +44,11 @@
 #define X_SIZE uint(PAIRS * TOKENS / 4)
 #define SLICE_SIZE uint(PAIRS * (TOKENS + ROWS) / 4)
 #define ROW_WORDS 8u // of a row in a step
+#if EXPERTS
+#define SECOND_QUAD 2u // of an invocation's tokens, behind the first
+#else
+#define SECOND_QUAD (X_QUADS / 2u)
+#endif
 
 #if SQUARES * SLICES == 128
 layout(local_size_x = 128) in;
@@ -53,7 +67,13 @@ layout(std140, binding = 0) uniform Params
     uint y_begin, bias;
     float scale;
     uint is_added; // 1: y += the product, 0: y = it; a define would compile this twice
+#if EXPERTS
+    uint x_begin, tiles; // in uvec4
+    uint first_expert, n_expert, n_used;
+#endif
 } params;
+
+#include "gemm/expert_tile.glsl"
 
 shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tokens), (pair, quad of
                                                // rows)
@@ -75,6 +95,7 @@ shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tok
 QuantWords load_weights(uint square, uint step)
 {
     uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + square % W_QUADS * 4u, params.n_rows - 4u);
+    row += FIRST_ROW;
     uint word = square / W_QUADS % ROW_WORDS;
     uint block = min(STEP_BLOCKS * step + word / 4u, params.n_block - 1u);
     return quant_load_words(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS, word % 4u);
@@ -117,6 +138,7 @@ uint unpacked_row(uint square)
 QuantBlock load_weights(uint square, uint step)
 {
     uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + unpacked_row(square), params.n_rows - 1u);
+    row += FIRST_ROW;
     uint block = min(STEP_BLOCKS * step + square / uint(ROWS) % STEP_BLOCKS, params.n_block - 1u);
     return quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
@@ -173,7 +195,7 @@ void store_weights(QuantBlock w, uint slice, uint square)
 #define MULTIPLY_PAIR(k)                                                                           \
     {                                                                                              \
         uvec4 a = tiles[x_at + uint(k) * X_QUADS];                                                 \
-        uvec4 b = tiles[x_at + uint(k) * X_QUADS + X_QUADS / 2u];                                  \
+        uvec4 b = tiles[x_at + uint(k) * X_QUADS + SECOND_QUAD];                                   \
         uvec4 c = tiles[w_at + uint(k) * W_QUADS];                                                 \
         mediump vec2 w0 = half_pair(c.x), w1 = half_pair(c.y);                                     \
         mediump vec2 w2 = half_pair(c.z), w3 = half_pair(c.w);                                     \
@@ -215,12 +237,12 @@ void store_weights(QuantBlock w, uint slice, uint square)
 void write_result(uint token, uint row, vec4 value)
 {
     row += (gl_WorkGroupID.x + first_group) * uint(ROWS);
-    if (token < state.n_tokens && row < params.n_rows) {
+    if (token < TOKEN_END && row < params.n_rows) {
 #if HAS_BIAS
-        uint at = params.bias + row;
+        uint at = params.bias + FIRST_ROW + row;
         value += uintBitsToFloat(uvec4(aux_at(at), aux_at(at + 1u), aux_at(at + 2u), aux_at(at + 3u)));
 #endif
-        uint place = (token * params.y_stride + params.y_begin + row) / 4u;
+        uint place = ((token - TOKEN_SHIFT) * params.y_stride + params.y_begin + row) / 4u;
         if (params.is_added != 0u) {
             value = y[place] + params.scale * value;
         }
@@ -229,14 +251,23 @@ void write_result(uint token, uint row, vec4 value)
 }
 
 #define WRITE_RESULT(i, factor, total, s0, s1, s2, s3)                                             \
-    write_result(token_begin + 4u * token + uint(i % 4 + i / 4 * (TOKENS / 2)), 4u * row, total);
+    write_result(token_begin + 4u * (token + uint(i / 4) * SECOND_QUAD) + uint(i % 4), 4u * row, total);
 #define GIVE_TOTAL(i, factor, total, s0, s1, s2, s3)                                               \
     tiles[uint(i * SQUARES) + square] = floatBitsToUint(total);
 #define TAKE_TOTAL(i, factor, total, s0, s1, s2, s3)                                               \
     total += uintBitsToFloat(tiles[uint(i * SQUARES) + square]);
 
+// Returns the place of a quad of tokens in a step of x.
+uint quad_place(uint quad, uint step, uint n_step)
+{
+    return X_BEGIN + half_tile(4u * quad, step, n_step) + quad % HALF_QUADS_OF_TOKENS;
+}
+
 void main()
 {
+#if EXPERTS
+    open_product(uintBitsToFloat(x[PRODUCT_TILE]));
+#endif
 #if SLICES == 1
     const uint slice = 0u;
     uint square = gl_LocalInvocationID.x;
@@ -244,24 +275,39 @@ void main()
     uint slice = gl_LocalInvocationID.x / uint(SQUARES);
     uint square = gl_LocalInvocationID.x % uint(SQUARES);
 #endif
-    // A warp of 32 takes 4 quads of tokens by 8 of rows.
+    // A warp of 32 takes 4 quads of tokens, twice, by 8 of rows; with EXPERTS 2 by 16.
+#if EXPERTS
+    uint row = square % W_QUADS, token = square / 32u * 4u + square / W_QUADS % 2u;
+#else
     uint row = square / 32u % 2u * 8u + square % 8u;
     uint token = square / 64u * 4u + square / 8u % 4u;
+#endif
     uint x_at = slice * SLICE_SIZE + token, w_at = slice * SLICE_SIZE + X_SIZE + row;
-    uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
+    uint token_begin = FIRST_TOKEN(uint(TOKENS));
     uint n_step = (params.n_block + STEP_BLOCKS - 1u) / STEP_BLOCKS;
     // An invocation stages a word of x of each of four tokens.
     uint x_word = square / X_QUADS, x_quad = square % X_QUADS;
     uint x_to = slice * SLICE_SIZE + 4u * x_word * X_QUADS + x_quad;
-    uint first_quad = token_begin % HALF_TOKENS / 4u;
-    uint x_from = half_tile(token_begin, min(slice, n_step - 1u), n_step) + first_quad +
-                  x_word * 32u + x_quad;
-    uint scale_at = half_tile(token_begin, slice, n_step) + HALF_SCALES + first_quad + token;
+#if EXPERTS
+    // Quads past the last are read as the last: a tile may reach over two of x.
+    uint last_quad = (TOKEN_END - 1u) / 4u, quad = token_begin / 4u + token;
+    uint x_from = quad_place(min(token_begin / 4u + x_quad, last_quad), slice, n_step) + x_word * 32u;
+    uint scale_at = quad_place(min(quad, last_quad), slice, n_step) + HALF_SCALES;
+    uint second_scale = quad_place(min(quad + SECOND_QUAD, last_quad), slice, n_step) + HALF_SCALES - scale_at;
+    uint step_end = BLOCK_END > 0u ? n_step : 0u;
+    bool is_there = token_begin + square / 32u * 16u < TOKEN_END;
+#else
+    uint first_quad = token_begin / 4u, step_end = n_step;
+    uint x_from = quad_place(first_quad, min(slice, n_step - 1u), n_step) + x_word * 32u + x_quad;
+    uint scale_at = quad_place(first_quad, slice, n_step) + HALF_SCALES + token;
+    const uint second_scale = SECOND_QUAD;
+    const bool is_there = true;
+#endif
 
     EACH_TOKEN(DECLARE_TOTAL)
     Weights w = load_weights(square, slice);
     uvec4 x0 = x[x_from], x1 = x[x_from + 256u], x2 = x[x_from + 512u], x3 = x[x_from + 768u];
-    for (uint step = slice; step < n_step + slice; step += uint(SLICES)) {
+    for (uint step = slice; step < step_end + slice; step += uint(SLICES)) {
         store_weights(w, slice, square);
         STORE_TURNED(x_to, X_QUADS, x0, x1, x2, x3)
         barrier();
@@ -272,25 +318,27 @@ void main()
         x1 = x[x_from + 256u];
         x2 = x[x_from + 512u];
         x3 = x[x_from + 768u];
-        EACH_TOKEN(DECLARE_SUMS)
-        MULTIPLY_WORD(0)
-        MULTIPLY_WORD(1)
-        MULTIPLY_WORD(2)
-        MULTIPLY_WORD(3)
-        MULTIPLY_WORD(4)
-        MULTIPLY_WORD(5)
-        MULTIPLY_WORD(6)
-        MULTIPLY_WORD(7)
+        if (is_there) {
+            EACH_TOKEN(DECLARE_SUMS)
+            MULTIPLY_WORD(0)
+            MULTIPLY_WORD(1)
+            MULTIPLY_WORD(2)
+            MULTIPLY_WORD(3)
+            MULTIPLY_WORD(4)
+            MULTIPLY_WORD(5)
+            MULTIPLY_WORD(6)
+            MULTIPLY_WORD(7)
 #if SLICES == 1
-        vec4 f = uintBitsToFloat(x[scale_at]), g = uintBitsToFloat(x[scale_at + X_QUADS / 2u]);
+            vec4 f = uintBitsToFloat(x[scale_at]), g = uintBitsToFloat(x[scale_at + second_scale]);
 #else
-        vec4 f = vec4(0.0), g = vec4(0.0);
-        if (step < n_step) {
-            f = uintBitsToFloat(x[scale_at]);
-            g = uintBitsToFloat(x[scale_at + X_QUADS / 2u]);
-        }
+            vec4 f = vec4(0.0), g = vec4(0.0);
+            if (step < n_step) {
+                f = uintBitsToFloat(x[scale_at]);
+                g = uintBitsToFloat(x[scale_at + second_scale]);
+            }
 #endif
-        EACH_TOKEN(ADD_SUMS)
+            EACH_TOKEN(ADD_SUMS)
+        }
         scale_at += uint(SLICES) * HALF_TILE;
 #if QUANT_WORDS
         barrier();

@@ -4,6 +4,9 @@
 //   act      (n_tokens, act_stride)      written, with HALF in f16 (gemm/half_rows.glsl)
 //   gate_up  (n_tokens, gate_up_stride)
 //
+// With SORTED 1, of f16, rows are those of experts/sort_experts.comp: of each route of a token the place
+// in gate_up, the row in act.
+//
 // An invocation owns four columns of one token, with HALF eight. Reads eight bytes an element and
 // writes four or two: bound by memory.
 #include "lib/common.glsl"
@@ -16,6 +19,9 @@
 #endif
 #ifndef EACH
 #define EACH 1 // rows of a token, along z of the grid
+#endif
+#ifndef SORTED
+#define SORTED 0
 #endif
 #ifndef UNGATED
 #define UNGATED 0
@@ -33,6 +39,13 @@ layout(std430, binding = 1) restrict readonly buffer GateUp
 {
     vec4 gate_up[];
 };
+
+#if SORTED
+layout(std430, binding = 2) restrict readonly buffer Routes
+{
+    vec4 routes[];
+};
+#endif
 
 layout(std140, binding = 0) uniform Params
 {
@@ -67,8 +80,13 @@ void main()
     uint column = 8u * gl_GlobalInvocationID.x, token = gl_WorkGroupID.y;
     uint n_tile = (params.act_stride + HALF_COLUMNS - 1u) / HALF_COLUMNS;
     uint end = (params.n_column + HALF_COLUMNS - 1u) / HALF_COLUMNS * HALF_COLUMNS;
-    uint row = min(token, state.n_tokens - 1u);
-    vec4 a = half_quad(row, column), b = half_quad(row, column + 4u);
+    uint from = min(token, state.n_tokens - 1u), row = from;
+#if SORTED
+    vec4 route = routes[from * uint(EACH) + gl_WorkGroupID.z];
+    from = uint(route.z);
+    row = uint(route.w);
+#endif
+    vec4 a = half_quad(from, column), b = half_quad(from, column + 4u);
     bool is_there = column < end && token < state.n_tokens;
     write_half_word(row, (params.act_begin + column) / 8u, n_tile, a, b, is_there);
 }

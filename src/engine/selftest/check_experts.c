@@ -105,7 +105,8 @@ static void expect_sorted(struct gi_test *test, const float *routes, uint32_t n,
                           const float *runs)
 {
     const struct gi_sort_experts_params *params = (const void *)test->params;
-    uint32_t *counts = gi_test_memory(test, n_expert, sizeof(*counts)), row = 0, run = 0;
+    uint32_t *counts = gi_test_memory(test, n_expert, sizeof(*counts));
+    uint32_t first = 0, row = 0, run = 0; // first: of the places
     uint32_t *places = gi_test_memory(test, n, sizeof(*places));
     for (uint32_t i = 0; counts && i < n; i++) {
         counts[(uint32_t)routes[(size_t)4 * i]]++;
@@ -114,16 +115,19 @@ static void expect_sorted(struct gi_test *test, const float *routes, uint32_t n,
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t place = (uint32_t)routes[4 * i + 2];
             if ((uint32_t)routes[(size_t)4 * i] == e) {
-                const bool is_own = place >= row && place < row + counts[e];
+                const bool is_own = place >= first && place < first + counts[e];
                 gi_test_expect(test, "place", i, is_own && places[place]++ == 0, 1, 1);
+                gi_test_expect(test, "row", i, place - first + row, 1, routes[4 * i + 3]);
             }
         }
         for (uint32_t i = 0; i < counts[e]; i += params->tile_tokens, run++) {
             gi_test_expect(test, "expert of run", run, e, 1, runs[(size_t)4 * run]);
             gi_test_expect(test, "row of run", run, row + i, 1, runs[4 * run + 1]);
             gi_test_expect(test, "end of run", run, row + counts[e], 1, runs[4 * run + 2]);
+            gi_test_expect(test, "shift of run", run, row - first, 1, runs[4 * run + 3]);
         }
-        row += counts[e];
+        first += counts[e];
+        row += (counts[e] + params->row_step - 1) / params->row_step * params->row_step;
     }
 }
 

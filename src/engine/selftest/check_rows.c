@@ -268,7 +268,10 @@ void gi_check_glu(struct gi_test *test)
     const bool is_gated = !gi_test_define(test, "UNGATED");
     const uint32_t each = (uint32_t)gi_test_define(test, "EACH"); // rows of a token; 0: one
     const uint32_t token = test->n_tokens * (each > 0 ? each : 1) - 1, n = params->n_column;
-    const uint64_t at = (uint64_t)token * params->gate_up_stride + params->gate_begin;
+    const float *route =
+        gi_test_define(test, "SORTED") ? gi_test_floats(test, 2, 4ull * token, 4) : NULL;
+    const uint32_t from = route ? (uint32_t)route[2] : token;
+    const uint64_t at = (uint64_t)from * params->gate_up_stride + params->gate_begin;
     const struct gi_xielu xielu = {params->square, params->fall, params->slope, params->edge};
     const float *g = gi_test_floats(test, 1, at, n);
     const float *u = gi_test_floats(test, 1, at + params->n_part, n);
@@ -276,11 +279,9 @@ void gi_check_glu(struct gi_test *test)
     double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
     const float *row =
-        each > 0
-            ? gi_test_floats(test, 0, params->act_begin + (uint64_t)token * params->act_stride, n)
-            : gi_test_row(test, 0, is_half, token, params->act_stride, params->act_begin + n,
-                          half_tiles(params->act_stride));
-    const float *act = row && each == 0 ? row + params->act_begin : row;
+        gi_test_row(test, 0, is_half, route ? (uint32_t)route[3] : token, params->act_stride,
+                    params->act_begin + n, half_tiles(params->act_stride));
+    const float *act = row ? row + params->act_begin : NULL;
     for (uint32_t i = 0; act && i < n; i++) {
         expected[i] = gi_test_activate(activation, &xielu, g[i]) *
                       (is_gated ? gi_test_linear_factor(activation, u[i]) : 1);
@@ -354,20 +355,20 @@ void gi_check_gather_rows(struct gi_test *test)
 {
     const struct gi_gather_rows_params *params = (const void *)test->params;
     const uint32_t token = test->n_tokens - 1, n = 4 * params->n_quad;
-    const uint64_t last = params->route + (uint64_t)test->n_tokens * params->n_used - 1;
+    const uint64_t last = (uint64_t)test->n_tokens * params->n_used - 1;
+    const bool is_half = gi_test_define(test, "HALF");
     gi_test_run(test);
-    const float *route = gi_test_floats(test, 0, 4 * last, 4);
+    const float *route = gi_test_floats(test, 2, 4 * last, 4);
     const float *x = gi_test_floats(test, 1, 4ull * token * params->x_stride, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     if (!route || !x || !expected) {
         return;
     }
-    const uint64_t begin = 4ull * params->input_begin + (uint64_t)route[2] * n;
-    const float *row = gi_test_floats(test, 0, begin, n);
+    const float *row = gi_test_row(test, 0, is_half, (uint32_t)route[3], n, n, half_tiles(n));
     for (uint32_t i = 0; i < n; i++) {
         expected[i] = x[i];
     }
     if (row) {
-        expect_row(test, expected, expected, row, n, false);
+        expect_row(test, expected, expected, row, n, is_half);
     }
 }

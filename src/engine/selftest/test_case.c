@@ -165,8 +165,8 @@ bool gi_test_is_small_half(const struct gi_program_key *key)
     return key->id == GI_PROGRAM_GEMV_BATCH_HALF || key->id == GI_PROGRAM_GEMV_BATCH_HALF_2;
 }
 
-static float *half_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t width,
-                       uint32_t n_tile)
+float *gi_test_half_row(struct gi_test *test, uint32_t binding, uint64_t begin, uint32_t token,
+                        uint32_t width, uint32_t n_tile)
 {
     const bool is_small =
         gi_test_define(test, "HALF") == GI_HALF_FORM_SMALL || gi_test_is_small_half(test->key);
@@ -175,7 +175,7 @@ static float *half_row(struct gi_test *test, uint32_t binding, uint32_t token, u
     const uint32_t n_used = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
     float *row = gi_test_memory(test, width, sizeof(*row));
     const uint32_t *tiles =
-        gi_test_words(test, binding, (uint64_t)(token / n_token) * n_tile * tile_words,
+        gi_test_words(test, binding, begin + (uint64_t)(token / n_token) * n_tile * tile_words,
                       n_used * (size_t)tile_words);
     for (uint32_t i = 0; tiles && i < width; i++) {
         const uint32_t *tile = tiles + (size_t)i / GI_HALF_COLUMNS * tile_words;
@@ -191,7 +191,7 @@ static float *half_row(struct gi_test *test, uint32_t binding, uint32_t token, u
 float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
                    uint32_t stride, uint32_t width, uint32_t n_tile)
 {
-    return is_half ? half_row(test, binding, token, width, n_tile)
+    return is_half ? gi_test_half_row(test, binding, 0, token, width, n_tile)
                    : gi_test_floats(test, binding, (uint64_t)token * stride, width);
 }
 

@@ -87,6 +87,9 @@ void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer,
 // rows as ops/gemm/half_rows.h has them, n_tile tiles each. NULL with has_failed.
 float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
                    uint32_t stride, uint32_t width, uint32_t n_tile);
+// The same of rows in f16 that begin at a word of the binding.
+float *gi_test_half_row(struct gi_test *test, uint32_t binding, uint64_t begin, uint32_t token,
+                        uint32_t width, uint32_t n_tile);
 
 // True for the program that packs rows (ops/gemm/pack_rows.h) and for those that read them.
 bool gi_test_is_packed(const struct gi_program_key *key);

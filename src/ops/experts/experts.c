@@ -1,6 +1,7 @@
 #include "ops/experts/experts.h"
 
 #include "base/round.h"
+#include "ops/gemm/half_rows.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
@@ -144,7 +145,9 @@ bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_exper
 //-- sorted ----------------------------------------------------------------------------------------
 
 #define SORT_WG_SIZE 128
-#define TILE_FLOATS  4 // of a tile; rows have at most two each, an expert's last one being shorter
+#define TILE_FLOATS  4  // of a tile; rows have at most two each, an expert's last one being shorter
+#define ALIGNMENT    64 // floats of a buffer's part that is bound
+#define HALF_STEP    4  // an expert's rows in f16 begin at multiples of it
 
 uint32_t gi_sorted_width(const struct gi_experts *experts)
 {
@@ -152,18 +155,43 @@ uint32_t gi_sorted_width(const struct gi_experts *experts)
            (experts->y_width + experts->act_width + 2 * TILE_FLOATS + GI_ROUTE_FLOATS);
 }
 
+// Floats of the rows of a width.
+static uint64_t rows_size(const struct gi_sorted_rows *rows, uint32_t n_expert, uint32_t width)
+{
+    const uint64_t size =
+        rows->is_half
+            ? gi_half_rows_size(rows->n + (HALF_STEP - 1) * n_expert, width) / sizeof(float)
+            : (uint64_t)rows->n * width;
+    return gi_round_up(size, ALIGNMENT);
+}
+
 bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
                          const struct gi_experts *experts, struct gi_range range, uint32_t n_tokens)
 {
-    const uint32_t n = n_tokens * experts->n_used;
-    const uint32_t tile_tokens = gi_experts_tile(recorder->gpu, n, experts->n_expert);
-    const uint32_t n_tile = gi_divide_up(n, tile_tokens) + experts->n_expert;
-    *rows = (struct gi_sorted_rows){.range = range, .tile_tokens = tile_tokens};
-    rows->act = n * experts->y_width;
-    rows->tiles = rows->act + n * experts->act_width;
-    rows->route = rows->tiles + n_tile * TILE_FLOATS;
-    const uint64_t end = rows->route + (uint64_t)n * GI_ROUTE_FLOATS;
-    return n >= 2 * experts->n_expert && end * sizeof(float) <= range.size;
+    const uint32_t n = n_tokens * experts->n_used, n_expert = experts->n_expert;
+    *rows = (struct gi_sorted_rows){
+        .range = range, .n = n, .is_half = gi_experts_take_half(recorder, n, n_expert)};
+    rows->tile_tokens = gi_experts_tile(recorder->gpu, n, n_expert, rows->is_half);
+    const uint32_t n_tile = gi_divide_up(n, rows->tile_tokens) + n_expert;
+    const uint64_t act = rows_size(rows, n_expert, experts->y_width);
+    const uint64_t tiles = act + rows_size(rows, n_expert, experts->act_width);
+    const uint64_t route = tiles + gi_round_up((uint64_t)n_tile * TILE_FLOATS, ALIGNMENT);
+    rows->act = (uint32_t)act;
+    rows->tiles = (uint32_t)tiles;
+    rows->route = (uint32_t)route;
+    const uint64_t end = route + (uint64_t)n * GI_ROUTE_FLOATS;
+    return n >= 2 * n_expert && end * sizeof(float) <= range.size;
+}
+
+struct gi_range gi_sorted_part(const struct gi_sorted_rows *rows, uint32_t begin)
+{
+    struct gi_range part = rows->range;
+    part.offset += begin * sizeof(float);
+    part.size = (begin == rows->route ? (uint64_t)rows->n * GI_ROUTE_FLOATS
+                 : begin == rows->act ? rows->tiles - rows->act
+                                      : rows->act) *
+                sizeof(float);
+    return part;
 }
 
 static bool record_sort(struct gi_recorder *recorder, const struct gi_experts *experts,
@@ -180,6 +208,7 @@ static bool record_sort(struct gi_recorder *recorder, const struct gi_experts *e
         .route = rows->route / 4,
         .tiles = rows->tiles / 4,
         .tile_tokens = rows->tile_tokens,
+        .row_step = rows->is_half ? HALF_STEP : 1,
     };
     struct gi_dispatch dispatch = {
         .label = "sort_experts",
@@ -211,26 +240,28 @@ bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
     const struct gi_program_key key = {
         .id = GI_PROGRAM_GATHER_ROWS,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", WG_SIZE}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"HALF", rows->is_half}},
     };
     const struct gi_gather_rows_params params = {
         .n_used = experts->n_used,
         .n_quad = experts->y_width / 4,
         .x_stride = x->stride / 4,
-        .route = rows->route / 4,
         .input_begin = rows->input / 4,
     };
+    const uint32_t n_word = gi_half_row_tiles(experts->y_width) * GI_HALF_COLUMNS / 8;
     struct gi_dispatch dispatch = {
         .label = "gather_rows",
-        .bindings = {rows->range, x->range},
+        .bindings = {gi_sorted_part(rows, rows->input),                                x->range,
+                     gi_sorted_part(rows, rows->route)},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {gi_divide_up(params.n_quad, WG_SIZE), 1, experts->n_used},
+        .grid = {.size = {gi_divide_up(rows->is_half ? n_word : params.n_quad, WG_SIZE), 1,
+                          rows->is_half ? 1 : experts->n_used},
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
-                     .divisor = 1},
+                     .divisor = 1          },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -11,7 +11,7 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
-// Floats of a route: { expert, share, place in sorted rows, 0 }.
+// Floats of a route: { expert, share, place in what is written of sorted rows, row of those }.
 #define GI_ROUTE_FLOATS 4
 
 // A token's row of activations: n_used rows of act_width, then for each of them its expert and
@@ -27,14 +27,17 @@ struct gi_experts {
 
 // The rows of a batch sorted by expert, so that each expert's weights are read once for all its
 // tokens: a row for each token and expert that it takes. All lie in one range, at offsets in
-// floats.
+// floats, multiples of 64. In f16 (ops/gemm/half_rows.h) each expert's rows of input and act begin
+// at multiples of four; those of its results always follow the ones of the expert before.
 struct gi_sorted_rows {
     struct gi_range range;
     uint32_t input;       // (n, y_width): what experts read
     uint32_t act;         // (n, act_width)
     uint32_t tiles;       // runs of rows of one expert, as glsl/experts/sort_experts.comp has them
-    uint32_t route;       // (n_tokens, n_used) of { expert, share, place, 0 }
+    uint32_t route;       // (n_tokens, n_used) of { expert, share, place, row }
+    uint32_t n;           // n_tokens * n_used
     uint32_t tile_tokens; // rows of a run at most
+    bool is_half;
 };
 
 // Floats that a token takes in the range of sorted rows.
@@ -44,6 +47,9 @@ uint32_t gi_sorted_width(const struct gi_experts *experts);
 bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
                          const struct gi_experts *experts, struct gi_range range,
                          uint32_t n_tokens);
+
+// Returns the range of the input, act or route of sorted rows, which begins at `begin`.
+struct gi_range gi_sorted_part(const struct gi_sorted_rows *rows, uint32_t begin);
 
 // The tokens that an op works on: the one token of a step, or the tokens of a batch.
 enum gi_experts_tokens {
@@ -89,7 +95,10 @@ bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_exper
 
 // Returns the rows that a group of gi_op_gemm_experts owns of n rows of n_expert experts.
 // (ops/gemm/gemm.c)
-uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert);
+uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert, bool is_half);
+
+// True if products with experts are faster in f16, as far as those are wanted. (ops/gemm/gemm.c)
+bool gi_experts_take_half(const struct gi_recorder *recorder, uint32_t n, uint32_t n_expert);
 
 // Sorted rows, in the order in which a batch records them.
 // Chooses as gi_op_route does, of the tokens of a batch, and sorts what they take.

@@ -302,6 +302,8 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
 
 //-- experts ---------------------------------------------------------------------------------------
 
+#define HALF_EXPERT_ROWS 8 // of an expert on average, from which on products in f16 are faster
+
 // Returns a small tile where experts have few rows, since the rest of a tile is worked out for
 // nothing, or where what a group knows of its expert leaves no registers for a large one.
 static enum gi_gemm_tile expert_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert)
@@ -319,10 +321,21 @@ static enum gi_gemm_tile expert_tile(const struct gi_gpu *gpu, uint32_t n, uint3
     return is_small && is_tile_possible(gpu, small) ? small : class_tile(gpu, n, 1024);
 }
 
+bool gi_experts_take_half(const struct gi_recorder *recorder, uint32_t n, uint32_t n_expert)
+{
+    return recorder->is_half && n >= HALF_EXPERT_ROWS * n_expert &&
+           gi_gemm_takes_half(recorder->gpu) &&
+           gi_batch_form(recorder->gpu) == GI_BATCH_FORM_SPLIT &&
+           is_tile_possible(recorder->gpu, GI_GEMM_TILE_HALF);
+}
+
 static struct gemm_shape expert_shape(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert,
                                       const struct gi_weight_part *part, const struct gi_rows *x)
 {
     struct gemm_shape shape = {0};
+    if (x->is_half) {
+        return tiles[GI_GEMM_TILE_HALF];
+    }
     if (gi_batch_form(gpu) == GI_BATCH_FORM_ROW && choose_row(gpu, part, x, n, &shape)) {
         return shape;
     }
@@ -335,10 +348,10 @@ static struct gemm_shape expert_shape(const struct gi_gpu *gpu, uint32_t n, uint
     return shape;
 }
 
-uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert)
+uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert, bool is_half)
 {
     const struct gi_weight_part part = {0};
-    const struct gi_rows x = {0};
+    const struct gi_rows x = {.is_half = is_half};
     return expert_shape(gpu, n, n_expert, &part, &x).n_tokens;
 }
 
@@ -347,9 +360,9 @@ static bool record_experts(struct gi_recorder *recorder, const char *label,
                            const struct gi_sorted_rows *rows, const struct gi_rows *y,
                            const struct gi_gemm_params *params, struct glinfer_error *err)
 {
-    const struct gi_rows x = {rows->range, params->x_stride, false};
-    const uint32_t n = (rows->act - rows->input) / experts->y_width;
-    const struct gemm_shape shape = expert_shape(recorder->gpu, n, experts->n_expert, part, &x);
+    const struct gi_rows x = {rows->range, params->x_stride, rows->is_half};
+    const struct gemm_shape shape =
+        expert_shape(recorder->gpu, rows->n, experts->n_expert, part, &x);
     assert(shape.n_tokens == rows->tile_tokens);
     struct gi_program_key key = make_key(&shape, part, &x, false);
     key.defines[key.n_defines++] = (struct gi_define){"EXPERTS", 1};

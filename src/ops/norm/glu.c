@@ -96,31 +96,34 @@ bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
     const struct gi_program_key key = {
         .id = GI_PROGRAM_GLU,
         .quant = GI_QUANT_NONE,
-        .n_defines = 4,
+        .n_defines = rows->is_half ? 5 : 4,
         .defines = {{"WG_SIZE", WG_SIZE},
                     {"ACTIVATION", (int32_t)activation},
-                    {"HALF", 0},
-                    {"EACH", (int32_t)experts->n_used}},
+                    {"HALF", rows->is_half},
+                    {"EACH", (int32_t)experts->n_used},
+                    {"SORTED", 1}},
     };
+    const uint32_t columns = (rows->is_half ? 8 : 4) * WG_SIZE;
     const uint32_t n_part = weight->n_rows / experts->n_expert / 2;
     const uint32_t n_column = gi_round_up(experts->n_ff, 4);
     const struct gi_glu_params params = {
         .gate_up_stride = gate_up->stride,
         .act_stride = experts->act_width,
         .n_part = n_part,
-        .act_begin = rows->act,
+        .act_begin = 0,
         .n_column = n_column < n_part ? n_column : n_part,
     };
     struct gi_dispatch dispatch = {
         .label = "ffn_act",
-        .bindings = {rows->range, gate_up->range},
+        .bindings = {gi_sorted_part(rows, rows->act),                                        gate_up->range,
+                     rows->is_half ? gi_sorted_part(rows, rows->route) : (struct gi_range){0}},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {gi_divide_up(params.n_column, (uint64_t)4 * WG_SIZE), 1, experts->n_used},
+        .grid = {.size = {gi_divide_up(params.n_column, columns), 1, experts->n_used},
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
-                     .divisor = 1},
+                     .divisor = 1                          },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

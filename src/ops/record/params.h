@@ -162,13 +162,13 @@
     X(uint32_t, n_used)                                                                            \
     X(uint32_t, route)                                                                             \
     X(uint32_t, tiles)                                                                             \
-    X(uint32_t, tile_tokens)
+    X(uint32_t, tile_tokens)                                                                       \
+    X(uint32_t, row_step)
 
 #define GI_PARAMS_GATHER_ROWS(X)                                                                   \
     X(uint32_t, n_used)                                                                            \
     X(uint32_t, n_quad)                                                                            \
     X(uint32_t, x_stride)                                                                          \
-    X(uint32_t, route)                                                                             \
     X(uint32_t, input_begin)
 
 // Offsets and strides in floats.

@@ -1,6 +1,7 @@
-// A mixture of experts: routing, the projections of the chosen ones and their sum, in one table.
-#include "ops/experts/experts.h"
-#include "tests/kernel/fixture/kernel_test.h"
+// A mixture of experts: routing, the projections of the chosen ones and their sum, in one table, of
+// a batch as it comes and of a step.
+#include "tests/kernel/cases/cases_experts.h"
+
 #include "tests/ref/ref_batch.h"
 #include "tests/ref/ref_gemv.h"
 
@@ -12,17 +13,11 @@
 
 #define ROUNDINGS 16
 #define NORM_EPS  1e-5f
-#define SCALE     0.75f
 #define MAX_USED  8
 
-struct expert_case {
-    uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;
-    bool is_split;                // up is Q8_0, whatever gate is
-    struct gi_router_rule router; // zero: the softmax of the chosen ones
-    uint32_t n_shared;            // among both
-};
+#define HALF_EPSILON 0x1p-10
 
-static const struct expert_case cases[] = {
+const struct kt_expert_case kt_expert_cases[KT_N_EXPERT_CASES] = {
     {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, {0},                                           0},
     {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false, {GI_GATING_ALL, false, false, false, 1},       0},
     {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, {0},                                           1},
@@ -34,29 +29,24 @@ static const struct expert_case cases[] = {
 
 static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV
 
-static uint32_t pad32(uint32_t n)
-{
-    return (n + 31) / 32 * 32;
-}
-
-static uint32_t expert_rows(uint32_t n, bool is_paired)
+uint32_t kt_expert_rows(uint32_t n, bool is_paired)
 {
     return is_paired ? (n + 7) / 8 * 16 : (n + 15) / 16 * 16;
 }
 
 // Gate and up, or gate alone where that lies apart.
-static uint32_t gate_rows(const struct expert_case *c)
+static uint32_t gate_rows(const struct kt_expert_case *c)
 {
-    return expert_rows(c->n_ff, !c->is_split);
+    return kt_expert_rows(c->n_ff, !c->is_split);
 }
 
 // Mixtures of five experts have biases.
-static bool has_bias(const struct expert_case *c)
+static bool has_bias(const struct kt_expert_case *c)
 {
     return c->n_expert == 5;
 }
 
-static void write_name(const char *form, const struct expert_case *c, char *text, size_t size)
+void kt_expert_name(const char *form, const struct kt_expert_case *c, char *text, size_t size)
 {
     snprintf(text, size, "%s %s %u of %u experts, %u x %u, %u tokens, parts of %u%s", form,
              gi_ggml_type_find(c->type)->name, c->n_used, c->n_expert, c->n_ff, c->n_embd,
@@ -65,20 +55,11 @@ static void write_name(const char *form, const struct expert_case *c, char *text
 
 static void name_case(size_t index, char *text, size_t size)
 {
-    write_name(shapes[index % COUNT(shapes)], &cases[index / COUNT(shapes)], text, size);
+    kt_expert_name(shapes[index % COUNT(shapes)], &kt_expert_cases[index / COUNT(shapes)], text,
+                   size);
 }
 
-// A case on its way: rows of the batch and what the ops leave.
-struct mixture {
-    const struct expert_case *c;
-    struct gi_experts experts;
-    struct kt_weight gate_up, down;
-    float *logits, *bias, *input, *residual, *act, *y;
-    struct gi_vectors vectors;
-    struct gi_rows logits_rows, x, act_rows, y_rows;
-};
-
-static float *make_rows(struct kt_run *run, const char *label, struct gi_rows *rows,
+float *kt_expert_inputs(struct kt_run *run, const char *label, struct gi_rows *rows,
                         uint32_t n_tokens, uint32_t stride, float span)
 {
     size_t n = (size_t)n_tokens * stride;
@@ -88,10 +69,10 @@ static float *make_rows(struct kt_run *run, const char *label, struct gi_rows *r
     return values;
 }
 
-static bool init_weights(struct mixture *m, struct kt_run *run)
+static bool init_weights(struct kt_mixture *m, struct kt_run *run)
 {
-    const struct expert_case *c = m->c;
-    const uint32_t up_rows = gate_rows(c), down_rows = expert_rows(c->n_embd, false);
+    const struct kt_expert_case *c = m->c;
+    const uint32_t up_rows = gate_rows(c), down_rows = kt_expert_rows(c->n_embd, false);
     const uint32_t n_halves = c->is_split ? 2 : 1;
     return kt_weight_init(&m->gate_up, run,
                           &(struct kt_weight_params){.type = c->type,
@@ -109,9 +90,9 @@ static bool init_weights(struct mixture *m, struct kt_run *run)
                                                      .max_part_rows = c->part_experts * down_rows});
 }
 
-static bool init(struct mixture *m, struct kt_run *run, const struct expert_case *c)
+bool kt_mixture_init(struct kt_mixture *m, struct kt_run *run, const struct kt_expert_case *c)
 {
-    const uint32_t act_width = pad32(c->n_ff), y_width = pad32(c->n_embd),
+    const uint32_t act_width = kt_pad32(c->n_ff), y_width = kt_pad32(c->n_embd),
                    route = c->n_used * act_width;
     memset(m, 0, sizeof(*m));
     m->c = c;
@@ -123,18 +104,19 @@ static bool init(struct mixture *m, struct kt_run *run, const struct expert_case
                                      .route = route,
                                      .y_width = y_width,
                                      .router = c->router};
-    m->logits = make_rows(run, "logits", &m->logits_rows, c->n_tokens,
-                          pad32(gi_router_rows(&m->experts)), 3);
+    m->logits = kt_expert_inputs(run, "logits", &m->logits_rows, c->n_tokens,
+                                 kt_pad32(gi_router_rows(&m->experts)), 3);
     m->bias = kt_alloc(c->n_expert, sizeof(float));
     kt_fill(run, m->bias, c->n_expert, -0.5f, 0.5f);
     m->vectors.range = kt_range(run, "bias", m->bias, c->n_expert * sizeof(float));
-    m->residual = make_rows(run, "x", &m->x, c->n_tokens, y_width, 1);
-    m->act = make_rows(run, "act", &m->act_rows, c->n_tokens, pad32(route + 4 * c->n_used), 1);
-    m->y = make_rows(run, "y", &m->y_rows, c->n_tokens, c->n_used * y_width, 1);
+    m->residual = kt_expert_inputs(run, "x", &m->x, c->n_tokens, y_width, 1);
+    m->act =
+        kt_expert_inputs(run, "act", &m->act_rows, c->n_tokens, kt_pad32(route + 4 * c->n_used), 1);
+    m->y = kt_expert_inputs(run, "y", &m->y_rows, c->n_tokens, c->n_used * y_width, 1);
     return init_weights(m, run) && !run->has_failed;
 }
 
-static void finish(struct mixture *m)
+void kt_mixture_finish(struct kt_mixture *m)
 {
     kt_weight_finish(&m->gate_up);
     kt_weight_finish(&m->down);
@@ -146,7 +128,7 @@ static void finish(struct mixture *m)
     free(m->y);
 }
 
-static bool read_back(struct kt_run *run, struct mixture *m)
+static bool read_back(struct kt_run *run, struct kt_mixture *m)
 {
     const size_t n_tokens = m->c->n_tokens;
     return kt_read(run, &m->act_rows.range, 0, m->act,
@@ -156,11 +138,17 @@ static bool read_back(struct kt_run *run, struct mixture *m)
 
 //-- checks ----------------------------------------------------------------------------------------
 
-static bool check_values(struct kt_run *run, const char *what, const float *found,
-                         const struct ref_value *want, uint32_t n)
+// In f16 a value has the rounding of both factors and of short sums, of which each may be as large
+// as all: few of the activations are large. One that is stored so has that of the largest of its
+// row.
+static bool check_values(struct kt_run *run, const struct kt_mixture *m, const char *what,
+                         const float *found, const struct ref_value *want, uint32_t n,
+                         double largest)
 {
+    const double epsilon = m->is_half ? 4 * HALF_EPSILON : ROUNDINGS * (double)FLT_EPSILON;
     for (uint32_t i = 0; i < n; i++) {
-        const double bound = ROUNDINGS * (double)FLT_EPSILON * want[i].magnitude;
+        const double bound =
+            epsilon * want[i].magnitude + (m->is_half ? HALF_EPSILON * largest : 0);
         if (!(fabs((double)found[i] - want[i].value) <= bound)) {
             return kt_fail(run, "%s[%u] is %.9g, want %.9g +- %.3g", what, i, (double)found[i],
                            want[i].value, bound);
@@ -169,8 +157,8 @@ static bool check_values(struct kt_run *run, const char *what, const float *foun
     return true;
 }
 
-static bool check_act(struct kt_run *run, const struct mixture *m, uint32_t expert, const float *x,
-                      double factor, const float *found)
+static bool check_act(struct kt_run *run, const struct kt_mixture *m, uint32_t expert,
+                      const float *x, double factor, const float *found)
 {
     const uint32_t n_ff = m->c->n_ff, n_embd = m->c->n_embd, rows = gate_rows(m->c);
     const uint32_t up = m->c->is_split ? m->c->n_expert * rows : rows / 2;
@@ -180,30 +168,32 @@ static bool check_act(struct kt_run *run, const struct mixture *m, uint32_t expe
     const float *bias = m->gate_up.bias + (size_t)expert * rows;
     ref_gemv(y, dense, x, bias, n_ff, n_embd, factor);
     ref_gemv(y + n_ff, dense + (size_t)up * n_embd, x, bias + up, n_ff, n_embd, factor);
+    double largest = 0;
     for (uint32_t i = 0; i < n_ff; i++) {
         act[i] = ref_gemv_glu(y[i], y[n_ff + i], REF_SILU);
+        largest = fmax(largest, fabs(act[i].value));
     }
-    const bool is_good = check_values(run, "act", found, act, n_ff);
+    const bool is_good = check_values(run, m, "act", found, act, n_ff, largest);
     free(act);
     free(y);
     return is_good;
 }
 
-static bool check_down(struct kt_run *run, const struct mixture *m, uint32_t expert,
+static bool check_down(struct kt_run *run, const struct kt_mixture *m, uint32_t expert,
                        const float *act, const float *found)
 {
-    const uint32_t n_embd = m->c->n_embd, n_ff = m->c->n_ff, rows = expert_rows(n_embd, false);
+    const uint32_t n_embd = m->c->n_embd, n_ff = m->c->n_ff, rows = kt_expert_rows(n_embd, false);
     struct ref_value *y = kt_alloc(rows, sizeof(*y));
     const float *bias = m->down.bias + (size_t)expert * rows;
     ref_gemv(y, m->down.dense + (size_t)expert * rows * n_ff, act, bias, rows, n_ff, 1);
-    const bool is_good = check_values(run, "y", found, y, n_embd);
+    const bool is_good = check_values(run, m, "y", found, y, n_embd, 0);
     free(y);
     return is_good;
 }
 
 // The experts and shares of a token, and each expert's results from what the GPU gave it.
-static bool check_token(struct kt_run *run, const struct mixture *m, uint32_t token, const float *x,
-                        double factor)
+bool kt_mixture_check_token(struct kt_run *run, const struct kt_mixture *m, uint32_t token,
+                            const float *x, double factor)
 {
     const struct gi_experts *e = &m->experts;
     const float *act = m->act + (size_t)token * m->act_rows.stride;
@@ -236,8 +226,8 @@ static bool check_token(struct kt_run *run, const struct mixture *m, uint32_t to
     return true;
 }
 
-static bool check_sum(struct kt_run *run, const struct mixture *m, uint32_t token,
-                      const struct gi_range *range, size_t offset, const float *before)
+bool kt_mixture_check_sum(struct kt_run *run, const struct kt_mixture *m, uint32_t token,
+                          const struct gi_range *range, size_t offset, const float *before)
 {
     const struct gi_experts *e = &m->experts;
     const uint32_t n = m->c->n_embd;
@@ -250,8 +240,8 @@ static bool check_sum(struct kt_run *run, const struct mixture *m, uint32_t toke
                 (double)m->act[(size_t)token * m->act_rows.stride + e->route + 4 * (size_t)k + 1];
             const double y =
                 (double)m->y[(size_t)token * m->y_rows.stride + (size_t)k * e->y_width + i];
-            want[i] += (double)SCALE * share * y;
-            bound[i] += fabs((double)SCALE * share * y);
+            want[i] += (double)KT_EXPERT_SCALE * share * y;
+            bound[i] += fabs((double)KT_EXPERT_SCALE * share * y);
         }
         bound[i] *= ROUNDINGS * (double)FLT_EPSILON;
     }
@@ -263,7 +253,7 @@ static bool check_sum(struct kt_run *run, const struct mixture *m, uint32_t toke
 
 //-- a batch ---------------------------------------------------------------------------------------
 
-static bool record_batch(struct kt_run *run, struct mixture *m, const struct gi_rows *input)
+static bool record_batch(struct kt_run *run, struct kt_mixture *m, const struct gi_rows *input)
 {
     struct glinfer_error err;
     struct gi_recorder *recorder = &run->recorder;
@@ -274,150 +264,36 @@ static bool record_batch(struct kt_run *run, struct mixture *m, const struct gi_
             gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_BATCH, &m->down.weight,
                               &m->act_rows, &m->y_rows, &err) &&
             gi_op_add_experts_batch(recorder, &m->experts, &m->act_rows, &m->y_rows, m->c->n_embd,
-                                    SCALE, &m->x, &err)) ||
+                                    KT_EXPERT_SCALE, &m->x, &err)) ||
            kt_fail(run, "%s", err.message);
 }
 
 static bool run_batch(struct kt_run *run, size_t index)
 {
-    const struct expert_case *c = &cases[index / COUNT(shapes)];
-    struct mixture m;
+    const struct kt_expert_case *c = &kt_expert_cases[index / COUNT(shapes)];
+    struct kt_mixture m;
     struct gi_rows input;
-    bool is_good = init(&m, run, c);
-    m.input = make_rows(run, "input", &input, c->n_tokens, pad32(c->n_embd), 1);
+    bool is_good = kt_mixture_init(&m, run, c);
+    m.input = kt_expert_inputs(run, "input", &input, c->n_tokens, kt_pad32(c->n_embd), 1);
     is_good = is_good && kt_set(run, "GLINFER_GEMV", shapes[index % COUNT(shapes)]) &&
               record_batch(run, &m, &input) && kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
               read_back(run, &m);
     for (uint32_t t = 0; is_good && t < c->n_tokens; t++) {
         const size_t row = (size_t)t * m.x.stride;
-        is_good = check_token(run, &m, t, m.input + (size_t)t * input.stride, 1) &&
-                  check_sum(run, &m, t, &m.x.range, row * sizeof(float), m.residual + row);
+        is_good =
+            kt_mixture_check_token(run, &m, t, m.input + (size_t)t * input.stride, 1) &&
+            kt_mixture_check_sum(run, &m, t, &m.x.range, row * sizeof(float), m.residual + row);
     }
-    finish(&m);
+    kt_mixture_finish(&m);
     return is_good;
 }
 
-const struct kt_suite kt_experts = {"experts", COUNT(cases) * COUNT(shapes), name_case, run_batch};
-
-//-- a batch that is sorted ------------------------------------------------------------------------
-
-// Forms of products: a batch's and, where it goes by tiles, theirs.
-static const char *const batches[][2] = {
-    {"row",   NULL     },
-    {"lane",  NULL     },
-    {"split", "64x64"  },
-    {"split", "64x64:3"},
-    {"split", "32x64:2"},
-    {"split", "narrow" },
-    {"split", "rolled" },
-    {"split", "short"  },
-    {"split", "low"    },
-};
-
-static void name_sorted(size_t index, char *text, size_t size)
-{
-    const char *const *form = batches[index % COUNT(batches)];
-    char both[40];
-    snprintf(both, sizeof(both), "%s %s", form[0], form[1] ? form[1] : "");
-    write_name(both, &cases[index / COUNT(batches)], text, size);
-}
-
-static bool record_sorted(struct kt_run *run, struct mixture *m, const struct gi_rows *input,
-                          const struct gi_sorted_rows *rows, const struct gi_rows *pairs,
-                          const struct gi_rows *y)
-{
-    struct glinfer_error err;
-    struct gi_recorder *recorder = &run->recorder;
-    const struct gi_experts *e = &m->experts;
-    return (gi_op_route_sorted(recorder, e, &m->logits_rows, &m->vectors, 0, rows, &err) &&
-            gi_op_gather_rows(recorder, e, input, rows, &err) &&
-            gi_op_gemm_experts(recorder, "gate_up", e, &m->gate_up.weight, rows, false, pairs,
-                               &err) &&
-            gi_op_glu_experts(recorder, e, GI_ACTIVATION_SILU, &m->gate_up.weight, pairs, rows,
-                              &err) &&
-            gi_op_gemm_experts(recorder, "down", e, &m->down.weight, rows, true, y, &err) &&
-            gi_op_add_sorted_experts(recorder, e, rows, y, m->c->n_embd, SCALE, &m->x, &err)) ||
-           kt_fail(run, "%s", err.message);
-}
-
-// Copies what is sorted to where the checks look for it.
-static bool unsort(struct kt_run *run, struct mixture *m, const struct gi_sorted_rows *rows,
-                   const struct gi_rows *y)
-{
-    const struct gi_experts *e = &m->experts;
-    const size_t n = (size_t)m->c->n_tokens * e->n_used, n_range = rows->range.size / 4;
-    float *sorted = kt_alloc(n_range, sizeof(float)), *sorted_y = kt_alloc(n, e->y_width * 4);
-    bool is_good = kt_read(run, &rows->range, 0, sorted, n_range * sizeof(float)) &&
-                   kt_read(run, &y->range, 0, sorted_y, n * e->y_width * sizeof(float));
-    for (size_t i = 0; is_good && i < n; i++) {
-        const size_t token = i / e->n_used, k = i % e->n_used;
-        const float *route = sorted + rows->route + 4 * i;
-        const size_t place = (size_t)route[2];
-        float *act = m->act + token * m->act_rows.stride;
-        is_good = place < n || kt_fail(run, "place %g of %zu", (double)route[2], n);
-        if (is_good) {
-            memcpy(act + e->route + 4 * k, route, 4 * sizeof(float));
-            memcpy(act + k * e->act_width, sorted + rows->act + place * e->act_width,
-                   e->act_width * sizeof(float));
-            memcpy(m->y + token * m->y_rows.stride + k * e->y_width, sorted_y + place * e->y_width,
-                   e->y_width * sizeof(float));
-        }
-    }
-    free(sorted);
-    free(sorted_y);
-    return is_good;
-}
-
-static bool check_sorted(struct kt_run *run, struct mixture *m, const struct gi_rows *input)
-{
-    const uint32_t n = m->c->n_tokens * m->experts.n_used,
-                   stride = 2 * expert_rows(m->c->n_ff, false);
-    const uint32_t width = stride > m->experts.y_width ? stride : m->experts.y_width;
-    struct gi_sorted_rows rows;
-    struct gi_rows space, pairs;
-    // Behind the rows there is room for the tiles of cases with more experts than rows.
-    free(make_rows(run, "sorted", &space, m->c->n_tokens + m->c->n_expert,
-                   gi_sorted_width(&m->experts), 1));
-    free(make_rows(run, "pairs", &pairs, n, width, 1));
-    gi_sorted_rows_init(&rows, &run->recorder, &m->experts, space.range, m->c->n_tokens);
-    pairs.stride = pad32(m->gate_up.weight.n_rows / m->experts.n_expert);
-    const struct gi_rows y = {pairs.range, m->experts.y_width, false};
-    bool is_good = record_sorted(run, m, input, &rows, &pairs, &y) && kt_seal(run) &&
-                   kt_replay(run, 0, m->c->n_tokens) && unsort(run, m, &rows, &y);
-    for (uint32_t t = 0; is_good && t < m->c->n_tokens; t++) {
-        const size_t row = (size_t)t * m->x.stride;
-        is_good = check_token(run, m, t, m->input + (size_t)t * input->stride, 1) &&
-                  check_sum(run, m, t, &m->x.range, row * sizeof(float), m->residual + row);
-    }
-    return is_good;
-}
-
-static bool run_sorted(struct kt_run *run, size_t index)
-{
-    const char *const *form = batches[index % COUNT(batches)];
-    const struct expert_case *c = &cases[index / COUNT(batches)];
-    struct mixture m;
-    struct gi_rows input;
-    if (gi_gpu_limits(run->gpu)->is_indirect) { // lists of prompts are always direct
-        run->is_left_out = true;
-        return true;
-    }
-    bool is_good = init(&m, run, c);
-    m.input = make_rows(run, "input", &input, c->n_tokens, pad32(c->n_embd), 1);
-    is_good = is_good && kt_set(run, "GLINFER_BATCH", form[0]) &&
-              kt_set(run, "GLINFER_GEMM", form[1]) && check_sorted(run, &m, &input);
-    kt_set(run, "GLINFER_BATCH", NULL);
-    kt_set(run, "GLINFER_GEMM", NULL);
-    finish(&m);
-    return is_good;
-}
-
-const struct kt_suite kt_experts_sorted = {"experts_sorted", COUNT(cases) * COUNT(batches),
-                                           name_sorted, run_sorted};
+const struct kt_suite kt_experts = {"experts", COUNT(kt_expert_cases) * COUNT(shapes), name_case,
+                                    run_batch};
 
 //-- a decode step ---------------------------------------------------------------------------------
 
-static bool record_step(struct kt_run *run, struct mixture *m, struct gi_stream *stream,
+static bool record_step(struct kt_run *run, struct kt_mixture *m, struct gi_stream *stream,
                         const struct gi_vectors *vectors)
 {
     struct glinfer_error err;
@@ -428,8 +304,8 @@ static bool record_step(struct kt_run *run, struct mixture *m, struct gi_stream 
                                   stream, NULL, &m->act_rows, &err) &&
             gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_STEP, &m->down.weight, &m->act_rows,
                               &m->y_rows, &err) &&
-            gi_op_add_experts(recorder, &m->experts, &m->act_rows, &m->y_rows, vectors, 0, SCALE,
-                              stream, &err)) ||
+            gi_op_add_experts(recorder, &m->experts, &m->act_rows, &m->y_rows, vectors, 0,
+                              KT_EXPERT_SCALE, stream, &err)) ||
            kt_fail(run, "%s", err.message);
 }
 
@@ -445,7 +321,8 @@ static void name_step(size_t index, char *text, size_t size)
     if (form >= COUNT(shapes)) {
         snprintf(stage, sizeof(stage), "stages of %u,", stages[form - COUNT(shapes)]);
     }
-    write_name(form < COUNT(shapes) ? shapes[form] : stage, &cases[index / N_STEP], text, size);
+    kt_expert_name(form < COUNT(shapes) ? shapes[form] : stage, &kt_expert_cases[index / N_STEP],
+                   text, size);
 }
 
 static bool set_form(struct kt_run *run, size_t form)
@@ -467,14 +344,14 @@ static bool fits(const struct kt_run *run, size_t form)
 // The stream's norm is the input, its ssq the sum of squares that 1 / rms comes from.
 static bool run_step(struct kt_run *run, size_t index)
 {
-    struct expert_case c = cases[index / N_STEP];
+    struct kt_expert_case c = kt_expert_cases[index / N_STEP];
     if (!fits(run, index % N_STEP)) {
         return true;
     }
-    struct mixture m;
+    struct kt_mixture m;
     struct gi_stream stream = {0};
     c.n_tokens = 1;
-    bool is_good = init(&m, run, &c);
+    bool is_good = kt_mixture_init(&m, run, &c);
     const size_t size = (size_t)gi_stream_layout(&stream, c.n_embd, 2, NORM_EPS);
     float *values = m.input = kt_alloc(size, 1);
     float *gamma = kt_alloc(c.n_embd, sizeof(float));
@@ -484,15 +361,16 @@ static bool run_step(struct kt_run *run, size_t index)
     stream.n_ssq = 1;
     stream.range = kt_range(run, "stream", values, size);
     const struct gi_vectors vectors = {kt_range(run, "gamma", gamma, c.n_embd * sizeof(float)), 0};
-    is_good = is_good && set_form(run, index % N_STEP) && record_step(run, &m, &stream, &vectors) &&
-              kt_seal(run) && kt_replay(run, 0, 1) && read_back(run, &m) &&
-              check_token(run, &m, 0, values + stream.norm, 1 / sqrt(1 + (double)NORM_EPS)) &&
-              check_sum(run, &m, 0, &stream.range, stream.residual * sizeof(float),
-                        values + stream.residual);
+    is_good =
+        is_good && set_form(run, index % N_STEP) && record_step(run, &m, &stream, &vectors) &&
+        kt_seal(run) && kt_replay(run, 0, 1) && read_back(run, &m) &&
+        kt_mixture_check_token(run, &m, 0, values + stream.norm, 1 / sqrt(1 + (double)NORM_EPS)) &&
+        kt_mixture_check_sum(run, &m, 0, &stream.range, stream.residual * sizeof(float),
+                             values + stream.residual);
     free(gamma);
-    finish(&m);
+    kt_mixture_finish(&m);
     return is_good;
 }
 
-const struct kt_suite kt_experts_step = {"experts_step", COUNT(cases) * N_STEP, name_step,
+const struct kt_suite kt_experts_step = {"experts_step", COUNT(kt_expert_cases) * N_STEP, name_step,
                                          run_step};
