@@ -1,9 +1,4 @@
-// The gated delta rule over a prompt's batch, token after token (delta/delta.glsl).
-//
-//   out     (n_tokens, out_stride)  o (n_head, DIM) written
-//   y       (n_tokens, y_stride)    what delta_conv.comp leaves
-//   x       (n_tokens, x_stride)    the projection, whose last rows become the ring
-//   state   ring written, matrix read and written
+// The gated delta rule over a prompt's batch, token after token (delta/scan.glsl has the bindings).
 //
 // Group (tile, head) owns COLUMNS columns of a head's matrix, which it has in registers: an invocation
 // every N_SLICE-th row of one column. Tokens come by N_STAGED into shared memory; a token then takes
@@ -13,20 +8,7 @@
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
-layout(std430, binding = 0) restrict writeonly buffer Out { float result[]; };
-layout(std430, binding = 1) restrict readonly buffer Y { float y[]; };
-layout(std430, binding = 2) restrict readonly buffer X { float x[]; };
-layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
-
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, y_stride, out_stride, n_head, n_k_head;
-    uint matrix; // offset in the state; the ring is at 0
-} params;
-
-#if !defined(DIM) || !defined(TAPS)
-#error "DIM of a head, a multiple of 16; TAPS: tokens that the convolution sees"
-#endif
+#include "delta/scan.glsl"
 
 #define N_SLICE 8u
 #define COLUMNS uint(WG_SIZE / 8)
@@ -56,21 +38,6 @@ void stage(uint first, uint head, uint column)
         scalars[3u * lane] = y[tail + 2u * head];
         scalars[3u * lane + 1u] = y[tail + 2u * head + 1u];
         scalars[3u * lane + 2u] = y[tail + 2u * params.n_head + k_head];
-    }
-}
-
-// Copies the channels of a head of v, and those of its q and k if it is the first that has them.
-void keep_ring(uint head)
-{
-    uint n_channel = (2u * params.n_k_head + params.n_head) * uint(DIM);
-    uint n_row = min(state.n_tokens, uint(TAPS - 1));
-    uint n_line = head < params.n_k_head ? 3u : 1u;
-    for (uint i = gl_LocalInvocationIndex; i < n_row * n_line * uint(DIM); i += uint(WG_SIZE)) {
-        uint m = state.n_tokens - n_row + i / (n_line * uint(DIM));
-        uint line = i / uint(DIM) % n_line;
-        uint first = line == 0u ? 2u * params.n_k_head + head : line == 1u ? head : params.n_k_head + head;
-        uint channel = first * uint(DIM) + i % uint(DIM);
-        memory[(state.n_past + m) % uint(TAPS) * n_channel + channel] = x[m * params.x_stride + channel];
     }
 }
 

@@ -294,6 +294,7 @@ static const struct {
     ONE(DELTA_STEP, gi_check_delta_step),
     ONE(DELTA_CONV, gi_check_delta_conv),
     ONE(DELTA_SCAN, gi_check_delta_scan),
+    ONE(DELTA_SCAN_SUBGROUP, gi_check_delta_scan),
     ONE(DELTA_NORM, gi_check_delta_norm),
     ONE(SHORT_CONV, gi_check_short_conv),
     ONE(SSM_STEP, gi_check_ssm_step),

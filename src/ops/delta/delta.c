@@ -6,7 +6,8 @@
 
 #define WG_SIZE     128 // of a step, a scan
 #define ROW_WG_SIZE 64  // of what goes over single rows
-#define SCAN_SLICES 8   // N_SLICE of glsl/delta/delta_scan.comp
+#define SCAN_SLICES 8   // N_SLICE of glsl/delta/delta_scan.comp and its form by subgroups
+#define SCAN_STAGED 16  // tokens that the latter has in shared memory
 
 uint32_t gi_delta_channels(const struct gi_delta *delta)
 {
@@ -114,13 +115,23 @@ static bool record_conv(struct gi_recorder *recorder, const struct gi_delta *del
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
+static bool has_subgroup_scan(const struct gi_gpu *gpu, const struct gi_delta *delta)
+{
+    const uint32_t token = 2 * delta->dim + WG_SIZE / SCAN_SLICES + 4;
+    return gi_program_available(gpu, GI_PROGRAM_DELTA_SCAN_SUBGROUP) &&
+           SCAN_STAGED * token * sizeof(float) <= gi_gpu_limits(gpu)->max_shared_size;
+}
+
 static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *delta,
                         const struct gi_rows *x, struct gi_range memory,
                         const struct gi_rows *mixed, const struct gi_rows *o,
                         struct glinfer_error *err)
 {
     const uint32_t wg_size = group_size(recorder);
-    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_SCAN, wg_size);
+    const enum gi_program_id id = has_subgroup_scan(recorder->gpu, delta)
+                                      ? GI_PROGRAM_DELTA_SCAN_SUBGROUP
+                                      : GI_PROGRAM_DELTA_SCAN;
+    const struct gi_program_key key = make_key(delta, id, wg_size);
     const struct gi_delta_scan_params params = {
         .x_stride = x->stride,
         .y_stride = mixed->stride,

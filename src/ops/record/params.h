@@ -48,6 +48,7 @@
     X(DELTA_STEP, delta_step)                                                                      \
     X(DELTA_CONV, delta_conv)                                                                      \
     X(DELTA_SCAN, delta_scan)                                                                      \
+    X(DELTA_SCAN_SUBGROUP, delta_scan_subgroup)                                                    \
     X(DELTA_NORM, delta_norm)                                                                      \
     X(SHORT_CONV, short_conv)                                                                      \
     X(SSM_STEP, ssm_step)                                                                          \
@@ -436,6 +437,7 @@
     X(uint32_t, n_head)                                                                            \
     X(uint32_t, n_k_head)                                                                          \
     X(uint32_t, matrix)
+#define GI_PARAMS_DELTA_SCAN_SUBGROUP(X) GI_PARAMS_DELTA_SCAN(X)
 
 #define GI_PARAMS_DELTA_NORM(X)                                                                    \
     X(uint32_t, x_stride)                                                                          \
