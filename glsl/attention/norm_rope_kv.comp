@@ -1,6 +1,7 @@
 // Norms q and k, then does what rope_kv.comp does:
 //   x' = x * gamma / sqrt(mean(x^2) + eps) over a head, or over all of q and of k; then turned
-// or, with NORM_LAST, turned before gamma, which leaves the mean as it is.
+// or, with NORM_LAST, turned before gamma, which leaves the mean as it is. With VALUE_NORM heads of v
+// are normed too, without gamma.
 //
 //   q        (n_tokens, q_stride)    written, pair order
 //   qkv      (n_tokens, qkv_stride)  in the row order of the stacked projection (ops/record/weight.h)
@@ -9,7 +10,7 @@
 //
 // With ROWS (lib/slot.glsl) row m is of slot m, its position and its cache.
 //
-// A group owns what one norm is over, of one token; groups of v only copy. In a decode step q and
+// A group owns what one norm is over, of one token; without VALUE_NORM groups of v only copy. In a decode step q and
 // cache are parts of one range. Reads each element twice, the second time from the cache: bound by
 // memory.
 #define SLOT gl_WorkGroupID.y
@@ -20,6 +21,9 @@
 
 #ifndef NORM_LAST
 #define NORM_LAST 0
+#endif
+#ifndef VALUE_NORM
+#define VALUE_NORM 0
 #endif
 
 layout(std140, binding = 0) uniform Params
@@ -98,7 +102,7 @@ vec2 turned_pair(uint token, uint position, uint pair)
 vec2 kv_pair(bool is_key, uint token, uint position, uint pair)
 {
     return is_key ? turned_pair(token, position, pair)
-                  : read_pair(token, share.begin, pair);
+                  : (VALUE_NORM == 1 ? scale : 1.0) * read_pair(token, share.begin, pair);
 }
 
 void write_share(uint token, uint position)

@@ -5,7 +5,7 @@
 //   quads, aux  one part of W (n_vocab, width)
 //
 // With ROWS (lib/slot.glsl) row m is of the token of slot m, whether it takes part or not, so that no
-// row ever holds anything but numbers.
+// row ever holds anything but numbers. With STEP the only row is of a decode step's token.
 //
 // Group (i, m) owns WG_SIZE blocks of 32 columns of token m, an invocation one block; only the part
 // that holds the token's row writes. Reads each row of W once and writes four bytes an element:
@@ -15,7 +15,11 @@
 #include "lib/group.glsl"
 #include "lib/slot.glsl"
 
-layout(std430, binding = 0) restrict writeonly buffer X { vec4 x[]; };
+#ifndef STEP
+#define STEP 0
+#endif
+
+layout(std430, binding = 0) restrict writeonly buffer X { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer Tokens { uint tokens[]; };
 
 #include "quant/quant.glsl"
@@ -28,7 +32,7 @@ layout(std140, binding = 0) uniform Params
 
 uint token_of(uint m)
 {
-#if ROWS
+#if ROWS || STEP
     return state.token;
 #else
     return tokens[m];
@@ -50,6 +54,6 @@ void main()
     vec4 values[8];
     quant_unpack(quant_load(tile, block, params.n_block, row % TILE_ROWS), values);
     for (uint i = 0u; i < 8u; i++) {
-        x[(token * params.stride + block * QUANT_BLOCK) / 4u + i] = params.scale * values[i];
+        result[(token * params.stride + block * QUANT_BLOCK) / 4u + i] = params.scale * values[i];
     }
 }

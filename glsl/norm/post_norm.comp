@@ -1,9 +1,11 @@
-// residual += y * gamma / sqrt(mean(y^2) + eps); norm = residual * next_gamma; ssq = partial sums
-// of residual^2: the end of a block whose result has a norm of its own, one token.
+// residual += y * gamma / sqrt(mean(y^2) + eps), with SCALED times a scale after it; norm = residual *
+// next_gamma; ssq = partial sums of residual^2: the end of a block whose result has a norm of its own,
+// one token.
 //
 //   stream   residual (n_embd) read and written, norm (n_embd; with WRITE_SUMS its sums), ssq
 //   y        (n_embd)
-//   vectors  gamma, next_gamma (n_embd); the latter where HAS_GAMMA is 1, else norm is not written
+//   vectors  gamma, next_gamma (n_embd); the latter where HAS_GAMMA is 1, else norm is not written;
+//            the scale
 //
 // A group owns WG_SIZE quads of columns and reads all of y for the sum of squares, a few kilobytes:
 // bound by the dispatch. Group g writes ssq[g].
@@ -16,6 +18,10 @@
 #error "HAS_GAMMA: 1 if a norm follows"
 #endif
 
+#ifndef SCALED
+#define SCALED 0
+#endif
+
 layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
@@ -23,7 +29,7 @@ layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; }
 layout(std140, binding = 0) uniform Params
 {
     uint n_embd, gamma, next_gamma;
-    uint residual, norm, ssq;
+    uint residual, norm, ssq, out_scale;
     float eps;
 } params;
 
@@ -56,6 +62,9 @@ float add_quad(uint quad, float scale)
     vec4 value = y[quad] * scale * vectors[params.gamma / 4u + quad];
     for (uint i = 0u; i < 4u; i++) {
         value[i] += stream[params.residual + 4u * quad + i];
+#if SCALED
+        value[i] *= vectors[params.out_scale / 4u].x;
+#endif
         stream[params.residual + 4u * quad + i] = value[i];
     }
 #if HAS_GAMMA

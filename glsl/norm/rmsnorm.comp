@@ -1,8 +1,9 @@
-// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch; with ADD y[m] += that.
+// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch; with ADD y[m] += that, with
+// SCALED y[m] = scale * (y[m] + that).
 //
 //   y        (n_tokens, y_stride)  written, with ADD read too; with HALF in f16 (gemm/half_rows.glsl)
 //   x        (n_tokens, x_stride)
-//   vectors  gamma (width)
+//   vectors  gamma (width), with SCALED the scale
 //
 // A group owns a row; an invocation strides over its columns by fours, with HALF by eights, once
 // for the sum of squares and once to write, the second time from the cache. Reads four bytes an
@@ -14,6 +15,10 @@
 
 #if !defined(ADD) || !defined(HALF)
 #error "ADD: 1 if y is added to, 0 if it is written; HALF: 1 if y is f16"
+#endif
+
+#ifndef SCALED
+#define SCALED 0
 #endif
 
 #if HALF
@@ -29,6 +34,7 @@ layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; }
 layout(std140, binding = 0) uniform Params
 {
     uint x_stride, y_stride, width, gamma;
+    uint scale;
     float eps;
 } params;
 
@@ -73,6 +79,9 @@ void write_row(uint token, uint begin, uint n_quad, float scale)
         uint at = token * params.y_stride / 4u + i;
 #if ADD
         value += y[at];
+#endif
+#if SCALED
+        value *= vectors[params.scale / 4u].x;
 #endif
         y[at] = value;
     }

@@ -82,7 +82,7 @@ static bool project_back_normed(struct gi_graph *graph, const char *label, uint3
     }
     return gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err) &&
            gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
-                           norm_offset(graph, layer, next), &graph->stream, err);
+                           norm_offset(graph, layer, next), UINT32_MAX, &graph->stream, err);
 }
 
 //-- attention -----------------------------------------------------------------------------------

@@ -16,6 +16,11 @@ double ref_embed(const float *row, const float *gamma, size_t n_embd, double sca
 double ref_add_position(const float *x, const float *table, size_t width, size_t position,
                         size_t i);
 
+// input = (y / sqrt(mean(y^2) + eps) * gamma + embedding) / sqrt(2): a layer's own input; magnitude
+// the sums of what is added.
+void ref_layer_input(const float *y, const float *gamma, const float *embedding, size_t width,
+                     double eps, double *input, double *magnitude);
+
 // y (n_tokens, n_rows) = x (n_tokens, n_cols) W^T + bias; magnitude the sums of |w x| + |bias|.
 struct ref_gemm {
     const float *x, *weight, *bias; // weight (n_rows, n_cols)

@@ -8,7 +8,7 @@
 //-- rope and cache --------------------------------------------------------------------------------
 
 // Columns of q, of k or of v in a row of the projection, n elements in pair order, and their norm:
-// over `width` of them with the weights gamma; NULL: none.
+// over `width` of them, 0: none, with the weights gamma; NULL: all 1.
 struct section {
     const float *qkv, *gamma;
     uint32_t begin, n, width;
@@ -26,13 +26,14 @@ static float raw(const struct section *section, uint32_t i)
 static struct gi_test_value normed(const struct section *section, uint32_t i)
 {
     double value = raw(section, i), sum = 0;
-    if (section->gamma) {
+    if (section->width > 0) {
+        const bool has_gamma = section->gamma && !section->is_last;
         const uint32_t first = i / section->width * section->width;
         for (uint32_t j = first; j < first + section->width; j++) {
             sum += (double)raw(section, j) * raw(section, j);
         }
-        value *= (section->is_last ? 1 : section->gamma[i - first]) /
-                 sqrt(sum / section->width + section->eps);
+        value *=
+            (has_gamma ? section->gamma[i - first] : 1) / sqrt(sum / section->width + section->eps);
     }
     return (struct gi_test_value){value, fabs(value)};
 }
@@ -100,7 +101,7 @@ void gi_check_rope_kv(struct gi_test *test)
         gi_test_floats(test, 2, 2ull * params->rope + (uint64_t)position * n_rot, n_rot);
     struct section q = {.qkv = qkv, .begin = params->q_begin, .n = 2 * params->n_q_pair};
     struct section k = {.qkv = qkv, .begin = params->k_begin, .n = 2 * params->n_kv_pair};
-    const struct section v = {.qkv = qkv, .begin = params->v_begin, .n = k.n};
+    struct section v = {.qkv = qkv, .begin = params->v_begin, .n = k.n};
     if (has_norm) {
         q.width = 2 * params->q_norm_pair;
         k.width = 2 * params->kv_norm_pair;
@@ -108,6 +109,8 @@ void gi_check_rope_kv(struct gi_test *test)
         k.gamma = gi_test_floats(test, 2, 2ull * params->k_gamma, k.width);
         q.eps = k.eps = params->eps;
         q.is_last = k.is_last = gi_test_define(test, "NORM_LAST");
+        v.width = gi_test_define(test, "VALUE_NORM") ? k.width : 0;
+        v.eps = params->eps;
     }
     const double factor =
         gi_test_define(test, "TEMPERATURE")

@@ -79,7 +79,9 @@ void gi_check_embed_batch(struct gi_test *test)
 {
     const struct gi_embed_batch_params *params = (const void *)test->params;
     const uint32_t n = test->sample->n_cols;
-    const uint32_t *tokens = gi_test_words(test, 1, 0, test->n_tokens);
+    const bool is_step = gi_test_define(test, "STEP");
+    const uint32_t *tokens =
+        is_step ? &test->state.token : gi_test_words(test, 1, 0, test->n_tokens);
     float *row = gi_test_memory(test, n, sizeof(*row));
     gi_test_run(test);
     for (uint32_t token = 0; token < test->n_tokens && !test->has_failed; token++) {
@@ -153,11 +155,13 @@ void gi_check_rmsnorm(struct gi_test *test)
 {
     const struct gi_rmsnorm_params *params = (const void *)test->params;
     const bool is_half = gi_test_define(test, "HALF"), is_added = gi_test_define(test, "ADD");
+    const bool is_scaled = gi_test_define(test, "SCALED");
     const uint32_t token = test->n_tokens - 1, n = params->width;
     const float *gamma = vector(test, 2, params->gamma, n);
     const float *x = gi_test_floats(test, 1, (uint64_t)token * params->x_stride, n);
     const float *before =
         is_added ? gi_test_floats(test, 0, (uint64_t)token * params->y_stride, n) : NULL;
+    const float *out_scale = is_scaled ? vector(test, 2, params->scale, 1) : NULL;
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
@@ -166,10 +170,11 @@ void gi_check_rmsnorm(struct gi_test *test)
         return;
     }
     const double scale = 1 / sqrt(mean_square(x, n, 0) + params->eps);
+    const double out = out_scale ? out_scale[0] : 1;
     for (uint32_t i = 0; i < n; i++) {
         const double value = x[i] * scale * gamma[i], old = before ? before[i] : 0;
-        expected[i] = value + old;
-        magnitude[i] = fabs(value) + fabs(old);
+        expected[i] = out * (value + old);
+        magnitude[i] = fabs(out) * (fabs(value) + fabs(old));
     }
     expect_row(test, expected, magnitude, y, n, is_half);
 }
@@ -212,14 +217,17 @@ void gi_check_post_norm(struct gi_test *test)
     const float *next = has_next ? vector(test, 2, params->next_gamma, n) : NULL;
     const float *y = gi_test_floats(test, 1, 0, n);
     const float *before = gi_test_floats(test, 0, params->residual, n);
+    const float *out_scale =
+        gi_test_define(test, "SCALED") ? vector(test, 2, params->out_scale, 1) : NULL;
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     gi_test_run(test);
     if (test->has_failed) {
         return;
     }
     const double scale = 1 / sqrt(mean_square(y, n, 0) + params->eps);
+    const double out = out_scale ? out_scale[0] : 1;
     for (uint32_t i = 0; i < n; i++) {
-        expected[i] = before[i] + y[i] * scale * gamma[i];
+        expected[i] = out * (before[i] + y[i] * scale * gamma[i]);
     }
     expect_stream(test, expected, NULL, next, n, params->residual, params->norm, params->ssq,
                   test->dispatch->grid.size[0]);

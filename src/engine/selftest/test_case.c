@@ -283,6 +283,8 @@ static const struct {
     ONE(ATTENTION_QKV, gi_check_attention_qkv),
     ONE(ATTENTION_ROW, gi_check_attention),
     ONE(EMBED_BATCH, gi_check_embed_batch),
+    ONE(ADD_INPUTS, gi_check_add_inputs),
+    ONE(GATE_INPUT, gi_check_gate_input),
     ONE(ADD_POSITIONS, gi_check_add_positions),
     ONE(RMSNORM, gi_check_rmsnorm),
     ONE(LAYERNORM, gi_check_layernorm),

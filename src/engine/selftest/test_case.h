@@ -123,6 +123,8 @@ void gi_check_sort_experts(struct gi_test *test);
 void gi_check_gather_rows(struct gi_test *test);
 void gi_check_embed_token(struct gi_test *test);
 void gi_check_embed_batch(struct gi_test *test);
+void gi_check_add_inputs(struct gi_test *test);
+void gi_check_gate_input(struct gi_test *test);
 void gi_check_add_positions(struct gi_test *test);
 void gi_check_last_row(struct gi_test *test);
 void gi_check_rmsnorm(struct gi_test *test);

@@ -28,6 +28,13 @@ struct batch_shape {
 
 #define LANE_KEYS 64 // of a group of glsl/attention/attention.comp with BATCH 1
 
+// Returns the keys of a group of glsl/attention/attention.comp, whose invocations must also be as
+// many as a head has quads.
+static uint32_t group_keys(uint32_t keys, const struct gi_kv_layer *layer)
+{
+    return keys * 4 < layer->head_dim ? layer->head_dim / 4 : keys;
+}
+
 // glsl/attention/attention_half.comp, of caches in f16.
 static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
@@ -56,9 +63,10 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
         return (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
     if (form != GI_BATCH_FORM_ROW || !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, LANE_KEYS, 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6,
+                                    group_keys(LANE_KEYS, layer), 0};
     }
-    const uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
+    const uint32_t vectors = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
     const uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
     return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
@@ -89,7 +97,7 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 
 static void check_layer(const struct gi_kv_layer *layer)
 {
-    assert(layer->head_dim % 8 == 0 && layer->head_dim <= 256);
+    assert(layer->head_dim % 8 == 0 && layer->head_dim <= GI_MAX_HEAD_DIM);
     assert(layer->n_head % layer->n_kv_head == 0);
     assert(layer->k % 4 == 0 && layer->v % 4 == 0);
     (void)layer;
@@ -149,11 +157,12 @@ static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_
     return heads;
 }
 
-// Subgroups take heads of 8 times a power of two.
+// Subgroups take heads of 8 times a power of two, a vec8 an invocation.
 static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     const uint32_t n = layer->head_dim;
-    return (n & (n - 1)) == 0 && gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP) &&
+    return n <= 256 && (n & (n - 1)) == 0 &&
+           gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP) &&
            max_subgroup_heads(gpu, layer) > 0;
 }
 
@@ -218,7 +227,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
         .n_defines = 7,
-        .keys = gi_gpu_class(gpu)->attention_keys,
+        .keys = group_keys(gi_gpu_class(gpu)->attention_keys, layer),
         .max_range = count_ranges(layer),
         .n_group = layer->n_head,
     };

@@ -7,6 +7,8 @@
 #include "ops/record/recorder.h"
 #include "ops/record/stream.h"
 
+#define GI_MAX_HEAD_DIM 512u
+
 // Says what scores become before softmax, and which keys take part.
 struct gi_score_rule {
     float scale;

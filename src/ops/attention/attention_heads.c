@@ -55,7 +55,7 @@ bool gi_attention_heads_suits(const struct gi_recorder *recorder, const struct g
 {
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const uint32_t dim = layer->head_dim, size = gi_gpu_class(recorder->gpu)->attention.wg_size;
-    return !gi_recorder_is_uniform(recorder) && size > 0 && (dim & (dim - 1)) == 0 &&
+    return !gi_recorder_is_uniform(recorder) && size > 0 && (dim & (dim - 1)) == 0 && dim <= 256 &&
            dim / 8 <= size && shared_size(recorder->gpu, layer) <= limits->max_shared_size &&
            (uint64_t)layer->n_head * dim * sizeof(float) <= limits->max_uniform_block_size &&
            layer->range.offset % limits->uniform_alignment == 0 &&

@@ -36,7 +36,8 @@ static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t wg_size)
 static bool is_possible(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     const uint32_t dim = layer->head_dim, size = find_wg_size(recorder);
-    return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && (dim & (dim - 1)) == 0 &&
+    return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && dim <= 8 * SUBGROUP &&
+           (dim & (dim - 1)) == 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_VEC8) &&
            shared_size(layer, size) <= gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
@@ -103,11 +104,11 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
 
 //-- q, k and v from their projection --------------------------------------------------------------
 
-// True if heads are normed one by one, or not at all.
+// True if heads of q and k are normed one by one, or not at all.
 static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
 {
     return norm->q_width == 0 || (norm->q_width == head_dim && norm->k_width == head_dim &&
-                                  norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
+                                  !norm->has_v && norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
 }
 
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,

@@ -108,16 +108,22 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *q, struct glinfer_error *err)
 {
     assert(rope->temperature == 0.0f); // no family has both
-    assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
+    assert(norm->q_width > 0 && norm->q_width % layout->head_dim == 0);
+    assert(norm->k_width % layout->head_dim == 0);
     struct gi_program_key key =
         make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_wg_size(recorder, WG_SIZE));
     if (rope->is_before_norm) {
         key.defines[key.n_defines++] = (struct gi_define){"NORM_LAST", 1};
     }
+    if (norm->has_v) {
+        assert(norm->k_width == layout->head_dim || layout->n_kv_head == 0);
+        key.defines[key.n_defines++] = (struct gi_define){"VALUE_NORM", 1};
+    }
+    const bool has_kv = layout->n_kv_head > 0;
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, rope->table);
     params.q_norm_pair = norm->q_width / 2;
-    params.kv_norm_pair = norm->k_width / 2;
+    params.kv_norm_pair = has_kv ? norm->k_width / 2 : layout->head_dim / 2;
     params.q_gamma = norm->q_gamma / 2;
     params.k_gamma = norm->k_gamma / 2;
     params.eps = norm->eps;

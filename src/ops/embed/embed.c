@@ -1,6 +1,7 @@
 #include "ops/embed/embed.h"
 
 #include "base/round.h"
+#include "ops/embed/inputs.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/params.h"
 
@@ -83,22 +84,25 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
                               const struct gi_embed_batch_params *params, struct gi_range tokens,
                               const struct gi_rows *x, struct glinfer_error *err)
 {
+    const bool is_step = !tokens.buffer && !gi_recorder_is_joint(recorder);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, BATCH_WG);
     struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_BATCH,
         .quant = part->quant->type,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", BATCH_WG}},
+        .n_defines = is_step ? 2 : 1,
+        .defines = {{"WG_SIZE", (int32_t)wg_size}, {"STEP", 1}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_batch",
-        .bindings = {x->range,                                                tokens, part->quads, part->aux},
+        .bindings = {x->range,                                               tokens, part->quads, part->aux},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {gi_divide_up(params->n_block, BATCH_WG), 1, 1},
+        .wg_size = wg_size,
+        .grid = {.size = {gi_divide_up(params->n_block, wg_size), 1, 1},
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
-                     .divisor = 1                                                                           },
+                     .divisor = 1                                                                          },
     };
     if (gi_recorder_is_joint(recorder)) {
         dispatch.grid.rule = GI_GRID_FIXED;
@@ -126,6 +130,12 @@ bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
         }
     }
     return true;
+}
+
+bool gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
+                     const struct gi_rows *inputs, struct glinfer_error *err)
+{
+    return gi_op_embed_batch(recorder, weight, (struct gi_range){0}, scale, inputs, err);
 }
 
 bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,

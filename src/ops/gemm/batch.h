@@ -15,6 +15,12 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
                    float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err);
 
+// y[m] = scale * (y[m] + x[m] / rms(x[m]) * gamma), scale an offset in vectors; UINT32_MAX: 1.
+bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
+                       uint32_t scale, float eps, const struct gi_rows *y,
+                       struct glinfer_error *err);
+
 // y[m] = (x[m] - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors.
 bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                      uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
@@ -42,9 +48,11 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
 struct gi_head_norm {
     uint32_t q_gamma, k_gamma;
     uint32_t q_width, k_width; // widths of gamma, too
+    bool has_v;                // heads of v are normed too: x / rms(x)
     float eps;
 };
-// The same with q and k normed before they are turned: x / rms(x) * gamma.
+// The same with q and k normed before they are turned: x / rms(x) * gamma. A layout without heads
+// of k and v leaves the cache as it is.
 bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                         const struct gi_vectors *vectors, const struct gi_head_norm *norm,

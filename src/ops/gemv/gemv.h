@@ -61,13 +61,13 @@ bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
                           const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
                           struct gi_stream *stream, struct glinfer_error *err);
 
-// residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a
-// block whose result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in
-// vectors, next_gamma UINT32_MAX where no norm follows (norm is not written then). Sets
-// stream->n_ssq. One dispatch.
+// residual = out_scale * (residual + y / rms(y) * gamma); norm = residual * next_gamma; ssq =
+// partial sums: the end of a block whose result has a norm of its own. y is n_embd floats; gamma,
+// next_gamma and out_scale are offsets in vectors, next_gamma UINT32_MAX where no norm follows
+// (norm is not written then), out_scale UINT32_MAX where it is 1. Sets stream->n_ssq. One dispatch.
 bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
-                     struct gi_stream *stream, struct glinfer_error *err);
+                     uint32_t out_scale, struct gi_stream *stream, struct glinfer_error *err);
 
 // Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
 // infinity makes the index UINT32_MAX). One storage range of uints:

@@ -7,7 +7,7 @@
 
 bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
-                     struct gi_stream *stream, struct glinfer_error *err)
+                     uint32_t out_scale, struct gi_stream *stream, struct glinfer_error *err)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const bool has_gamma = next_gamma != UINT32_MAX;
@@ -16,10 +16,11 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     const struct gi_program_key key = {
         .id = GI_PROGRAM_POST_NORM,
         .quant = GI_QUANT_NONE,
-        .n_defines = 3,
+        .n_defines = out_scale == UINT32_MAX ? 3 : 4,
         .defines = {{"WG_SIZE", (int32_t)wg_size},
                     {"HAS_GAMMA", has_gamma},
-                    {"WRITE_SUMS", has_sums}},
+                    {"WRITE_SUMS", has_sums},
+                    {"SCALED", 1}},
     };
     const struct gi_post_norm_params params = {
         .n_embd = stream->n_embd,
@@ -28,6 +29,7 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
         .residual = stream->residual,
         .norm = stream->norm,
         .ssq = stream->ssq,
+        .out_scale = out_scale,
         .eps = stream->norm_eps,
     };
     struct gi_dispatch dispatch = {

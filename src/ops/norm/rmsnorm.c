@@ -18,34 +18,61 @@ static int32_t wg_size(const struct gi_gpu *gpu, uint32_t width)
     return is_wide ? WIDE_WG_SIZE : WG_SIZE;
 }
 
-bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err)
+static bool record(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   const struct gi_vectors *vectors, const struct gi_rmsnorm_params *params,
+                   bool is_added, const struct gi_rows *y, struct glinfer_error *err)
 {
-    assert(width > 0 && width % 4 == 0 && gamma_offset % 4 == 0);
+    const uint32_t width = params->width;
+    assert(width > 0 && width % 4 == 0 && params->gamma % 4 == 0);
     assert(x->stride >= width && y->stride >= width && !(y->is_half && is_added));
+    const bool is_scaled = params->scale != UINT32_MAX;
     const struct gi_program_key key = {
         .id = GI_PROGRAM_RMSNORM,
         .quant = GI_QUANT_NONE,
-        .n_defines = 3,
+        .n_defines = is_scaled ? 4 : 3,
         .defines = {{"WG_SIZE", wg_size(recorder->gpu, width)},
                     {"ADD", is_added},
-                    {"HALF", gi_half_form(y)}},
-    };
-    const struct gi_rmsnorm_params params = {
-        .x_stride = x->stride,
-        .y_stride = y->stride,
-        .width = width,
-        .gamma = gamma_offset,
-        .eps = eps,
+                    {"HALF", gi_half_form(y)},
+                    {"SCALED", 1}},
     };
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range,                x->range,  vectors->range},
         .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        .params = params,
+        .params_size = sizeof(*params),
         .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0,   .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                   float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err)
+{
+    const struct gi_rmsnorm_params params = {
+        .x_stride = x->stride,
+        .y_stride = y->stride,
+        .width = width,
+        .gamma = gamma_offset,
+        .scale = UINT32_MAX,
+        .eps = eps,
+    };
+    return record(recorder, label, x, vectors, &params, is_added, y, err);
+}
+
+bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
+                       uint32_t scale, float eps, const struct gi_rows *y,
+                       struct glinfer_error *err)
+{
+    const struct gi_rmsnorm_params params = {
+        .x_stride = x->stride,
+        .y_stride = y->stride,
+        .width = width,
+        .gamma = gamma,
+        .scale = scale,
+        .eps = eps,
+    };
+    return record(recorder, label, x, vectors, &params, true, y, err);
 }

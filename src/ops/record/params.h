@@ -29,6 +29,8 @@
     X(FULL_SAMPLE, full_sample)                                                                    \
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
+    X(ADD_INPUTS, add_inputs)                                                                      \
+    X(GATE_INPUT, gate_input)                                                                      \
     X(ADD_POSITIONS, add_positions)                                                                \
     X(LAST_ROW, last_row)                                                                          \
     X(LOGIT_ROWS, logit_rows)                                                                      \
@@ -227,6 +229,20 @@
     X(uint32_t, stride)                                                                            \
     X(float, scale)
 
+#define GI_PARAMS_ADD_INPUTS(X)                                                                    \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(float, eps)
+
+#define GI_PARAMS_GATE_INPUT(X)                                                                    \
+    X(uint32_t, gate_stride)                                                                       \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, begin)                                                                             \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, act_stride)
+
 #define GI_PARAMS_ADD_POSITIONS(X)                                                                 \
     X(uint32_t, x_stride)                                                                          \
     X(uint32_t, width)                                                                             \
@@ -264,6 +280,7 @@
     X(uint32_t, y_stride)                                                                          \
     X(uint32_t, width)                                                                             \
     X(uint32_t, gamma)                                                                             \
+    X(uint32_t, scale)                                                                             \
     X(float, eps)
 
 // Offsets and strides in floats.
@@ -338,6 +355,7 @@
     X(uint32_t, residual)                                                                          \
     X(uint32_t, norm)                                                                              \
     X(uint32_t, ssq)                                                                               \
+    X(uint32_t, out_scale)                                                                         \
     X(float, eps)
 
 #define GI_PARAMS_HALF_ROWS(X)                                                                     \

@@ -144,14 +144,21 @@ static bool is_last(size_t index)
     return index % 3 == 2;
 }
 
+// Every other case of norms of each head has one of v, too.
+static bool has_value_norm(size_t index)
+{
+    return index % 6 == 3;
+}
+
 static void norm_rope_name(size_t index, char *text, size_t size)
 {
     rope_name(index / 3, text, size);
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s",
-             is_whole(index)  ? ", one norm"
-             : is_last(index) ? ", norm last"
-                              : "");
+             is_whole(index)         ? ", one norm"
+             : is_last(index)        ? ", norm last"
+             : has_value_norm(index) ? ", norm of v"
+                                     : "");
 }
 
 // Returns the weights of both norms, which become 1.
@@ -177,6 +184,7 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
     kt_layer_init(&layer, run, &c->shape, c->shape.n_ctx);
     kt_qkv_init(&qkv, run, &c->shape, c->n_tokens);
     struct gi_vectors vectors = kt_normed_table(run, c, is_whole(index), &norm, &values);
+    norm.has_v = has_value_norm(index);
     const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot, .is_before_norm = is_last(index)};
     uint32_t stride = kt_pad32(c->shape.n_head * c->shape.head_dim);
     struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),

@@ -145,9 +145,10 @@ static bool run_rmsnorm(struct kt_run *run, size_t index)
 const struct kt_suite kt_rmsnorm = {"rmsnorm", COUNT(row_widths) * COUNT(row_counts), row_name,
                                     run_rmsnorm};
 
-// The same added to what y holds.
+// The same added to what y holds. Every other case multiplies the sum, by beta's first number.
 static bool run_rmsnorm_add(struct kt_run *run, size_t index)
 {
+    const bool is_scaled = index % 2 == 1;
     const float eps = 1e-5f;
     struct glinfer_error err;
     struct norm_case c;
@@ -156,13 +157,14 @@ static bool run_rmsnorm_add(struct kt_run *run, size_t index)
     size_t n = (size_t)c.n_tokens * c.width;
     float *before = kt_alloc(n, sizeof(float));
     kt_fill(run, before, n, -1, 1);
+    const double scale = is_scaled ? (double)c.weights[c.width] : 1;
     for (size_t i = 0; i < n; i++) {
-        c.want[i] += (double)before[i];
-        c.bound[i] += (double)FLT_EPSILON * fabs(c.want[i]);
+        c.want[i] = scale * (c.want[i] + (double)before[i]);
+        c.bound[i] = fabs(scale) * c.bound[i] + 2 * (double)FLT_EPSILON * fabs(c.want[i]);
     }
     bool is_good = kt_write(run, &c.y.range, 0, before, n * sizeof(float)) &&
-                   (gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps,
-                                  true, &c.y, &err) ||
+                   (gi_op_rmsnorm_add(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0,
+                                      is_scaled ? c.width : UINT32_MAX, eps, &c.y, &err) ||
                     kt_fail(run, "%s", err.message)) &&
                    norm_check(&c, run);
     free(before);
@@ -237,10 +239,11 @@ const struct kt_suite kt_layernorm_step = {"layernorm_step", 2 * COUNT(row_width
 
 static void post_norm_name(size_t index, char *text, size_t size)
 {
-    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " before a norm" : "");
+    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " before a norm, scaled" : "");
 }
 
-// residual += norm(y), and what the stream's next consumer reads of it.
+// residual += norm(y), and what the stream's next consumer reads of it. The scale of a scaled one
+// is gamma's first number.
 static bool run_post_norm(struct kt_run *run, size_t index)
 {
     const uint32_t n = row_widths[index / 2];
@@ -256,8 +259,9 @@ static bool run_post_norm(struct kt_run *run, size_t index)
     kt_fill(run, y, n, 0.5f, 3);
     kt_fill(run, gamma, 2 * (size_t)n, 0.5f, 2);
     ref_rmsnorm(y, gamma, n, (double)eps, want);
+    const double scale = has_gamma ? (double)gamma[0] : 1;
     for (uint32_t i = 0; i < n; i++) {
-        want[i] += (double)values[stream.residual + i];
+        want[i] = scale * (want[i] + (double)values[stream.residual + i]);
         want[n + i] = has_gamma ? want[i] * (double)gamma[n + i] : (double)values[stream.norm + i];
         ssq += want[i] * want[i];
     }
@@ -266,12 +270,13 @@ static bool run_post_norm(struct kt_run *run, size_t index)
     struct gi_range norm_range = {stream.range.buffer, stream.range.offset + 4 * stream.norm,
                                   4 * (uint64_t)gi_x_size(n)};
     struct gi_vectors vectors = kt_vectors(run, gamma, 2 * (size_t)n, 0);
-    bool is_good = (gi_op_post_norm(&run->recorder, "post_norm", y_range, &vectors, 0,
-                                    has_gamma ? n : UINT32_MAX, &stream, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run) && kt_replay(run, 5, 1) &&
-                   kt_check_stream(run, &stream, want, want + n, ssq, 16) &&
-                   (!stream.has_sums || kt_check_sums(run, &norm_range, n));
+    bool is_good =
+        (gi_op_post_norm(&run->recorder, "post_norm", y_range, &vectors, 0,
+                         has_gamma ? n : UINT32_MAX, has_gamma ? 0 : UINT32_MAX, &stream, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 5, 1) &&
+        kt_check_stream(run, &stream, want, want + n, ssq, 16) &&
+        (!stream.has_sums || kt_check_sums(run, &norm_range, n));
     free(y);
     free(gamma);
     free(want);

@@ -1,0 +1,226 @@
+// Inputs of layers: the row of a step's token, what the residual adds to the embeddings, and what a
+// layer makes of its own.
+#include "ops/embed/inputs.h"
+#include "tests/kernel/fixture/kernel_rows.h"
+#include "tests/ref/ref_batch.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct input_case {
+    uint32_t width, n_layer, n_tokens;
+    bool is_stage; // of a list whose groups are all alike
+} cases[] = {
+    {4,   3, 1,  false},
+    {36,  5, 7,  false},
+    {256, 2, 33, false},
+    {300, 3, 1,  true },
+};
+
+static const struct input_case benches[] = {
+    {256, 35, 1,   false},
+    {256, 35, 512, false},
+};
+
+static void write_name(const struct input_case *c, char *text, size_t size)
+{
+    snprintf(text, size, "%u layers of %u, %u tokens%s", c->n_layer, c->width, c->n_tokens,
+             c->is_stage ? ", as a stage" : "");
+}
+
+static void name_case(size_t index, char *text, size_t size)
+{
+    write_name(&cases[index], text, size);
+}
+
+static void name_bench(size_t index, char *text, size_t size)
+{
+    write_name(&benches[index], text, size);
+}
+
+// Two matrices of random rows, the second with a row more of padding, and what is wanted.
+struct input_run {
+    const struct input_case *c;
+    size_t n, n_a, n_b;
+    float *a, *b, *gamma;
+    struct gi_rows a_rows, b_rows;
+    struct gi_vectors vectors;
+    double *want, *bound;
+};
+
+static void init(struct input_run *s, struct kt_run *run, const struct input_case *c)
+{
+    const uint32_t n_column = c->width * c->n_layer, stride = kt_pad32(n_column);
+    *s = (struct input_run){.c = c,
+                            .n = (size_t)c->n_tokens * n_column,
+                            .n_a = (size_t)c->n_tokens * stride,
+                            .n_b = (size_t)c->n_tokens * (stride + 32)};
+    s->a = kt_alloc(s->n_a, sizeof(float));
+    s->b = kt_alloc(s->n_b, sizeof(float));
+    s->gamma = kt_alloc(32 + (size_t)c->width, sizeof(float));
+    s->want = kt_alloc(s->n, sizeof(double));
+    s->bound = kt_alloc(s->n, sizeof(double));
+    kt_fill(run, s->a, s->n_a, -2, 2);
+    kt_fill(run, s->b, s->n_b, -3, 3);
+    kt_fill(run, s->gamma, 32 + (size_t)c->width, 0.5f, 2);
+    s->a_rows = (struct gi_rows){kt_range(run, "a", s->a, s->n_a * sizeof(float)), stride, false};
+    s->b_rows =
+        (struct gi_rows){kt_range(run, "b", s->b, s->n_b * sizeof(float)), stride + 32, false};
+    s->vectors = kt_vectors(run, s->gamma, 32 + (size_t)c->width, 0);
+    run->recorder.form.group_size = c->is_stage ? kt_uniform_size(run) : 0;
+}
+
+static void finish(struct input_run *s)
+{
+    free(s->a);
+    free(s->b);
+    free(s->gamma);
+    free(s->want);
+    free(s->bound);
+}
+
+//-- add_inputs ------------------------------------------------------------------------------------
+
+// A sum of width / 64 terms an invocation, six more levels, the root and four products.
+#define NORM_ROUNDINGS 18
+
+static bool run_add(struct kt_run *run, const struct input_case *c)
+{
+    struct glinfer_error err;
+    struct input_run s;
+    init(&s, run, c);
+    const struct gi_input_norm norm = {
+        .width = c->width, .n = c->n_layer, .gamma = 32, .eps = 1e-3f};
+    for (size_t i = 0; i < s.n; i += c->width) {
+        const size_t token = i / ((size_t)c->width * c->n_layer);
+        const size_t column = i % ((size_t)c->width * c->n_layer);
+        ref_layer_input(s.b + token * s.b_rows.stride + column, s.gamma + 32,
+                        s.a + token * s.a_rows.stride + column, c->width, (double)norm.eps,
+                        s.want + i, s.bound + i);
+    }
+    for (size_t i = 0; i < s.n; i++) {
+        s.bound[i] *= NORM_ROUNDINGS * (double)FLT_EPSILON;
+    }
+    bool is_good = (gi_op_add_inputs(&run->recorder, "inputs", &norm, &s.b_rows, &s.vectors,
+                                     &s.a_rows, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run);
+    if (is_good && !run->is_bench) {
+        is_good = kt_replay(run, 3, c->n_tokens) &&
+                  kt_compare_rows(run, "inputs", &s.a_rows, c->n_tokens, 0, c->width * c->n_layer,
+                                  s.want, s.bound);
+    }
+    is_good = is_good && kt_bench(run, 3, c->n_tokens, 3 * s.n * sizeof(float));
+    finish(&s);
+    return is_good;
+}
+
+static bool run_add_case(struct kt_run *run, size_t index)
+{
+    return run_add(run, &cases[index]);
+}
+
+static bool run_add_bench(struct kt_run *run, size_t index)
+{
+    return run_add(run, &benches[index]);
+}
+
+const struct kt_suite kt_add_inputs = {"add_inputs", COUNT(cases), name_case, run_add_case};
+const struct kt_suite kt_add_inputs_bench = {"bench_add_inputs", COUNT(benches), name_bench,
+                                             run_add_bench};
+
+//-- gate_input ------------------------------------------------------------------------------------
+
+// The input is the last layer's; its gate is a row's first columns.
+static bool run_gate(struct kt_run *run, const struct input_case *c)
+{
+    const uint32_t width = c->width, begin = width * (c->n_layer - 1);
+    struct glinfer_error err;
+    struct input_run s;
+    init(&s, run, c);
+    struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(width));
+    for (size_t i = 0; i < (size_t)c->n_tokens * width; i++) {
+        const size_t token = i / width, column = i % width;
+        const double gate = (double)s.b[token * s.b_rows.stride + column];
+        s.want[i] = ref_glu(gate, (double)s.a[token * s.a_rows.stride + begin + column], REF_GELU);
+        // An error of the exponential grows with its argument.
+        s.bound[i] = 8 * (2 + 2 * fabs(gate)) * (double)FLT_EPSILON * fabs(s.want[i]);
+    }
+    bool is_good = (gi_op_gate_input(&run->recorder, "act", &s.b_rows, &s.a_rows, begin, width,
+                                     GI_ACTIVATION_GELU_TANH, &act, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run);
+    if (is_good && !run->is_bench) {
+        is_good = kt_replay(run, 3, c->n_tokens) &&
+                  kt_compare_rows(run, "act", &act, c->n_tokens, 0, width, s.want, s.bound);
+    }
+    is_good = is_good && kt_bench(run, 3, c->n_tokens, 3ull * c->n_tokens * width * sizeof(float));
+    finish(&s);
+    return is_good;
+}
+
+static bool run_gate_case(struct kt_run *run, size_t index)
+{
+    return run_gate(run, &cases[index]);
+}
+
+static bool run_gate_bench(struct kt_run *run, size_t index)
+{
+    return run_gate(run, &benches[index]);
+}
+
+const struct kt_suite kt_gate_input = {"gate_input", COUNT(cases), name_case, run_gate_case};
+const struct kt_suite kt_gate_input_bench = {"bench_gate_input", COUNT(benches), name_bench,
+                                             run_gate_bench};
+
+//-- embed_row -------------------------------------------------------------------------------------
+
+static const struct row_case {
+    enum gi_ggml_type type;
+    uint32_t n_vocab, n_cols, max_part_rows, token;
+    bool is_stage;
+} row_cases[] = {
+    {GI_GGML_TYPE_Q8_0, 40, 96,   16, 33, false},
+    {GI_GGML_TYPE_F16,  40, 1120, 40, 0,  true },
+};
+
+static void name_row(size_t index, char *text, size_t size)
+{
+    const struct row_case *c = &row_cases[index];
+    snprintf(text, size, "%s %ux%u in parts of %u%s", gi_ggml_type_find(c->type)->name, c->n_vocab,
+             c->n_cols, c->max_part_rows, c->is_stage ? ", as a stage" : "");
+}
+
+static bool run_row(struct kt_run *run, size_t index)
+{
+    const struct row_case *c = &row_cases[index];
+    const float scale = 16.0f;
+    struct glinfer_error err;
+    struct kt_weight weight;
+    double *want = kt_alloc(c->n_cols, sizeof(double)),
+           *bound = kt_alloc(c->n_cols, sizeof(double));
+    struct gi_rows x = kt_rows(run, "x", NULL, 1, c->n_cols);
+    run->state.token = c->token;
+    run->recorder.form.group_size = c->is_stage ? kt_uniform_size(run) : 0;
+    bool is_good = kt_weight_init(&weight, run,
+                                  &(struct kt_weight_params){.type = c->type,
+                                                             .n_rows = c->n_vocab,
+                                                             .n_cols = c->n_cols,
+                                                             .max_part_rows = c->max_part_rows}) &&
+                   (gi_op_embed_row(&run->recorder, &weight.weight, scale, &x, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, 5, 1);
+    for (uint32_t i = 0; is_good && i < c->n_cols; i++) {
+        want[i] = (double)scale * (double)weight.dense[(size_t)c->token * c->n_cols + i];
+        bound[i] = 2 * (double)FLT_EPSILON * fabs(want[i]);
+    }
+    is_good = is_good && kt_compare_rows(run, "x", &x, 1, 0, c->n_cols, want, bound);
+    kt_weight_finish(&weight);
+    free(want);
+    free(bound);
+    return is_good;
+}
+
+const struct kt_suite kt_embed_row = {"embed_row", COUNT(row_cases), name_row, run_row};
