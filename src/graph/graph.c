@@ -6,6 +6,24 @@
 
 #include <assert.h>
 
+struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint32_t layer,
+                                         bool has_gate)
+{
+    const struct gi_heads heads = gi_layer_heads(hparams, layer);
+    const bool has_kv = gi_cache_layer(hparams, layer) == layer;
+    struct gi_qkv_layout layout;
+    gi_qkv_layout_init(&layout, hparams->n_head, has_kv ? heads.n_kv_head : 0, heads.head_dim);
+    if (has_gate) {
+        gi_qkv_layout_add_gate(&layout);
+    }
+    return layout;
+}
+
+static struct gi_qkv_layout qkv_layout(const struct gi_graph *graph, uint32_t layer)
+{
+    return gi_layer_qkv_layout(graph->hparams, layer, graph->qkv_layout.gate_begin > 0);
+}
+
 //-- projections ---------------------------------------------------------------------------------
 
 bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
@@ -66,23 +84,24 @@ bool gi_graph_project_back(struct gi_graph *graph, const char *label,
                                &graph->stream, err);
 }
 
-// Records residual += norm(W x); next is the norm that follows.
+// Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
+// offset in the vectors; UINT32_MAX: it is 1.
 static bool project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
                                 const struct gi_weight *weight, struct gi_range range,
                                 bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
-                                enum gi_norm next, struct glinfer_error *err)
+                                enum gi_norm next, uint32_t scale, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
     if (graph->is_batch) {
         return gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm, err) &&
-               gi_op_rmsnorm(recorder, "post_norm", &graph->norm, hparams->n_embd, &graph->vectors,
-                             gamma, hparams->norm_eps, true, &graph->x, err);
+               gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
+                                 &graph->vectors, gamma, scale, hparams->norm_eps, &graph->x, err);
     }
     return gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err) &&
            gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
-                           norm_offset(graph, layer, next), UINT32_MAX, &graph->stream, err);
+                           norm_offset(graph, layer, next), scale, &graph->stream, err);
 }
 
 //-- attention -----------------------------------------------------------------------------------
@@ -117,7 +136,7 @@ static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const str
                                const struct gi_head_norm *norm)
 {
     graph->attention_input = (struct gi_attention_input){
-        .layout = graph->qkv_layout,
+        .layout = qkv_layout(graph, layer),
         .qkv = graph->row.range,
         .vectors = graph->vectors,
         .rope = *rope,
@@ -138,7 +157,8 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
         norm_offset(graph, layer, GI_NORM_ATTN) == UINT32_MAX ? GI_NORM_NONE : GI_NORM_ATTN;
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_rows q = {kv->range, graph->hparams->n_head * graph->hparams->head_dim, false};
+    const struct gi_qkv_layout layout = qkv_layout(graph, layer);
+    const struct gi_rows q = {kv->range, layout.n_head * layout.head_dim, false};
     const struct gi_rope rope = {.table = graph->vectors.rope,
                                  .n_rot = n_rot,
                                  .temperature = graph->hparams->temperature,
@@ -149,17 +169,16 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
     if (!graph->is_batch && rope.temperature == 0.0f && gi_gemv_qkv_suits(recorder, weight, kv)) {
         return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
-               gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
-                              &graph->stream, kv, err);
+               gi_op_gemv_qkv(recorder, "attn_qkv", weight, &layout, n_rot, &graph->stream, kv,
+                              err);
     }
     if (graph->joint) {
         return qkv_rows(graph, layer, before, err) &&
                gi_joint_rope_kv(graph, layer, &rope, NULL, err);
     }
     return qkv_rows(graph, layer, before, err) &&
-           gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,
-                         graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &rope, kv,
-                         graph->is_batch ? &graph->q : &q, err);
+           gi_op_rope_kv(recorder, "rope_kv", &layout, graph->is_batch ? &graph->qkv : &graph->row,
+                         &graph->vectors, &rope, kv, graph->is_batch ? &graph->q : &q, err);
 }
 
 bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
@@ -177,14 +196,16 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
+    const struct gi_qkv_layout layout = qkv_layout(graph, layer);
     const struct gi_head_norm norm = {
         .q_gamma = norm_offset(graph, layer, GI_NORM_Q),
         .k_gamma = norm_offset(graph, layer, GI_NORM_K),
-        .q_width = graph->norm_layout.widths[GI_NORM_Q],
-        .k_width = graph->norm_layout.widths[GI_NORM_K],
+        .q_width = gi_dim_size(hparams, layer, graph->norm_layout.dims[GI_NORM_Q]),
+        .k_width = gi_dim_size(hparams, layer, graph->norm_layout.dims[GI_NORM_K]),
+        .has_v = hparams->has_value_norm,
         .eps = hparams->norm_eps,
     };
-    const struct gi_rows q = {kv->range, hparams->n_head * hparams->head_dim, false};
+    const struct gi_rows q = {kv->range, layout.n_head * layout.head_dim, false};
     if (graph->joint) {
         return qkv_rows(graph, layer, before, err) &&
                gi_joint_rope_kv(graph, layer, rope, &norm, err);
@@ -192,7 +213,7 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
     const bool is_left = leave_to_attention(graph, layer, rope, &norm);
     return qkv_rows(graph, layer, before, err) &&
            (is_left ||
-            gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &graph->qkv_layout,
+            gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &layout,
                                graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
                                rope, kv, graph->is_batch ? &graph->q : &q, err));
 }
@@ -296,7 +317,7 @@ bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 {
     return project_back_normed(graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT),
                                graph->attention.range, attn_has_sums(graph, layer),
-                               &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, err);
+                               &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX, err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -312,7 +333,7 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
-    const uint32_t n_ff = graph->hparams->n_ff;
+    const uint32_t n_ff = gi_layer_ff(graph->hparams, layer);
     const struct gi_activation_rule rule = {graph->hparams->activation,
                                             graph->hparams->xielu[layer]};
     struct gi_rows input;
@@ -340,16 +361,78 @@ bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_er
                                  graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input, err);
 }
 
-bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static bool ffn_down_normed(struct gi_graph *graph, uint32_t layer, uint32_t scale,
+                            struct glinfer_error *err)
 {
     return project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
                                graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input,
-                               GI_NORM_FFN_POST, GI_NORM_NEXT, err);
+                               GI_NORM_FFN_POST, GI_NORM_NEXT, scale, err);
+}
+
+bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return ffn_down_normed(graph, layer, UINT32_MAX, err);
+}
+
+bool gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return ffn_down_normed(graph, layer, norm_offset(graph, layer, GI_NORM_OUT_SCALE), err);
 }
 
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) && gi_graph_ffn_down(graph, layer, err);
+}
+
+//-- inputs of layers ----------------------------------------------------------------------------
+
+bool gi_graph_project_inputs(struct gi_graph *graph, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_weight *proj = graph->weights.input_proj;
+    const struct gi_rows *projected = graph->is_batch ? &graph->ffn_gate_up : &graph->row;
+    const struct gi_input_norm norm = {
+        .width = hparams->inputs.width,
+        .n = hparams->n_layer,
+        .gamma = norm_offset(graph, 0, GI_NORM_INPUT),
+        .eps = hparams->norm_eps * (float)hparams->n_embd, // of W x without its scale
+    };
+    struct gi_rows rows;
+    const bool ok =
+        graph->is_batch
+            ? input_rows(graph, "input_proj", 0, GI_NORM_NONE, proj, &rows, err) &&
+                  gi_op_gemm(recorder, "input_proj", proj, &rows, false, 1.0f, projected, err)
+            : gi_op_gemv(recorder, "input_proj", proj, graph->stream.range, graph->stream.residual,
+                         false, projected->range, err);
+    return ok && gi_op_add_inputs(recorder, "inputs", &norm, projected, &graph->vectors,
+                                  graph->is_batch ? &graph->inputs : &graph->input, err);
+}
+
+bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const uint32_t width = graph->hparams->inputs.width;
+    const struct gi_weight *gate = layer_weight(graph, layer, GI_SLOT_INPUT_GATE);
+    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_INPUT_OUT);
+    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
+    struct gi_rows rows;
+    const bool ok =
+        graph->is_batch
+            ? input_rows(graph, "input_gate", layer, GI_NORM_NONE, gate, &rows, err) &&
+                  gi_op_gemm(recorder, "input_gate", gate, &rows, false, 1.0f, &graph->ffn_gate_up,
+                             err) &&
+                  gi_op_gate_input(recorder, "input_act", &graph->ffn_gate_up, &graph->inputs,
+                                   layer * width, width, graph->hparams->activation, &graph->attn,
+                                   err) &&
+                  gi_graph_pass_on(graph, &graph->attn, width, out, err)
+            : gi_op_gemv(recorder, "input_gate", gate, graph->stream.range, graph->stream.residual,
+                         false, graph->row.range, err) &&
+                  gi_op_gate_input(recorder, "input_act", &graph->row, &graph->input, layer * width,
+                                   width, graph->hparams->activation, &act, err);
+    return ok && project_back_normed(graph, "input_out", layer, out, graph->ffn_act, false,
+                                     &graph->attn_input, GI_NORM_INPUT_POST, GI_NORM_NEXT,
+                                     norm_offset(graph, layer, GI_NORM_OUT_SCALE), err);
 }
 
 //-- a mixture of experts ------------------------------------------------------------------------

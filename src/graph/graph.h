@@ -9,6 +9,7 @@
 #include "ops/conv/short_conv.h"
 #include "ops/delta/delta.h"
 #include "ops/embed/embed.h"
+#include "ops/embed/inputs.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
@@ -24,6 +25,9 @@ struct gi_model_weights {
     const struct gi_weight *layers; // (n_layer, GI_SLOT_COUNT)
     const struct gi_weight *embed;  // (n_vocab, n_embd)
     const struct gi_weight *output; // (n_vocab, n_embd); the same as embed where they are tied
+    // Of layers that have inputs of their own, else NULL: (n_vocab, n_layer * width), and
+    // (n_layer * width, n_embd).
+    const struct gi_weight *input_embed, *input_proj;
 };
 
 // Holds what the sequences of a joint step have, an element a slot; layouts are the graph's. Slot
@@ -31,7 +35,7 @@ struct gi_model_weights {
 struct gi_joint {
     uint32_t n_slots;
     uint32_t first_row, n_rows;     // slots whose rows the list computes: all, or one
-    struct gi_rows x, qkv;          // rows of all slots, of which those of struct gi_graph are some
+    struct gi_rows x, qkv, inputs;  // rows of all slots, of which those of struct gi_graph are some
     struct gi_slot_array state;     // struct gi_step_state
     struct gi_slot_array ring;      // GI_RING_SLOTS struct gi_ring_entry
     struct gi_slot_array stream;    // struct gi_stream: rows of x
@@ -44,7 +48,7 @@ struct gi_graph {
     struct gi_recorder recorder;
     const struct gi_hparams *hparams;
     struct gi_model_weights weights;
-    struct gi_qkv_layout qkv_layout;
+    struct gi_qkv_layout qkv_layout; // of the layer that has the most rows
     struct gi_norm_layout norm_layout;
     struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
     uint32_t positions;                 // behind them, (n_ctx, n_embd), if the model has_positions
@@ -63,6 +67,7 @@ struct gi_graph {
     bool has_attention_input;                  // likewise: attention is to turn q and k itself
     struct gi_range ffn_act;                   // (n_ff)
     bool ffn_act_has_sums;                     // set while recording
+    struct gi_rows input;                      // one row: inputs of all layers
     struct gi_logits logits;
     struct gi_adjust adjust; // of logits, before a token is chosen
 
@@ -75,6 +80,7 @@ struct gi_graph {
     struct gi_rows attn;         // n_head * head_dim
     struct gi_rows ffn_gate_up;  // rows of any layer's gate_up matrix
     struct gi_rows ffn_act_rows; // n_ff
+    struct gi_rows inputs;       // n_layer * hparams->inputs.width
     // Inputs of attn_out, ffn_down and ssm_out, set while recording.
     struct gi_rows attn_input, ffn_input, ssm_input;
 };
@@ -83,6 +89,11 @@ struct gi_graph {
 bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
                         uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
                         struct glinfer_error *err);
+
+// Returns the rows of a layer's stacked q, k and v; of q alone if the layer reads the keys and
+// values of an earlier one.
+struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint32_t layer,
+                                         bool has_gate);
 
 // The parts of a layer, in the order in which a family puts them together. "Norm" before a
 // projection is of the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
@@ -112,6 +123,16 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// inputs = (norm(W x / sqrt(n_embd)) + inputs) / sqrt(2): adds what layers get of the first
+// residual to their inputs, which hold the embeddings of tokens. The norm is over each layer's,
+// GI_NORM_INPUT.
+bool gi_graph_project_inputs(struct gi_graph *graph, struct glinfer_error *err);
+// x = scale * (x + norm(down(act))), the scale being GI_NORM_OUT_SCALE.
+bool gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// x = scale * (x + norm(out(activation(gate(x)) * the layer's own input))), the norm being
+// GI_NORM_INPUT_POST.
+bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // x += residual_scale * sum over the chosen and the shared experts of share *
 // down(activation(gate) * up), of GI_NORM_FFN: a mixture of experts. Only the weights of chosen

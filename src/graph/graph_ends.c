@@ -46,26 +46,41 @@ static bool embed_encoder(struct gi_graph *graph, struct glinfer_error *err)
            (!has_norm || norm_embeddings(graph, x, err));
 }
 
-bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
+static bool embed_batch(struct gi_graph *graph, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = graph->hparams;
-    if (graph->joint) {
-        return gi_joint_embed(graph, err);
-    }
-    if (hparams->is_encoder) {
-        return embed_encoder(graph, err);
-    }
-    if (graph->is_batch) {
-        return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
-                                 hparams->embed_scale, &graph->x, err);
-    }
+    return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
+                             hparams->embed_scale, &graph->x, err) &&
+           (hparams->inputs.width == 0 ||
+            gi_op_embed_batch(&graph->recorder, graph->weights.input_embed, graph->tokens,
+                              hparams->inputs.scale, &graph->inputs, err));
+}
+
+// Records the embeddings of a decode step's token.
+static bool embed_step(struct gi_graph *graph, struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = graph->hparams;
     // If no norm is in front of the first projection nothing reads this one; the output's serves.
     uint32_t gamma = gi_norm_offset(&graph->norm_layout, 0, GI_NORM_ATTN);
     if (gamma == UINT32_MAX) {
         gamma = gi_norm_offset(&graph->norm_layout, hparams->n_layer - 1, GI_NORM_NEXT);
     }
     return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
-                             hparams->embed_scale, &graph->stream, err);
+                             hparams->embed_scale, &graph->stream, err) &&
+           (hparams->inputs.width == 0 ||
+            gi_op_embed_row(&graph->recorder, graph->weights.input_embed, hparams->inputs.scale,
+                            &graph->input, err));
+}
+
+bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
+{
+    if (graph->hparams->is_encoder) {
+        return embed_encoder(graph, err);
+    }
+    const bool ok = graph->joint      ? gi_joint_embed(graph, err)
+                    : graph->is_batch ? embed_batch(graph, err)
+                                      : embed_step(graph, err);
+    return ok && (graph->hparams->inputs.width == 0 || gi_graph_project_inputs(graph, err));
 }
 
 bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)

@@ -6,6 +6,8 @@
 
 enum { KEY_SIZE = 128 };
 enum { MAX_FF = 1 << 18, MAX_USED = 32 }; // of a network; experts of a token
+static const char kv_heads_key[] = "attention.head_count_kv";
+#define MAX_HEAD_DIM 512u // GI_MAX_HEAD_DIM of ops/attention/attention.h
 
 static void make_key(const struct gi_hparams_reader *reader, const char *name, char key[KEY_SIZE])
 {
@@ -121,35 +123,100 @@ static bool read_rope_scaling(const struct gi_hparams_reader *reader, struct gi_
     return true;
 }
 
+static bool find_kv_heads(const struct gi_hparams_reader *reader, struct gi_gguf_array *list)
+{
+    char key[KEY_SIZE];
+    make_key(reader, kv_heads_key, key);
+    return gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_I32, list, NULL) && list->count > 0;
+}
+
+// Fails where the list of heads of k and v is not what layers of a family may have.
+static bool refuse_kv_heads(const struct gi_hparams_reader *reader)
+{
+    return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: %s.%s has not one number for all layers with attention",
+                        gi_gguf_path(reader->gguf), reader->prefix, kv_heads_key);
+}
+
 // Reads the heads of k and v: a number, or one for each layer, of which those of layers without
-// attention are 0 and the others alike.
+// attention are 0. The others are alike but where a family tells those with a window apart.
 static bool read_kv_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    const char *const name = "attention.head_count_kv";
-    char key[KEY_SIZE];
     struct gi_gguf_array list;
-    make_key(reader, name, key);
-    if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_I32, &list, NULL) || list.count == 0) {
-        return gi_hparams_u32(reader, name, hparams->n_head, &hparams->n_kv_head);
+    if (!find_kv_heads(reader, &list)) {
+        return gi_hparams_u32(reader, kv_heads_key, hparams->n_head, &hparams->n_kv_head);
     }
-    bool is_uniform = list.count >= hparams->n_layer;
-    for (uint32_t i = 0; is_uniform && i < hparams->n_layer; i++) {
+    bool is_sound = list.count >= hparams->n_layer;
+    for (uint32_t i = 0; is_sound && i < hparams->n_layer; i++) {
         const int32_t n = gi_gguf_array_i32(&list, i);
         if (n == 0) {
             gi_set_recurrent(hparams, i);
             continue;
         }
         hparams->n_kv_head = hparams->n_kv_head == 0 && n > 0 ? (uint32_t)n : hparams->n_kv_head;
-        is_uniform = n > 0 && (uint32_t)n == hparams->n_kv_head;
+        hparams->has_uneven_kv_heads |= (uint32_t)n != hparams->n_kv_head;
+        is_sound = n > 0;
     }
-    return is_uniform || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                                      "%s: %s has not one number for all layers with attention",
-                                      gi_gguf_path(reader->gguf), key);
+    return is_sound || refuse_kv_heads(reader);
+}
+
+// Takes from a list the heads of k and v of layers with and without a window.
+static bool sort_kv_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams,
+                          uint32_t *n_window)
+{
+    struct gi_gguf_array list;
+    uint32_t n[2] = {0, 0};
+    *n_window = hparams->n_kv_head;
+    if (!hparams->has_uneven_kv_heads || !find_kv_heads(reader, &list)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        uint32_t *own = &n[gi_has_window(hparams, i)];
+        const uint32_t count = (uint32_t)gi_gguf_array_i32(&list, i);
+        *own = *own == 0 ? count : *own;
+        if (*own != count) {
+            return refuse_kv_heads(reader);
+        }
+    }
+    hparams->has_uneven_kv_heads = false;
+    hparams->n_kv_head = n[0] > 0 ? n[0] : n[1];
+    *n_window = n[1] > 0 ? n[1] : n[0];
+    return true;
+}
+
+bool gi_hparams_check_kv_heads(const struct gi_hparams_reader *reader,
+                               const struct gi_hparams *hparams)
+{
+    return !hparams->has_uneven_kv_heads || refuse_kv_heads(reader);
+}
+
+// Refuses heads that no kernel takes.
+static bool check_heads(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams,
+                        const struct gi_heads *heads, uint32_t value_dim)
+{
+    const char *path = gi_gguf_path(reader->gguf);
+    if (heads->n_kv_head == 0 || hparams->n_head % heads->n_kv_head != 0) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %u heads cannot share %u key/value heads evenly", path,
+                            hparams->n_head, heads->n_kv_head);
+    }
+    if (heads->head_dim == 0 || heads->head_dim % 8 != 0 || heads->head_dim > MAX_HEAD_DIM ||
+        value_dim != heads->head_dim) {
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: heads of %u (values %u) are not supported, only equal multiples "
+                            "of 8 up to %u",
+                            path, heads->head_dim, value_dim, MAX_HEAD_DIM);
+    }
+    if (heads->n_rot % 2 != 0 || heads->n_rot > heads->head_dim) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %u rotary dimensions do not fit heads of %u", path, heads->n_rot,
+                            heads->head_dim);
+    }
+    return true;
 }
 
 static bool read_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    const char *path = gi_gguf_path(reader->gguf);
     uint32_t value_dim = 0;
     if (!read_count(reader, "attention.head_count", 1, 1024, &hparams->n_head) ||
         !read_kv_heads(reader, hparams) ||
@@ -159,24 +226,25 @@ static bool read_heads(const struct gi_hparams_reader *reader, struct gi_hparams
         !gi_hparams_u32(reader, "rope.dimension_count", hparams->head_dim, &hparams->n_rot)) {
         return false;
     }
-    if (hparams->n_kv_head == 0 || hparams->n_head % hparams->n_kv_head != 0) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u heads cannot share %u key/value heads evenly", path,
-                            hparams->n_head, hparams->n_kv_head);
+    const struct gi_heads heads = {hparams->n_kv_head, hparams->head_dim, hparams->n_rot};
+    return check_heads(reader, hparams, &heads, value_dim);
+}
+
+bool gi_hparams_window_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    struct gi_heads *heads = &hparams->window_heads;
+    uint32_t value_dim = 0;
+    if (!sort_kv_heads(reader, hparams, &heads->n_kv_head)) {
+        return false;
     }
-    if (hparams->head_dim == 0 || hparams->head_dim % 8 != 0 || hparams->head_dim > 256 ||
-        value_dim != hparams->head_dim) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: heads of %u (values %u) are not supported, only equal multiples "
-                            "of 8 up to 256",
-                            path, hparams->head_dim, value_dim);
-    }
-    if (hparams->n_rot % 2 != 0 || hparams->n_rot > hparams->head_dim) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u rotary dimensions do not fit heads of %u", path, hparams->n_rot,
-                            hparams->head_dim);
-    }
-    return true;
+    const struct gi_heads full = {hparams->n_kv_head, hparams->head_dim, hparams->n_rot};
+    hparams->has_window_heads = true;
+    return gi_hparams_u32(reader, "attention.key_length_swa", hparams->head_dim,
+                          &heads->head_dim) &&
+           gi_hparams_u32(reader, "attention.value_length_swa", heads->head_dim, &value_dim) &&
+           gi_hparams_u32(reader, "rope.dimension_count_swa", heads->head_dim, &heads->n_rot) &&
+           check_heads(reader, hparams, heads, value_dim) &&
+           check_heads(reader, hparams, &full, hparams->head_dim);
 }
 
 static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
@@ -228,22 +296,37 @@ static bool read_embedding(const struct gi_hparams_reader *reader, struct gi_hpa
     return true;
 }
 
-// Reads the width of a layer's network, which a file may leave out if it gives that of experts.
-static bool read_ff(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+// Reads the width of a layer's network, a number or one for each layer, which a file may leave out
+// if it gives that of experts.
+static bool read_widths(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     const char *const name = "feed_forward_length";
     char key[KEY_SIZE], expert_key[KEY_SIZE];
+    struct gi_gguf_array list;
     make_key(reader, name, key);
     make_key(reader, "expert_feed_forward_length", expert_key);
-    return (!gi_gguf_has(reader->gguf, key) && gi_gguf_has(reader->gguf, expert_key)) ||
-           read_count(reader, name, 1, MAX_FF, &hparams->n_ff);
+    if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_I32, &list, NULL) || list.count == 0) {
+        return (!gi_gguf_has(reader->gguf, key) && gi_gguf_has(reader->gguf, expert_key)) ||
+               read_count(reader, name, 1, MAX_FF, &hparams->n_ff);
+    }
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const int32_t n = i < list.count ? gi_gguf_array_i32(&list, i) : 0;
+        if (n < 1 || n > MAX_FF) {
+            return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                                "%s: %s of layer %u is %d, expected 1 to %d",
+                                gi_gguf_path(reader->gguf), key, i, n, MAX_FF);
+        }
+        hparams->layer_ff[i] = (uint32_t)n;
+        hparams->n_ff = (uint32_t)n > hparams->n_ff ? (uint32_t)n : hparams->n_ff;
+    }
+    return true;
 }
 
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     if (!read_count(reader, "block_count", 1, GI_MAX_LAYERS, &hparams->n_layer) ||
         !read_count(reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
-        !read_ff(reader, hparams) ||
+        !read_widths(reader, hparams) ||
         !read_count(reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
         !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
         !gi_hparams_f32(reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
@@ -256,19 +339,66 @@ bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *
     return true;
 }
 
+bool gi_hparams_check_inputs(const struct gi_hparams_reader *reader,
+                             const struct gi_hparams *hparams)
+{
+    const uint32_t width = hparams->inputs.width, most = 4096;
+    return (width % 4 == 0 && width <= most) ||
+           gi_error_set(
+               reader->err, GLINFER_STATUS_UNSUPPORTED,
+               "%s: inputs of layers of %u are not supported, only multiples of 4 up to %u",
+               gi_gguf_path(reader->gguf), width, most);
+}
+
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer)
 {
-    return (enum gi_layer_kind)hparams->layer_kinds[layer];
+    const enum gi_layer_kind kind = (enum gi_layer_kind)hparams->layer_kinds[layer];
+    if (kind != GI_LAYER_ATTENTION) {
+        return kind;
+    }
+    if (gi_cache_layer(hparams, layer) != layer) {
+        return GI_LAYER_SHARED_KV;
+    }
+    return hparams->has_window_heads && gi_has_window(hparams, layer) ? GI_LAYER_WINDOW
+                                                                      : GI_LAYER_ATTENTION;
+}
+
+struct gi_heads gi_layer_heads(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return hparams->has_window_heads && gi_has_window(hparams, layer)
+               ? hparams->window_heads
+               : (struct gi_heads){hparams->n_kv_head, hparams->head_dim, hparams->n_rot};
+}
+
+uint32_t gi_layer_ff(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return hparams->layer_ff[layer] > 0 ? hparams->layer_ff[layer] : hparams->n_ff;
+}
+
+uint32_t gi_cache_layer(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const uint32_t n_own = hparams->n_layer - hparams->n_shared_kv;
+    if (layer < n_own) {
+        return layer;
+    }
+    const bool has_window = gi_has_window(hparams, layer);
+    uint32_t own = n_own;
+    while (own > 0 && gi_has_window(hparams, own - 1) != has_window) {
+        own--;
+    }
+    return own > 0 ? own - 1 : layer;
 }
 
 bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer)
 {
-    return gi_layer_kind(hparams, layer) != GI_LAYER_RECURRENT;
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
+    return kind != GI_LAYER_RECURRENT && kind != GI_LAYER_SHARED_KV;
 }
 
 bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer)
 {
-    return gi_layer_kind(hparams, layer) != GI_LAYER_ATTENTION;
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
+    return kind == GI_LAYER_RECURRENT || kind == GI_LAYER_BOTH;
 }
 
 bool gi_has_recurrence(const struct gi_hparams *hparams)

@@ -24,10 +24,12 @@ struct gi_rope_hparams {
     bool is_yarn;
 };
 
-// Says what a layer keeps of the text: keys and values of each token, a state of one size, or both
-// side by side.
+// Says what a layer keeps of the text: keys and values of each token, a state of one size, both
+// side by side, or nothing.
 enum gi_layer_kind {
     GI_LAYER_ATTENTION,
+    GI_LAYER_WINDOW,    // the same, with heads of another shape
+    GI_LAYER_SHARED_KV, // attention over the keys and values of an earlier layer: it keeps nothing
     GI_LAYER_RECURRENT,
     GI_LAYER_BOTH,
     GI_LAYER_KIND_COUNT,
@@ -53,6 +55,17 @@ enum gi_embed_norm {
 
 #define GI_MAX_LAYERS 1024
 
+// The heads of a layer with attention.
+struct gi_heads {
+    uint32_t n_kv_head, head_dim, n_rot;
+};
+
+// Inputs that layers have beside the residual: a vector of each token for each layer.
+struct gi_layer_inputs {
+    uint32_t width; // of a layer's; 0: there are none
+    float scale;    // of the embeddings that they come from
+};
+
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     // A mixture of experts; 0: none. n_ff is then that of the first n_leading layers, which have
@@ -77,6 +90,13 @@ struct gi_hparams {
     struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope
     bool has_window_rope;
     uint8_t layer_kinds[GI_MAX_LAYERS]; // enum gi_layer_kind
+    bool has_uneven_kv_heads; // heads of k and v differ, and it is not known yet in which layers
+    struct gi_heads window_heads; // of layers with a window, if has_window_heads
+    bool has_window_heads;
+    bool has_value_norm;  // heads of v are normed, without weights
+    uint32_t n_shared_kv; // the last layers, which read the keys and values of earlier ones
+    struct gi_layer_inputs inputs;
+    uint32_t layer_ff[GI_MAX_LAYERS]; // of layers whose n_ff is another; 0: it is not
     struct gi_recurrent_hparams recurrent;
     // An encoder: tokens also see those behind them, of a layer with a window half of it on either
     // side. There is no cache, so a text is one batch.
@@ -100,7 +120,8 @@ struct gi_hparams_reader {
 // as it is. n_ff is 0 where a file gives that of experts alone. n_vocab comes from the embedding;
 // layers without heads of k and v become recurrent. Fails with BAD_FILE (a key missing, of the
 // wrong kind, out of range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no
-// multiple of 8, layers with other heads of k and v).
+// multiple of 8, layers with other heads of k and v, but where a family says
+// what layers with a window have).
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Reads what a mixture of experts has besides, and which layers are none. Fails with BAD_FILE.
@@ -130,8 +151,27 @@ bool gi_has_recurrence(const struct gi_hparams *hparams);
 void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer);
 void gi_add_state(struct gi_hparams *hparams, uint32_t layer);
 
+// Reads the heads of layers with a window, which may be others; which layers have one is known.
+// Fails with BAD_FILE and UNSUPPORTED as gi_hparams_read does.
+bool gi_hparams_window_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
+// Fails with UNSUPPORTED if heads of k and v differ and no family has told by what.
+bool gi_hparams_check_kv_heads(const struct gi_hparams_reader *reader,
+                               const struct gi_hparams *hparams);
+
+// Fails with UNSUPPORTED if the width of layers' own inputs is one that no kernel takes.
+bool gi_hparams_check_inputs(const struct gi_hparams_reader *reader,
+                             const struct gi_hparams *hparams);
+
 // True for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);
+
+// Returns the heads of a layer, which differ in one with a window if has_window_heads.
+struct gi_heads gi_layer_heads(const struct gi_hparams *hparams, uint32_t layer);
+// Returns the width of a layer's feed-forward network.
+uint32_t gi_layer_ff(const struct gi_hparams *hparams, uint32_t layer);
+// Returns the layer whose keys and values a layer reads: itself, or of those before the last
+// n_shared_kv the last one with a window or the last one without, as it has one itself.
+uint32_t gi_cache_layer(const struct gi_hparams *hparams, uint32_t layer);
 
 // Read a key of the family's own; fallback if it is missing. Fail with BAD_FILE if it is of the
 // wrong kind or, for an f32, not a positive number.

@@ -43,8 +43,12 @@ static struct gi_kv_layer joint_cache(const struct gi_graph *graph, uint32_t lay
 bool gi_joint_embed(struct gi_graph *graph, struct glinfer_error *err)
 {
     struct gi_recorder recorder = record_all(graph);
+    const struct gi_hparams *hparams = graph->hparams;
     return gi_op_embed_batch(&recorder, graph->weights.embed, (struct gi_range){0},
-                             graph->hparams->embed_scale, &graph->joint->x, err);
+                             hparams->embed_scale, &graph->joint->x, err) &&
+           (hparams->inputs.width == 0 ||
+            gi_op_embed_batch(&recorder, graph->weights.input_embed, (struct gi_range){0},
+                              hparams->inputs.scale, &graph->joint->inputs, err));
 }
 
 bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
@@ -52,9 +56,11 @@ bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
 {
     struct gi_recorder recorder = record_all(graph);
     const struct gi_kv_layer kv = joint_cache(graph, layer);
+    const struct gi_qkv_layout layout =
+        gi_layer_qkv_layout(graph->hparams, layer, graph->qkv_layout.gate_begin > 0);
     const struct gi_rows q = {kv.range, (uint32_t)(kv.slot_size / sizeof(float)), false};
     graph->attention_input = (struct gi_attention_input){
-        .layout = graph->qkv_layout,
+        .layout = layout,
         .qkv = graph->joint->qkv.range,
         .qkv_stride = graph->joint->qkv.stride,
         .vectors = graph->vectors,
@@ -66,10 +72,10 @@ bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
     graph->has_attention_input = rope->temperature == 0.0f &&
                                  gi_attention_qkv_suits(&recorder, &kv, &graph->attention_input);
     return graph->has_attention_input ||
-           (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &graph->qkv_layout,
-                                      &graph->joint->qkv, &graph->vectors, norm, rope, &kv, &q, err)
-                 : gi_op_rope_kv(&recorder, "rope_kv", &graph->qkv_layout, &graph->joint->qkv,
-                                 &graph->vectors, rope, &kv, &q, err));
+           (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &layout, &graph->joint->qkv,
+                                      &graph->vectors, norm, rope, &kv, &q, err)
+                 : gi_op_rope_kv(&recorder, "rope_kv", &layout, &graph->joint->qkv, &graph->vectors,
+                                 rope, &kv, &q, err));
 }
 
 bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule,

@@ -5,21 +5,33 @@
 
 #include <assert.h>
 
-uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
+uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim dim)
 {
+    const struct gi_heads heads = gi_layer_heads(hparams, layer);
+    const bool has_kv = gi_cache_layer(hparams, layer) == layer;
     switch (dim) {
     case GI_DIM_EMBD:
         return hparams->n_embd;
     case GI_DIM_HEAD:
-        return hparams->head_dim;
+        return heads.head_dim;
     case GI_DIM_Q:
-        return hparams->n_head * hparams->head_dim;
+        return hparams->n_head * heads.head_dim;
     case GI_DIM_Q_GATED:
-        return 2 * hparams->n_head * hparams->head_dim;
+        return 2 * hparams->n_head * heads.head_dim;
     case GI_DIM_KV:
-        return hparams->n_kv_head * hparams->head_dim;
+        return has_kv ? heads.n_kv_head * heads.head_dim : 0;
+    case GI_DIM_K_HEAD:
+        return has_kv ? heads.head_dim : 0;
     case GI_DIM_FF:
-        return hparams->n_ff;
+        return gi_layer_ff(hparams, layer);
+    case GI_DIM_INPUT:
+        return hparams->inputs.width;
+    case GI_DIM_INPUTS:
+        return hparams->n_layer * hparams->inputs.width;
+    case GI_DIM_INPUT_EMBD:
+        return hparams->inputs.width > 0 ? hparams->n_embd : 0;
+    case GI_DIM_ONE:
+        return 1;
     case GI_DIM_VOCAB:
         return hparams->n_vocab;
     case GI_DIM_HEADS:
@@ -30,8 +42,6 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
         return hparams->n_expert_ff;
     case GI_DIM_SHARED_FF:
         return hparams->n_shared * hparams->n_expert_ff;
-    case GI_DIM_ONE:
-        return 1;
     case GI_DIM_CHANNEL:
         return hparams->recurrent.n_channel;
     case GI_DIM_CONV:
@@ -52,15 +62,15 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
     return 0;
 }
 
-void gi_norm_shape(const struct gi_hparams *hparams, enum gi_dim dim, uint32_t *n_cols,
-                   uint32_t *n_rows)
+void gi_norm_shape(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim dim,
+                   uint32_t *n_cols, uint32_t *n_rows)
 {
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     *n_rows = dim == GI_DIM_CONV          ? recurrent->n_channel
               : dim == GI_DIM_STATE_RATES ? recurrent->n_head
               : dim == GI_DIM_STATE_NORM  ? recurrent->n_k_head
                                           : 1;
-    *n_cols = *n_rows > 0 ? gi_dim_size(hparams, dim) / *n_rows : 0;
+    *n_cols = *n_rows > 0 ? gi_dim_size(hparams, layer, dim) / *n_rows : 0;
 }
 
 const char *gi_norm_suffix(enum gi_norm norm)
@@ -85,6 +95,17 @@ bool gi_norm_is_optional(enum gi_norm norm)
     return norm == GI_NORM_CONV_SHIFT;
 }
 
+// Returns the elements of a dimension in the layer that has the most.
+static uint32_t largest_size(const struct gi_hparams *hparams, enum gi_dim dim)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const uint32_t size = gi_dim_size(hparams, i, dim);
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
 void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
                          const struct gi_norm_spec *specs, size_t n_specs,
                          const struct gi_norm_spec *more, size_t n_more)
@@ -92,14 +113,14 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams 
     uint32_t end = 0;
     for (int norm = 0; norm < GI_NORM_COUNT; norm++) {
         layout->offsets[norm] = UINT32_MAX;
-        layout->widths[norm] = 0;
+        layout->dims[norm] = GI_DIM_NONE;
     }
     for (size_t i = 0; i < n_specs + n_more; i++) {
         const struct gi_norm_spec *spec = i < n_specs ? &specs[i] : &more[i - n_specs];
-        const uint32_t width = gi_dim_size(hparams, spec->size);
+        const uint32_t width = largest_size(hparams, spec->size);
         if (layout->offsets[spec->norm] == UINT32_MAX && width > 0) {
             layout->offsets[spec->norm] = end;
-            layout->widths[spec->norm] = width;
+            layout->dims[spec->norm] = spec->size;
             end += gi_round_up(width, GI_QUANT_BLOCK);
         }
     }

@@ -15,6 +15,8 @@ enum gi_slot {
     GI_SLOT_ROUTER, // of a mixture of experts
     GI_SLOT_SSM_IN, // of a state space model, to and from it
     GI_SLOT_SSM_OUT,
+    GI_SLOT_INPUT_GATE, // from the residual to the layer's own input, and back
+    GI_SLOT_INPUT_OUT,
     GI_SLOT_COUNT,
 };
 
@@ -32,6 +34,9 @@ enum gi_norm {
     GI_NORM_FFN_SHIFT,
     GI_NORM_SINKS, // of attention: a score of each head that takes a weight and gives no value
     GI_NORM_ROUTER_BIAS, // of a mixture: it counts in the choice of experts alone
+    GI_NORM_INPUT,       // of the projection to a layer's own input; the same for all layers
+    GI_NORM_INPUT_POST,  // of what that input adds to the residual
+    GI_NORM_OUT_SCALE,   // one number, which multiplies the residual behind the layer
     // Vectors of a recurrent layer.
     GI_NORM_CONV,       // weights of the convolution: (channel, tap)
     GI_NORM_CONV_SHIFT, // a number for each channel
@@ -63,13 +68,17 @@ enum gi_dim {
     GI_DIM_HEAD,
     GI_DIM_Q,       // n_head * head_dim
     GI_DIM_Q_GATED, // twice as many
-    GI_DIM_KV,      // n_kv_head * head_dim
+    GI_DIM_KV,      // n_kv_head * head_dim; 0 of a layer that reads those of an earlier one
+    GI_DIM_K_HEAD,  // head_dim, or 0 likewise
     GI_DIM_FF,
     GI_DIM_VOCAB,
     GI_DIM_EXPERT, // their number
     GI_DIM_EXPERT_FF,
-    GI_DIM_SHARED_FF, // of the expert that all tokens share
-    GI_DIM_ONE,
+    GI_DIM_SHARED_FF,   // of the expert that all tokens share
+    GI_DIM_INPUT,       // of a layer's own input; 0: there is none
+    GI_DIM_INPUTS,      // of all layers
+    GI_DIM_INPUT_EMBD,  // the same as GI_DIM_EMBD if layers have inputs of their own, else 0
+    GI_DIM_ONE,         // a number
     GI_DIM_HEADS,       // of q: their number
     GI_DIM_CHANNEL,     // of a recurrent layer: struct gi_recurrent_hparams
     GI_DIM_CONV,        // n_taps of each channel
@@ -92,6 +101,7 @@ struct gi_weight_spec {
         // one name are slices of a tensor's rows, one behind the other.
         const char *name;
         enum gi_dim rows;
+        const char *instead; // what the matrix is where the file has none of that name; NULL: none
     } sources[GI_MAX_SOURCES];
     enum gi_norm next_norm; // the norm that follows, whose gamma travels with the matrix
 };
@@ -108,18 +118,18 @@ struct gi_norm_spec {
 // output's. Offsets are in floats, multiples of 32.
 struct gi_norm_layout {
     uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the model has none
-    uint32_t widths[GI_NORM_COUNT];
+    enum gi_dim dims[GI_NORM_COUNT];
     uint32_t n_layer, layer_size;
     uint32_t output_shift; // of the norm before the output; UINT32_MAX: none
     uint32_t size;         // of all
 };
 
-// Returns the elements of a dimension.
-uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim);
+// Returns the elements of a dimension of a layer; 0: the layer has nothing that has it.
+uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim dim);
 
 // Sets the shape of a norm's tensor; the whole is gi_dim_size.
-void gi_norm_shape(const struct gi_hparams *hparams, enum gi_dim dim, uint32_t *n_cols,
-                   uint32_t *n_rows);
+void gi_norm_shape(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim dim,
+                   uint32_t *n_cols, uint32_t *n_rows);
 
 // Returns what follows the name of a norm's tensor: "weight", "bias", or nothing.
 const char *gi_norm_suffix(enum gi_norm norm);

@@ -175,11 +175,12 @@ static bool read_norm(const struct glinfer_model *model, const struct gi_model_p
     const uint32_t norm = index % GI_NORM_COUNT;
     const uint32_t n = (uint32_t)(plan->norms[index]->dims[0] * plan->norms[index]->dims[1]);
     const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
+    const struct gi_heads heads = gi_layer_heads(&model->hparams, index / GI_NORM_COUNT);
     if (!gi_read_vector(plan->gguf, plan->norms[index], n, is_paired ? file_order : out, err)) {
         return false;
     }
     for (uint32_t i = 0; is_paired && i < n; i++) {
-        out[i] = file_order[gi_plan_pair_row(&model->hparams, i)];
+        out[i] = file_order[gi_plan_pair_row(&model->hparams, &heads, i)];
     }
     return true;
 }
@@ -234,8 +235,12 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
     if (ok) {
         const struct gi_weight *layers = model->store.weights;
         const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
-        model->weights =
-            (struct gi_model_weights){layers, &ends[0], plan->is_tied ? &ends[0] : &ends[1]};
+        const struct gi_weight *output = plan->is_tied ? &ends[0] : &ends[1];
+        model->weights = (struct gi_model_weights){layers, &ends[0], output, NULL, NULL};
+        if (plan->hparams.inputs.width > 0) {
+            model->weights.input_embed = output + 1;
+            model->weights.input_proj = output + 2;
+        }
     }
     return ok;
 }

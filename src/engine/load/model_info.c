@@ -211,9 +211,9 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
         .type_k = (enum gi_cache_type)params->type_k,
         .type_v = (enum gi_cache_type)params->type_v,
     };
-    struct gi_kv_layer kv;
-    uint64_t kept[GI_LAYER_KIND_COUNT], sizes[GI_SESSION_RANGE_COUNT];
-    gi_session_layout(&graph, &shape, &kv, kept, sizes);
+    struct gi_session_kept kept;
+    uint64_t sizes[GI_SESSION_RANGE_COUNT];
+    gi_session_layout(&graph, &shape, &kept, sizes);
     info->n_layer = hparams->n_layer;
     info->n_embd = hparams->n_embd;
     info->n_ff = hparams->n_ff;
@@ -232,7 +232,7 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->largest_binding = plan->largest_range;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         const uint64_t size = gi_session_range_size(info->n_sessions, GI_SESSION_RANGE_COUNT,
-                                                    kept[gi_layer_kind(hparams, i)]);
+                                                    kept.sizes[gi_layer_kind(hparams, i)]);
         info->kv_cache += gi_round_up(size, alignment);
         info->largest_binding = largest(info->largest_binding, size);
     }

@@ -38,7 +38,7 @@ static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec
 {
     char name[GI_PLAN_NAME_SIZE];
     gi_plan_name(stem, layer, gi_norm_suffix(spec->norm), name);
-    return gi_dim_size(&plan->hparams, spec->size) > 0 &&
+    return gi_dim_size(&plan->hparams, layer, spec->size) > 0 &&
            (!gi_norm_is_optional(spec->norm) || gi_gguf_tensor_find(plan->gguf, name));
 }
 
@@ -53,7 +53,7 @@ static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct 
         const struct gi_norm_spec *spec = is_recurrent ? &recurrent->norms[i] : &family->norms[i];
         const char *name = norm_name(plan, spec, layer);
         uint32_t n_cols, n_rows;
-        gi_norm_shape(hparams, spec->size, &n_cols, &n_rows);
+        gi_norm_shape(hparams, layer, spec->size, &n_cols, &n_rows);
         if (name && has_norm(plan, spec, name, layer) &&
             !gi_plan_require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols,
                              n_rows, 1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm],
@@ -158,6 +158,25 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
     return true;
 }
 
+// Returns the name of a source, or what stands for it where the file does not have it.
+static const char *source_name(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                               uint32_t source, uint32_t layer)
+{
+    const char *pattern = spec->sources[source].name, *instead = spec->sources[source].instead;
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_name(pattern, layer, "weight", name);
+    return instead && !gi_gguf_tensor_find(plan->gguf, name) ? instead : pattern;
+}
+
+// True if a layer has the matrix, or the source of one.
+static bool has_source(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                       uint32_t source, uint32_t layer)
+{
+    const struct gi_hparams *hparams = &plan->hparams;
+    return spec->sources[source].name && gi_dim_size(hparams, layer, spec->cols) > 0 &&
+           gi_dim_size(hparams, layer, spec->sources[source].rows) > 0;
+}
+
 // Returns how many sources from first on are slices of the same tensor.
 static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
 {
@@ -226,17 +245,19 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
     struct gi_plan_source whole = {0};
     uint32_t n_rows = 0;
     for (uint32_t i = 0; i < n; i++) {
-        n_rows += gi_dim_size(hparams, spec->sources[first + i].rows);
+        n_rows += gi_dim_size(hparams, layer, spec->sources[first + i].rows);
     }
     if (!gi_plan_find_source(
-            plan, name, layer, (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, spec->cols),
-            n_rows, n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole, err) ||
+            plan, name, layer,
+            (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, layer, spec->cols), n_rows,
+            n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole, err) ||
         (is_cut && !check_pieces(plan, whole.tensor, err))) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
         weight->sources[first + i] = whole;
-        weight->sources[first + i].n_rows = gi_dim_size(hparams, spec->sources[first + i].rows);
+        weight->sources[first + i].n_rows =
+            gi_dim_size(hparams, layer, spec->sources[first + i].rows);
         whole.row_begin += weight->sources[first + i].n_rows;
     }
     return true;
@@ -249,12 +270,19 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
     snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
     weight->order = spec->order;
-    const uint32_t n_all = count_sources(plan, spec);
+    weight->layer = layer;
+    if (!has_source(plan, spec, 0, layer)) {
+        return true;
+    }
+    uint32_t n_all = count_sources(plan, spec);
+    while (!has_source(plan, spec, n_all - 1, layer)) {
+        n_all--;
+    }
     const uint32_t n_expert = gi_plan_expert_sources(spec->order);
     const char *stack = find_stack(plan, spec, layer);
     uint32_t n;
     for (; weight->n_sources < n_all; weight->n_sources += n) {
-        const char *name = stack ? stack : spec->sources[weight->n_sources].name;
+        const char *name = stack ? stack : source_name(plan, spec, weight->n_sources, layer);
         n = !stack ? count_slices(spec, weight->n_sources) : n_expert > 0 ? n_expert : n_all;
         stack = NULL;
         if (!find_sources(plan, spec, name, layer, n, weight, err)) {
@@ -267,29 +295,34 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     return lay_out(plan, weight, limits, err);
 }
 
+static bool plan_end(struct gi_model_plan *plan, const char *name, enum gi_dim cols,
+                     enum gi_dim rows, const struct gi_plan_limits *limits,
+                     struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = &plan->hparams;
+    struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
+    snprintf(weight->name, sizeof(weight->name), "%s", name);
+    weight->n_sources = 1;
+    return gi_plan_find_source(plan, name, 0, gi_dim_size(hparams, 0, cols),
+                               gi_dim_size(hparams, 0, rows), 1, &weight->sources[0], err) &&
+           lay_out(plan, weight, limits, err);
+}
+
 static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
                       struct glinfer_error *err)
 {
-    const struct gi_hparams *hparams = &plan->hparams;
-    static const char *const names[] = {"token_embd", "output"};
-    for (int i = 0; i < (plan->is_tied ? 1 : 2); i++) {
-        struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
-        snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
-        weight->n_sources = 1;
-        if (!gi_plan_find_source(plan, names[i], 0, hparams->n_embd, hparams->n_vocab, 1,
-                                 &weight->sources[0], err) ||
-            !lay_out(plan, weight, limits, err)) {
-            return false;
-        }
-    }
-    return true;
+    return plan_end(plan, "token_embd", GI_DIM_EMBD, GI_DIM_VOCAB, limits, err) &&
+           (plan->is_tied || plan_end(plan, "output", GI_DIM_EMBD, GI_DIM_VOCAB, limits, err)) &&
+           (plan->hparams.inputs.width == 0 ||
+            (plan_end(plan, "per_layer_token_embd", GI_DIM_INPUTS, GI_DIM_VOCAB, limits, err) &&
+             plan_end(plan, "per_layer_model_proj", GI_DIM_EMBD, GI_DIM_INPUTS, limits, err)));
 }
 
 static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
                          struct glinfer_error *err)
 {
     const uint32_t n_layer = plan->hparams.n_layer;
-    const size_t count = (size_t)n_layer * GI_SLOT_COUNT + 2;
+    const size_t count = (size_t)n_layer * GI_SLOT_COUNT + GI_MAX_ENDS;
     plan->weights = gi_array_zeroed(count, sizeof(plan->weights[0]), "the list of weights", err);
     if (!plan->weights) {
         return false;
@@ -377,7 +410,7 @@ static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
     if (!gi_hparams_read(&reader, &plan->hparams) ||
         (family->has_experts && !gi_hparams_read_experts(&reader, &plan->hparams)) ||
         (family->read_hparams && !family->read_hparams(&reader, &plan->hparams)) ||
-        !check_layers(plan, err)) {
+        !gi_hparams_check_kv_heads(&reader, &plan->hparams) || !check_layers(plan, err)) {
         return false;
     }
     if (family->has_experts && plan->hparams.n_leading == 0) {
@@ -414,14 +447,23 @@ static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *
     return find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors, err);
 }
 
+static bool has_gate(const struct gi_model_family *family)
+{
+    bool has = false;
+    for (size_t i = 0; i < family->n_weights; i++) {
+        has = has || family->weights[i].order == GI_WEIGHT_ORDER_QKV_GATED;
+    }
+    return has;
+}
+
 static void lay_out_vectors(struct gi_model_plan *plan)
 {
     const struct gi_model_family *family = plan->family;
     const struct gi_recurrent_layers *more = family->recurrent;
-    for (size_t i = 0; i < family->n_weights; i++) {
-        if (family->weights[i].order == GI_WEIGHT_ORDER_QKV_GATED) {
-            gi_qkv_layout_add_gate(&plan->qkv_layout);
-        }
+    for (uint32_t i = 0; i < plan->hparams.n_layer; i++) {
+        const struct gi_qkv_layout layout =
+            gi_layer_qkv_layout(&plan->hparams, i, has_gate(family));
+        plan->qkv_layout = layout.n_rows > plan->qkv_layout.n_rows ? layout : plan->qkv_layout;
     }
     gi_norm_layout_init(&plan->norm_layout, &plan->hparams, family->norms, family->n_norms,
                         more ? more->norms : NULL, more ? more->n_norms : 0);
@@ -435,8 +477,6 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
     if (!find_family(plan, err) || !read_hparams(plan, err)) {
         goto fail;
     }
-    gi_qkv_layout_init(&plan->qkv_layout, plan->hparams.n_head, plan->hparams.n_kv_head,
-                       plan->hparams.head_dim);
     lay_out_vectors(plan);
     if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
         !plan_weights(plan, limits, err)) {

@@ -18,11 +18,14 @@ struct gi_plan_source {
 struct gi_plan_weight {
     char name[64];
     enum gi_weight_order order;
+    uint32_t layer;
     uint32_t n_sources;
     struct gi_plan_source sources[GI_MAX_SOURCES];
     const struct gi_gguf_tensor *gamma; // of the norm that travels with it; NULL: none
     struct gi_weight weight;
 };
+
+#define GI_MAX_ENDS 4u // weights that are no layer's
 
 struct gi_model_plan {
     const struct gi_gguf *gguf; // borrowed
@@ -30,7 +33,8 @@ struct gi_model_plan {
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
-    // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it.
+    // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it, then
+    // those of layers' own inputs if they have some: the embeddings, the projection.
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;

@@ -25,12 +25,15 @@ bool gi_plan_has_pairs(enum gi_weight_order order)
 struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
                                          const struct gi_plan_weight *weight)
 {
-    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    const struct gi_qkv_layout own = gi_layer_qkv_layout(
+        &plan->hparams, weight->layer, weight->order == GI_WEIGHT_ORDER_QKV_GATED);
+    const struct gi_qkv_layout *layout = &own;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
         return (struct gi_plan_sections){
-            3, {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows},
-             {0,               1,                              2                             }
+            layout->n_kv_head > 0 ? 3 : 1,
+            {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows},
+            {0,               1,                              2                             }
         };
     case GI_WEIGHT_ORDER_QKV_GATED:
         return (struct gi_plan_sections){
@@ -75,10 +78,11 @@ uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
     return (uint32_t)gi_round_up(is_paired(weight) ? 2 * rows : rows, two_tiles);
 }
 
-uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at)
+uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, const struct gi_heads *heads,
+                          uint32_t at)
 {
-    const uint32_t n_turn = hparams->n_rot / 2;
-    const uint32_t in_head = at % hparams->head_dim, i = in_head / 2;
+    const uint32_t n_turn = heads->n_rot / 2;
+    const uint32_t in_head = at % heads->head_dim, i = in_head / 2;
     if (i >= n_turn || hparams->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
         return at;
     }
@@ -91,17 +95,18 @@ static bool qkv_row(const struct gi_model_plan *plan, const struct gi_plan_weigh
                     uint32_t row, uint32_t *source, uint32_t *source_row)
 {
     const struct gi_hparams *hparams = &plan->hparams;
+    const struct gi_heads heads = gi_layer_heads(hparams, weight->layer);
     const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
-    const uint32_t section = find_section(&sections, row), head_dim = hparams->head_dim;
+    const uint32_t section = find_section(&sections, row), head_dim = heads.head_dim;
     const uint32_t relative = row - sections.begins[section];
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
     *source = sections.sources[section];
-    if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * (head_dim / 2)) {
+    if (pair >= (*source == 0 ? hparams->n_head : heads.n_kv_head) * (head_dim / 2)) {
         return false;
     }
     const uint32_t at = 2 * pair + tile % 2;
-    *source_row = section < 2 ? gi_plan_pair_row(hparams, at) : at;
+    *source_row = section < 2 ? gi_plan_pair_row(hparams, &heads, at) : at;
     if (weight->order == GI_WEIGHT_ORDER_QKV_GATED && *source == 0) {
         *source_row += (*source_row / head_dim + (section == 3)) * head_dim;
     }

@@ -37,7 +37,8 @@ uint64_t gi_plan_row_offset(const struct gi_model_plan *plan, const struct gi_pl
 
 // Returns the row of a head, or of several, that is element `at` in pair order
 // (ops/record/weight.h).
-uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
+uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, const struct gi_heads *heads,
+                          uint32_t at);
 
 // Returns the GPU rows of one expert; of its gate alone if gate and up are split.
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);

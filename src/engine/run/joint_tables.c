@@ -33,6 +33,7 @@ void gi_joint_layout(const struct gi_graph *graph,
     sizes[GI_JOINT_QKV] = n_slots * row_stride(&graph->qkv);
     sizes[GI_JOINT_FFN_GATE_UP] = n_slots * row_stride(&graph->ffn_gate_up);
     sizes[GI_JOINT_FFN_ACT] = input_rows(n_slots) * row_stride(&graph->ffn_act_rows);
+    sizes[GI_JOINT_INPUTS] = n_slots * row_stride(&graph->inputs);
 }
 
 static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, uint64_t size)
@@ -53,6 +54,7 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         {&tables->graph.ffn_gate_up,  GI_JOINT_FFN_GATE_UP},
         {&tables->graph.ffn_act_rows, GI_JOINT_FFN_ACT    },
         {&tables->graph.attn,         GI_JOINT_ATTENTION  },
+        {&tables->graph.inputs,       GI_JOINT_INPUTS     },
     };
     const uint32_t n_slots = tables->joint.n_slots;
     tables->joint.first_row = first;
@@ -95,6 +97,7 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
     choose_rows(tables, 0, n_slots);
     tables->joint.x = tables->graph.x;
     tables->joint.qkv = tables->graph.qkv;
+    tables->joint.inputs = tables->graph.inputs;
 }
 
 void gi_joint_tables_finish(struct gi_joint_tables *tables)

@@ -16,6 +16,7 @@ enum gi_joint_range {
     GI_JOINT_QKV,
     GI_JOINT_FFN_GATE_UP,
     GI_JOINT_FFN_ACT,
+    GI_JOINT_INPUTS,
     GI_JOINT_RANGE_COUNT,
 };
 

@@ -22,22 +22,12 @@ static void forget_place(struct gi_sequence *sequence)
     sequence->states = NULL;
 }
 
-bool gi_sequence_place(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
-                       const struct gi_range *rows, const struct gi_range *states,
-                       struct glinfer_error *err)
+void gi_sequence_place(struct gi_sequence *sequence, struct gi_kv_layer *caches,
+                       struct gi_range *states)
 {
     forget_place(sequence);
-    sequence->cache = gi_array_zeroed(n_layer, sizeof(sequence->cache[0]), "a sequence", err);
-    sequence->states = gi_array_zeroed(n_layer, sizeof(sequence->states[0]), "a sequence", err);
-    if (!sequence->cache || !sequence->states) {
-        return false;
-    }
-    for (uint32_t i = 0; i < n_layer; i++) {
-        sequence->cache[i] = *kv;
-        sequence->cache[i].range = rows[i];
-        sequence->states[i] = states[i];
-    }
-    return true;
+    sequence->cache = caches;
+    sequence->states = states;
 }
 
 void gi_sequence_finish(struct gi_sequence *sequence)

@@ -22,7 +22,8 @@ struct gi_sequence {
     uint32_t n_past;           // tokens in the cache
     uint32_t n_shifted;        // tokens that shifts have dropped since it began
     int32_t pending;           // the last token sampled, not in the cache yet; GI_NO_TOKEN: none
-    struct gi_kv_layer *cache; // (n_layer); of a layer that keeps no rows the range is empty
+    struct gi_kv_layer *cache; // (n_layer); of a layer that keeps no rows the range is empty, or
+                               // that of the layer whose keys it reads
     struct gi_range *states;   // (n_layer): a state and a copy of one; empty: the layer keeps none
     uint32_t *tokens;          // (n_ctx), of which n_past are in the cache
     uint8_t *origins;          // (n_ctx) enum gi_origin
@@ -35,11 +36,10 @@ struct gi_sequence {
 
 // Begins a sequence without tokens. Fails with NO_MEMORY.
 bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_ctx, struct glinfer_error *err);
-// Lays the cache of n_layer layers like *kv, and their states, into as many ranges of each, in
-// place of those that there were. Fails with NO_MEMORY.
-bool gi_sequence_place(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
-                       const struct gi_range *rows, const struct gi_range *states,
-                       struct glinfer_error *err);
+// Takes the caches of all layers and their states, arrays from malloc, in place of those that there
+// were.
+void gi_sequence_place(struct gi_sequence *sequence, struct gi_kv_layer *caches,
+                       struct gi_range *states);
 // Accepts all-zero.
 void gi_sequence_finish(struct gi_sequence *sequence);
 

@@ -73,11 +73,12 @@ static bool create_buffers(struct glinfer_session *session, struct glinfer_error
 }
 
 static bool write_rotations(struct glinfer_session *session, const struct gi_rope_hparams *rope,
-                            const float *factors, uint32_t offset, struct glinfer_error *err)
+                            const float *factors, const struct gi_rope *table_of,
+                            struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
-    const uint32_t n_rot = model->hparams.n_rot;
+    const uint32_t n_rot = table_of->n_rot;
     const uint64_t size = (uint64_t)session->sequence.n_ctx * n_rot * sizeof(float);
     float *table = malloc(size + sizeof(float));
     if (!table) {
@@ -85,8 +86,9 @@ static bool write_rotations(struct glinfer_session *session, const struct gi_rop
     }
     gi_rope_table_fill(rope, n_rot, factors, session->sequence.n_ctx, table);
     const bool ok =
-        size == 0 || gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
-                                     range.offset + offset * sizeof(float), table, size, err);
+        size == 0 ||
+        gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
+                        range.offset + table_of->table * sizeof(float), table, size, err);
     free(table);
     return ok;
 }
@@ -117,11 +119,9 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
     return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
                            model->norms, model->norm_layout.size * sizeof(float), err) &&
            write_positions(session, err) &&
-           write_rotations(session, &hparams->rope, factors, session->tables.graph.rope.table,
-                           err) &&
-           (!hparams->has_window_rope ||
-            write_rotations(session, &hparams->window_rope, NULL,
-                            session->tables.graph.window_rope.table, err));
+           write_rotations(session, &hparams->rope, factors, &session->tables.graph.rope, err) &&
+           (!hparams->has_window_rope || write_rotations(session, &hparams->window_rope, NULL,
+                                                         &session->tables.graph.window_rope, err));
 }
 
 //-- the session ---------------------------------------------------------------------------------

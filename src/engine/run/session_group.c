@@ -15,13 +15,13 @@
 struct sizes {
     uint64_t session[GI_SESSION_RANGE_COUNT]; // of a session
     uint64_t joint[GI_JOINT_RANGE_COUNT];     // 0 in a group of one
-    uint64_t kept[GI_LAYER_KIND_COUNT];       // of a layer of one session
+    struct gi_session_kept kept;              // by a layer of one session
 };
 
 static uint64_t kept_size(const struct gi_session_group *group, const struct sizes *sizes,
                           uint32_t layer)
 {
-    return sizes->kept[gi_layer_kind(&group->model->hparams, layer)];
+    return sizes->kept.sizes[gi_layer_kind(&group->model->hparams, layer)];
 }
 
 static bool reserve(struct gi_session_group *group, uint32_t n_ctx, uint64_t size,
@@ -106,8 +106,9 @@ static void hand_out(struct gi_session_group *group, const struct sizes *sizes,
     for (uint32_t i = 0; group->n_slots > 1 && i < GI_JOINT_RANGE_COUNT; i++) {
         group->joint_ranges[i] = *ranges++;
     }
-    for (uint32_t i = 0; i < group->model->hparams.n_layer; i++) {
-        group->kv[i] = make_array(*ranges++, kept_size(group, sizes, i));
+    for (uint32_t i = 0; i < group->model->hparams.n_layer; i++, ranges++) {
+        const uint32_t own = gi_cache_layer(&group->model->hparams, i);
+        group->kv[i] = own == i ? make_array(*ranges, kept_size(group, sizes, i)) : group->kv[own];
     }
 }
 
@@ -138,44 +139,52 @@ static bool allocate(struct gi_session_group *group, uint32_t n_ctx, const struc
     return ok;
 }
 
-// Sets the ranges of a layer's cache and of its state in a slot, empty where it has none.
-static void split_kept(const struct gi_session_group *group, const struct sizes *sizes,
-                       uint32_t layer, uint32_t slot, struct gi_range *rows, struct gi_range *state)
+// Sets a layer's cache and the range of its state in a slot, which are empty where it has none; one
+// that reads the keys of another layer has that one's cache.
+static void split_kept(const struct gi_session_group *group, const struct gi_session_kept *kept,
+                       uint32_t layer, uint32_t slot, struct gi_kv_layer *cache,
+                       struct gi_range *state)
 {
     const struct gi_hparams *hparams = &group->model->hparams;
-    const uint64_t size = sizes->kept[GI_LAYER_ATTENTION];
-    *rows = *state = gi_slot_range(&group->kv[layer], slot);
-    rows->size = gi_keeps_rows(hparams, layer) ? size : 0;
-    state->size = gi_keeps_state(hparams, layer) ? sizes->kept[GI_LAYER_RECURRENT] : 0;
-    state->offset += gi_keeps_rows(hparams, layer) ? gi_slot_stride(size) : 0;
+    const uint32_t own = gi_cache_layer(hparams, layer);
+    const bool keeps_rows = gi_keeps_rows(hparams, own);
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, own);
+    *cache = kept->kv[kind];
+    const uint64_t size =
+        kept->sizes[kind == GI_LAYER_WINDOW ? GI_LAYER_WINDOW : GI_LAYER_ATTENTION];
+    *state = cache->range = gi_slot_range(&group->kv[layer], slot);
+    cache->range.size = keeps_rows ? size : 0;
+    state->size = gi_keeps_state(hparams, layer) ? kept->sizes[GI_LAYER_RECURRENT] : 0;
+    state->offset += keeps_rows ? gi_slot_stride(size) : 0;
 }
 
 // Points the session's sequence and tables at its slots.
 static bool give_slots(struct gi_session_group *group, struct glinfer_session *session,
-                       const struct gi_kv_layer *kv, const struct sizes *sizes,
-                       struct glinfer_error *err)
+                       const struct gi_session_kept *kept, struct glinfer_error *err)
 {
-    const uint32_t n_layer = group->model->hparams.n_layer, slot = session->slot;
     struct gi_recorder *recorder = &session->tables.recorder;
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
-    struct gi_range *kept = gi_array_zeroed(2 * (size_t)n_layer, sizeof(*kept), "a session", err);
-    for (uint32_t i = 0; kept && i < n_layer; i++) {
-        split_kept(group, sizes, i, slot, &kept[i], &kept[n_layer + i]);
+    const uint32_t n_layer = group->model->hparams.n_layer;
+    struct gi_kv_layer *caches = gi_array_zeroed(n_layer, sizeof(*caches), "a session", err);
+    struct gi_range *states = gi_array_zeroed(n_layer, sizeof(*states), "a session", err);
+    if (!caches || !states) {
+        free(caches);
+        free(states);
+        return false;
+    }
+    for (uint32_t i = 0; i < n_layer; i++) {
+        split_kept(group, kept, i, session->slot, &caches[i], &states[i]);
     }
     for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
-        ranges[i] = gi_slot_range(&group->arrays[i], slot);
+        ranges[i] = gi_slot_range(&group->arrays[i], session->slot);
     }
-    const bool ok =
-        kept && gi_sequence_place(&session->sequence, n_layer, kv, kept, kept + n_layer, err);
+    gi_sequence_place(&session->sequence, caches, states);
     session->sequence.is_recurrent = gi_has_recurrence(&group->model->hparams);
-    free(kept);
-    if (ok) {
-        gi_tables_init(&session->tables, &session->sequence, ranges);
-        recorder->movable = ranges[GI_SESSION_VECTORS];
-        recorder->n_later = (uint32_t)(group->memory.buffers + group->memory.n_buffers - 1 -
-                                       recorder->movable.buffer);
-    }
-    return ok;
+    gi_tables_init(&session->tables, &session->sequence, ranges);
+    recorder->movable = ranges[GI_SESSION_VECTORS];
+    recorder->n_later =
+        (uint32_t)(group->memory.buffers + group->memory.n_buffers - 1 - recorder->movable.buffer);
+    return true;
 }
 
 // Shortens an encoder's batch to what a range has room for.
@@ -187,10 +196,9 @@ static void fit_batch(const struct gi_session_group *group, struct gi_tables *ta
                                     GI_SESSION_FFN_ACT_ROWS};
     const uint64_t room = gi_arena_max_range(gi_gpu_limits(group->model->device->gpu));
     const struct gi_session_shape one = {shape->n_ctx, 1, shape->type_k, shape->type_v};
-    struct gi_kv_layer kv;
     struct sizes sizes = {0};
     uint64_t widest = 1;
-    gi_session_layout(&tables->graph, &one, &kv, sizes.kept, sizes.session);
+    gi_session_layout(&tables->graph, &one, &sizes.kept, sizes.session);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         widest = larger(widest, sizes.session[rows[i]]);
     }
@@ -212,14 +220,13 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
         .type_v = (enum gi_cache_type)session->params.type_v,
     };
     const bool is_first = group->placed == 0;
-    struct gi_kv_layer kv;
     struct sizes sizes = {0};
     tables->graph.hparams = &model->hparams;
     tables->graph.weights = model->weights;
     tables->graph.qkv_layout = model->qkv_layout;
     tables->graph.norm_layout = model->norm_layout;
     fit_batch(group, tables, &shape);
-    gi_session_layout(&tables->graph, &shape, &kv, sizes.kept, sizes.session);
+    gi_session_layout(&tables->graph, &shape, &sizes.kept, sizes.session);
     if (group->n_slots > 1) {
         gi_joint_layout(&tables->graph, sizes.session, group->n_slots, sizes.joint);
     }
@@ -228,7 +235,7 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     }
     group->placed |= 1u << session->slot;
     if ((is_first && !allocate(group, shape.n_ctx, &sizes, err)) ||
-        !give_slots(group, session, &kv, &sizes, err)) {
+        !give_slots(group, session, &sizes.kept, err)) {
         return false;
     }
     if (is_first && group->n_slots > 1) {

@@ -17,6 +17,20 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+// Returns the elements of the largest heads of any layer.
+static uint32_t largest_head(const struct gi_hparams *hparams)
+{
+    return hparams->has_window_heads ? larger(hparams->head_dim, hparams->window_heads.head_dim)
+                                     : hparams->head_dim;
+}
+
+// Returns the GPU rows of the projection to the inputs of all layers, or of one layer's gate.
+static uint32_t inputs_width(const struct gi_hparams *hparams)
+{
+    return (uint32_t)gi_round_up((uint64_t)hparams->n_layer * hparams->inputs.width,
+                                 (uint64_t)2 * GI_TILE_ROWS);
+}
+
 // Activations of a token: of the network, or of its experts with what routes to them behind.
 static uint32_t act_width(const struct gi_graph *graph)
 {
@@ -66,11 +80,12 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
-    const uint32_t n_state = recurrent->n_head * recurrent->dim;
-    const uint32_t n_q = larger(hparams->n_head * hparams->head_dim, n_state);
+    const uint32_t n_state = larger(recurrent->n_head * recurrent->dim, hparams->inputs.width);
+    const uint32_t n_q = larger(hparams->n_head * largest_head(hparams), n_state);
     const uint32_t n_router = gi_router_rows(&graph->experts);
     const uint32_t n_act = act_row_width(graph);
-    const uint32_t n_gate_up = pairs_width(graph);
+    const uint32_t n_inputs = hparams->n_layer * hparams->inputs.width;
+    const uint32_t n_gate_up = larger(pairs_width(graph), inputs_width(hparams));
     const uint32_t n_qkv = larger(graph->qkv_layout.n_rows, recurrent->n_column);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);
@@ -82,53 +97,90 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
         lay_out_rows(&graph->ffn_gate_up, shape, larger(n_gate_up, recurrent->n_column));
     sizes[GI_SESSION_FFN_ACT_ROWS] =
         lay_out_rows(&graph->ffn_act_rows, shape, larger(n_act, n_state));
+    sizes[GI_SESSION_INPUTS] = lay_out_rows(&graph->inputs, shape, n_inputs);
 }
 
-void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
-                       struct gi_kv_layer *kv, uint64_t kept_sizes[GI_LAYER_KIND_COUNT],
-                       uint64_t sizes[GI_SESSION_RANGE_COUNT])
+// Lays out the caches of layers with and without a window, and a layer's state.
+static void lay_out_kept(const struct gi_graph *graph, const struct gi_session_shape *shape,
+                         struct gi_session_kept *kept)
 {
     const struct gi_hparams *hparams = graph->hparams;
-    const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
-    const uint64_t n_norm = graph->norm_layout.size;
-    lay_out_experts(graph);
-    kept_sizes[GI_LAYER_ATTENTION] =
-        gi_kv_layer_layout(kv, hparams->n_head, hparams->n_kv_head, hparams->head_dim, shape->n_ctx,
-                           shape->type_k, shape->type_v);
-    kept_sizes[GI_LAYER_RECURRENT] = 2 * (uint64_t)recurrent->state_size * sizeof(float);
-    kept_sizes[GI_LAYER_BOTH] =
-        gi_slot_stride(kept_sizes[GI_LAYER_ATTENTION]) + kept_sizes[GI_LAYER_RECURRENT];
-    sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
-    sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
-    sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);
-    sizes[GI_SESSION_STREAM] =
-        gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
-    sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
-    sizes[GI_SESSION_FFN_ACT] =
-        (uint64_t)gi_x_size(larger(act_width(graph), recurrent->n_head * recurrent->dim)) *
-        sizeof(float);
-    graph->row.stride =
-        larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
-    graph->row.stride = larger(graph->row.stride, recurrent->n_column);
-    graph->row.stride = larger(graph->row.stride, gi_router_rows(&graph->experts));
-    graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
-    sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
-    sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);
-    sizes[GI_SESSION_ADJUST] = gi_adjust_layout(&graph->adjust, hparams->n_vocab, shape->n_ctx);
-    lay_out_batch(graph, shape, sizes);
-    graph->vectors.rope = (uint32_t)n_norm;
-    graph->rope = (struct gi_rope){.table = (uint32_t)n_norm, .n_rot = hparams->n_rot};
-    graph->window_rope = graph->rope;
+    const struct gi_heads full = {hparams->n_kv_head, hparams->head_dim, hparams->n_rot};
+    const struct gi_heads *window = hparams->has_window_heads ? &hparams->window_heads : &full;
+    *kept = (struct gi_session_kept){0};
+    kept->sizes[GI_LAYER_ATTENTION] =
+        gi_kv_layer_layout(&kept->kv[GI_LAYER_ATTENTION], hparams->n_head, full.n_kv_head,
+                           full.head_dim, shape->n_ctx, shape->type_k, shape->type_v);
+    kept->sizes[GI_LAYER_WINDOW] =
+        gi_kv_layer_layout(&kept->kv[GI_LAYER_WINDOW], hparams->n_head, window->n_kv_head,
+                           window->head_dim, shape->n_ctx, shape->type_k, shape->type_v);
+    kept->kv[GI_LAYER_RECURRENT] = kept->kv[GI_LAYER_BOTH] = kept->kv[GI_LAYER_ATTENTION];
+    kept->sizes[GI_LAYER_RECURRENT] = 2 * (uint64_t)hparams->recurrent.state_size * sizeof(float);
+    kept->sizes[GI_LAYER_BOTH] =
+        gi_slot_stride(kept->sizes[GI_LAYER_ATTENTION]) + kept->sizes[GI_LAYER_RECURRENT];
+}
+
+// Places tables of rotations behind the norms, then positions; returns the end, in floats.
+static uint64_t lay_out_tables(struct gi_graph *graph, const struct gi_session_shape *shape)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const uint32_t n_norm = graph->norm_layout.size;
     uint64_t end = n_norm + (uint64_t)shape->n_ctx * hparams->n_rot;
+    graph->vectors.rope = n_norm;
+    graph->rope = (struct gi_rope){.table = n_norm, .n_rot = hparams->n_rot};
+    graph->window_rope = graph->rope;
     if (hparams->has_window_rope) {
         graph->window_rope.table = (uint32_t)end;
-        end += (uint64_t)shape->n_ctx * hparams->n_rot;
+        graph->window_rope.n_rot =
+            hparams->has_window_heads ? hparams->window_heads.n_rot : hparams->n_rot;
+        end += (uint64_t)shape->n_ctx * graph->window_rope.n_rot;
     }
     if (hparams->has_positions) {
         graph->positions = (uint32_t)gi_round_up(end, 4);
         end = graph->positions + (uint64_t)shape->n_ctx * hparams->n_embd;
     }
-    sizes[GI_SESSION_VECTORS] = end * sizeof(float);
+    return end;
+}
+
+// Lays out the scratch of attention of layers of all kinds.
+static uint64_t attention_scratch(struct gi_graph *graph, const struct gi_session_kept *kept)
+{
+    const struct gi_kv_layer *full = &kept->kv[GI_LAYER_ATTENTION];
+    const struct gi_kv_layer *window = &kept->kv[GI_LAYER_WINDOW];
+    return gi_attention_scratch_layout(&graph->attention,
+                                       full->head_dim < window->head_dim ? window : full);
+}
+
+void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
+                       struct gi_session_kept *kept, uint64_t sizes[GI_SESSION_RANGE_COUNT])
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
+    lay_out_experts(graph);
+    lay_out_kept(graph, shape, kept);
+    sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
+    sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
+    sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);
+    sizes[GI_SESSION_STREAM] =
+        gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
+    sizes[GI_SESSION_ATTENTION] = attention_scratch(graph, kept);
+    sizes[GI_SESSION_FFN_ACT] =
+        (uint64_t)gi_x_size(larger(larger(act_width(graph), hparams->inputs.width),
+                                   recurrent->n_head * recurrent->dim)) *
+        sizeof(float);
+    graph->input.stride = inputs_width(hparams);
+    sizes[GI_SESSION_INPUT] = (uint64_t)graph->input.stride * sizeof(float);
+    graph->row.stride =
+        larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+    graph->row.stride = larger(graph->row.stride, recurrent->n_column);
+    graph->row.stride = larger(graph->row.stride, gi_router_rows(&graph->experts));
+    graph->row.stride = larger(graph->row.stride, inputs_width(hparams));
+    graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
+    sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
+    sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);
+    sizes[GI_SESSION_ADJUST] = gi_adjust_layout(&graph->adjust, hparams->n_vocab, shape->n_ctx);
+    lay_out_batch(graph, shape, sizes);
+    sizes[GI_SESSION_VECTORS] = lay_out_tables(graph, shape) * sizeof(float);
 }
 
 uint64_t gi_session_range_size(uint32_t n_slots, uint32_t range, uint64_t size)

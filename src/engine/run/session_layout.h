@@ -15,6 +15,7 @@ enum gi_session_range {
     GI_SESSION_STREAM,
     GI_SESSION_ROW,
     GI_SESSION_FFN_ACT,
+    GI_SESSION_INPUT, // 0 bytes if layers have no inputs of their own
     GI_SESSION_LOGITS,
     GI_SESSION_ATTENTION, // grows with the context
     GI_SESSION_ADJUST,    // likewise
@@ -26,6 +27,7 @@ enum gi_session_range {
     GI_SESSION_ATTN,
     GI_SESSION_FFN_GATE_UP,
     GI_SESSION_FFN_ACT_ROWS,
+    GI_SESSION_INPUTS,
     GI_SESSION_VECTORS, // grows with the context
     GI_SESSION_RANGE_COUNT,
 };
@@ -35,12 +37,18 @@ struct gi_session_shape {
     enum gi_cache_type type_k, type_v;
 };
 
-// Fills the graph's offsets and strides (their ranges have no buffer yet), one layer's cache, the
-// bytes that a layer of each kind keeps (a cache, a state and a copy of one, or these one behind
-// the other at a multiple of GI_SLOT_ALIGNMENT), and sizes in bytes of every range.
+// What a layer of each kind keeps: the bytes (a cache, a state and a copy of one, or these one
+// behind the other at a multiple of GI_SLOT_ALIGNMENT), and how the cache of one with attention
+// lies in them; of a recurrent layer its context and types count alone.
+struct gi_session_kept {
+    struct gi_kv_layer kv[GI_LAYER_KIND_COUNT];
+    uint64_t sizes[GI_LAYER_KIND_COUNT];
+};
+
+// Fills the graph's offsets and strides (their ranges have no buffer yet), what layers keep, and
+// sizes in bytes of every range.
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
-                       struct gi_kv_layer *kv, uint64_t kept_sizes[GI_LAYER_KIND_COUNT],
-                       uint64_t sizes[GI_SESSION_RANGE_COUNT]);
+                       struct gi_session_kept *kept, uint64_t sizes[GI_SESSION_RANGE_COUNT]);
 
 // Returns the bytes of a range, or with GI_SESSION_RANGE_COUNT of a layer's cache, of all sessions
 // of a group. One alone has no padding; the states have one more for the list of joint steps.

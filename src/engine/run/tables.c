@@ -20,6 +20,7 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->attention.range = ranges[GI_SESSION_ATTENTION];
     graph->row.range = ranges[GI_SESSION_ROW];
     graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
+    graph->input.range = ranges[GI_SESSION_INPUT];
     graph->logits.range = ranges[GI_SESSION_LOGITS];
     graph->adjust.range = ranges[GI_SESSION_ADJUST];
     graph->vectors.range = ranges[GI_SESSION_VECTORS];
@@ -31,6 +32,7 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->attn.range = ranges[GI_SESSION_ATTN];
     graph->ffn_gate_up.range = ranges[GI_SESSION_FFN_GATE_UP];
     graph->ffn_act_rows.range = ranges[GI_SESSION_FFN_ACT_ROWS];
+    graph->inputs.range = ranges[GI_SESSION_INPUTS];
     tables->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
                                                     .ring = ranges[GI_SESSION_RING],
                                                     .counts = ranges[GI_SESSION_COUNTS]};
@@ -183,9 +185,9 @@ struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum g
 static struct gi_dispatch_table *record_small(struct gi_tables *tables, struct glinfer_error *err)
 {
     struct gi_graph *graph = &tables->graph;
-    struct gi_rows *const rows[] = {&graph->x,           &graph->norm, &graph->qkv,
-                                    &graph->q,           &graph->attn, &graph->ffn_gate_up,
-                                    &graph->ffn_act_rows};
+    struct gi_rows *const rows[] = {
+        &graph->x,    &graph->norm,        &graph->qkv,          &graph->q,
+        &graph->attn, &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->inputs};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
     }

@@ -37,13 +37,14 @@ void gi_check_gate_input(struct gi_test *test)
     const struct gi_gate_input_params *params = (const void *)test->params;
     const uint32_t token = test->n_tokens - 1, n = params->width;
     const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
+    const struct gi_xielu none = {0}; // no such model has it
     const float *gate = gi_test_floats(test, 1, (uint64_t)token * params->gate_stride, n);
     const float *inputs =
         gi_test_floats(test, 2, (uint64_t)token * params->stride + params->begin, n);
     gi_test_run(test);
     const float *act = gi_test_floats(test, 0, (uint64_t)token * params->act_stride, n);
     for (uint32_t i = 0; act && i < n; i++) {
-        const double expected = gi_test_activate(activation, gate[i]) * inputs[i];
+        const double expected = gi_test_activate(activation, &none, gate[i]) * inputs[i];
         gi_test_expect(test, "act", i, expected, fabs(expected) * (2 + fabs((double)gate[i])),
                        act[i]);
     }

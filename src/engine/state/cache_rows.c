@@ -9,14 +9,15 @@
 
 uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_hparams *hparams)
 {
-    const struct gi_kv_layer *layer = &sequence->cache[0];
-    uint32_t n = 0;
+    uint32_t size = 0;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        n += gi_keeps_rows(hparams, i);
+        const struct gi_kv_layer *layer = &sequence->cache[i];
+        size += gi_keeps_rows(hparams, i)
+                    ? layer->n_kv_head * (gi_cache_row_size(layer->type_k, layer->head_dim) +
+                                          gi_cache_row_size(layer->type_v, layer->head_dim))
+                    : 0;
     }
-    return n * layer->n_kv_head *
-           (gi_cache_row_size(layer->type_k, layer->head_dim) +
-            gi_cache_row_size(layer->type_v, layer->head_dim));
+    return size;
 }
 
 uint64_t gi_cache_states_size(const struct gi_hparams *hparams)

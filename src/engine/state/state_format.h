@@ -6,7 +6,8 @@
 //   origins (n_tokens) u8, padded with zeros to 4 bytes
 //   rows    (n_layer, {k, scales of k, v, scales of v}, n_kv_head, n_tokens, row) unless the flag
 //           says that there are none, and the cache is computed anew from the tokens; a layer that
-//           keeps a state has it before them, or in their place
+//           keeps a state has it before them, or in their place, one that reads the keys of another
+//           layer nothing
 //   hash    (16) of all behind the head, block by block of GI_STATE_BLOCK bytes
 // Nothing in it is trusted: what is handed out was checked. Knows no GPU.
 #ifndef GI_ENGINE_STATE_FORMAT_H
