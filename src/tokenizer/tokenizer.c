@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model, &gi_spm_model,
-                                                          &gi_wordpiece_model, &gi_unigram_model};
+static const struct gi_tokenizer_model *const models[] = {
+    &gi_bpe_model, &gi_spm_model, &gi_line_bpe_model, &gi_wordpiece_model, &gi_unigram_model};
 
 #define N_MODELS (sizeof(models) / sizeof(models[0]))
 
@@ -40,8 +40,8 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     if (!find_model(vocab->model)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
-                            "(byte-level BPE), llama (SentencePiece), bert (WordPiece) and t5 "
-                            "(unigram) are",
+                            "(byte-level BPE), llama (SentencePiece), gemma4 (BPE by lines), "
+                            "bert (WordPiece) and t5 (unigram) are",
                             (int)(vocab->model.size < 64 ? vocab->model.size : 64),
                             vocab->model.size ? vocab->model.data : "");
     }
@@ -119,7 +119,8 @@ static int32_t id_or_default(int32_t id, int32_t default_id, size_t n_tokens)
 // Keeps what the model kind says of BOS and EOS unless the file says otherwise or has none.
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {
-    const bool add_bos = vocab->add_bos < 0 ? tokenizer->is_bos_added : vocab->add_bos != 0;
+    const bool is_free = vocab->add_bos < 0 || tokenizer->model->always_adds_bos;
+    const bool add_bos = is_free ? tokenizer->is_bos_added : vocab->add_bos != 0;
     const bool add_eos = vocab->add_eos < 0 ? tokenizer->is_eos_added : vocab->add_eos != 0;
     tokenizer->bos = vocab->bos;
     tokenizer->eos = vocab->eos;

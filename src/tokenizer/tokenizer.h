@@ -25,7 +25,7 @@ enum gi_token_type { // tokenizer.ggml.token_type
 // The vocabulary of a GGUF file; zero or -1 for what it does not say. Needs to live only during
 // gi_tokenizer_create.
 struct gi_vocab {
-    struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama", "bert", "t5"
+    struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama", "gemma4", "bert", "t5"
     struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...; of gpt2 alone
     struct gi_text name;          // general.name: white space after Phi-3's special tokens is void
     const struct gi_text *tokens; // n_tokens

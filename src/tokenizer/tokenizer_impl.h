@@ -19,6 +19,7 @@ struct gi_tokenizer_model {
     // Appends the ids of text without special tokens; before and after it is one, or nothing.
     bool (*encode)(const struct gi_tokenizer *tokenizer, struct gi_text text, struct gi_ids *ids,
                    struct glinfer_error *err);
+    bool always_adds_bos; // whatever the file says
     // Rewrites the text of a normal token to the bytes it stands for, in place; returns how
     // many, never more than size.
     size_t (*decode)(char *text, size_t size);
@@ -26,6 +27,7 @@ struct gi_tokenizer_model {
 
 extern const struct gi_tokenizer_model gi_bpe_model;       // "gpt2": byte-level byte pair encoding
 extern const struct gi_tokenizer_model gi_spm_model;       // "llama": that of SentencePiece
+extern const struct gi_tokenizer_model gi_line_bpe_model;  // "gemma4": by lines of characters
 extern const struct gi_tokenizer_model gi_wordpiece_model; // "bert"
 extern const struct gi_tokenizer_model gi_unigram_model;   // "t5": the other of SentencePiece
 

@@ -5,6 +5,7 @@
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/utf8.h"
 #include "tokenizer/vocab/merger.h"
+#include "tokenizer/vocab/merges.h"
 #include "tokenizer/vocab/pretokenizer.h"
 
 #include <stdio.h>
@@ -49,97 +50,20 @@ static size_t decode_token(char *text, size_t size)
     return n;
 }
 
-//-- merges ------------------------------------------------------------------------------------
-
-#define NO_MERGE UINT32_MAX
-
-struct merge {
-    int32_t left, right, joined; // left is GI_NO_TOKEN in a free slot
-    uint32_t rank;
-};
+//-- create ------------------------------------------------------------------------------------
 
 struct bpe {
     struct gi_pretokenizer *pretokenizer;
     int32_t byte_ids[256]; // GI_NO_TOKEN: the vocabulary has no such byte
-    struct merge *merges;  // hash table
-    size_t mask;
+    struct gi_merges merges;
 };
-
-static struct merge *find_merge(const struct bpe *bpe, int32_t left, int32_t right)
-{
-    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
-    size_t slot = (hash ^ hash >> 29) & bpe->mask;
-    while (bpe->merges[slot].left != GI_NO_TOKEN &&
-           (bpe->merges[slot].left != left || bpe->merges[slot].right != right)) {
-        slot = (slot + 1) & bpe->mask;
-    }
-    return &bpe->merges[slot];
-}
-
-static bool refuse_merge(struct gi_text merge, size_t rank, const char *reason,
-                         struct glinfer_error *err)
-{
-    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "merge %zu of the vocabulary (tokenizer.ggml.merges), '%.*s', %s", rank,
-                        (int)(merge.size < 64 ? merge.size : 64), merge.data, reason);
-}
-
-// Adds the pair "left right": it is cut at the first space that is not the first byte.
-static bool add_merge(struct bpe *bpe, const struct gi_text_map *ids, struct gi_text text,
-                      uint32_t rank, struct glinfer_error *err)
-{
-    const char *space = text.size > 1 ? memchr(text.data + 1, ' ', text.size - 1) : NULL;
-    if (!space) {
-        return refuse_merge(text, rank, "has no space between two tokens", err);
-    }
-    struct gi_text left = {text.data, (size_t)(space - text.data)};
-    struct gi_text right = {space + 1, text.size - left.size - 1};
-    struct merge merge = {gi_text_map_find(ids, left), gi_text_map_find(ids, right),
-                          gi_text_map_find_joined(ids, left, right), rank};
-    if (merge.left < 0 || merge.right < 0 || merge.joined < 0) {
-        return refuse_merge(text, rank, "names or makes a token that is not in the vocabulary",
-                            err);
-    }
-    struct merge *slot = find_merge(bpe, merge.left, merge.right);
-    if (slot->left == GI_NO_TOKEN) {
-        *slot = merge;
-    }
-    return true;
-}
-
-static bool init_merges(struct bpe *bpe, const struct gi_text_map *ids,
-                        const struct gi_vocab *vocab, struct glinfer_error *err)
-{
-    if (vocab->n_merges >= NO_MERGE) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "the vocabulary has %zu merges, which is too many", vocab->n_merges);
-    }
-    size_t n_slots = 16;
-    while (n_slots < vocab->n_merges * 2) {
-        n_slots *= 2;
-    }
-    bpe->merges = gi_array_zeroed(n_slots, sizeof(*bpe->merges), "the merges", err);
-    if (!bpe->merges) {
-        return false;
-    }
-    bpe->mask = n_slots - 1;
-    for (size_t i = 0; i < n_slots; i++) {
-        bpe->merges[i].left = GI_NO_TOKEN;
-    }
-    for (size_t i = 0; i < vocab->n_merges; i++) {
-        if (!add_merge(bpe, ids, vocab->merges[i], (uint32_t)i, err)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static void destroy_bpe(void *state)
 {
     struct bpe *bpe = state;
     if (bpe) {
         gi_pretokenizer_destroy(bpe->pretokenizer);
-        free(bpe->merges);
+        gi_merges_finish(&bpe->merges);
         free(bpe);
     }
 }
@@ -152,7 +76,7 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
         return NULL;
     }
     bpe->pretokenizer = gi_pretokenizer_create(vocab->pre, err);
-    if (!bpe->pretokenizer || !init_merges(bpe, &tokenizer->text_to_id, vocab, err)) {
+    if (!bpe->pretokenizer || !gi_merges_init(&bpe->merges, &tokenizer->text_to_id, vocab, err)) {
         destroy_bpe(bpe);
         return NULL;
     }
@@ -169,18 +93,6 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
 }
 
 //-- words -------------------------------------------------------------------------------------
-
-static bool find_pair(const void *user, const struct gi_piece *left, const struct gi_piece *right,
-                      uint32_t *rank, int32_t *id)
-{
-    if (left->id == GI_NO_TOKEN || right->id == GI_NO_TOKEN) {
-        return false;
-    }
-    const struct merge *merge = find_merge(user, left->id, right->id);
-    *rank = merge->rank;
-    *id = merge->joined;
-    return merge->left != GI_NO_TOKEN;
-}
 
 static bool encode_word(const struct bpe *bpe, struct gi_merger *merger, struct gi_text text,
                         struct gi_ids *ids, struct glinfer_error *err)
@@ -221,7 +133,7 @@ static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text te
                          struct glinfer_error *err)
 {
     const struct bpe *bpe = tokenizer->state;
-    struct gi_merger merger = {.find = find_pair, .user = bpe};
+    struct gi_merger merger = {.find = gi_merges_find, .user = &bpe->merges};
     bool is_done = true;
     size_t start = 0;
     for (size_t i = 0; is_done && i < ends->count; i++) {

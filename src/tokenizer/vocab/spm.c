@@ -5,13 +5,11 @@
 #include "base/array.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/merger.h"
+#include "tokenizer/vocab/spaces.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define SPACE      "\u2581"
-#define SPACE_SIZE (sizeof(SPACE) - 1)
 
 struct spm {
     uint32_t *ranks;       // one a token, the lowest for the best score
@@ -20,25 +18,6 @@ struct spm {
     bool has_space_prefix;
     bool joins_space[256]; // true if a token has a space behind a character that ends in the byte
 };
-
-static bool is_space_at(struct gi_text text, size_t i)
-{
-    return text.size - i >= SPACE_SIZE && memcmp(text.data + i, SPACE, SPACE_SIZE) == 0;
-}
-
-static size_t decode_token(char *text, size_t size)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < size;) {
-        if (is_space_at((struct gi_text){text, size}, i)) {
-            text[n++] = ' ';
-            i += SPACE_SIZE;
-        } else {
-            text[n++] = text[i++];
-        }
-    }
-    return n;
-}
 
 //-- create ------------------------------------------------------------------------------------
 
@@ -56,9 +35,7 @@ static uint32_t rank_of(float score)
 
 static int32_t find_byte(const struct gi_text_map *ids, uint8_t byte, int32_t unk)
 {
-    char name[8];
-    snprintf(name, sizeof(name), "<0x%02X>", byte);
-    int32_t id = gi_text_map_find(ids, (struct gi_text){name, strlen(name)});
+    int32_t id = gi_find_byte_token(ids, byte);
     if (id < 0) {
         id = gi_text_map_find(ids, (struct gi_text){(const char *)&byte, 1});
     }
@@ -79,7 +56,7 @@ static void init_pieces(struct spm *spm, const struct gi_vocab *vocab)
     for (size_t id = 0; id < vocab->n_tokens; id++) {
         const struct gi_text token = vocab->tokens[id];
         for (size_t i = 1; i < token.size; i++) {
-            spm->joins_space[(uint8_t)token.data[i - 1]] |= is_space_at(token, i);
+            spm->joins_space[(uint8_t)token.data[i - 1]] |= gi_is_space_at(token, i);
         }
         spm->ranks[id] = rank_of(vocab->scores ? vocab->scores[id] : 0.0f);
         spm->piece_size_max = token.size > spm->piece_size_max ? token.size : spm->piece_size_max;
@@ -190,7 +167,7 @@ static size_t word_size(const struct spm *spm, struct gi_text text)
 {
     size_t i = character_at(text, 0);
     while (i < text.size &&
-           (!is_space_at(text, i) || spm->joins_space[(uint8_t)text.data[i - 1]])) {
+           (!gi_is_space_at(text, i) || spm->joins_space[(uint8_t)text.data[i - 1]])) {
         i += character_at(text, i);
     }
     return i;
@@ -212,32 +189,6 @@ static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text te
 
 //-- text --------------------------------------------------------------------------------------
 
-// Copies a text with its spaces, and one more in front if is_prefixed, as U+2581.
-static char *escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text *escaped,
-                           struct glinfer_error *err)
-{
-    if (text.size > SIZE_MAX / SPACE_SIZE - 1) {
-        gi_error_no_memory(err, text.size, "a text");
-        return NULL;
-    }
-    char *data = gi_array_zeroed((text.size + 1) * SPACE_SIZE, 1, "a text", err);
-    if (!data) {
-        return NULL;
-    }
-    size_t n = is_prefixed ? SPACE_SIZE : 0;
-    memcpy(data, SPACE, n);
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] == ' ') {
-            memcpy(data + n, SPACE, SPACE_SIZE);
-            n += SPACE_SIZE;
-        } else {
-            data[n++] = text.data[i];
-        }
-    }
-    *escaped = (struct gi_text){data, n};
-    return data;
-}
-
 static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
                         struct gi_ids *ids, struct glinfer_error *err)
 {
@@ -246,7 +197,7 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
         return true;
     }
     struct gi_text spaced;
-    char *escaped = escape_spaces(text, spm->has_space_prefix, &spaced, err);
+    char *escaped = gi_escape_spaces(text, spm->has_space_prefix, &spaced, err);
     bool is_done = escaped && encode_words(tokenizer, spaced, ids, err);
     free(escaped);
     return is_done;
@@ -260,5 +211,5 @@ const struct gi_tokenizer_model gi_spm_model = {
     .create = create_spm,
     .destroy = destroy_spm,
     .encode = encode_text,
-    .decode = decode_token,
+    .decode = gi_unescape_spaces,
 };

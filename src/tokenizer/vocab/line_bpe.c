@@ -1,0 +1,144 @@
+// Byte pair encoding as Gemma 4 has it: the characters of a line, with U+2581 for a space, are the
+// first pieces, and the pair of neighbours that comes first in the list of merges becomes one. Line
+// ends are words of their own, whole where they are a token. A character that is no piece is
+// written in byte tokens.
+#include "base/array.h"
+#include "tokenizer/tokenizer_impl.h"
+#include "tokenizer/utf8.h"
+#include "tokenizer/vocab/merges.h"
+#include "tokenizer/vocab/spaces.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct line_bpe {
+    struct gi_merges merges;
+    int32_t byte_ids[256]; // negative: the vocabulary has no such byte
+};
+
+static void destroy_line_bpe(void *state)
+{
+    struct line_bpe *bpe = state;
+    if (bpe) {
+        gi_merges_finish(&bpe->merges);
+        free(bpe);
+    }
+}
+
+static void *create_line_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                             struct glinfer_error *err)
+{
+    struct line_bpe *bpe = gi_array_zeroed(1, sizeof(*bpe), "a tokenizer", err);
+    if (!bpe || !gi_merges_init(&bpe->merges, &tokenizer->text_to_id, vocab, err)) {
+        destroy_line_bpe(bpe);
+        return NULL;
+    }
+    for (size_t byte = 0; byte < 256; byte++) {
+        bpe->byte_ids[byte] = gi_find_byte_token(&tokenizer->text_to_id, (uint8_t)byte);
+    }
+    snprintf(tokenizer->name, sizeof(tokenizer->name), "gemma4");
+    tokenizer->is_bos_added = true;
+    return bpe;
+}
+
+//-- words -----------------------------------------------------------------------------------------
+
+// Appends a piece's token, or those of its bytes.
+static bool push_piece(const struct line_bpe *bpe, struct gi_text bytes, int32_t id,
+                       struct gi_ids *ids, struct glinfer_error *err)
+{
+    if (id >= 0) {
+        return gi_ids_push(ids, id, err);
+    }
+    for (size_t i = 0; i < bytes.size; i++) {
+        const int32_t byte_id = bpe->byte_ids[(uint8_t)bytes.data[i]];
+        if (byte_id >= 0 && !gi_ids_push(ids, byte_id, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool encode_word(const struct gi_tokenizer *tokenizer, struct gi_merger *merger,
+                        struct gi_text word, struct gi_ids *ids, struct glinfer_error *err)
+{
+    if (!gi_merger_begin(merger, word.size, err)) {
+        return false;
+    }
+    for (size_t offset = 0; offset < word.size;) {
+        const size_t start = offset;
+        gi_utf8_next(word, &offset);
+        const struct gi_text character = {word.data + start, offset - start};
+        gi_merger_add(merger, (uint32_t)character.size,
+                      gi_text_map_find(&tokenizer->text_to_id, character));
+    }
+    gi_merger_run(merger);
+    for (int32_t i = 0; i >= 0; i = merger->pieces.data[i].next) {
+        const struct gi_piece *piece = &merger->pieces.data[i];
+        const struct gi_text bytes = {word.data + piece->offset, piece->size};
+        if (!push_piece(tokenizer->state, bytes, piece->id, ids, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Returns the bytes of the line, or of the line ends, at the front of a text.
+static size_t word_size(struct gi_text text)
+{
+    size_t i = 1;
+    while (i < text.size && (text.data[i] == '\n') == (text.data[0] == '\n')) {
+        i++;
+    }
+    return i;
+}
+
+static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                         struct gi_ids *ids, struct glinfer_error *err)
+{
+    const struct line_bpe *bpe = tokenizer->state;
+    struct gi_merger merger = {.find = gi_merges_find, .user = &bpe->merges};
+    bool is_done = true;
+    while (is_done && text.size > 0) {
+        const struct gi_text word = {text.data, word_size(text)};
+        const int32_t id =
+            word.data[0] == '\n' ? gi_text_map_find(&tokenizer->text_to_id, word) : GI_NO_TOKEN;
+        is_done =
+            id >= 0 ? gi_ids_push(ids, id, err) : encode_word(tokenizer, &merger, word, ids, err);
+        text = gi_text_from(text, word.size);
+    }
+    gi_merger_finish(&merger);
+    return is_done;
+}
+
+static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                        struct gi_ids *ids, struct glinfer_error *err)
+{
+    if (!text.size) {
+        return true;
+    }
+    char *repaired = text.size > SIZE_MAX / 3 ? NULL : malloc(text.size * 3);
+    if (!repaired) {
+        return gi_error_no_memory(err, text.size * 3, "a text");
+    }
+    bool has_surrogates;
+    struct gi_text spaced;
+    const size_t size = gi_utf8_repair(text, repaired, &has_surrogates);
+    char *escaped = gi_escape_spaces((struct gi_text){repaired, size}, false, &spaced, err);
+    const bool is_done = escaped && encode_words(tokenizer, spaced, ids, err);
+    free(escaped);
+    free(repaired);
+    return is_done;
+}
+
+const struct gi_tokenizer_model gi_line_bpe_model = {
+    .name = "gemma4",
+    .default_bos = GI_NO_TOKEN,
+    .default_eos = GI_NO_TOKEN,
+    .default_unk = GI_NO_TOKEN,
+    .create = create_line_bpe,
+    .destroy = destroy_line_bpe,
+    .encode = encode_text,
+    .always_adds_bos = true,
+    .decode = gi_unescape_spaces,
+};

@@ -1,0 +1,95 @@
+#include "tokenizer/vocab/merges.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_MERGE UINT32_MAX
+
+static struct gi_pair_merge *find_merge(const struct gi_merges *merges, int32_t left, int32_t right)
+{
+    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
+    size_t slot = (hash ^ hash >> 29) & merges->mask;
+    while (merges->slots[slot].left != GI_NO_TOKEN &&
+           (merges->slots[slot].left != left || merges->slots[slot].right != right)) {
+        slot = (slot + 1) & merges->mask;
+    }
+    return &merges->slots[slot];
+}
+
+static bool refuse_merge(struct gi_text merge, size_t rank, const char *reason,
+                         struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "merge %zu of the vocabulary (tokenizer.ggml.merges), '%.*s', %s", rank,
+                        (int)(merge.size < 64 ? merge.size : 64), merge.data, reason);
+}
+
+// Adds the pair "left right": it is cut at the first space that is not the first byte.
+static bool add_merge(struct gi_merges *merges, const struct gi_text_map *ids, struct gi_text text,
+                      uint32_t rank, struct glinfer_error *err)
+{
+    const char *space = text.size > 1 ? memchr(text.data + 1, ' ', text.size - 1) : NULL;
+    if (!space) {
+        return refuse_merge(text, rank, "has no space between two tokens", err);
+    }
+    struct gi_text left = {text.data, (size_t)(space - text.data)};
+    struct gi_text right = {space + 1, text.size - left.size - 1};
+    struct gi_pair_merge merge = {gi_text_map_find(ids, left), gi_text_map_find(ids, right),
+                                  gi_text_map_find_joined(ids, left, right), rank};
+    if (merge.left < 0 || merge.right < 0 || merge.joined < 0) {
+        return refuse_merge(text, rank, "names or makes a token that is not in the vocabulary",
+                            err);
+    }
+    struct gi_pair_merge *slot = find_merge(merges, merge.left, merge.right);
+    if (slot->left == GI_NO_TOKEN) {
+        *slot = merge;
+    }
+    return true;
+}
+
+bool gi_merges_init(struct gi_merges *merges, const struct gi_text_map *ids,
+                    const struct gi_vocab *vocab, struct glinfer_error *err)
+{
+    if (vocab->n_merges >= NO_MERGE) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "the vocabulary has %zu merges, which is too many", vocab->n_merges);
+    }
+    size_t n_slots = 16;
+    while (n_slots < vocab->n_merges * 2) {
+        n_slots *= 2;
+    }
+    merges->slots = gi_array_zeroed(n_slots, sizeof(*merges->slots), "the merges", err);
+    if (!merges->slots) {
+        return false;
+    }
+    merges->mask = n_slots - 1;
+    for (size_t i = 0; i < n_slots; i++) {
+        merges->slots[i].left = GI_NO_TOKEN;
+    }
+    for (size_t i = 0; i < vocab->n_merges; i++) {
+        if (!add_merge(merges, ids, vocab->merges[i], (uint32_t)i, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gi_merges_finish(struct gi_merges *merges)
+{
+    free(merges->slots);
+    *merges = (struct gi_merges){0};
+}
+
+bool gi_merges_find(const void *user, const struct gi_piece *left, const struct gi_piece *right,
+                    uint32_t *rank, int32_t *id)
+{
+    if (left->id == GI_NO_TOKEN || right->id == GI_NO_TOKEN) {
+        return false;
+    }
+    const struct gi_pair_merge *merge = find_merge(user, left->id, right->id);
+    *rank = merge->rank;
+    *id = merge->joined;
+    return merge->left != GI_NO_TOKEN;
+}

@@ -1,0 +1,57 @@
+#include "tokenizer/vocab/spaces.h"
+
+#include "base/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool gi_is_space_at(struct gi_text text, size_t i)
+{
+    return text.size - i >= GI_SPACE_SIZE && memcmp(text.data + i, GI_SPACE, GI_SPACE_SIZE) == 0;
+}
+
+size_t gi_unescape_spaces(char *text, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size;) {
+        if (gi_is_space_at((struct gi_text){text, size}, i)) {
+            text[n++] = ' ';
+            i += GI_SPACE_SIZE;
+        } else {
+            text[n++] = text[i++];
+        }
+    }
+    return n;
+}
+
+char *gi_escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text *escaped,
+                       struct glinfer_error *err)
+{
+    if (text.size > SIZE_MAX / GI_SPACE_SIZE - 1) {
+        gi_error_no_memory(err, text.size, "a text");
+        return NULL;
+    }
+    char *data = gi_array_zeroed((text.size + 1) * GI_SPACE_SIZE, 1, "a text", err);
+    if (!data) {
+        return NULL;
+    }
+    size_t n = is_prefixed ? GI_SPACE_SIZE : 0;
+    memcpy(data, GI_SPACE, n);
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == ' ') {
+            memcpy(data + n, GI_SPACE, GI_SPACE_SIZE);
+            n += GI_SPACE_SIZE;
+        } else {
+            data[n++] = text.data[i];
+        }
+    }
+    *escaped = (struct gi_text){data, n};
+    return data;
+}
+
+int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte)
+{
+    char name[8];
+    snprintf(name, sizeof(name), "<0x%02X>", byte);
+    return gi_text_map_find(ids, (struct gi_text){name, strlen(name)});
+}

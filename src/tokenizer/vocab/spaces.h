@@ -1,0 +1,22 @@
+// Vocabularies that spell a space as U+2581 (SentencePiece's way), and bytes as <0x0A>.
+#ifndef GI_TOKENIZER_SPACES_H
+#define GI_TOKENIZER_SPACES_H
+
+#include "tokenizer/text_map.h"
+
+#define GI_SPACE      "\u2581"
+#define GI_SPACE_SIZE (sizeof(GI_SPACE) - 1)
+
+// True if the text has U+2581 at byte i.
+bool gi_is_space_at(struct gi_text text, size_t i);
+// Turns U+2581 into spaces, in place; returns the bytes that are left.
+size_t gi_unescape_spaces(char *text, size_t size);
+// Copies a text with its spaces, and one more in front if is_prefixed, as U+2581: *escaped, in
+// memory that is returned and the caller's. NULL with NO_MEMORY.
+char *gi_escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text *escaped,
+                       struct glinfer_error *err);
+
+// Returns the token that spells a byte as <0x0A>; negative if there is none.
+int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte);
+
+#endif
