@@ -33,7 +33,7 @@ GROUPS = {
     "shared": ["shared_gate", "shared_up", "shared_down"],
 }
 MATRICES = [name for group in GROUPS.values() for name in group]
-NORMAL, CONTROL, UNUSED = 1, 3, 5  # tokenizer.ggml.token_type
+NORMAL, CONTROL, UNUSED, BYTE = 1, 3, 5, 6  # tokenizer.ggml.token_type
 MERGES = (
     "Ġ t|h e|i n|Ġ a|r e|o n|Ġt he|e r|Ġ s|a t|Ġ w|e n|o r|Ġ c|i s|i t|Ġ o|e s|a n|in g|e d|o u"
     "|Ġ b|Ġ p|a l|Ġa n|Ġan d|Ġ in|Ġ f|Ġo f|l l|Ġt o"
@@ -72,7 +72,7 @@ def parse_arguments():
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
-                        "qwen35moe", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1"], default="llama")
+                        "qwen35moe", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "gemma4"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -82,6 +82,7 @@ def parse_arguments():
     parser.add_argument("--ctx", type=int, default=512)
     parser.add_argument("--vocab", type=int, default=320, help="tokens of the byte vocabulary")
     parser.add_argument("--vocab-from", metavar="GGUF", help="copy the tokenizer of this file")
+    parser.add_argument("--line-bpe", action="store_true", help="the vocabulary of Gemma 4's kind, of any size")
     parser.add_argument("--add-bos", action="store_true", help="byte vocabulary: ask for BOS")
     parser.add_argument("--chatml", action="store_true", help="byte vocabulary: a ChatML template")
     parser.add_argument("--types", type=parse_types, default=parse_types("f32"), metavar="T",
@@ -117,6 +118,10 @@ def parse_arguments():
     parser.add_argument("--next", type=int, default=0, help="qwen35: layers behind the last, which predict further tokens")
     parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
+    parser.add_argument("--window-head-dim", type=int, help="gemma4: of layers with a window; default: the others'")
+    parser.add_argument("--window-kv-heads", type=int, help="likewise")
+    parser.add_argument("--shared-kv", type=int, default=0, help="gemma4: layers that read the keys of earlier ones")
+    parser.add_argument("--input", type=int, default=0, help="gemma4: width of layers' own inputs")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--pooling", type=int, help="of embeddings: 0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--dense", action="store_true", help="projections behind the pooling")
@@ -126,6 +131,8 @@ def parse_arguments():
     args.expert_ff = args.expert_ff or args.ff
     if args.head_dim is None:
         args.head_dim = args.embd // args.heads
+    args.window_head_dim = args.window_head_dim or args.head_dim
+    args.window_kv_heads = args.window_kv_heads or args.kv_heads
     if args.heads % args.kv_heads or args.head_dim % 2:
         parser.error("heads must be a multiple of kv-heads, and the head dimension even")
     return args
@@ -165,6 +172,24 @@ def add_byte_vocabulary(writer, args):
     return args.vocab
 
 
+def add_line_vocabulary(writer, args):
+    """Gemma 4's kind: byte tokens, line ends, characters with U+2581 for a space, merges in the order of a list."""
+    merges = [merge.replace("\u0120", "\u2581") for merge in MERGES] + ["\u2581 \u2581", "\u2581\u2581 \u2581\u2581"]
+    tokens = ["<bos>", "<eos>", *(f"<0x{byte:02X}>" for byte in range(256)), "<|turn>", "<turn|>", "\n", "\n\n",
+              "\n\n\n", "\u2581", *map(chr, range(0x21, 0x7F)), "\u00e9", "\u4f60", *(m.replace(" ", "") for m in merges)]
+    types = [CONTROL] * 2 + [BYTE] * 256 + [CONTROL] * 2 + [NORMAL] * (len(tokens) - 260)
+    writer.add_tokenizer_model("gemma4")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([0.0] * len(tokens))
+    writer.add_token_types(types)
+    writer.add_token_merges(merges)
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_add_bos_token(True)
+    writer.add_add_space_prefix(False)
+    return len(tokens)
+
+
 def copy_vocabulary(writer, path):
     reader = GGUFReader(path)
     for key, field in reader.fields.items():
@@ -184,7 +209,10 @@ def add_facts(writer, args, n_vocab):
     writer.add_block_count(args.layers + args.next)
     if args.next:
         writer.add_nextn_predict_layers(args.next)
-    writer.add_feed_forward_length(args.ff)
+    if args.arch in SHARED_KV:
+        writer.add_feed_forward_length([ff_of(args, layer) for layer in range(args.layers)])
+    else:
+        writer.add_feed_forward_length(args.ff)
     writer.add_head_count(args.heads)
     if args.arch in SHORT_CONV:
         writer.add_head_count_kv([0 if is_conv(args, layer) else args.kv_heads for layer in range(args.layers)])
@@ -192,6 +220,9 @@ def add_facts(writer, args, n_vocab):
     elif args.arch == "granitehybrid":
         writer.add_head_count_kv([args.kv_heads if has_attention(args, layer) else 0 for layer in range(args.layers)])
         writer.add_rope_scaling_finetuned(False)
+    elif args.kv_heads != args.window_kv_heads:
+        writer.add_head_count_kv([args.window_kv_heads if has_window(args, layer) else args.kv_heads
+                                  for layer in range(args.layers)])
     else:
         writer.add_head_count_kv(args.kv_heads)
     writer.add_key_length(args.head_dim)
@@ -261,8 +292,16 @@ def add_facts(writer, args, n_vocab):
     if args.window_list:
         writer.add_sliding_window_pattern(
             [(layer + 1) % args.window_list != 0 for layer in range(args.layers)])
-    if args.softcap:
+    if args.arch in SHARED_KV:
+        writer.add_key_length_swa(args.window_head_dim)
+        writer.add_value_length_swa(args.window_head_dim)
+        writer.add_rope_dimension_count_swa(args.window_head_dim)
+        writer.add_rope_freq_base_swa(10000.0)
+        writer.add_shared_kv_layers(args.shared_kv)
+        writer.add_embedding_length_per_layer_input(args.input)
+    if args.softcap and args.arch not in SHARED_KV:
         writer.add_attn_logit_softcapping(args.softcap / 5)
+    if args.softcap:
         writer.add_final_logit_softcapping(args.softcap)
     if args.rope_scaling == "linear":
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)
@@ -321,8 +360,8 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "exaone4", "qwen35", "qwen35moe", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
-POST_NORMS = ("gemma-embedding", "gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
+HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
+POST_NORMS = ("gemma-embedding", "gemma3", "gemma4", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 # The name of the norm before the network.
 FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "gpt-oss"), "post_attention_norm")
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
@@ -331,6 +370,7 @@ SSM = ("granitehybrid", "falcon-h1")  # with Mamba-2, in place of attention or b
 SHORT_CONV = ("lfm2", "lfm2moe")  # with short convolutions in most layers, and the embedding's norm for the output
 ROUTER_BIASES = ("lfm2moe",)  # whose choice of experts has a bias
 SHARED_GATES = ("qwen2moe", "qwen35moe")  # whose shared expert has a share of its own
+SHARED_KV = ("gemma4",)  # with layers that read the keys and values of earlier ones
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
@@ -423,7 +463,63 @@ def add_sinks_and_biases(make, args, prefix):
         make.vector(f"{prefix}ffn_{stem}_exps.bias", (args.experts, size), np.float32(0), 0.3)
 
 
+def has_window(args, layer):
+    return args.window_list > 0 and (layer + 1) % args.window_list != 0
+
+
+def is_shared(args, layer):
+    return layer >= args.layers - args.shared_kv
+
+
+def ff_of(args, layer):
+    """Layers that have no keys of their own have networks twice as wide."""
+    return 2 * args.ff if is_shared(args, layer) else args.ff
+
+
+def add_gemma4_layer(make, args, prefix, layer):
+    """A model without inputs of layers takes keys for values in layers without a window."""
+    windowed = has_window(args, layer)
+    head_dim = args.window_head_dim if windowed else args.head_dim
+    kv_size = head_dim * (args.window_kv_heads if windowed else args.kv_heads)
+    for name in ("attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm"):
+        make.norm(f"{prefix}{name}.weight", args.embd)
+    make.matrix(prefix, "attn_q", args.heads * head_dim, args.embd, 1.5)
+    make.vector(f"{prefix}attn_q_norm.weight", head_dim, np.float32(0.15), 0.03)
+    if not is_shared(args, layer):
+        make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
+        make.norm(f"{prefix}attn_k_norm.weight", head_dim)
+        if windowed or args.input:
+            make.matrix(prefix, "attn_v", kv_size, args.embd)
+    make.matrix(prefix, "attn_output", args.embd, args.heads * head_dim)
+    make.matrix(prefix, "ffn_gate", ff_of(args, layer), args.embd)
+    make.matrix(prefix, "ffn_up", ff_of(args, layer), args.embd)
+    make.matrix(prefix, "ffn_down", args.embd, ff_of(args, layer))
+    make.vector(f"{prefix}layer_output_scale.weight", 1, np.float32(0.7), 0.1)
+    if args.input:
+        make.matrix(prefix, "inp_gate", args.input, args.embd, 0.3)
+        make.matrix(prefix, "proj", args.embd, args.input)
+        make.norm(f"{prefix}post_norm.weight", args.embd)
+
+
+def add_layer_inputs(make, args, n_vocab):
+    width = args.layers * args.input
+    make.matrix("", "per_layer_token_embd", n_vocab, width, 1 / math.sqrt(args.input), kind="token_embd")
+    make.matrix("", "per_layer_model_proj", width, args.embd, kind="attn_q")
+    make.norm("per_layer_proj_norm.weight", args.input)
+
+
+def proportional_factors(args):
+    """A quarter of the pairs turn; the others by angles too small to tell."""
+    n_pair = args.head_dim // 2
+    factors = np.ones(n_pair, dtype=np.float32)
+    factors[n_pair // 4:] = 1e30
+    return factors
+
+
 def add_layer(make, args, prefix, layer):
+    if args.arch in SHARED_KV:
+        add_gemma4_layer(make, args, prefix, layer)
+        return
     if args.arch in LINEAR and (layer + 1) % args.interval:
         add_linear_attention(make, args, prefix)
         add_network_or_experts(make, args, prefix, layer)
@@ -495,6 +591,8 @@ def add_tensors(writer, args, n_vocab):
     # probabilities for tokens whose text it holds back.
     quiet = slice(0) if args.vocab_from else LEAD_BYTES
     make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD, quiet)
+    if args.input:
+        add_layer_inputs(make, args, n_vocab)
     for layer in range(args.layers):
         add_layer(make, args, f"blk.{layer}.", layer)
     for layer in range(args.layers, args.layers + args.next):
@@ -514,6 +612,8 @@ def add_tensors(writer, args, n_vocab):
         for name, slope in (("short", 0.1), ("long", 1.0)):
             factors = 1 + slope * np.arange(n_pair, dtype=np.float32)
             writer.add_tensor(f"rope_factors_{name}.weight", factors)
+    if args.arch in SHARED_KV:
+        writer.add_tensor("rope_freqs.weight", proportional_factors(args))
     if args.rope_scaling == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_factors(args))
 
@@ -523,6 +623,8 @@ def main():
     writer = GGUFWriter(args.out, args.arch)
     if args.vocab_from:
         n_vocab = copy_vocabulary(writer, args.vocab_from)
+    elif args.line_bpe:
+        n_vocab = add_line_vocabulary(writer, args)
     else:
         n_vocab = add_byte_vocabulary(writer, args)
     add_facts(writer, args, n_vocab)

@@ -104,6 +104,12 @@ make tiny-gemma --arch gemma --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --he
     --layers 2
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \
     --ff 64 --layers 6 --window 24 --rope-base 1000000 --rope-scaling linear
+# Inputs of layers, shared keys, heads and networks of two sizes; without inputs, keys for values, other numbers of heads.
+make tiny-gemma4 --arch gemma4 --line-bpe --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \
+    --window-head-dim 32 --ff 64 --layers 5 --window 24 --window-list 2 --shared-kv 3 --input 32 --rope-base 1000000 --softcap 10
+# Its token ids are the tokenizer's golden file: compare_tokenizer.py --count 150 --golden line_bpe_tokenizer.golden.
+make tiny-gemma4_dense --arch gemma4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 1 --window-kv-heads 2 \
+    --head-dim 64 --window-head-dim 32 --ff 64 --layers 3 --window 24 --window-list 3 --rope-base 1000000 --softcap 10
 make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \
     --ff 128 --layers 4 --window 40 --softcap 10
 make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 80 \

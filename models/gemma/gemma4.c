@@ -1,0 +1,105 @@
+// Gemma 4: a norm before and after either block, norms of each head of q, k and v, GELU, windows in
+// most layers, whose heads are smaller and whose rotations are others, and layers at the end that
+// read the keys and values of earlier ones. Each layer scales the residual that it leaves; small
+// models have inputs of each layer's own. Mixtures of experts are not supported.
+#include "models/decoder_weights.h"
+
+#include <math.h>
+
+static bool check_shared(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams)
+{
+    bool is_sound = hparams->n_shared_kv < hparams->n_layer;
+    for (uint32_t i = hparams->n_layer - hparams->n_shared_kv; is_sound && i < hparams->n_layer;
+         i++) {
+        is_sound = gi_cache_layer(hparams, i) != i;
+    }
+    return is_sound ||
+           gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                        "%s: %u of %u layers share the keys of earlier ones of their "
+                        "kind, of which there are none",
+                        gi_gguf_path(reader->gguf), hparams->n_shared_kv, hparams->n_layer);
+}
+
+static bool check_dense(const struct gi_hparams_reader *reader)
+{
+    uint32_t n_expert;
+    return gi_hparams_u32(reader, "expert_count", 0, &n_expert) &&
+           (n_expert == 0 || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                                          "%s: a Gemma 4 with a mixture of %u experts is not "
+                                          "supported",
+                                          gi_gguf_path(reader->gguf), n_expert));
+}
+
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    hparams->has_window_rope = hparams->has_value_norm = true;
+    hparams->window_rope = (struct gi_rope_hparams){.divisor = 1.0f, .magnitude = 1.0f};
+    hparams->embed_scale = sqrtf((float)hparams->n_embd);
+    hparams->attention_scale = 1.0f;
+    if (!check_dense(reader) ||
+        !gi_hparams_u32(reader, "attention.sliding_window", 0, &hparams->window) ||
+        !gi_hparams_window_period(reader, 6, hparams) ||
+        !gi_hparams_window_heads(reader, hparams) ||
+        !gi_hparams_f32(reader, "rope.freq_base_swa", hparams->rope.base,
+                        &hparams->window_rope.base) ||
+        !gi_hparams_u32(reader, "attention.shared_kv_layers", 0, &hparams->n_shared_kv) ||
+        !gi_hparams_u32(reader, "embedding_length_per_layer_input", 0, &hparams->inputs.width) ||
+        !gi_gguf_get_f32(reader->gguf, "gemma4.final_logit_softcapping", 0.0f,
+                         &hparams->logit_softcap, reader->err)) {
+        return false;
+    }
+    hparams->inputs.scale = sqrtf((float)hparams->inputs.width);
+    return gi_hparams_check_inputs(reader, hparams) && check_shared(reader, hparams);
+}
+
+static const struct gi_weight_spec weights[] = {
+    {
+     .slot = GI_SLOT_QKV,
+     .name = "attn_qkv",
+     .order = GI_WEIGHT_ORDER_QKV,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.attn_q", GI_DIM_Q, NULL},
+                    {"blk.%u.attn_k", GI_DIM_KV, NULL},
+                    {"blk.%u.attn_v", GI_DIM_KV, "blk.%u.attn_k"}},
+     .next_norm = GI_NORM_NONE,
+     },
+    GI_WEIGHT_OUT(GI_NORM_NONE),
+    GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
+    GI_WEIGHT_DOWN(GI_NORM_NONE),
+    GI_WEIGHT_ONE(GI_SLOT_INPUT_GATE, "input_gate", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "inp_gate",
+                  GI_DIM_INPUT, GI_NORM_NONE),
+    GI_WEIGHT_ONE(GI_SLOT_INPUT_OUT, "input_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_INPUT, "proj",
+                  GI_DIM_EMBD, GI_NORM_NONE),
+};
+
+static const struct gi_norm_spec norms[] = {
+    {GI_NORM_ATTN,       "blk.%u.attn_norm",           GI_DIM_EMBD      },
+    {GI_NORM_Q,          "blk.%u.attn_q_norm",         GI_DIM_HEAD      },
+    {GI_NORM_K,          "blk.%u.attn_k_norm",         GI_DIM_K_HEAD    },
+    {GI_NORM_ATTN_POST,  "blk.%u.post_attention_norm", GI_DIM_EMBD      },
+    {GI_NORM_FFN,        "blk.%u.ffn_norm",            GI_DIM_EMBD      },
+    {GI_NORM_FFN_POST,   "blk.%u.post_ffw_norm",       GI_DIM_EMBD      },
+    {GI_NORM_INPUT,      "per_layer_proj_norm",        GI_DIM_INPUT     },
+    {GI_NORM_INPUT_POST, "blk.%u.post_norm",           GI_DIM_INPUT_EMBD},
+    {GI_NORM_OUT_SCALE,  "blk.%u.layer_output_scale",  GI_DIM_ONE       },
+};
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer), err) &&
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out_norm(graph, layer, err) &&
+           gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) &&
+           (graph->hparams->inputs.width == 0 ? gi_graph_ffn_down_scaled(graph, layer, err)
+                                              : gi_graph_ffn_down_norm(graph, layer, err) &&
+                                                    gi_graph_layer_input(graph, layer, err));
+}
+
+const struct gi_model_family gi_model_family_gemma4 = {
+    .name = "gemma4",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .activation = GI_ACTIVATION_GELU_TANH,
+    .read_hparams = read_hparams,
+    GI_WEIGHTS(weights),
+    GI_NORMS(norms),
+    .record_layer = record_layer,
+};
