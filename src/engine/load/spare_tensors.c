@@ -34,6 +34,18 @@ static uint32_t layer_of(struct gi_gguf_string name)
     return layer;
 }
 
+// True for keys and values of a layer that reads those of an earlier one, which a file may have.
+static bool is_shared_kv(const struct gi_model_plan *plan, struct gi_gguf_string name)
+{
+    const uint32_t layer = layer_of(name);
+    bool is_kv = false;
+    for (size_t i = 0; i + 7 <= name.size; i++) {
+        is_kv = is_kv || memcmp(name.data + i, ".attn_k", 7) == 0 ||
+                memcmp(name.data + i, ".attn_v", 7) == 0;
+    }
+    return is_kv && gi_layer_kind(&plan->hparams, layer) == GI_LAYER_SHARED_KV;
+}
+
 static void mark(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
                  bool *is_read)
 {
@@ -72,7 +84,7 @@ static void count(const struct gi_model_plan *plan, struct gi_gguf_string name,
         spare->n_audio++;
     } else if (layer_of(name) >= plan->hparams.n_layer) {
         spare->n_next++;
-    } else if (!begins_with_any(name, heads)) {
+    } else if (!begins_with_any(name, heads) && !is_shared_kv(plan, name)) {
         spare->other = spare->n_other++ == 0 ? name : spare->other;
     }
 }
