@@ -6,19 +6,6 @@
 
 #include <assert.h>
 
-struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint32_t layer,
-                                         bool has_gate)
-{
-    const struct gi_heads heads = gi_layer_heads(hparams, layer);
-    const bool has_kv = gi_cache_layer(hparams, layer) == layer;
-    struct gi_qkv_layout layout;
-    gi_qkv_layout_init(&layout, hparams->n_head, has_kv ? heads.n_kv_head : 0, heads.head_dim);
-    if (has_gate) {
-        gi_qkv_layout_add_gate(&layout);
-    }
-    return layout;
-}
-
 static struct gi_qkv_layout qkv_layout(const struct gi_graph *graph, uint32_t layer)
 {
     return gi_layer_qkv_layout(graph->hparams, layer, graph->qkv_layout.gate_begin > 0);
@@ -53,10 +40,9 @@ static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer,
                                 norm_offset(graph, layer, norm), beta, &graph->stream, err);
 }
 
-// Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
-static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
-                       const struct gi_weight *weight, struct gi_rows *rows,
-                       struct glinfer_error *err)
+bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
+                         enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows,
+                         struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     *rows = gi_half_rows(recorder, &graph->norm);
@@ -84,12 +70,10 @@ bool gi_graph_project_back(struct gi_graph *graph, const char *label,
                                &graph->stream, err);
 }
 
-// Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
-// offset in the vectors; UINT32_MAX: it is 1.
-static bool project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
-                                const struct gi_weight *weight, struct gi_range range,
-                                bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
-                                enum gi_norm next, uint32_t scale, struct glinfer_error *err)
+bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
+                                  const struct gi_weight *weight, struct gi_range range,
+                                  bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
+                                  enum gi_norm next, uint32_t scale, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
@@ -113,7 +97,7 @@ bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t l
     const struct gi_weight *weight = layer_weight(graph, layer, slot);
     struct gi_rows input;
     if (graph->is_batch) {
-        return input_rows(graph, "attn_norm", layer, before, weight, &input, err) &&
+        return gi_graph_input_rows(graph, "attn_norm", layer, before, weight, &input, err) &&
                gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv, err);
     }
     if (before == GI_NORM_NONE) {
@@ -315,9 +299,10 @@ bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return project_back_normed(graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT),
-                               graph->attention.range, attn_has_sums(graph, layer),
-                               &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX, err);
+    return gi_graph_project_back_normed(
+        graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT), graph->attention.range,
+        attn_has_sums(graph, layer), &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX,
+        err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -344,7 +329,7 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     }
     graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
                                                   : graph->ffn_act_rows;
-    return input_rows(graph, "ffn_norm", layer, before, gate_up, &input, err) &&
+    return gi_graph_input_rows(graph, "ffn_norm", layer, before, gate_up, &input, err) &&
            gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up,
                       err) &&
            gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule,
@@ -364,9 +349,9 @@ bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 static bool ffn_down_normed(struct gi_graph *graph, uint32_t layer, uint32_t scale,
                             struct glinfer_error *err)
 {
-    return project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
-                               graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input,
-                               GI_NORM_FFN_POST, GI_NORM_NEXT, scale, err);
+    return gi_graph_project_back_normed(
+        graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
+        graph->ffn_act_has_sums, &graph->ffn_input, GI_NORM_FFN_POST, GI_NORM_NEXT, scale, err);
 }
 
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -382,57 +367,6 @@ bool gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer, struct gli
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) && gi_graph_ffn_down(graph, layer, err);
-}
-
-//-- inputs of layers ----------------------------------------------------------------------------
-
-bool gi_graph_project_inputs(struct gi_graph *graph, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_hparams *hparams = graph->hparams;
-    const struct gi_weight *proj = graph->weights.input_proj;
-    const struct gi_rows *projected = graph->is_batch ? &graph->ffn_gate_up : &graph->row;
-    const struct gi_input_norm norm = {
-        .width = hparams->inputs.width,
-        .n = hparams->n_layer,
-        .gamma = norm_offset(graph, 0, GI_NORM_INPUT),
-        .eps = hparams->norm_eps * (float)hparams->n_embd, // of W x without its scale
-    };
-    struct gi_rows rows;
-    const bool ok =
-        graph->is_batch
-            ? input_rows(graph, "input_proj", 0, GI_NORM_NONE, proj, &rows, err) &&
-                  gi_op_gemm(recorder, "input_proj", proj, &rows, false, 1.0f, projected, err)
-            : gi_op_gemv(recorder, "input_proj", proj, graph->stream.range, graph->stream.residual,
-                         false, projected->range, err);
-    return ok && gi_op_add_inputs(recorder, "inputs", &norm, projected, &graph->vectors,
-                                  graph->is_batch ? &graph->inputs : &graph->input, err);
-}
-
-bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    const uint32_t width = graph->hparams->inputs.width;
-    const struct gi_weight *gate = layer_weight(graph, layer, GI_SLOT_INPUT_GATE);
-    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_INPUT_OUT);
-    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
-    struct gi_rows rows;
-    const bool ok =
-        graph->is_batch
-            ? input_rows(graph, "input_gate", layer, GI_NORM_NONE, gate, &rows, err) &&
-                  gi_op_gemm(recorder, "input_gate", gate, &rows, false, 1.0f, &graph->ffn_gate_up,
-                             err) &&
-                  gi_op_gate_input(recorder, "input_act", &graph->ffn_gate_up, &graph->inputs,
-                                   layer * width, width, graph->hparams->activation, &graph->attn,
-                                   err) &&
-                  gi_graph_pass_on(graph, &graph->attn, width, out, err)
-            : gi_op_gemv(recorder, "input_gate", gate, graph->stream.range, graph->stream.residual,
-                         false, graph->row.range, err) &&
-                  gi_op_gate_input(recorder, "input_act", &graph->row, &graph->input, layer * width,
-                                   width, graph->hparams->activation, &act, err);
-    return ok && project_back_normed(graph, "input_out", layer, out, graph->ffn_act, false,
-                                     &graph->attn_input, GI_NORM_INPUT_POST, GI_NORM_NEXT,
-                                     norm_offset(graph, layer, GI_NORM_OUT_SCALE), err);
 }
 
 //-- a mixture of experts ------------------------------------------------------------------------

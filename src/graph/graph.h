@@ -25,7 +25,7 @@ struct gi_model_weights {
     const struct gi_weight *layers; // (n_layer, GI_SLOT_COUNT)
     const struct gi_weight *embed;  // (n_vocab, n_embd)
     const struct gi_weight *output; // (n_vocab, n_embd); the same as embed where they are tied
-    // Of layers that have inputs of their own, else NULL: (n_vocab, n_layer * width), and
+    // Make the inputs of layers that have their own, else NULL: (n_vocab, n_layer * width), and
     // (n_layer * width, n_embd).
     const struct gi_weight *input_embed, *input_proj;
 };

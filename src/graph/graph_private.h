@@ -27,4 +27,15 @@ bool gi_graph_project_back(struct gi_graph *graph, const char *label,
 bool gi_graph_pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
                       const struct gi_weight *out, struct glinfer_error *err);
 
+// Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
+bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
+                         enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows,
+                         struct glinfer_error *err);
+// Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
+// offset in the vectors; UINT32_MAX: it is 1.
+bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
+                                  const struct gi_weight *weight, struct gi_range range,
+                                  bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
+                                  enum gi_norm next, uint32_t scale, struct glinfer_error *err);
+
 #endif

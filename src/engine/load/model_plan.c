@@ -254,11 +254,10 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
         (is_cut && !check_pieces(plan, whole.tensor, err))) {
         return false;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        weight->sources[first + i] = whole;
-        weight->sources[first + i].n_rows =
-            gi_dim_size(hparams, layer, spec->sources[first + i].rows);
-        whole.row_begin += weight->sources[first + i].n_rows;
+    for (uint32_t i = first; i < first + n; i++) {
+        weight->sources[i] = whole;
+        weight->sources[i].n_rows = gi_dim_size(hparams, layer, spec->sources[i].rows);
+        whole.row_begin += weight->sources[i].n_rows;
     }
     return true;
 }
@@ -449,11 +448,11 @@ static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *
 
 static bool has_gate(const struct gi_model_family *family)
 {
-    bool has = false;
-    for (size_t i = 0; i < family->n_weights; i++) {
-        has = has || family->weights[i].order == GI_WEIGHT_ORDER_QKV_GATED;
+    size_t i = 0;
+    while (i < family->n_weights && family->weights[i].order != GI_WEIGHT_ORDER_QKV_GATED) {
+        i++;
     }
-    return has;
+    return i < family->n_weights;
 }
 
 static void lay_out_vectors(struct gi_model_plan *plan)

@@ -37,8 +37,8 @@ struct gi_session_shape {
     enum gi_cache_type type_k, type_v;
 };
 
-// What a layer of each kind keeps: the bytes (a cache, a state and a copy of one, or these one
-// behind the other at a multiple of GI_SLOT_ALIGNMENT), and how the cache of one with attention
+// Holds what a layer of each kind keeps: the bytes (a cache, a state and a copy of one, or these
+// one behind the other at a multiple of GI_SLOT_ALIGNMENT), and how the cache of one with attention
 // lies in them; of a recurrent layer its context and types count alone.
 struct gi_session_kept {
     struct gi_kv_layer kv[GI_LAYER_KIND_COUNT];

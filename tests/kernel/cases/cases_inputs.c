@@ -189,7 +189,7 @@ static const struct row_case {
 static void name_row(size_t index, char *text, size_t size)
 {
     const struct row_case *c = &row_cases[index];
-    snprintf(text, size, "%s %ux%u in parts of %u%s", gi_ggml_type_find(c->type)->name, c->n_vocab,
+    snprintf(text, size, "%s %ux%u split by %u%s", gi_ggml_type_find(c->type)->name, c->n_vocab,
              c->n_cols, c->max_part_rows, c->is_stage ? ", as a stage" : "");
 }
 

@@ -1,0 +1,51 @@
+// Inputs that layers have beside the residual.
+#include "graph/graph_private.h"
+
+bool gi_graph_project_inputs(struct gi_graph *graph, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_weight *proj = graph->weights.input_proj;
+    const struct gi_rows *projected = graph->is_batch ? &graph->ffn_gate_up : &graph->row;
+    const struct gi_input_norm norm = {
+        .width = hparams->inputs.width,
+        .n = hparams->n_layer,
+        .gamma = norm_offset(graph, 0, GI_NORM_INPUT),
+        .eps = hparams->norm_eps * (float)hparams->n_embd, // of W x without its scale
+    };
+    struct gi_rows rows;
+    const bool ok =
+        graph->is_batch
+            ? gi_graph_input_rows(graph, "input_proj", 0, GI_NORM_NONE, proj, &rows, err) &&
+                  gi_op_gemm(recorder, "input_proj", proj, &rows, false, 1.0f, projected, err)
+            : gi_op_gemv(recorder, "input_proj", proj, graph->stream.range, graph->stream.residual,
+                         false, projected->range, err);
+    return ok && gi_op_add_inputs(recorder, "inputs", &norm, projected, &graph->vectors,
+                                  graph->is_batch ? &graph->inputs : &graph->input, err);
+}
+
+bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const uint32_t width = graph->hparams->inputs.width;
+    const struct gi_weight *gate = layer_weight(graph, layer, GI_SLOT_INPUT_GATE);
+    const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_INPUT_OUT);
+    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
+    struct gi_rows rows;
+    const bool ok =
+        graph->is_batch
+            ? gi_graph_input_rows(graph, "input_gate", layer, GI_NORM_NONE, gate, &rows, err) &&
+                  gi_op_gemm(recorder, "input_gate", gate, &rows, false, 1.0f, &graph->ffn_gate_up,
+                             err) &&
+                  gi_op_gate_input(recorder, "input_act", &graph->ffn_gate_up, &graph->inputs,
+                                   layer * width, width, graph->hparams->activation, &graph->attn,
+                                   err) &&
+                  gi_graph_pass_on(graph, &graph->attn, width, out, err)
+            : gi_op_gemv(recorder, "input_gate", gate, graph->stream.range, graph->stream.residual,
+                         false, graph->row.range, err) &&
+                  gi_op_gate_input(recorder, "input_act", &graph->row, &graph->input, layer * width,
+                                   width, graph->hparams->activation, &act, err);
+    return ok && gi_graph_project_back_normed(graph, "input_out", layer, out, graph->ffn_act, false,
+                                              &graph->attn_input, GI_NORM_INPUT_POST, GI_NORM_NEXT,
+                                              norm_offset(graph, layer, GI_NORM_OUT_SCALE), err);
+}

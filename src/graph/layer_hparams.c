@@ -1,0 +1,87 @@
+// Says what differs from layer to layer: what each keeps, its heads, the width of its network.
+#include "graph/graph.h"
+
+enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const enum gi_layer_kind kind = (enum gi_layer_kind)hparams->layer_kinds[layer];
+    if (kind != GI_LAYER_ATTENTION) {
+        return kind;
+    }
+    if (gi_cache_layer(hparams, layer) != layer) {
+        return GI_LAYER_SHARED_KV;
+    }
+    return hparams->has_window_heads && gi_has_window(hparams, layer) ? GI_LAYER_WINDOW
+                                                                      : GI_LAYER_ATTENTION;
+}
+
+struct gi_heads gi_layer_heads(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return hparams->has_window_heads && gi_has_window(hparams, layer)
+               ? hparams->window_heads
+               : (struct gi_heads){hparams->n_kv_head, hparams->head_dim, hparams->n_rot};
+}
+
+uint32_t gi_layer_ff(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return hparams->layer_ff[layer] > 0 ? hparams->layer_ff[layer] : hparams->n_ff;
+}
+
+uint32_t gi_cache_layer(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const uint32_t n_own = hparams->n_layer - hparams->n_shared_kv;
+    if (layer < n_own) {
+        return layer;
+    }
+    const bool has_window = gi_has_window(hparams, layer);
+    uint32_t own = n_own;
+    while (own > 0 && gi_has_window(hparams, own - 1) != has_window) {
+        own--;
+    }
+    return own > 0 ? own - 1 : layer;
+}
+
+bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
+    return kind != GI_LAYER_RECURRENT && kind != GI_LAYER_SHARED_KV;
+}
+
+bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
+    return kind == GI_LAYER_RECURRENT || kind == GI_LAYER_BOTH;
+}
+
+bool gi_has_recurrence(const struct gi_hparams *hparams)
+{
+    return hparams->recurrent.state_size > 0;
+}
+
+void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer)
+{
+    hparams->layer_kinds[layer] = GI_LAYER_RECURRENT;
+}
+
+void gi_add_state(struct gi_hparams *hparams, uint32_t layer)
+{
+    hparams->layer_kinds[layer] = GI_LAYER_BOTH;
+}
+
+bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const uint32_t place = hparams->begins_unwindowed ? layer : layer + 1;
+    return hparams->window > 0 && hparams->window_period > 0 && place % hparams->window_period != 0;
+}
+
+struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint32_t layer,
+                                         bool has_gate)
+{
+    const struct gi_heads heads = gi_layer_heads(hparams, layer);
+    const bool has_kv = gi_cache_layer(hparams, layer) == layer;
+    struct gi_qkv_layout layout;
+    gi_qkv_layout_init(&layout, hparams->n_head, has_kv ? heads.n_kv_head : 0, heads.head_dim);
+    if (has_gate) {
+        gi_qkv_layout_add_gate(&layout);
+    }
+    return layout;
+}
