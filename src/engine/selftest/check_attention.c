@@ -243,11 +243,20 @@ void gi_check_attention_qkv(struct gi_test *test)
     const float *rope = vectors + (size_t)4 * (params->rope + test->n_past * params->rope_stride);
     const float *q_gamma = has_norm ? vectors + (size_t)4 * params->q_gamma : NULL;
     const float *k_gamma = has_norm ? vectors + (size_t)4 * params->k_gamma : NULL;
-    const uint32_t n_kv = layer->n_kv_head * n;
-    const struct section own_q = {qkv,  q_gamma, 4 * params->q_begin, width, n, params->norm_eps,
-                                  false};
-    const struct section k = {qkv, k_gamma, 4 * params->k_begin, n_kv, n, params->norm_eps, false};
-    const struct section v = {qkv, NULL, 4 * params->v_begin, n_kv, n, 0, false};
+    const uint32_t n_kv = layer->n_kv_head * n, normed_n = has_norm ? n : 0;
+    const struct section own_q = {.qkv = qkv,
+                                  .gamma = q_gamma,
+                                  .begin = 4 * params->q_begin,
+                                  .n = width,
+                                  .width = normed_n,
+                                  .eps = params->norm_eps};
+    const struct section k = {.qkv = qkv,
+                              .gamma = k_gamma,
+                              .begin = 4 * params->k_begin,
+                              .n = n_kv,
+                              .width = normed_n,
+                              .eps = params->norm_eps};
+    const struct section v = {.qkv = qkv, .begin = 4 * params->v_begin, .n = n_kv};
     check_kv(test, &k, true, n, rope, n_rot, test->n_past);
     check_kv(test, &v, false, n, rope, n_rot, test->n_past);
     turn_section(&own_q, 0, width, n, rope, n_rot, turned);
