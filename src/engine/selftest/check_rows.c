@@ -220,6 +220,7 @@ void gi_check_post_norm(struct gi_test *test)
     const float *out_scale =
         gi_test_define(test, "SCALED") ? vector(test, 2, params->out_scale, 1) : NULL;
     double *expected = gi_test_memory(test, n, sizeof(*expected));
+    double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
     if (test->has_failed) {
         return;
@@ -227,9 +228,11 @@ void gi_check_post_norm(struct gi_test *test)
     const double scale = 1 / sqrt(mean_square(y, n, 0) + params->eps);
     const double out = out_scale ? out_scale[0] : 1;
     for (uint32_t i = 0; i < n; i++) {
-        expected[i] = out * (before[i] + y[i] * scale * gamma[i]);
+        const double value = y[i] * scale * gamma[i];
+        expected[i] = out * (before[i] + value);
+        magnitude[i] = fabs(out) * (fabs((double)before[i]) + fabs(value));
     }
-    expect_stream(test, expected, NULL, next, n, params->residual, params->norm, params->ssq,
+    expect_stream(test, expected, magnitude, next, n, params->residual, params->norm, params->ssq,
                   test->dispatch->grid.size[0]);
 }
 
