@@ -195,14 +195,15 @@ static bool take_header(struct cli_reasoning *reasoning, struct cli_piece *piece
     if (end == left) {
         return false;
     }
+    const bool is_call = call < end;
     reasoning->is_thinking = false;
-    if (call > 0 && call < end) {
+    if (is_call && call > 0) {
         *piece = take(reasoning, call, true);
         return true;
     }
     reasoning->is_header = false;
-    *piece = take(reasoning, end + strlen(channel_marks[0]), call > 0);
-    reasoning->is_thinking = call > 0 && find_whole(text, end, "analysis") < end;
+    *piece = take(reasoning, end + strlen(channel_marks[0]), !is_call);
+    reasoning->is_thinking = !is_call && find_whole(text, end, "analysis") < end;
     return true;
 }
 

@@ -65,6 +65,7 @@ static void channels_are_told_by_headers(void **state)
         "<|message|>c",
         "(a < b)c");
     expect_in_any_steps(kind, "<|channel|>final<|message|>c", "c");
+    expect_in_any_steps(kind, "<|message|>c", "c");
     expect_in_any_steps(
         kind,
         "<|channel|>commentary<|message|>p<|end|><|start|>assistant<|channel|>commentary "
