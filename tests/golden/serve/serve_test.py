@@ -227,6 +227,7 @@ def refuses_what_is_wrong(server):
         status, _, answer = server.post("/completion", body)
         true(status == 400 and part in answer["error"]["message"], f"{body[:60]!r}: {status} {answer}")
     for body in [{}, {"messages": []}, {"messages": "hi"}, {"messages": [{}]}, {"messages": [{"role": "cat", "content": "x"}]},
+                 {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": [1]}}]}]},
                  {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"messages": HI, "response_format": {"type": "xml"}}]:
         status, _, answer = server.post("/v1/chat/completions", body)
         same((status, answer["error"]["type"]), (400, "invalid_request_error"), str(body))

@@ -194,6 +194,18 @@ static void calls_are_written_as_they_are_read(void **state)
     cJSON_Delete(calls);
 }
 
+static void arguments_that_are_no_object_have_no_names(void **state)
+{
+    (void)state;
+    struct cli_bytes text = {0};
+    cJSON *calls = cJSON_Parse("[{\"function\":{\"name\":\"f\",\"arguments\":[1]}},"
+                               "{\"function\":{\"name\":\"g\",\"arguments\":\"x\"}},{}]");
+    serve_write_calls(&serve_style_lfm2, calls, &text);
+    assert_string_equal(text.data, "<|tool_call_start|>[f(), g(), ()]<|tool_call_end|>");
+    cli_bytes_finish(&text);
+    cJSON_Delete(calls);
+}
+
 static void control_tokens_of_calls_stand_within_fences(void **state)
 {
     (void)state;
@@ -245,6 +257,7 @@ int main(void)
         cmocka_unit_test(tags_are_read),
         cmocka_unit_test(python_is_read),
         cmocka_unit_test(calls_are_written_as_they_are_read),
+        cmocka_unit_test(arguments_that_are_no_object_have_no_names),
         cmocka_unit_test(control_tokens_of_calls_stand_within_fences),
         cmocka_unit_test(schemas_lose_what_grammars_do_not_know),
     };

@@ -17,14 +17,18 @@ static bool is_role(const cJSON *message, const char *role)
 //-- for a template that takes tools ---------------------------------------------------------------
 
 // Makes the arguments of calls objects, which templates expect, of the texts that OpenAI has.
-static void open_arguments(cJSON *message)
+static void open_arguments(struct serve_fields *fields, cJSON *message)
 {
     cJSON *call;
     cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(message, "tool_calls"))
     {
         cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
-        const cJSON *text = cJSON_GetObjectItemCaseSensitive(function, "arguments");
-        cJSON *arguments = cJSON_IsString(text) ? cJSON_Parse(text->valuestring) : NULL;
+        const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+        cJSON *arguments = cJSON_IsString(own) ? cJSON_Parse(own->valuestring) : NULL;
+        if (own && !cJSON_IsString(own) && !cJSON_IsObject(own) && !cJSON_IsNull(own)) {
+            serve_fields_refuse(fields, 400,
+                                "the \"arguments\" of a call are an object, or the text of one");
+        }
         if (cJSON_IsObject(arguments)) {
             cJSON_ReplaceItemInObjectCaseSensitive(function, "arguments", arguments);
         } else {
@@ -71,7 +75,7 @@ static cJSON *copy_messages(struct serve_fields *fields)
         if (is_role(message, "developer")) {
             cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("system"));
         }
-        open_arguments(message);
+        open_arguments(fields, message);
         name_thought(message);
     }
     if (cJSON_GetArraySize(copy) == 0) {

@@ -29,12 +29,12 @@ static void write_json(const struct serve_call_style *style, const cJSON *name,
 
 static void write_python(const cJSON *name, const cJSON *arguments, struct cli_bytes *text)
 {
-    const cJSON *item;
+    const cJSON *all = cJSON_IsObject(arguments) ? arguments : NULL, *item;
     append(text, cJSON_IsString(name) ? name->valuestring : "");
     append(text, "(");
-    cJSON_ArrayForEach(item, arguments)
+    cJSON_ArrayForEach(item, all)
     {
-        append(text, item == arguments->child ? "" : ", ");
+        append(text, item == all->child ? "" : ", ");
         append(text, item->string);
         append(text, "=");
         serve_write_python(item, text);
