@@ -444,7 +444,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     params.after = rule->after;
     params.max_bias = rule->max_bias;
     params.q_stride = q->stride;
-    params.out_stride = out->stride;
+    // Tiles of halves make a row of what the next product reads.
+    params.out_stride = out->is_half ? layer->n_head * layer->head_dim : out->stride;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {out->range, q->range,      {0}, layer->range},

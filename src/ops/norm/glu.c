@@ -71,7 +71,9 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
         uint32_t n_left = (n_ff - begin + 3) / 4 * 4;
         const struct gi_glu_params params = {
             .gate_up_stride = gate_up->stride,
-            .act_stride = act->stride,
+            // Tiles of halves make a row of what the next product reads, however far apart rows of
+            // floats are.
+            .act_stride = act->is_half ? n_ff : act->stride,
             .gate_begin = part->row_begin,
             .n_part = weight->is_ungated ? 0 : n_part,
             .act_begin = begin,
