@@ -13,10 +13,11 @@ static bool read_number(const struct gi_hparams_reader *reader, const char *key,
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: the key %s is missing",
                             gi_gguf_path(reader->gguf), key);
     }
-    if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_F32, &list, NULL)) {
-        return gi_gguf_get_f32(reader->gguf, key, 0, out, reader->err);
+    if (gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_F32, &list, NULL)) {
+        *out = layer < list.count ? gi_gguf_array_f32(&list, layer) : NAN;
+    } else if (!gi_gguf_get_f32(reader->gguf, key, 0, out, reader->err)) {
+        return false;
     }
-    *out = layer < list.count ? gi_gguf_array_f32(&list, layer) : NAN;
     return isfinite(*out) ||
            gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: %s has no number for layer %u",
                         gi_gguf_path(reader->gguf), key, layer);

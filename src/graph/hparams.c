@@ -343,11 +343,11 @@ bool gi_hparams_check_inputs(const struct gi_hparams_reader *reader,
                              const struct gi_hparams *hparams)
 {
     const uint32_t width = hparams->inputs.width, most = 4096;
-    return (width % 4 == 0 && width <= most) ||
+    return (width % GI_INPUT_BLOCK == 0 && width <= most) ||
            gi_error_set(
                reader->err, GLINFER_STATUS_UNSUPPORTED,
-               "%s: inputs of layers of %u are not supported, only multiples of 4 up to %u",
-               gi_gguf_path(reader->gguf), width, most);
+               "%s: inputs of layers of %u are not supported, only multiples of %u up to %u",
+               gi_gguf_path(reader->gguf), width, GI_INPUT_BLOCK, most);
 }
 
 static bool read_expert_count(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

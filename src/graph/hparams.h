@@ -60,7 +60,9 @@ struct gi_heads {
     uint32_t n_kv_head, head_dim, n_rot;
 };
 
-// Inputs that layers have beside the residual: a vector of each token for each layer.
+// Inputs that layers have beside the residual: a vector of each token for each layer. Embeddings
+// are written, and products read them, in blocks of so many columns.
+#define GI_INPUT_BLOCK 32u
 struct gi_layer_inputs {
     uint32_t width; // of a layer's; 0: there are none
     float scale;    // of the embeddings that they come from

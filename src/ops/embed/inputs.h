@@ -1,6 +1,6 @@
 // Inputs that the layers of some models have beside the residual: of each token a vector for every
 // layer, its embedding joined by what the first residual is projected to. Rows of a batch or, in a
-// list of steps, the only row.
+// list of steps, the only row. All fail as gi_recorder_add does.
 #ifndef GI_OPS_INPUTS_H
 #define GI_OPS_INPUTS_H
 
@@ -16,6 +16,7 @@ struct gi_input_norm {
 
 // inputs = scale * W[step_state.token]: the embedding of a decode step's token.
 //   W  (n_vocab, n_cols), may have several parts     inputs  one row, n_cols columns
+// Columns are written in blocks of 32: the row has room for the last one whole.
 bool gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
                      const struct gi_rows *inputs, struct glinfer_error *err);
 
