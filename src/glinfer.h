@@ -642,8 +642,8 @@ struct glinfer_grammar {
     const char *json_before, *json_after;
     uint32_t max_json; // so many of all that, one behind another, at most; 0: one
     // JSON schemas that the rules json-1, json-2, ... of gbnf are the JSON of; gbnf itself then
-    // defines no rule of the names ws, value, object, member, array, string, char, number, integer
-    // or of v with a number.
+    // defines no rule of these names, nor of v with a number, nor ws, value, object, member, array,
+    // string, char, code, hex, key-char, number, integer, date, year, leap-year, time or uuid.
     const char *const *schemas;
     size_t n_schemas;
 };

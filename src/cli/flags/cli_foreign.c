@@ -240,7 +240,7 @@ static const struct cli_flag flags[] = {
     NOTED("--no-prefill-assistant", "an answer begins anew"),
     MISSING("--prefill-assistant", "an answer begins anew; /completion goes on from any text"),
     NOTED("--embedding, --embeddings", "/v1/embeddings is always there"),
-    MISSING("--rerank, --reranking", "models that embed or rank are not supported; leave it out"),
+    NOTED("--rerank, --reranking", "/v1/rerank is always there"),
     MISSING("--spm-infill", "/completion takes a prompt as the model's authors write it"),
 };
 
