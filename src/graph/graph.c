@@ -22,7 +22,7 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
     const uint32_t beta = gi_norm_shift(&graph->norm_layout, layer, norm);
     if (beta == UINT32_MAX) {
         return gi_op_rmsnorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
-                             hparams->norm_eps, false, y, err);
+                             hparams->norm_eps, y, err);
     }
     return gi_op_layernorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
                            beta, hparams->norm_eps, y, err);
@@ -202,14 +202,14 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
                                rope, kv, graph->is_batch ? &graph->q : &q, err));
 }
 
-bool gi_graph_pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
-                      const struct gi_weight *out, struct glinfer_error *err)
+bool gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
+                      uint32_t width, const struct gi_weight *out, const struct gi_rows *spare,
+                      struct gi_rows *input, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    struct gi_rows *input = &graph->attn_input;
-    *input = gi_half_rows(recorder, &graph->q);
+    *input = gi_half_rows(recorder, spare);
     if (input->is_half) {
-        return gi_op_half_rows(recorder, "attn_half", rows, width, input, err);
+        return gi_op_half_rows(recorder, label, rows, width, input, err);
     }
     *input = *rows;
     return gi_op_pack_rows(recorder, "pack_rows", input, width, out, err);
@@ -232,7 +232,8 @@ static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv
     return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn, err) &&
            (!has_gate || gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->qkv,
                                          &graph->attn, err)) &&
-           gi_graph_pass_on(graph, &graph->attn, width, out, err);
+           gi_graph_pass_on(graph, "attn_half", &graph->attn, width, out, &graph->q,
+                            &graph->attn_input, err);
 }
 
 static bool attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,

@@ -40,7 +40,8 @@ bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer
                   gi_op_gate_input(recorder, "input_act", &graph->ffn_gate_up, &graph->inputs,
                                    layer * width, width, graph->hparams->activation, &graph->attn,
                                    err) &&
-                  gi_graph_pass_on(graph, &graph->attn, width, out, err)
+                  gi_graph_pass_on(graph, "attn_half", &graph->attn, width, out, &graph->q,
+                                   &graph->attn_input, err)
             : gi_op_gemv(recorder, "input_gate", gate, graph->stream.range, graph->stream.residual,
                          false, graph->row.range, err) &&
                   gi_op_gate_input(recorder, "input_act", &graph->row, &graph->input, layer * width,

@@ -23,9 +23,11 @@ bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t l
 bool gi_graph_project_back(struct gi_graph *graph, const char *label,
                            const struct gi_weight *weight, struct gi_range range, bool has_sums,
                            const struct gi_rows *rows, struct glinfer_error *err);
-// Makes what the output projection reads of rows in f32, in attn_input; q may be written over.
-bool gi_graph_pass_on(struct gi_graph *graph, const struct gi_rows *rows, uint32_t width,
-                      const struct gi_weight *out, struct glinfer_error *err);
+// Makes *input what the projection `out` of a batch reads of rows in f32, (n_tokens, width): halves
+// in the place of `spare`, with that label, or the rows themselves.
+bool gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
+                      uint32_t width, const struct gi_weight *out, const struct gi_rows *spare,
+                      struct gi_rows *input, struct glinfer_error *err);
 
 // Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
 bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,

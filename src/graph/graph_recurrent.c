@@ -38,7 +38,8 @@ bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer
         graph->is_batch
             ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
                                 &graph->ffn_gate_up, &graph->q, &graph->attn, err) &&
-                  gi_graph_pass_on(graph, &graph->attn, delta.n_head * delta.dim, out, err)
+                  gi_graph_pass_on(graph, "attn_half", &graph->attn, delta.n_head * delta.dim, out,
+                                   &graph->q, &graph->attn_input, err)
             : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
                                graph->ffn_act, err);
     return ok && gi_graph_project_back(graph, "attn_out", out, graph->ffn_act, false,
@@ -63,7 +64,8 @@ bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct gl
            gi_op_short_conv(recorder, &conv, graph->is_batch,
                             graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors,
                             graph->states[layer], graph->is_batch ? &graph->attn : &act, err) &&
-           (!graph->is_batch || gi_graph_pass_on(graph, &graph->attn, n_channel, out, err)) &&
+           (!graph->is_batch || gi_graph_pass_on(graph, "attn_half", &graph->attn, n_channel, out,
+                                                 &graph->q, &graph->attn_input, err)) &&
            gi_graph_project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input,
                                  err);
 }
@@ -111,25 +113,16 @@ static bool ssm_rows(struct gi_graph *graph, uint32_t layer, const struct gi_ssm
 
 bool gi_graph_ssm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    struct gi_recorder *recorder = &graph->recorder;
     const struct gi_ssm ssm = ssm_of(graph, layer);
-    const uint32_t width = ssm.n_head * ssm.dim;
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
-    struct gi_rows *input = &graph->ssm_input;
     if (!gi_graph_project_norm(graph, "ssm_in", layer, GI_SLOT_SSM_IN, GI_NORM_ATTN, err) ||
         !ssm_rows(graph, layer, &ssm, graph->is_batch ? &graph->ffn_act_rows : &act, err)) {
         return false;
     }
-    if (!graph->is_batch) {
-        return true;
-    }
-    *input = gi_half_rows(recorder, &graph->ffn_gate_up);
-    if (input->is_half) {
-        return gi_op_half_rows(recorder, "ssm_half", &graph->ffn_act_rows, width, input, err);
-    }
-    *input = graph->ffn_act_rows;
-    return gi_op_pack_rows(recorder, "pack_rows", input, width,
-                           layer_weight(graph, layer, GI_SLOT_SSM_OUT), err);
+    return !graph->is_batch ||
+           gi_graph_pass_on(graph, "ssm_half", &graph->ffn_act_rows, ssm.n_head * ssm.dim,
+                            layer_weight(graph, layer, GI_SLOT_SSM_OUT), &graph->ffn_gate_up,
+                            &graph->ssm_input, err);
 }
 
 bool gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -9,11 +9,10 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
-// y[m] = x[m] / rms(x[m]) * gamma, or y[m] += the same; rms over width with eps added to the mean
-// of squares.
+// y[m] = x[m] / rms(x[m]) * gamma; rms over width with eps added to the mean of squares.
 bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err);
+                   float eps, const struct gi_rows *y, struct glinfer_error *err);
 
 // y[m] = scale * (y[m] + x[m] / rms(x[m]) * gamma), scale an offset in vectors; UINT32_MAX: 1.
 bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,

@@ -48,7 +48,7 @@ static bool record(struct gi_recorder *recorder, const char *label, const struct
 
 bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err)
+                   float eps, const struct gi_rows *y, struct glinfer_error *err)
 {
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,
@@ -58,7 +58,7 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
         .scale = UINT32_MAX,
         .eps = eps,
     };
-    return record(recorder, label, x, vectors, &params, is_added, y, err);
+    return record(recorder, label, x, vectors, &params, false, y, err);
 }
 
 bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,

@@ -170,9 +170,8 @@ static bool record_norm(struct kt_run *run, const struct half_case *c, const str
     const struct gi_vectors vectors = {random_rows(run, 2, floats->stride, 1).range, 0};
     const uint32_t beta = floats->stride;
     if (c->source == SOURCE_RMSNORM) {
-        return gi_op_rmsnorm(recorder, "f32", &x, c->width, &vectors, 0, 1e-5f, false, floats,
-                             err) &&
-               gi_op_rmsnorm(recorder, "f16", &x, c->width, &vectors, 0, 1e-5f, false, halves, err);
+        return gi_op_rmsnorm(recorder, "f32", &x, c->width, &vectors, 0, 1e-5f, floats, err) &&
+               gi_op_rmsnorm(recorder, "f16", &x, c->width, &vectors, 0, 1e-5f, halves, err);
     }
     return gi_op_layernorm(recorder, "f32", &x, c->width, &vectors, 0, beta, 1e-5f, floats, err) &&
            gi_op_layernorm(recorder, "f16", &x, c->width, &vectors, 0, beta, 1e-5f, halves, err);

@@ -134,10 +134,10 @@ static bool run_rmsnorm(struct kt_run *run, size_t index)
     struct norm_case c;
     norm_init_rows(&c, run, index);
     want_rmsnorm(&c, eps);
-    bool is_good = (gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps,
-                                  false, &c.y, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   norm_check(&c, run);
+    bool is_good =
+        (gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps, &c.y, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        norm_check(&c, run);
     norm_finish(&c);
     return is_good;
 }
@@ -298,14 +298,13 @@ static bool run_rmsnorm_scale(struct kt_run *run, size_t index)
     for (size_t i = 0; i < n; i++) {
         c.x[i] *= 4096;
     }
-    bool is_good = (gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, 0, false,
-                                  &c.y, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run) && kt_replay(run, 0, c.n_tokens) &&
-                   kt_compare_rows(run, "y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound) &&
-                   kt_write(run, &c.rows.range, 0, c.x, n * sizeof(float)) &&
-                   kt_replay(run, 0, c.n_tokens) &&
-                   kt_compare_rows(run, "scaled y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound);
+    bool is_good =
+        (gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, 0, &c.y, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 0, c.n_tokens) &&
+        kt_compare_rows(run, "y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound) &&
+        kt_write(run, &c.rows.range, 0, c.x, n * sizeof(float)) && kt_replay(run, 0, c.n_tokens) &&
+        kt_compare_rows(run, "scaled y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound);
     norm_finish(&c);
     return is_good;
 }
