@@ -158,6 +158,10 @@ static void python_is_read(void **state)
         "-1.5})]<|tool_call_end|>",
         "f{\"s\":\"a\",\"n\":1,\"o\":null};g{\"x\":[true,\"it's\",[1]],\"y\":{\"k\":-1.5}};", 0);
     expect_calls(lfm2, "<|tool_call_start|>[f(s='\\u00e9\\n\\q')]", "f{\"s\":\"é\\n\\\\q\"};", 0);
+    expect_calls(lfm2, "<|tool_call_start|>[f(s='\\ud83d\\ude00\\U0001F600\\x41')]",
+                 "f{\"s\":\"😀😀A\"};", 0);
+    expect_calls(lfm2, "<|tool_call_start|>[f(s='\\u +41\\x-1\\ud83dz')]",
+                 "f{\"s\":\"\\\\u +41\\\\x-1\\\\ud83dz\"};", 0);
     expect_calls(lfm2, "<|tool_call_start|>[f(s=\"a", "", WHOLE);
     expect_calls(lfm2, "<|tool_call_start|>[f(\"a\")]", "", WHOLE);
     expect_calls(&serve_style_olmo3, "<function_calls>f(s=\"a\")\ng()</function_calls>",

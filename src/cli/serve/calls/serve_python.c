@@ -50,21 +50,43 @@ static void append_code(struct cli_bytes *text, uint32_t code)
     cli_bytes_append(text, bytes, n);
 }
 
-// Takes so many hexadecimal digits; false if they are not there or are no character of a text.
-static bool take_code(const char **at, const char *end, size_t n, struct cli_bytes *text)
+// Takes so many hexadecimal digits; false if they are not there.
+static bool take_digits(const char **at, const char *end, size_t n, uint32_t *code)
 {
     char digits[9] = {0};
     if ((size_t)(end - *at) < n) {
         return false;
     }
     memcpy(digits, *at, n);
-    char *rest;
-    const unsigned long code = strtoul(digits, &rest, 16);
-    if (*rest || code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+    if (strspn(digits, "0123456789abcdefABCDEF") < n) {
         return false;
     }
+    *code = (uint32_t)strtoul(digits, NULL, 16);
     *at += n;
-    append_code(text, (uint32_t)code);
+    return true;
+}
+
+// Takes the code of a character in so many digits, or in two halves as JSON has it; false if it is
+// none of a text.
+static bool take_code(const char **at, const char *end, size_t n, struct cli_bytes *text)
+{
+    const char *after = *at;
+    uint32_t code = 0, low = 0;
+    if (!take_digits(&after, end, n, &code)) {
+        return false;
+    }
+    if (code >= 0xd800 && code < 0xdc00 && end - after > 2 && memcmp(after, "\\u", 2) == 0) {
+        after += 2;
+        if (!take_digits(&after, end, 4, &low) || low < 0xdc00 || low >= 0xe000) {
+            return false;
+        }
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+        return false;
+    }
+    *at = after;
+    append_code(text, code);
     return true;
 }
 
