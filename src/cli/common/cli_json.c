@@ -107,6 +107,13 @@ void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAY
     }
 }
 
+void cli_json_set(cJSON *object, const char *name, cJSON *value)
+{
+    if (!cJSON_ReplaceItemInObjectCaseSensitive(object, name, value)) {
+        cJSON_AddItemToObject(object, name, value);
+    }
+}
+
 cJSON *cli_json_append(cJSON *array)
 {
     cJSON *object = cJSON_CreateObject();

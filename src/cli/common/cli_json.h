@@ -54,6 +54,8 @@ void cli_json_add_u64(cJSON *object, const char *name, uint64_t value);
 void cli_json_add_float(cJSON *object, const char *name, float value);
 // Adds an object "step_ns": times of a step by the names of the ways to dispatch that were timed.
 void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAYS]);
+// Gives an object a member in place of one of that name, if it has one; takes the value over.
+void cli_json_set(cJSON *object, const char *name, cJSON *value);
 // Appends an empty object to an array and returns it.
 cJSON *cli_json_append(cJSON *array);
 

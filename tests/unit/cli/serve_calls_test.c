@@ -168,6 +168,17 @@ static void python_is_read(void **state)
                  "f{\"s\":\"a\"};g{};", 0);
 }
 
+static void the_last_of_arguments_of_a_name_counts(void **state)
+{
+    (void)state;
+    expect_calls(&serve_style_lfm2, "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=2)]",
+                 "f{\"n\":2,\"s\":{\"k\":2}};", 0);
+    expect_calls(&serve_style_minicpm,
+                 "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">2</param>"
+                 "</function>",
+                 "f{\"n\":2};", 0);
+}
+
 static void calls_are_written_as_they_are_read(void **state)
 {
     (void)state;
@@ -260,6 +271,7 @@ int main(void)
         cmocka_unit_test(names_before_arguments_are_read),
         cmocka_unit_test(tags_are_read),
         cmocka_unit_test(python_is_read),
+        cmocka_unit_test(the_last_of_arguments_of_a_name_counts),
         cmocka_unit_test(calls_are_written_as_they_are_read),
         cmocka_unit_test(arguments_that_are_no_object_have_no_names),
         cmocka_unit_test(control_tokens_of_calls_stand_within_fences),

@@ -340,7 +340,7 @@ static bool read_parameter(struct source *in, const char *tool, cJSON *arguments
     char *text = key ? take_value(in, tags) : NULL;
     const bool is_read = text != NULL;
     if (is_read) {
-        cJSON_AddItemToObject(arguments, key, read_value(in, tool, key, text));
+        cli_json_set(arguments, key, read_value(in, tool, key, text));
     }
     free(key);
     free(text);
@@ -375,7 +375,7 @@ static bool read_python_argument(struct source *in, cJSON *arguments)
     cJSON *value = key && take(in, "=") ? serve_read_python(&in->at, in->end) : NULL;
     const bool is_read = value != NULL;
     if (is_read) {
-        cJSON_AddItemToObject(arguments, key, value);
+        cli_json_set(arguments, key, value);
     }
     free(key);
     take(in, ",");

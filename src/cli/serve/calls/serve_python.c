@@ -1,5 +1,7 @@
 #include "cli/serve/calls/serve_python.h"
 
+#include "cli/common/cli_json.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -186,7 +188,7 @@ static cJSON *read_dictionary(const char **at, const char *end, int depth)
             cJSON_IsString(key) && take(at, end, ':') ? read_value(at, end, depth + 1) : NULL;
         const bool is_read = value != NULL;
         if (is_read) {
-            cJSON_AddItemToObject(object, key->valuestring, value);
+            cli_json_set(object, key->valuestring, value);
         }
         cJSON_Delete(key);
         if (!is_read || (!take(at, end, ',') && !(*at < end && **at == '}'))) {
