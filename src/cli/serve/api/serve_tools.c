@@ -48,15 +48,6 @@ static char *probe(const struct glinfer_tokenizer *tokenizer, const char *messag
     return text;
 }
 
-static bool has_token(const struct glinfer_tokenizer *tokenizer, const char *name)
-{
-    int32_t id;
-    size_t n = 0;
-    return glinfer_tokenize(tokenizer, name, strlen(name), GLINFER_TOKENIZE_NO_BOS, &id, 1, &n,
-                            NULL) &&
-           n == 1;
-}
-
 // Finds the style of JSON with a name first.
 static const struct serve_call_style *find_json_style(const char *called)
 {
@@ -103,8 +94,9 @@ static const struct serve_call_style *find_written(const char *called)
 static const struct serve_call_style *find_told(const struct glinfer_tokenizer *tokenizer,
                                                 const char *told)
 {
+    const char *lfm2 = serve_style_lfm2.trigger;
     return strstr(told, "<|tool_call|>") ? &serve_style_granite
-           : strstr(told, "List of tools: ") && has_token(tokenizer, "<|tool_call_start|>")
+           : strstr(told, "List of tools: ") && serve_find_mark(tokenizer, lfm2, strlen(lfm2)) >= 0
                ? &serve_style_lfm2
                : NULL;
 }

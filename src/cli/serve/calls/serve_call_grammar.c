@@ -41,39 +41,28 @@ static void write_escaped(struct writer *writer, const char *text, size_t size)
     }
 }
 
-// Returns the id of the control token of a name, -1 if the vocabulary has none.
-static int32_t find_mark(const struct writer *writer, const char *name, size_t size)
+int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *name, size_t size)
 {
     int32_t id = -1;
     size_t n = 0, name_size = 0;
-    const bool is_one = glinfer_tokenize(writer->tokenizer, name, size, GLINFER_TOKENIZE_NO_BOS,
-                                         &id, 1, &n, NULL) &&
-                        n == 1;
-    const char *own = is_one ? glinfer_token_bytes(writer->tokenizer, id, &name_size) : NULL;
+    const bool is_one =
+        glinfer_tokenize(tokenizer, name, size, GLINFER_TOKENIZE_NO_BOS, &id, 1, &n, NULL) &&
+        n == 1;
+    const char *own = is_one ? glinfer_token_bytes(tokenizer, id, &name_size) : NULL;
     return own && name_size == size && memcmp(own, name, size) == 0 ? id : -1;
-}
-
-// Returns the size of the mark that a text begins with, 0 if it begins with none.
-static size_t measure_mark(const struct serve_call_style *style, const char *text)
-{
-    for (size_t i = 0; i < sizeof(style->marks) / sizeof(style->marks[0]) && style->marks[i]; i++) {
-        if (strncmp(text, style->marks[i], strlen(style->marks[i])) == 0) {
-            return strlen(style->marks[i]);
-        }
-    }
-    return 0;
 }
 
 // Writes a text, in which marks may also be the control tokens of their names.
 static void write_text(struct writer *writer, const char *text)
 {
-    while (*text) {
-        const size_t mark = measure_mark(writer->style, text);
-        size_t n = mark;
-        while (mark == 0 && text[n] && measure_mark(writer->style, text + n) == 0) {
+    const struct serve_call_style *style = writer->style;
+    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+        const size_t mark = serve_measure_mark(style, text, left);
+        n = mark;
+        while (mark == 0 && n < left && serve_measure_mark(style, text + n, left - n) == 0) {
             n++;
         }
-        const int32_t id = mark > 0 ? find_mark(writer, text, mark) : -1;
+        const int32_t id = mark > 0 ? serve_find_mark(writer->tokenizer, text, mark) : -1;
         write(writer, "%s", id >= 0 ? "(\"" : "\"");
         write_escaped(writer, text, n);
         if (id >= 0) {
@@ -82,7 +71,6 @@ static void write_text(struct writer *writer, const char *text)
             write(writer, "\"");
         }
         write(writer, " ");
-        text += n;
     }
 }
 
@@ -94,7 +82,7 @@ static void write_json(struct writer *writer, const cJSON *schema, const cJSON *
 {
     static const char *const names[] = {"$defs", "definitions"};
     cJSON *own = cJSON_IsObject(schema) ? cJSON_Duplicate(schema, 1) : cJSON_CreateObject();
-    for (size_t i = 0; i < 2 && own != parameters; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const cJSON *all = cJSON_GetObjectItemCaseSensitive(parameters, names[i]);
         if (all && !cJSON_GetObjectItemCaseSensitive(own, names[i])) {
             cJSON_AddItemToObject(own, names[i], cJSON_Duplicate(all, 1));
@@ -402,7 +390,7 @@ static void set_triggers(struct writer *writer)
 {
     struct serve_task *task = writer->task;
     const struct serve_call_style *style = writer->style;
-    const int32_t id = find_mark(writer, style->trigger, strlen(style->trigger));
+    const int32_t id = serve_find_mark(writer->tokenizer, style->trigger, strlen(style->trigger));
     task->triggers[0] = style->trigger;
     task->triggers[1] = style->other_trigger;
     task->grammar.trigger_words = task->triggers;

@@ -18,4 +18,7 @@ struct serve_call_rules {
 // tool nest too deeply.
 bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
 
+// Returns the id of the control token of a name, -1 if the vocabulary has none.
+int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *name, size_t size);
+
 #endif

@@ -54,20 +54,26 @@ size_t serve_find_cut_call(const struct serve_call_style *style, const char *tex
     return size - n == 1 && n > 0 ? size : n;
 }
 
-bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size)
+size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size)
 {
-    enum { N_MARKS = sizeof(style->marks) / sizeof(style->marks[0]) };
-    for (size_t i = 0; i < N_MARKS && style->marks[i]; i++) {
-        if (strlen(style->marks[i]) == size && memcmp(style->marks[i], name, size) == 0) {
-            return true;
+    for (size_t i = 0; i < sizeof(style->marks) / sizeof(style->marks[0]) && style->marks[i]; i++) {
+        const size_t n = strlen(style->marks[i]);
+        if (n <= size && memcmp(text, style->marks[i], n) == 0) {
+            return n;
         }
     }
-    return false;
+    return 0;
+}
+
+bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size)
+{
+    return size > 0 && serve_measure_mark(style, name, size) == size;
 }
 
 //-- schemas ---------------------------------------------------------------------------------------
 
-const cJSON *serve_find_parameter(const cJSON *tools, const char *tool, const char *name)
+// Returns the parameters of the tool of a name, NULL if there are none.
+static const cJSON *find_parameters(const cJSON *tools, const char *tool)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, tools)
@@ -75,12 +81,17 @@ const cJSON *serve_find_parameter(const cJSON *tools, const char *tool, const ch
         const cJSON *function = cJSON_GetObjectItemCaseSensitive(item, "function");
         const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "name");
         if (cJSON_IsString(own) && strcmp(own->valuestring, tool) == 0) {
-            const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
-            return cJSON_GetObjectItemCaseSensitive(
-                cJSON_GetObjectItemCaseSensitive(parameters, "properties"), name);
+            return cJSON_GetObjectItemCaseSensitive(function, "parameters");
         }
     }
     return NULL;
+}
+
+// Returns the schema of a parameter of that name, NULL if there is none.
+static const cJSON *find_parameter(const cJSON *parameters, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(parameters, "properties"), name);
 }
 
 static bool is_type_of_text(const cJSON *type)
@@ -285,19 +296,11 @@ static bool read_named(struct source *in, cJSON *list)
 // Returns the value that stands between tags: a text, unless its schema asks for something else.
 static cJSON *read_value(const struct source *in, const char *tool, const char *key, char *text)
 {
-    const cJSON *schema = serve_find_parameter(in->tools, tool, key);
-    const cJSON *root = NULL, *item;
+    const cJSON *parameters = find_parameters(in->tools, tool);
+    const cJSON *schema = find_parameter(parameters, key);
     cJSON *value = NULL;
     const char *at = text, *end = text + strlen(text);
-    cJSON_ArrayForEach(item, in->tools)
-    {
-        const cJSON *function = cJSON_GetObjectItemCaseSensitive(item, "function");
-        const cJSON *name = cJSON_GetObjectItemCaseSensitive(function, "name");
-        root = cJSON_IsString(name) && strcmp(name->valuestring, tool) == 0
-                   ? cJSON_GetObjectItemCaseSensitive(function, "parameters")
-                   : root;
-    }
-    if (!schema || !serve_is_text(schema, root)) {
+    if (!schema || !serve_is_text(schema, parameters)) {
         value = serve_read_python(&at, end);
         if (value && at + strspn(at, white) < end) {
             cJSON_Delete(value);

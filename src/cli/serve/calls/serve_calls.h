@@ -67,10 +67,10 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown);
 
+// Returns the size of the mark that a text begins with, 0 if it begins with none.
+size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size);
 // True if a name is that of a control token that is text in calls of the style.
 bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size);
-// Returns the schema of a parameter of a tool, NULL if there is none.
-const cJSON *serve_find_parameter(const cJSON *tools, const char *tool, const char *name);
 // True if a value of a schema may be a text, which stands in tags as it is. root: what $ref is
 // looked for in, or NULL.
 bool serve_is_text(const cJSON *schema, const cJSON *root);
