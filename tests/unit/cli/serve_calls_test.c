@@ -57,7 +57,8 @@ static void half_a_call_is_found_at_the_end_of_a_cut_text(void **state)
 static const char tools_text[] =
     "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
     "\"properties\":{\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"},\"o\":{\"anyOf\":["
-    "{\"type\":\"string\"},{\"type\":\"null\"}]},\"r\":{\"$ref\":\"#/$defs/t\"}},\"$defs\":{\"t\":{"
+    "{\"type\":\"string\"},{\"type\":\"null\"}]},\"r\":{\"$ref\":\"#/$defs/t\"},\"$ "
+    "a\":{}},\"$defs\":{\"t\":{"
     "\"enum\":[\"1\",\"2\"]}}}}}]";
 
 // Reads calls as "name arguments;" each.
@@ -148,6 +149,21 @@ static void tags_are_read(void **state)
                  "f{\"s\":\"a < b\",\"n\":7};", 0);
 }
 
+static void names_of_tools_are_those_that_calls_are_read_with(void **state)
+{
+    (void)state;
+    char name[66];
+    memset(name, 'a', sizeof(name));
+    name[64] = 0;
+    assert_true(serve_is_name(name));
+    assert_true(serve_is_name("f_2-x.y"));
+    name[64] = 'a';
+    name[65] = 0;
+    assert_false(serve_is_name(name));
+    assert_false(serve_is_name(""));
+    assert_false(serve_is_name("a/b"));
+}
+
 static void python_is_read(void **state)
 {
     (void)state;
@@ -163,6 +179,8 @@ static void python_is_read(void **state)
     expect_calls(lfm2, "<|tool_call_start|>[f(s='\\u +41\\x-1\\ud83dz')]",
                  "f{\"s\":\"\\\\u +41\\\\x-1\\\\ud83dz\"};", 0);
     expect_calls(lfm2, "<|tool_call_start|>[f(s=\"a", "", WHOLE);
+    expect_calls(lfm2, "<|tool_call_start|>[f($ a=1, x = 2)]", "f{\"$ a\":1,\"x\":2};", 0);
+    expect_calls(lfm2, "<|tool_call_start|>[f(\"a\", x=2)]", "", WHOLE);
     expect_calls(lfm2, "<|tool_call_start|>[f(\"a\")]", "", WHOLE);
     expect_calls(&serve_style_olmo3, "<function_calls>f(s=\"a\")\ng()</function_calls>",
                  "f{\"s\":\"a\"};g{};", 0);
@@ -270,6 +288,7 @@ int main(void)
         cmocka_unit_test(calls_are_read),
         cmocka_unit_test(names_before_arguments_are_read),
         cmocka_unit_test(tags_are_read),
+        cmocka_unit_test(names_of_tools_are_those_that_calls_are_read_with),
         cmocka_unit_test(python_is_read),
         cmocka_unit_test(the_last_of_arguments_of_a_name_counts),
         cmocka_unit_test(calls_are_written_as_they_are_read),

@@ -137,6 +137,10 @@ static bool copy_tools(struct serve_fields *fields, const char *wanted, struct s
                                        "a tool is {\"type\": \"function\", \"function\": "
                                        "{\"name\": ..., \"parameters\": ...}}");
         }
+        if (!serve_is_name(name)) {
+            return serve_fields_refuse(
+                fields, 400, "the name of a tool is 1 to 64 of A-Z, a-z, 0-9, _, - and .");
+        }
         if (!wanted || strcmp(name, wanted) == 0) {
             cJSON_AddItemToArray(tools->list, cJSON_Duplicate(tool, 1));
         }

@@ -229,15 +229,28 @@ static char *take_up_to(struct source *in, const char *what)
     return text.data;
 }
 
+// Returns how many of the characters that names of tools are made of a text begins with.
+static size_t count_name(const char *text, size_t size)
+{
+    size_t n = 0;
+    while (n < size && text[n] && (isalnum((unsigned char)text[n]) || strchr("_-.", text[n]))) {
+        n++;
+    }
+    return n;
+}
+
+bool serve_is_name(const char *text)
+{
+    enum { MAX_SIZE = 64 };
+    const size_t n = strlen(text);
+    return n > 0 && n <= MAX_SIZE && count_name(text, n) == n;
+}
+
 // Takes a name; NULL if there is none. The caller frees it.
 static char *take_name(struct source *in)
 {
     struct cli_bytes text = {0};
-    size_t n = 0;
-    while (in->at + n < in->end &&
-           (isalnum((unsigned char)in->at[n]) || strchr("_-.", in->at[n]))) {
-        n++;
-    }
+    const size_t n = count_name(in->at, (size_t)(in->end - in->at));
     if (n > 0) {
         cli_bytes_append(&text, in->at, n);
         in->at += n;
@@ -371,11 +384,28 @@ static bool read_tags(struct source *in, cJSON *list)
     return is_call;
 }
 
-static bool read_python_argument(struct source *in, cJSON *arguments)
+// Takes what an argument is called, and the sign behind it; NULL if that is neither a name nor a
+// parameter of the tool. The caller frees it.
+static char *take_key(struct source *in, const char *tool)
 {
     skip_white(in);
-    char *key = take_name(in);
-    cJSON *value = key && take(in, "=") ? serve_read_python(&in->at, in->end) : NULL;
+    char *key = take_up_to(in, "=");
+    size_t n = key ? strlen(key) : 0;
+    while (n > 0 && strchr(white, key[n - 1])) {
+        key[--n] = 0;
+    }
+    if (key && (n == 0 || count_name(key, n) < n) &&
+        !find_parameter(find_parameters(in->tools, tool), key)) {
+        free(key);
+        key = NULL;
+    }
+    return key;
+}
+
+static bool read_python_argument(struct source *in, const char *tool, cJSON *arguments)
+{
+    char *key = take_key(in, tool);
+    cJSON *value = key ? serve_read_python(&in->at, in->end) : NULL;
     const bool is_read = value != NULL;
     if (is_read) {
         cli_json_set(arguments, key, value);
@@ -395,7 +425,7 @@ static bool read_python(struct source *in, cJSON *list)
     cJSON *arguments = cJSON_CreateObject();
     bool is_read = name && take(in, "(");
     while (is_read && !take(in, ")")) {
-        is_read = read_python_argument(in, arguments);
+        is_read = read_python_argument(in, name, arguments);
     }
     if (!is_read) {
         cJSON_Delete(arguments);

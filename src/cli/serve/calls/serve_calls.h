@@ -67,6 +67,10 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown);
 
+// True if a text may be the name of a tool: 1 to 64 letters, digits, '_', '-' and '.', as calls are
+// read in every form.
+bool serve_is_name(const char *text);
+
 // Returns the size of the mark that a text begins with, 0 if it begins with none.
 size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size);
 // True if a name is that of a control token that is text in calls of the style.
