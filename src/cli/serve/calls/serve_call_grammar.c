@@ -93,22 +93,25 @@ static void write_json(struct writer *writer, const cJSON *schema, const cJSON *
     write(writer, "json-%zu ", writer->task->schemas.count);
 }
 
-// Writes the choices of a text as alternatives, each in quotes; false if the schema has none.
-static bool write_choices(struct writer *writer, const cJSON *schema, const char *quote)
+// Writes the choices of a text as alternatives in quotes, with `first` in front; false if the
+// schema has none. Those that quotes would have to escape are left out.
+static bool write_choices(struct writer *writer, const cJSON *schema, const char *first,
+                          const char *quote)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(schema, "enum"), *item;
     const cJSON *constant = cJSON_GetObjectItemCaseSensitive(schema, "const");
-    size_t n = 0;
+    bool is_choice = false;
     list = cJSON_IsArray(list) ? list : NULL;
     for (item = list ? list->child : constant; item; item = list ? item->next : NULL) {
-        if (cJSON_IsString(item)) {
-            write(writer, "%s\"%s", n++ > 0 ? "| " : "(", quote);
+        is_choice = is_choice || cJSON_IsString(item);
+        if (cJSON_IsString(item) && !(quote[0] && strpbrk(item->valuestring, "\\'\n\r"))) {
+            write(writer, "%s\"%s", first, quote);
             write_escaped(writer, item->valuestring, strlen(item->valuestring));
             write(writer, "%s\" ", quote);
+            first = "| ";
         }
     }
-    write(writer, "%s", n > 0 ? ") " : "");
-    return n > 0;
+    return is_choice;
 }
 
 // Writes the rules of texts that do not contain `end`, whose first byte comes in it once: the rule
@@ -190,8 +193,8 @@ static void write_tagged_value(struct writer *writer, const cJSON *schema, const
 {
     if (!serve_is_text(schema, parameters)) {
         write_json(writer, schema, parameters);
-    } else if (!write_choices(writer, schema, "")) {
-        write(writer, "text-0 ");
+    } else {
+        write(writer, "%s", write_choices(writer, schema, "(", "") ? ") " : "text-0 ");
     }
 }
 
@@ -230,12 +233,12 @@ static void write_python_value(struct writer *writer, const cJSON *schema, const
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(schema, "type");
     const char *word = cJSON_IsString(type) ? type->valuestring : "";
     write(writer, "(");
-    if (strcmp(word, "boolean") == 0) {
-        write(writer, "\"True\" | \"False\" | ");
-    } else if (strcmp(word, "string") == 0) {
-        write(writer, "%s", write_choices(writer, schema, "'") ? "| " : "quoted | ");
-    }
     write_json(writer, schema, parameters);
+    if (strcmp(word, "boolean") == 0) {
+        write(writer, "| \"True\" | \"False\" ");
+    } else if (strcmp(word, "string") == 0) {
+        write(writer, "%s", write_choices(writer, schema, "| ", "'") ? "" : "| quoted ");
+    }
     write(writer, ") ");
 }
 
