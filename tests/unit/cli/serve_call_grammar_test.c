@@ -2,6 +2,7 @@
 #include "cli/serve/calls/serve_call_grammar.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Returns the task whose grammar is that of calls of tools with these parameters, NULL if it is
@@ -40,9 +41,62 @@ static void choices_that_need_escapes_are_left_to_json(void **state)
     serve_task_unref(task);
 }
 
+static void append(struct cli_bytes *text, const char *more)
+{
+    cli_bytes_append(text, more, strlen(more));
+}
+
+// Appends parameters of so many properties, all of one schema, and a definition of a size.
+static void append_parameters(struct cli_bytes *text, int n, const char *property, int size)
+{
+    char piece[64];
+    append(text, "{\"properties\":{");
+    for (int i = 0; i < n; i++) {
+        snprintf(piece, sizeof(piece), "%s\"p%d\":%s", i ? "," : "", i, property);
+        append(text, piece);
+    }
+    append(text, "},\"$defs\":{\"d\":{\"properties\":{\"");
+    for (int i = 0; i < size; i++) {
+        append(text, "x");
+    }
+    append(text, "\":{}}}}}");
+}
+
+static void schemas_of_calls_are_bounded(void **state)
+{
+    (void)state;
+    static const char ref[] = "{\"$ref\":\"#/$defs/d\"}", none[] = "{\"type\":\"integer\"}";
+    static const struct {
+        int n;
+        const char *property;
+        int size;
+        bool is_taken;
+    } cases[] = {
+        {1000, none, 100000,  true }, // definitions that nothing refers to take no room
+        {1000, ref,  100,     true },
+        {1000, ref,  4200,    false},
+        {1,    ref,  5 << 20, false},
+        {1001, none, 1,       false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cli_bytes text = {0};
+        size_t size = 0;
+        append_parameters(&text, cases[i].n, cases[i].property, cases[i].size);
+        struct serve_task *task = make_grammar(&serve_style_minicpm, text.data);
+        assert_int_equal(task != NULL, cases[i].is_taken);
+        for (size_t k = 0; task && k < task->schemas.count; k++) {
+            size += strlen(task->schemas.items[k]);
+        }
+        assert_in_range(size, 0, 1 << 20);
+        serve_task_unref(task);
+        cli_bytes_finish(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schemas_of_calls_are_bounded),
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,8 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
         .is_parallel = is_parallel,
     };
     if (!task->params.grammar && !serve_set_call_grammar(&rules, task)) {
-        serve_fields_refuse(fields, 400, "the parameters of a tool nest too deeply");
+        serve_fields_refuse(fields, 400,
+                            "the parameters of the tools are too large or nest too deeply");
     }
 }
 

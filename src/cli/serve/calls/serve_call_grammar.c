@@ -7,11 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MAX_SCHEMAS =
+        4 << 20, // bytes of all schemas, to which each brings the definitions it refers to
+    MAX_PROPERTIES = 1000, // of a tool
+};
+
 struct writer {
     const struct glinfer_tokenizer *tokenizer;
     const struct serve_call_style *style;
     struct cli_bytes text;
     struct serve_task *task; // gets the schemas
+    size_t schemas_size;     // bytes of these
+    bool is_full;            // one more did not fit
 };
 
 //-- text ------------------------------------------------------------------------------------------
@@ -76,20 +84,41 @@ static void write_text(struct writer *writer, const char *text)
 
 //-- values ----------------------------------------------------------------------------------------
 
-// Gives the grammar a schema, with the definitions that it may refer to, and writes its rule's
-// name.
-static void write_json(struct writer *writer, const cJSON *schema, const cJSON *parameters)
+// Returns a schema as JSON, with the definitions that it may refer to. The caller frees it with
+// cJSON_free; NULL: no memory.
+static char *print_schema(const cJSON *schema, const cJSON *parameters)
 {
     static const char *const names[] = {"$defs", "definitions"};
     cJSON *own = cJSON_IsObject(schema) ? cJSON_Duplicate(schema, 1) : cJSON_CreateObject();
-    for (size_t i = 0; i < 2; i++) {
+    char *text = cJSON_PrintUnformatted(own);
+    bool is_more = false;
+    for (size_t i = 0; i < 2 && text && strstr(text, "\"$ref\""); i++) {
         const cJSON *all = cJSON_GetObjectItemCaseSensitive(parameters, names[i]);
         if (all && !cJSON_GetObjectItemCaseSensitive(own, names[i])) {
             cJSON_AddItemToObject(own, names[i], cJSON_Duplicate(all, 1));
+            is_more = true;
         }
     }
-    *CLI_APPEND(&writer->task->schemas) = cJSON_PrintUnformatted(own);
+    if (is_more) {
+        cJSON_free(text);
+        text = cJSON_PrintUnformatted(own);
+    }
     cJSON_Delete(own);
+    return text;
+}
+
+// Gives the grammar a schema and writes its rule's name.
+static void write_json(struct writer *writer, const cJSON *schema, const cJSON *parameters)
+{
+    char *text = writer->is_full ? NULL : print_schema(schema, parameters);
+    const size_t size = text ? strlen(text) : 0;
+    writer->is_full = !text || size > MAX_SCHEMAS - writer->schemas_size;
+    if (writer->is_full) {
+        cJSON_free(text);
+        return;
+    }
+    writer->schemas_size += size;
+    *CLI_APPEND(&writer->task->schemas) = text;
     write(writer, "json-%zu ", writer->task->schemas.count);
 }
 
@@ -258,6 +287,7 @@ static void write_python(struct writer *writer, size_t tool, const char *name,
     write(writer, "args-%zu-0-0 \")\"\n", tool);
     cJSON_ArrayForEach(item, properties)
     {
+        const bool is_needed = is_required(parameters, item->string);
         write(writer, "arg-%zu-%zu ::= ", tool, i);
         write_text(writer, item->string);
         write(writer, "\"=\" ");
@@ -265,7 +295,7 @@ static void write_python(struct writer *writer, size_t tool, const char *name,
         for (int k = 0; k < 2; k++) {
             write(writer, "\nargs-%zu-%zu-%d ::= %sarg-%zu-%zu args-%zu-%zu-1", tool, i, k,
                   k ? "\", \" " : "", tool, i, tool, i + 1);
-            if (!is_required(parameters, item->string)) {
+            if (!is_needed) {
                 write(writer, " | args-%zu-%zu-%d", tool, i + 1, k);
             }
         }
@@ -341,10 +371,20 @@ static void write_shared(struct writer *writer)
     }
 }
 
-// Returns a tool's parameters as the grammar takes them; NULL if they nest too deeply.
+static bool is_bounded(const cJSON *list)
+{
+    return cJSON_GetArraySize(list) <= MAX_PROPERTIES;
+}
+
+// Returns a tool's parameters as the grammar takes them; NULL if they are too many or nest too
+// deeply.
 static cJSON *copy_parameters(const cJSON *function)
 {
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
+    if (!is_bounded(cJSON_GetObjectItemCaseSensitive(parameters, "properties")) ||
+        !is_bounded(cJSON_GetObjectItemCaseSensitive(parameters, "required"))) {
+        return NULL;
+    }
     cJSON *own = cJSON_IsObject(parameters) ? cJSON_Duplicate(parameters, 1) : NULL;
     own = own ? own : cJSON_Parse("{\"type\":\"object\"}");
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(function, "strict")) &&
@@ -363,7 +403,7 @@ static bool write_calls(struct writer *writer, const cJSON *tools)
     {
         const cJSON *function = cJSON_GetObjectItemCaseSensitive(tool, "function");
         const char *name = cJSON_GetObjectItemCaseSensitive(function, "name")->valuestring;
-        cJSON *parameters = copy_parameters(function);
+        cJSON *parameters = writer->is_full ? NULL : copy_parameters(function);
         if (!parameters) {
             return false;
         }
@@ -385,7 +425,7 @@ static bool write_calls(struct writer *writer, const cJSON *tools)
         cJSON_Delete(parameters);
         i++;
     }
-    return true;
+    return !writer->is_full;
 }
 
 // Has the trigger of the style begin the grammar, and the control token of its name.

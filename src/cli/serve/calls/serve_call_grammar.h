@@ -15,7 +15,7 @@ struct serve_call_rules {
 };
 
 // Makes the grammar of calls the task's, which owns its texts. Returns false if the parameters of a
-// tool nest too deeply.
+// tool are more than 1,000 or nest too deeply, or those of all are too large together.
 bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
 
 // Returns the id of the control token of a name, -1 if the vocabulary has none.
