@@ -6,6 +6,7 @@
 #include "tokenizer/vocab/charsmap.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,17 +79,32 @@ static void sort_pieces(struct unigram *unigram, struct gi_tokenizer *tokenizer)
     }
 }
 
-static void init_scores(struct unigram *unigram, const struct gi_tokenizer *tokenizer,
-                        const struct gi_vocab *vocab)
+static bool refuse_score(size_t id, float score, struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "the score (tokenizer.ggml.scores) of token %zu is %g, which nothing can "
+                        "be compared with",
+                        id, (double)score);
+}
+
+// Keeps the scores of pieces; no others are asked for.
+static bool init_scores(struct unigram *unigram, const struct gi_tokenizer *tokenizer,
+                        const struct gi_vocab *vocab, struct glinfer_error *err)
 {
     float least = FLT_MAX;
-    for (size_t id = 0; id < vocab->n_tokens; id++) {
-        const float score = vocab->scores ? vocab->scores[id] : 0.0f;
+    for (size_t i = 0; i < unigram->n_sorted; i++) {
+        const size_t id = (size_t)unigram->sorted[i];
         const uint8_t type = tokenizer->types[id];
+        const bool has_score = vocab->scores && type != GI_TOKEN_TYPE_USER_DEFINED;
+        const float score = has_score ? vocab->scores[id] : 0.0f;
+        if (!isfinite(score)) {
+            return refuse_score(id, score, err);
+        }
         least = type == GI_TOKEN_TYPE_NORMAL && score < least ? score : least;
-        unigram->scores[id] = type == GI_TOKEN_TYPE_USER_DEFINED ? 0.0 : (double)score;
+        unigram->scores[id] = (double)score;
     }
-    unigram->unknown_score = (double)(least - UNKNOWN_PENALTY);
+    unigram->unknown_score = (double)((least < FLT_MAX ? least : 0.0f) - UNKNOWN_PENALTY);
+    return true;
 }
 
 static void *create_unigram(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
@@ -117,7 +133,10 @@ static void *create_unigram(struct gi_tokenizer *tokenizer, const struct gi_voca
     unigram->has_space_prefix = vocab->add_space_prefix == 1;
     unigram->merges_spaces = vocab->remove_extra_whitespaces == 1;
     sort_pieces(unigram, tokenizer);
-    init_scores(unigram, tokenizer, vocab);
+    if (!init_scores(unigram, tokenizer, vocab, err)) {
+        destroy_unigram(unigram);
+        return NULL;
+    }
     snprintf(tokenizer->name, sizeof(tokenizer->name), "t5");
     tokenizer->is_eos_added = true;
     return unigram;

@@ -1,0 +1,111 @@
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/tokenizer/encoding.h"
+#include "tests/unit/tokenizer/small_vocab.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { PAD, EOS, UNK, A, B, AB, SPACE, COUNT };
+
+struct small_unigram {
+    struct gi_vocab vocab; // puts no space in front
+    struct gi_text tokens[COUNT];
+    int32_t types[COUNT];
+    float scores[COUNT];
+};
+
+static void small_unigram_init(struct small_unigram *small)
+{
+    *small = (struct small_unigram){
+        .tokens = {small_text("<pad>"),   small_text("</s>"),    small_text("<unk>"),   small_text("a"),
+                   small_text("b"),                                                                                            small_text("ab"),     small_text("\u2581")},
+        .types = {GI_TOKEN_TYPE_CONTROL, GI_TOKEN_TYPE_CONTROL, GI_TOKEN_TYPE_UNKNOWN,
+                   GI_TOKEN_TYPE_NORMAL,                                                                 GI_TOKEN_TYPE_NORMAL, GI_TOKEN_TYPE_NORMAL,
+                   GI_TOKEN_TYPE_NORMAL                                                                                                                                  },
+        .scores = {0,                     0,                     0,                     -2,              -2,                   -3,                   -2                  },
+    };
+    small->vocab = (struct gi_vocab){
+        .model = small_text("t5"),
+        .tokens = small->tokens,
+        .types = small->types,
+        .scores = small->scores,
+        .n_tokens = COUNT,
+        .bos = GI_NO_TOKEN,
+        .eos = EOS,
+        .eot = GI_NO_TOKEN,
+        .eom = GI_NO_TOKEN,
+        .unk = UNK,
+        .pad = PAD,
+        .sep = GI_NO_TOKEN,
+    };
+}
+
+static void expect_ids_of(const struct gi_vocab *vocab, const char *text, const int32_t *expected,
+                          size_t n_expected)
+{
+    struct gi_tokenizer *tokenizer = must_create(vocab);
+    expect_ids(tokenizer, small_text(text), 0, expected, n_expected);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+#define EXPECT_IDS(vocab, text, ...) expect_ids_of(vocab, text, IDS(__VA_ARGS__))
+
+static void expect_refused(const struct gi_vocab *vocab, const char *what)
+{
+    struct glinfer_error err;
+    assert_null(gi_tokenizer_create(vocab, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    assert_non_null(strstr(err.message, what));
+}
+
+//-- scores ----------------------------------------------------------------------------------------
+
+static void unigram_takes_the_way_with_the_largest_sum(void **state)
+{
+    (void)state;
+    struct small_unigram small;
+    small_unigram_init(&small);
+    EXPECT_IDS(&small.vocab, "aab b", A, AB, SPACE, B);
+    small.scores[AB] = -5;
+    EXPECT_IDS(&small.vocab, "aab", A, A, B);
+    EXPECT_IDS(&small.vocab, "axxb", A, UNK, B);
+}
+
+static void unigram_refuses_scores_that_are_no_numbers(void **state)
+{
+    (void)state;
+    static const float scores[] = {NAN, INFINITY, -INFINITY};
+    struct small_unigram small;
+    small_unigram_init(&small);
+    for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
+        small.scores[B] = scores[i];
+        expect_refused(&small.vocab, "the score (tokenizer.ggml.scores) of token 4 is");
+    }
+    // That of a control token counts nowhere.
+    small.scores[B] = -2;
+    small.scores[PAD] = NAN;
+    EXPECT_IDS(&small.vocab, "a", A);
+}
+
+static void unigram_without_normal_tokens_has_unknown_below_the_others(void **state)
+{
+    (void)state;
+    struct small_unigram small;
+    small_unigram_init(&small);
+    for (int id = A; id < COUNT; id++) {
+        small.types[id] = GI_TOKEN_TYPE_UNUSED;
+    }
+    // "a" is no token, so unknown and "b" stand against "ab".
+    small.tokens[A] = small_text("c");
+    EXPECT_IDS(&small.vocab, "ab", AB);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unigram_takes_the_way_with_the_largest_sum),
+        cmocka_unit_test(unigram_refuses_scores_that_are_no_numbers),
+        cmocka_unit_test(unigram_without_normal_tokens_has_unknown_below_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
