@@ -125,31 +125,20 @@ static bool is_special(const struct gi_special *special, size_t id)
             type == GI_TOKEN_TYPE_USER_DEFINED);
 }
 
-static int compare_texts(const void *a, const void *b, void *user)
+// Leaves out those that others of the same text stand before wherever they could be found. A
+// user-defined one is found where control ones are not.
+static void drop_equal(struct gi_special *special)
 {
-    const struct gi_text_list *texts = user;
-    int32_t left_id = *(const int32_t *)a, right_id = *(const int32_t *)b;
-    struct gi_text left = gi_text_list_at(texts, (size_t)left_id);
-    struct gi_text right = gi_text_list_at(texts, (size_t)right_id);
-    int order = memcmp(left.data, right.data, left.size < right.size ? left.size : right.size);
-    if (order) {
-        return order;
+    struct gi_sorted_texts *sorted = &special->sorted;
+    size_t n = 0;
+    for (size_t i = 0; i < sorted->count; i++) {
+        const bool is_covered = n > 0 && gi_sorted_texts_is_equal(sorted, n - 1, i) &&
+                                (special->types[sorted->ids[n - 1]] == GI_TOKEN_TYPE_USER_DEFINED ||
+                                 special->types[sorted->ids[i]] != GI_TOKEN_TYPE_USER_DEFINED);
+        sorted->ids[n] = sorted->ids[i];
+        n += !is_covered;
     }
-    return left.size != right.size ? (left.size > right.size) - (left.size < right.size)
-                                   : (left_id > right_id) - (left_id < right_id);
-}
-
-static void sort_ids(struct gi_special *special)
-{
-    qsort_r(special->ids, special->count, sizeof(*special->ids), compare_texts,
-            (void *)special->texts);
-    for (size_t i = 0; i < special->count; i++) {
-        special->first[(uint8_t)gi_text_list_at(special->texts, (size_t)special->ids[i]).data[0] +
-                       1]++;
-    }
-    for (size_t byte = 0; byte < 256; byte++) {
-        special->first[byte + 1] += special->first[byte];
-    }
+    sorted->count = n;
 }
 
 bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
@@ -159,26 +148,28 @@ bool gi_special_init(struct gi_special *special, const struct gi_text_list *text
     special->texts = texts;
     special->types = types;
     apply_known(special, text_to_id, types, ends, n_ends);
+    size_t count = 0;
     for (size_t id = 0; id < texts->count; id++) {
-        special->count += is_special(special, id);
+        count += is_special(special, id);
     }
-    special->ids = gi_array_zeroed(special->count, sizeof(*special->ids), "special tokens", err);
-    if (!special->ids) {
+    struct gi_sorted_texts *sorted = &special->sorted;
+    if (!gi_sorted_texts_init(sorted, texts, count, err)) {
         return false;
     }
-    size_t n = 0;
     for (size_t id = 0; id < texts->count; id++) {
         if (is_special(special, id)) {
-            special->ids[n++] = (int32_t)id;
+            sorted->ids[sorted->count++] = (int32_t)id;
         }
     }
-    sort_ids(special);
+    gi_sorted_texts_sort(sorted);
+    drop_equal(special);
+    gi_sorted_texts_index(sorted);
     return true;
 }
 
 void gi_special_finish(struct gi_special *special)
 {
-    free(special->ids);
+    gi_sorted_texts_finish(&special->sorted);
     memset(special, 0, sizeof(*special));
 }
 
@@ -195,35 +186,12 @@ bool gi_special_trims_after(const struct gi_special *special, int32_t id)
 
 //-- find --------------------------------------------------------------------------------------
 
-static struct gi_text text_at(const struct gi_special *special, size_t index)
-{
-    return gi_text_list_at(special->texts, (size_t)special->ids[index]);
-}
-
-// Returns the first index in [low, high) whose text has a byte above limit at depth; all have that
-// byte or end before it, and those that end come first.
-static size_t find_above(const struct gi_special *special, size_t low, size_t high, size_t depth,
-                         int limit)
-{
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct gi_text text = text_at(special, middle);
-        int byte = text.size > depth ? (uint8_t)text.data[depth] : -1;
-        if (byte > limit) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
 // Takes the token of that index as the match if the text has it there, and is longer than the
 // match.
 static void try_token(const struct gi_special *special, size_t index, struct gi_text text,
                       size_t size_max, struct gi_special_match *match)
 {
-    int32_t id = special->ids[index];
+    int32_t id = special->sorted.ids[index];
     struct gi_text token = gi_text_list_at(special->texts, (size_t)id);
     bool is_user_defined = special->types[id] == GI_TOKEN_TYPE_USER_DEFINED;
     size_t end = is_user_defined ? text.size : match->control_end;
@@ -240,19 +208,20 @@ static void try_token(const struct gi_special *special, size_t index, struct gi_
 static bool find_longest(const struct gi_special *special, struct gi_text text, size_t size_max,
                          struct gi_special_match *match)
 {
-    uint8_t byte = (uint8_t)text.data[match->offset];
-    size_t low = special->first[byte], high = special->first[byte + 1];
+    const struct gi_sorted_texts *sorted = &special->sorted;
+    const struct gi_text rest = gi_text_from(text, match->offset);
+    const uint8_t lead = (uint8_t)rest.data[0];
+    size_t low = sorted->first[lead], high = sorted->first[lead + 1];
     match->size = 0;
     for (size_t depth = 1; low < high && depth <= size_max; depth++) {
-        bool is_last = high - low == 1 || match->offset + depth == text.size;
-        for (; low < high && (is_last || text_at(special, low).size == depth); low++) {
+        const bool is_last = high - low == 1;
+        for (; low < high && (is_last || gi_sorted_texts_at(sorted, low).size == depth); low++) {
             try_token(special, low, text, size_max, match);
         }
-        if (low < high) {
-            byte = (uint8_t)text.data[match->offset + depth];
-            low = find_above(special, low, high, depth, byte - 1);
-            high = find_above(special, low, high, depth, byte);
+        if (depth == rest.size) {
+            break;
         }
+        gi_sorted_texts_narrow(sorted, depth, (uint8_t)rest.data[depth], &low, &high);
     }
     return match->size;
 }

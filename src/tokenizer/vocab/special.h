@@ -3,16 +3,15 @@
 #ifndef GI_TOKENIZER_SPECIAL_H
 #define GI_TOKENIZER_SPECIAL_H
 
+#include "tokenizer/sorted_texts.h"
 #include "tokenizer/text_map.h"
 
 #define GI_STOP_IDS_MAX 16
 
 struct gi_special {
-    const struct gi_text_list *texts; // borrowed
-    const uint8_t *types;             // borrowed
-    int32_t *ids;                     // in the order of their bytes
-    size_t count;
-    size_t first[257]; // ids whose text starts with byte b: first[b] .. first[b + 1] - 1
+    const struct gi_text_list *texts;  // borrowed
+    const uint8_t *types;              // borrowed
+    struct gi_sorted_texts sorted;     // the special ones
     int32_t stop_ids[GI_STOP_IDS_MAX]; // sorted
     size_t n_stop_ids;
     bool is_trimming; // see gi_special_trims_after; set by the owner

@@ -2,6 +2,7 @@
 // whose scores have the largest sum. A character that is no token is unknown, at a score below all.
 //   Kudo, Subword Regularization (2018).
 #include "base/array.h"
+#include "tokenizer/sorted_texts.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/charsmap.h"
 
@@ -15,11 +16,8 @@
 #define UNKNOWN_PENALTY 10.0f
 
 struct unigram {
-    const struct gi_text_list *texts; // borrowed from the tokenizer
-    int32_t *sorted;                  // tokens that texts are made of, in the order of their bytes
-    size_t n_sorted;
-    size_t first[257]; // those that begin with byte b: first[b] .. first[b + 1] - 1
-    double *scores;    // one a token
+    struct gi_sorted_texts pieces; // tokens that texts are made of
+    double *scores;                // one a token
     double unknown_score;
     int32_t unk;
     bool has_space_prefix, merges_spaces;
@@ -32,26 +30,11 @@ static void destroy_unigram(void *state)
 {
     struct unigram *unigram = state;
     if (unigram) {
-        free(unigram->sorted);
+        gi_sorted_texts_finish(&unigram->pieces);
         free(unigram->scores);
         gi_charsmap_finish(&unigram->charsmap);
         free(unigram);
     }
-}
-
-static int compare_texts(struct gi_text a, struct gi_text b)
-{
-    const int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-// Ids of equal texts stay in their order.
-static int compare_ids(const void *left, const void *right, void *user)
-{
-    const int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-    const int order =
-        compare_texts(gi_text_list_at(user, (size_t)a), gi_text_list_at(user, (size_t)b));
-    return order ? order : (a > b) - (a < b);
 }
 
 static bool is_piece(uint8_t type)
@@ -60,23 +43,22 @@ static bool is_piece(uint8_t type)
            type == GI_TOKEN_TYPE_UNUSED;
 }
 
-static void sort_pieces(struct unigram *unigram, struct gi_tokenizer *tokenizer)
+static void sort_pieces(struct gi_sorted_texts *pieces, const uint8_t *types)
 {
-    for (size_t id = 0; id < tokenizer->texts.count; id++) {
-        if (is_piece(tokenizer->types[id]) && gi_text_list_at(&tokenizer->texts, id).size > 0) {
-            unigram->sorted[unigram->n_sorted++] = (int32_t)id;
+    for (size_t id = 0; id < pieces->list->count; id++) {
+        if (is_piece(types[id]) && gi_text_list_at(pieces->list, id).size > 0) {
+            pieces->ids[pieces->count++] = (int32_t)id;
         }
     }
-    qsort_r(unigram->sorted, unigram->n_sorted, sizeof(unigram->sorted[0]), compare_ids,
-            &tokenizer->texts);
-    for (size_t i = 0, byte = 0; byte <= 256; byte++) {
-        while (i < unigram->n_sorted &&
-               (uint8_t)gi_text_list_at(&tokenizer->texts, (size_t)unigram->sorted[i]).data[0] <
-                   byte) {
-            i++;
-        }
-        unigram->first[byte] = i;
+    gi_sorted_texts_sort(pieces);
+    // Keeps the last of equal ones.
+    size_t n = 0;
+    for (size_t i = 0; i < pieces->count; i++) {
+        n -= n > 0 && gi_sorted_texts_is_equal(pieces, n - 1, i);
+        pieces->ids[n++] = pieces->ids[i];
     }
+    pieces->count = n;
+    gi_sorted_texts_index(pieces);
 }
 
 static bool refuse_score(size_t id, float score, struct glinfer_error *err)
@@ -92,8 +74,8 @@ static bool init_scores(struct unigram *unigram, const struct gi_tokenizer *toke
                         const struct gi_vocab *vocab, struct glinfer_error *err)
 {
     float least = FLT_MAX;
-    for (size_t i = 0; i < unigram->n_sorted; i++) {
-        const size_t id = (size_t)unigram->sorted[i];
+    for (size_t i = 0; i < unigram->pieces.count; i++) {
+        const size_t id = (size_t)unigram->pieces.ids[i];
         const uint8_t type = tokenizer->types[id];
         const bool has_score = vocab->scores && type != GI_TOKEN_TYPE_USER_DEFINED;
         const float score = has_score ? vocab->scores[id] : 0.0f;
@@ -121,18 +103,16 @@ static void *create_unigram(struct gi_tokenizer *tokenizer, const struct gi_voca
         return NULL;
     }
     const size_t n = vocab->n_tokens;
-    unigram->sorted = gi_array_zeroed(n, sizeof(unigram->sorted[0]), "a vocabulary", err);
     unigram->scores = gi_array_zeroed(n, sizeof(unigram->scores[0]), "the scores", err);
-    if (!unigram->sorted || !unigram->scores ||
+    if (!unigram->scores || !gi_sorted_texts_init(&unigram->pieces, &tokenizer->texts, n, err) ||
         !gi_charsmap_init(&unigram->charsmap, vocab->charsmap, err)) {
         destroy_unigram(unigram);
         return NULL;
     }
-    unigram->texts = &tokenizer->texts;
     unigram->unk = vocab->unk;
     unigram->has_space_prefix = vocab->add_space_prefix == 1;
     unigram->merges_spaces = vocab->remove_extra_whitespaces == 1;
-    sort_pieces(unigram, tokenizer);
+    sort_pieces(&unigram->pieces, tokenizer->types);
     if (!init_scores(unigram, tokenizer, vocab, err)) {
         destroy_unigram(unigram);
         return NULL;
@@ -239,49 +219,25 @@ static void offer(struct way *way, double sum, int32_t id, size_t size)
     }
 }
 
-// Narrows tokens [*low, *high), which share `depth` bytes, to those whose next byte is that one.
-static void narrow(const struct unigram *unigram, size_t depth, uint8_t byte, size_t *low,
-                   size_t *high)
-{
-    for (int side = 0; side < 2; side++) {
-        size_t begin = *low, end = *high;
-        while (begin < end) {
-            const size_t middle = begin + (end - begin) / 2;
-            const struct gi_text text =
-                gi_text_list_at(unigram->texts, (size_t)unigram->sorted[middle]);
-            const int at = text.size > depth ? (uint8_t)text.data[depth] : -1;
-            if (side == 0 ? at < byte : at <= byte) {
-                begin = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        *(side == 0 ? low : high) = begin;
-    }
-}
-
 // Offers the tokens with which the text goes on. True if one of them is of that size.
 static bool offer_pieces(const struct unigram *unigram, struct gi_text text, struct way *ways,
                          size_t wanted)
 {
+    const struct gi_sorted_texts *pieces = &unigram->pieces;
     const uint8_t lead = (uint8_t)text.data[0];
-    size_t low = unigram->first[lead], high = unigram->first[lead + 1], size = 1;
+    size_t low = pieces->first[lead], high = pieces->first[lead + 1], size = 1;
     bool is_found = false;
     while (low < high) {
-        // Tokens of just these bytes come first; of equal ones the last counts.
-        int32_t id = GI_NO_TOKEN;
-        while (low < high &&
-               gi_text_list_at(unigram->texts, (size_t)unigram->sorted[low]).size == size) {
-            id = unigram->sorted[low++];
-        }
-        if (id >= 0) {
+        // The piece of just these bytes comes first.
+        if (gi_sorted_texts_at(pieces, low).size == size) {
+            const int32_t id = pieces->ids[low++];
             offer(&ways[size], ways[0].sum + unigram->scores[id], id, size);
             is_found |= size == wanted;
         }
         if (size == text.size) {
             break;
         }
-        narrow(unigram, size, (uint8_t)text.data[size], &low, &high);
+        gi_sorted_texts_narrow(pieces, size, (uint8_t)text.data[size], &low, &high);
         size++;
     }
     return is_found;

@@ -179,6 +179,20 @@ static void spm_makes_no_control_token_of_text(void **state)
     EXPECT_IDS(&small.vocab, "<s>", 0, SPM_BOS);
 }
 
+static void spm_takes_the_first_of_equal_special_tokens(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    small.tokens[SPM_END] = small_text("<|user|>");
+    EXPECT_IDS(&small.vocab, "<|user|>", PARSE_SPECIAL, SPM_USER);
+    // In plain text only a user-defined one is found.
+    small.types[SPM_END] = GI_TOKEN_TYPE_USER_DEFINED;
+    EXPECT_IDS(&small.vocab, "<|user|>", PARSE_SPECIAL, SPM_USER);
+    EXPECT_IDS(&small.vocab, "<|user|>", 0, SPM_END);
+}
+
 static void spm_adds_bos_unless_the_file_says_otherwise(void **state)
 {
     (void)state;
@@ -299,6 +313,7 @@ int main(void)
         cmocka_unit_test(phi3_drops_white_space_after_special_tokens),
         cmocka_unit_test(spm_finds_user_defined_tokens_in_any_text),
         cmocka_unit_test(spm_makes_no_control_token_of_text),
+        cmocka_unit_test(spm_takes_the_first_of_equal_special_tokens),
         cmocka_unit_test(spm_adds_bos_unless_the_file_says_otherwise),
         cmocka_unit_test(spm_has_no_default_ids_that_the_vocabulary_lacks),
         cmocka_unit_test(spm_bytes_of_tokens),

@@ -16,14 +16,14 @@ struct small_unigram {
 
 static void small_unigram_init(struct small_unigram *small)
 {
-    *small = (struct small_unigram){
-        .tokens = {small_text("<pad>"),   small_text("</s>"),    small_text("<unk>"),   small_text("a"),
-                   small_text("b"),                                                                                            small_text("ab"),     small_text("\u2581")},
-        .types = {GI_TOKEN_TYPE_CONTROL, GI_TOKEN_TYPE_CONTROL, GI_TOKEN_TYPE_UNKNOWN,
-                   GI_TOKEN_TYPE_NORMAL,                                                                 GI_TOKEN_TYPE_NORMAL, GI_TOKEN_TYPE_NORMAL,
-                   GI_TOKEN_TYPE_NORMAL                                                                                                                                  },
-        .scores = {0,                     0,                     0,                     -2,              -2,                   -3,                   -2                  },
-    };
+    static const char *const texts[] = {"<pad>", "</s>", "<unk>", "a", "b", "ab", "\u2581"};
+    memset(small, 0, sizeof(*small));
+    for (int id = 0; id < COUNT; id++) {
+        small->tokens[id] = small_text(texts[id]);
+        small->types[id] = id < UNK ? GI_TOKEN_TYPE_CONTROL : GI_TOKEN_TYPE_NORMAL;
+        small->scores[id] = id == AB ? -3 : -2;
+    }
+    small->types[UNK] = GI_TOKEN_TYPE_UNKNOWN;
     small->vocab = (struct gi_vocab){
         .model = small_text("t5"),
         .tokens = small->tokens,
@@ -100,12 +100,57 @@ static void unigram_without_normal_tokens_has_unknown_below_the_others(void **st
     EXPECT_IDS(&small.vocab, "ab", AB);
 }
 
+//-- pieces ----------------------------------------------------------------------------------------
+
+static void unigram_takes_the_last_of_equal_pieces(void **state)
+{
+    (void)state;
+    struct small_unigram small;
+    small_unigram_init(&small);
+    small.tokens[B] = small_text("a");
+    EXPECT_IDS(&small.vocab, "a", B);
+    small.types[B] = GI_TOKEN_TYPE_CONTROL;
+    EXPECT_IDS(&small.vocab, "a", A);
+}
+
+// A walk over all of them at every byte would take many seconds.
+static void unigram_passes_equal_pieces_once(void **state)
+{
+    (void)state;
+    enum { N_EQUAL = 200000, SIZE = 20000 };
+    struct small_unigram small;
+    small_unigram_init(&small);
+    struct gi_text *tokens = calloc(N_EQUAL, sizeof(*tokens));
+    char *text = malloc(SIZE);
+    assert_true(tokens && text);
+    memset(text, 'a', SIZE);
+    for (size_t id = 0; id < N_EQUAL; id++) {
+        tokens[id] = small_text("a");
+    }
+    small.vocab.tokens = tokens;
+    small.vocab.types = NULL;
+    small.vocab.scores = NULL;
+    small.vocab.n_tokens = N_EQUAL;
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
+    struct gi_ids ids = {0};
+    assert_true(
+        gi_tokenizer_encode(tokenizer, (struct gi_text){text, SIZE}, false, false, &ids, NULL));
+    assert_int_equal(ids.count, SIZE);
+    assert_int_equal(ids.data[SIZE - 1], N_EQUAL - 1);
+    gi_ids_finish(&ids);
+    gi_tokenizer_destroy(tokenizer);
+    free(text);
+    free(tokens);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unigram_takes_the_way_with_the_largest_sum),
         cmocka_unit_test(unigram_refuses_scores_that_are_no_numbers),
         cmocka_unit_test(unigram_without_normal_tokens_has_unknown_below_the_others),
+        cmocka_unit_test(unigram_takes_the_last_of_equal_pieces),
+        cmocka_unit_test(unigram_passes_equal_pieces_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
