@@ -1,52 +1,79 @@
-// A query and a text, as a reranker reads them.
+#include "tokenizer/pair.h"
+
 #include "base/array.h"
 #include "tokenizer/tokenizer_impl.h"
 
 #include <stdlib.h>
 
-// A place in a template, and what comes there.
-struct place {
-    const char *at;
-    size_t size; // of the name
-    struct gi_text content;
-};
+#define QUERY "{query}"
+#define TEXT  "{document}"
 
-// Finds the first place of a template; the end of the template if there is none.
-static struct place find_place(struct gi_text rest, struct gi_text query, struct gi_text text)
+// Returns where a name is in a template; NULL if it is not there once.
+static const char *find_once(struct gi_text template, const char *name)
 {
-    static const char *const names[] = {"{query}", "{document}"};
-    struct place first = {.at = rest.data + rest.size};
-    for (int i = 0; i < 2; i++) {
-        const char *at = gi_text_find(rest, names[i]);
-        if (at && at < first.at) {
-            first = (struct place){at, strlen(names[i]), i == 0 ? query : text};
-        }
+    const char *at = gi_text_find(template, name);
+    const size_t past = at ? (size_t)(at - template.data) + strlen(name) : 0;
+    return at && !gi_text_find(gi_text_from(template, past), name) ? at : NULL;
+}
+
+// Sets what stands around the names, which are at those offsets.
+static void cut_template(struct gi_pair_template *pair, struct gi_text whole, size_t query_offset,
+                         size_t text_offset)
+{
+    pair->is_text_first = text_offset < query_offset;
+    const size_t first = pair->is_text_first ? text_offset : query_offset;
+    const size_t second = pair->is_text_first ? query_offset : text_offset;
+    const size_t first_end = first + strlen(pair->is_text_first ? TEXT : QUERY);
+    const size_t second_end = second + strlen(pair->is_text_first ? QUERY : TEXT);
+    pair->before = (struct gi_text){whole.data, first};
+    pair->between = (struct gi_text){whole.data + first_end, second - first_end};
+    pair->after = gi_text_from(whole, second_end);
+}
+
+bool gi_pair_template_init(struct gi_pair_template *pair, struct gi_text file,
+                           struct glinfer_error *err)
+{
+    *pair = (struct gi_pair_template){0};
+    if (file.size == 0) {
+        return true;
     }
-    return first;
+    const char *query = find_once(file, QUERY), *text = find_once(file, TEXT);
+    if (!query || !text) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "the reranker's template (tokenizer.chat_template.rerank) of %zu bytes "
+                            "does not have both " QUERY " and " TEXT " once",
+                            file.size);
+    }
+    pair->bytes = gi_array_zeroed(file.size, 1, "a template", err);
+    if (!pair->bytes) {
+        return false;
+    }
+    memcpy(pair->bytes, file.data, file.size);
+    cut_template(pair, (struct gi_text){pair->bytes, file.size}, (size_t)(query - file.data),
+                 (size_t)(text - file.data));
+    return true;
+}
+
+void gi_pair_template_finish(struct gi_pair_template *pair)
+{
+    free(pair->bytes);
+    *pair = (struct gi_pair_template){0};
 }
 
 // Encodes the template with both in their places, where they are data.
 static bool encode_template(const struct gi_tokenizer *tokenizer, struct gi_text query,
                             struct gi_text text, struct gi_ids *ids, struct glinfer_error *err)
 {
-    struct gi_segments segments = {0};
-    struct gi_text rest = {tokenizer->pair_template, tokenizer->pair_template_size};
-    bool ok = true;
-    while (ok && rest.size > 0) {
-        const struct place place = find_place(rest, query, text);
-        const size_t size = (size_t)(place.at - rest.data);
-        const struct gi_segment before = {
-            .text = {rest.data, size},
-              .parse_special = true
-        };
-        const struct gi_segment content = {.text = place.content};
-        ok = GI_ARRAY_PUSH(&segments, "a template", err, before) &&
-             GI_ARRAY_PUSH(&segments, "a template", err, content);
-        rest = gi_text_from(rest, size + place.size);
-    }
-    ok = ok && gi_tokenizer_encode_segments(tokenizer, &segments, false, false, ids, err);
-    free(segments.data);
-    return ok;
+    const struct gi_pair_template *pair = &tokenizer->pair;
+    struct gi_segment all[] = {
+        {pair->before,                       true },
+        {pair->is_text_first ? text : query, false},
+        {pair->between,                      true },
+        {pair->is_text_first ? query : text, false},
+        {pair->after,                        true },
+    };
+    const struct gi_segments segments = {all, 5, 5};
+    return gi_tokenizer_encode_segments(tokenizer, &segments, false, false, ids, err);
 }
 
 bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_text query,
@@ -58,7 +85,7 @@ bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_te
     };
     const struct gi_segments first = {&both[0], 1, 1}, second = {&both[1], 1, 1};
     const size_t count = ids->count;
-    if (tokenizer->pair_template_size > 0) {
+    if (tokenizer->pair.bytes) {
         return encode_template(tokenizer, query, text, ids, err);
     }
     const bool ok = gi_tokenizer_encode_segments(tokenizer, &first, true, true, ids, err) &&

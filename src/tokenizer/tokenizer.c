@@ -130,20 +130,6 @@ static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *voc
     tokenizer->is_sep_added = vocab->add_sep == 1 && vocab->sep != GI_NO_TOKEN;
 }
 
-static bool copy_pair_template(struct gi_tokenizer *tokenizer, struct gi_text text,
-                               struct glinfer_error *err)
-{
-    tokenizer->pair_template = gi_array_zeroed(text.size, 1, "a template", err);
-    if (!tokenizer->pair_template) {
-        return false;
-    }
-    if (text.size > 0) {
-        memcpy(tokenizer->pair_template, text.data, text.size);
-    }
-    tokenizer->pair_template_size = text.size;
-    return true;
-}
-
 static bool is_phi3(struct gi_text name)
 {
     for (; name.size >= 4; name = gi_text_from(name, 1)) {
@@ -175,7 +161,7 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
     tokenizer->special.is_trimming = is_phi3(vocab->name);
     decode_tokens(tokenizer);
     init_ends(tokenizer, vocab);
-    return copy_pair_template(tokenizer, vocab->pair_template, err) &&
+    return gi_pair_template_init(&tokenizer->pair, vocab->pair_template, err) &&
            gi_chat_template_init(tokenizer, vocab->chat_template, err);
 }
 
@@ -209,7 +195,7 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer)
     tokenizer->model->destroy(tokenizer->state);
     gi_chat_finish(&tokenizer->chat);
     gi_special_finish(&tokenizer->special);
-    free(tokenizer->pair_template);
+    gi_pair_template_finish(&tokenizer->pair);
     free(tokenizer->types);
     gi_text_map_finish(&tokenizer->text_to_id);
     gi_text_list_finish(&tokenizer->decoded);

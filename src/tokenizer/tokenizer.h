@@ -41,11 +41,12 @@ struct gi_vocab {
     int remove_extra_whitespaces;           // likewise; of t5 alone
     struct gi_text charsmap;                // of t5: its normaliser, see vocab/charsmap.h
     struct gi_text chat_template;           // Jinja text
-    struct gi_text pair_template;           // of a reranker: text with {query} and {document}
+    struct gi_text pair_template;           // of a reranker: text with {query}, {document} once
 };
 
 // Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (no tokens, bos, eos
-// eot or eom out of range, merges that name no token), NO_MEMORY.
+// eot or eom out of range, merges that name no token, a pair template without both places),
+// NO_MEMORY.
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err);
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 

@@ -3,6 +3,7 @@
 #define GI_TOKENIZER_TOKENIZER_IMPL_H
 
 #include "tokenizer/chat/chat.h"
+#include "tokenizer/pair.h"
 #include "tokenizer/text_map.h"
 #include "tokenizer/vocab/special.h"
 
@@ -42,8 +43,7 @@ struct gi_tokenizer {
     struct gi_special special;
     int32_t bos, eos, sep;
     bool is_bos_added, is_eos_added, is_sep_added;
-    char *pair_template; // of a reranker
-    size_t pair_template_size;
+    struct gi_pair_template pair; // of a reranker
     struct gi_chat chat;
 };
 

@@ -1,0 +1,19 @@
+// A query and a text, as a reranker reads them: the file's template for both.
+#ifndef GI_TOKENIZER_PAIR_H
+#define GI_TOKENIZER_PAIR_H
+
+#include "tokenizer/tokenizer.h"
+
+struct gi_pair_template {
+    char *bytes;                           // NULL: the file has none
+    struct gi_text before, between, after; // the two names, in bytes
+    bool is_text_first;                    // true if {document} stands before {query}
+};
+
+// Copies a file's template; no bytes are none. Fails with BAD_FILE if it does not have both
+// {query} and {document} once, NO_MEMORY.
+bool gi_pair_template_init(struct gi_pair_template *pair, struct gi_text file,
+                           struct glinfer_error *err);
+void gi_pair_template_finish(struct gi_pair_template *pair);
+
+#endif
