@@ -43,22 +43,6 @@ static void *create_line_bpe(struct gi_tokenizer *tokenizer, const struct gi_voc
 
 //-- words -----------------------------------------------------------------------------------------
 
-// Appends a piece's token, or those of its bytes.
-static bool push_piece(const struct line_bpe *bpe, struct gi_text bytes, int32_t id,
-                       struct gi_ids *ids, struct glinfer_error *err)
-{
-    if (id >= 0) {
-        return gi_ids_push(ids, id, err);
-    }
-    for (size_t i = 0; i < bytes.size; i++) {
-        const int32_t byte_id = bpe->byte_ids[(uint8_t)bytes.data[i]];
-        if (byte_id >= 0 && !gi_ids_push(ids, byte_id, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool encode_word(const struct gi_tokenizer *tokenizer, struct gi_merger *merger,
                         struct gi_text word, struct gi_ids *ids, struct glinfer_error *err)
 {
@@ -73,10 +57,12 @@ static bool encode_word(const struct gi_tokenizer *tokenizer, struct gi_merger *
                       gi_text_map_find(&tokenizer->text_to_id, character));
     }
     gi_merger_run(merger);
+    const struct line_bpe *bpe = tokenizer->state;
     for (int32_t i = 0; i >= 0; i = merger->pieces.data[i].next) {
         const struct gi_piece *piece = &merger->pieces.data[i];
         const struct gi_text bytes = {word.data + piece->offset, piece->size};
-        if (!push_piece(tokenizer->state, bytes, piece->id, ids, err)) {
+        if (piece->id >= 0 ? !gi_ids_push(ids, piece->id, err)
+                           : !gi_push_byte_tokens(bpe->byte_ids, bytes, ids, err)) {
             return false;
         }
     }

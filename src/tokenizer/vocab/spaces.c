@@ -1,6 +1,7 @@
 #include "tokenizer/vocab/spaces.h"
 
 #include "base/array.h"
+#include "tokenizer/tokenizer_impl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,9 +50,28 @@ char *gi_escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text *es
     return data;
 }
 
+size_t gi_character_at(struct gi_text text, size_t offset)
+{
+    const uint8_t lead = (uint8_t)text.data[offset];
+    const size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    return size < text.size - offset ? size : text.size - offset;
+}
+
 int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte)
 {
     char name[8];
     snprintf(name, sizeof(name), "<0x%02X>", byte);
     return gi_text_map_find(ids, (struct gi_text){name, strlen(name)});
+}
+
+bool gi_push_byte_tokens(const int32_t byte_ids[256], struct gi_text bytes, struct gi_ids *ids,
+                         struct glinfer_error *err)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        const int32_t id = byte_ids[(uint8_t)bytes.data[i]];
+        if (id >= 0 && !gi_ids_push(ids, id, err)) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -16,7 +16,15 @@ size_t gi_unescape_spaces(char *text, size_t size);
 char *gi_escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text *escaped,
                        struct glinfer_error *err);
 
+// Returns the bytes of the character at an offset by its first byte. SentencePiece's text is not
+// repaired, so a byte that begins none is a character of its own, and the text may end within one.
+size_t gi_character_at(struct gi_text text, size_t offset);
+
 // Returns the token that spells a byte as <0x0A>; negative if there is none.
 int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte);
+// Appends the tokens of bytes, those that have one (byte_ids: negative for none). Fails with
+// NO_MEMORY.
+bool gi_push_byte_tokens(const int32_t byte_ids[256], struct gi_text bytes, struct gi_ids *ids,
+                         struct glinfer_error *err);
 
 #endif

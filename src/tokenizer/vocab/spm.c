@@ -116,27 +116,6 @@ static bool find_pair(const void *user, const struct gi_piece *left, const struc
     return *id >= 0;
 }
 
-// Returns the bytes of the character that begins with lead. SentencePiece's text is not repaired,
-// so a byte that begins none is a character of its own.
-static size_t character_at(struct gi_text text, size_t offset)
-{
-    uint8_t lead = (uint8_t)text.data[offset];
-    size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    return size < text.size - offset ? size : text.size - offset;
-}
-
-static bool push_bytes(const struct spm *spm, struct gi_text bytes, struct gi_ids *ids,
-                       struct glinfer_error *err)
-{
-    for (size_t i = 0; i < bytes.size; i++) {
-        int32_t id = spm->byte_ids[(uint8_t)bytes.data[i]];
-        if (id >= 0 && !gi_ids_push(ids, id, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool encode_word(struct gi_merger *merger, const struct word *word, struct gi_ids *ids,
                         struct glinfer_error *err)
 {
@@ -144,17 +123,18 @@ static bool encode_word(struct gi_merger *merger, const struct word *word, struc
         return false;
     }
     for (size_t offset = 0, size; offset < word->text.size; offset += size) {
-        size = character_at(word->text, offset);
+        size = gi_character_at(word->text, offset);
         gi_merger_add(merger, (uint32_t)size, GI_NO_TOKEN);
     }
     gi_merger_run(merger);
+    const struct spm *spm = word->tokenizer->state;
     for (int32_t i = 0; i >= 0; i = merger->pieces.data[i].next) {
         const struct gi_piece *piece = &merger->pieces.data[i];
         const struct gi_text bytes = {word->text.data + piece->offset, piece->size};
         const int32_t id =
             piece->id >= 0 ? piece->id : find_piece(word, piece->offset, piece->size);
         if (id >= 0 ? !gi_ids_push(ids, id, err)
-                    : !push_bytes(word->tokenizer->state, bytes, ids, err)) {
+                    : !gi_push_byte_tokens(spm->byte_ids, bytes, ids, err)) {
             return false;
         }
     }
@@ -165,10 +145,10 @@ static bool encode_word(struct gi_merger *merger, const struct word *word, struc
 // has behind such a character. Merging a word at a time keeps the heap within a cache.
 static size_t word_size(const struct spm *spm, struct gi_text text)
 {
-    size_t i = character_at(text, 0);
+    size_t i = gi_character_at(text, 0);
     while (i < text.size &&
            (!gi_is_space_at(text, i) || spm->joins_space[(uint8_t)text.data[i - 1]])) {
-        i += character_at(text, i);
+        i += gi_character_at(text, i);
     }
     return i;
 }

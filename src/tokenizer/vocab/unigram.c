@@ -5,14 +5,13 @@
 #include "tokenizer/sorted_texts.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/charsmap.h"
+#include "tokenizer/vocab/spaces.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPACE           "\u2581"
-#define SPACE_SIZE      (sizeof(SPACE) - 1)
 #define UNKNOWN_PENALTY 10.0f
 
 struct unigram {
@@ -173,7 +172,7 @@ static size_t read_front(const struct unigram *unigram, struct gi_text text, str
 static bool push_byte(const struct unigram *unigram, char byte, struct normalised *out,
                       struct glinfer_error *err)
 {
-    const struct gi_text space = gi_text_of(SPACE);
+    const struct gi_text space = gi_text_of(GI_SPACE);
     if (byte == ' ') {
         out->in_word = false;
         return unigram->merges_spaces || push_text(out, space, err);
@@ -243,13 +242,6 @@ static bool offer_pieces(const struct unigram *unigram, struct gi_text text, str
     return is_found;
 }
 
-// Returns the bytes of a character by its first. A replacement may hold any bytes.
-static size_t size_by_lead(char byte)
-{
-    const uint8_t lead = (uint8_t)byte;
-    return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
-
 static void find_ways(const struct unigram *unigram, struct gi_text text, struct way *ways)
 {
     for (size_t i = 0; i <= text.size; i++) {
@@ -258,8 +250,7 @@ static void find_ways(const struct unigram *unigram, struct gi_text text, struct
     ways[0].sum = 0;
     for (size_t i = 0, size; i < text.size; i += size) {
         const struct gi_text rest = gi_text_from(text, i);
-        size = size_by_lead(rest.data[0]);
-        size = size < rest.size ? size : rest.size;
+        size = gi_character_at(text, i); // A replacement may hold any bytes.
         if (!offer_pieces(unigram, rest, ways + i, size)) {
             offer(&ways[i + size], ways[i].sum + unigram->unknown_score, unigram->unk, size);
         }
@@ -316,17 +307,6 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
     return ok;
 }
 
-static size_t decode_token(char *text, size_t size)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < size;) {
-        const bool is_space = size - i >= SPACE_SIZE && memcmp(text + i, SPACE, SPACE_SIZE) == 0;
-        text[n++] = is_space ? ' ' : text[i];
-        i += is_space ? SPACE_SIZE : 1;
-    }
-    return n;
-}
-
 const struct gi_tokenizer_model gi_unigram_model = {
     .name = "t5",
     .default_bos = GI_NO_TOKEN,
@@ -335,5 +315,5 @@ const struct gi_tokenizer_model gi_unigram_model = {
     .create = create_unigram,
     .destroy = destroy_unigram,
     .encode = encode_text,
-    .decode = decode_token,
+    .decode = gi_unescape_spaces,
 };

@@ -86,6 +86,22 @@ static void spm_writes_other_characters_in_bytes(void **state)
     EXPECT_IDS(&small.vocab, "\xf0\x9f\x91\x81", 0, BYTE(0xf0), BYTE(0x9f), BYTE(0x91), BYTE(0x81));
 }
 
+static void line_bpe_writes_other_characters_in_bytes(void **state)
+{
+    (void)state;
+    const struct gi_text merges[] = {small_text("h e"), small_text("l l")};
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.model = small_text("gemma4");
+    small.vocab.merges = merges;
+    small.vocab.n_merges = 2;
+    EXPECT_IDS(&small.vocab, "hell\xc3\xa9 \n", 0, SPM_HE, SPM_LL, BYTE(0xc3), BYTE(0xa9),
+               SPM_SPACE, BYTE('\n'));
+    // Broken text is repaired before, and a byte without a token is left out.
+    small.tokens[BYTE(0xbf)] = small_text("no byte");
+    EXPECT_IDS(&small.vocab, "l\xff", 0, SPM_L, BYTE(0xef), BYTE(0xbd));
+}
+
 static void spm_takes_broken_characters_as_they_are(void **state)
 {
     (void)state;
@@ -305,6 +321,7 @@ int main(void)
         cmocka_unit_test(spm_takes_scores_that_are_no_numbers_last),
         cmocka_unit_test(spm_merges_words_apart_unless_a_token_spans_them),
         cmocka_unit_test(spm_writes_other_characters_in_bytes),
+        cmocka_unit_test(line_bpe_writes_other_characters_in_bytes),
         cmocka_unit_test(spm_takes_broken_characters_as_they_are),
         cmocka_unit_test(spm_writes_unknown_where_bytes_have_no_token),
         cmocka_unit_test(spm_puts_a_space_in_front),

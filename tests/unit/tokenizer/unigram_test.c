@@ -143,6 +143,63 @@ static void unigram_passes_equal_pieces_once(void **state)
     free(tokens);
 }
 
+//-- the normaliser --------------------------------------------------------------------------------
+
+enum { N_NODES = 128, MAP_SIZE = 4 + 4 * N_NODES + 3 };
+
+static void set_u32(char *at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        at[i] = (char)(value >> 8 * i);
+    }
+}
+
+// Writes a map of c to "ab": the root leads to c at 1 ^ c, whose end is at 2.
+static void write_map(char map[MAP_SIZE], uint32_t replacement)
+{
+    const uint32_t at = 1 ^ 'c';
+    set_u32(map, 4 * N_NODES);
+    for (uint32_t i = 0; i < N_NODES; i++) {
+        const uint32_t node = i == 0    ? UINT32_C(1) << 10
+                              : i == at ? (at ^ 2) << 10 | 1 << 8 | 'c'
+                              : i == 2  ? UINT32_C(1) << 31 | replacement
+                                        : UINT32_C(1) << 31;
+        set_u32(map + 4 + 4 * i, node);
+    }
+    memcpy(map + 4 + 4 * N_NODES, "ab", 3);
+}
+
+static void unigram_reads_its_text_through_the_map(void **state)
+{
+    (void)state;
+    char map[MAP_SIZE];
+    struct small_unigram small;
+    small_unigram_init(&small);
+    EXPECT_IDS(&small.vocab, "cb\xff", UNK, B, UNK);
+    write_map(map, 0);
+    small.vocab.charsmap = (struct gi_text){map, MAP_SIZE};
+    EXPECT_IDS(&small.vocab, "cb\xff", AB, B, UNK);
+    // A replacement past the end replaces nothing.
+    write_map(map, 3);
+    EXPECT_IDS(&small.vocab, "cb", UNK, B);
+}
+
+static void unigram_refuses_a_damaged_map(void **state)
+{
+    (void)state;
+    char map[MAP_SIZE];
+    struct small_unigram small;
+    small_unigram_init(&small);
+    write_map(map, 0);
+    for (size_t size = 1; size < MAP_SIZE; size++) {
+        small.vocab.charsmap = (struct gi_text){map, size};
+        expect_refused(&small.vocab, "tokenizer.ggml.precompiled_charsmap of");
+    }
+    set_u32(map, UINT32_MAX);
+    small.vocab.charsmap = (struct gi_text){map, MAP_SIZE};
+    expect_refused(&small.vocab, "is cut off");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +208,8 @@ int main(void)
         cmocka_unit_test(unigram_without_normal_tokens_has_unknown_below_the_others),
         cmocka_unit_test(unigram_takes_the_last_of_equal_pieces),
         cmocka_unit_test(unigram_passes_equal_pieces_once),
+        cmocka_unit_test(unigram_reads_its_text_through_the_map),
+        cmocka_unit_test(unigram_refuses_a_damaged_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
