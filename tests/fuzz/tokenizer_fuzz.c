@@ -16,13 +16,14 @@ enum record_kind {
     RECORD_NAME,  // name
     RECORD_TOKEN, // type, score in two bytes, text
     RECORD_MERGE, // text
-    // bos, eos, unk, add_bos, add_eos, add_space_prefix, remove_extra_whitespaces
+    // bos, eos, unk, add_bos, add_eos, add_space_prefix, remove_extra_whitespaces, sep, add_sep
     RECORD_IDS,
     RECORD_TEMPLATE, // Jinja text
     RECORD_CHOICE,   // index of the template to choose
     RECORD_MESSAGE,  // role, content
     RECORD_TEXT,     // flags, text
     RECORD_CHARSMAP, // bytes of the normaliser, which the next such record goes on with
+    RECORD_PAIR,     // a reranker's template
     RECORD_COUNT,
 };
 
@@ -81,6 +82,8 @@ static void add_ids(struct gi_vocab *vocab, struct gi_text text)
     vocab->add_eos = (int8_t)byte_at(text, 4);
     vocab->add_space_prefix = (int8_t)byte_at(text, 5);
     vocab->remove_extra_whitespaces = (int8_t)byte_at(text, 6);
+    vocab->sep = (int8_t)byte_at(text, 7);
+    vocab->add_sep = (int8_t)byte_at(text, 8);
 }
 
 static void add_charsmap(struct input *input, struct gi_text text)
@@ -125,6 +128,9 @@ static void add_record(struct input *input, enum record_kind kind, struct gi_tex
     case RECORD_CHARSMAP:
         add_charsmap(input, text);
         break;
+    case RECORD_PAIR:
+        vocab->pair_template = text;
+        break;
     case RECORD_MESSAGE:
         add_message(input, text);
         break;
@@ -144,7 +150,7 @@ static void init_input(struct input *input, const uint8_t *data, size_t size)
     input->vocab.types = input->types;
     input->vocab.scores = input->scores;
     input->vocab.merges = input->merges;
-    add_ids(&input->vocab, (struct gi_text){"\xff\xff\xff\xff\xff\xff\xff", 7});
+    add_ids(&input->vocab, (struct gi_text){"\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9});
     input->vocab.eot = input->vocab.eom = input->vocab.pad = GI_NO_TOKEN;
     struct gi_text rest = {(const char *)data, size};
     while (rest.size >= 2) {

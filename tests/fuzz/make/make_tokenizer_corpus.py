@@ -9,7 +9,7 @@ import pathlib
 import struct
 import sys
 
-MODEL, PRE, NAME, TOKEN, MERGE, IDS, TEMPLATE, CHOICE, MESSAGE, TEXT, CHARSMAP = range(11)
+MODEL, PRE, NAME, TOKEN, MERGE, IDS, TEMPLATE, CHOICE, MESSAGE, TEXT, CHARSMAP, PAIR = range(12)
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 USER, ASSISTANT, SYSTEM = range(3)
 
@@ -88,11 +88,17 @@ def unigram_files():
     yield "unigram-map", unigram() + records + text(3, b"ab  aba") + text(0, "\u2581")
 
 
+def pair_files():
+    yield "pair-template", llama() + pieces() + record(PAIR, "<s>{document}ab{query}</s>") + text(0, "ab") + text(0, "a</s>")
+    yield "pair-separator", llama() + pieces() + record(IDS, struct.pack("9b", 1, 2, 0, 1, 1, 0, 0, 1, 1)) + \
+        text(0, "ab") + text(0, "b")
+
+
 def main():
     here = pathlib.Path(__file__).parent.parent
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "corpus" / "tokenizer"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in (*files(), *unigram_files()):
+    for name, data in (*files(), *unigram_files(), *pair_files()):
         (folder / f"{name}.bin").write_bytes(data)
 
 
