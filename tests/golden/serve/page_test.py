@@ -19,8 +19,9 @@ GLINFER, MODEL = sys.argv[1:3]
 SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/script")
 # All elements that Markdown may become.
 TAGS = set("a blockquote br button code del div em h3 h4 h5 h6 hr li ol p pre span strong svg table tbody td th thead tr ul use".split())
-# Answers of these never end by themselves; those of the second are this text.
-LONG = ["--grammar", "root ::= [a-z ] root", "-c", "4096"]
+# Answers of these never end by themselves; those of the second are this text. The words keep a long answer tall: the page shows
+# many spaces as one.
+LONG = ["--grammar", "root ::= [a-z] [a-z] [a-z] [a-z] \" \" root", "-c", "4096"]
 TEXT = """<think>
 A *plan*: **be careful**.
 </think>
@@ -274,7 +275,7 @@ def follows_the_system_s_colours(page, server):
 def follows_the_end(page, server):
     top = "document.getElementById('scroll').scrollTop"
     send(page, "much")
-    page.wait(f"{top} > 300")
+    page.wait(f"{top} > 100", 60)
     true(page.run("document.getElementById('to-end').hidden"), "it follows")
     page.run(f"{top} = 10")
     page.wait("!document.getElementById('to-end').hidden")
@@ -282,7 +283,7 @@ def follows_the_end(page, server):
     page.wait(f"{LENGTH} > {before + 200}")
     same(page.run(top), 10, "a reader who went up is left there")
     page.click("#to-end")
-    page.wait(f"{top} > 300 && document.getElementById('to-end').hidden")
+    page.wait(f"{top} > 100 && document.getElementById('to-end').hidden")
     page.key("Escape")
     page.wait(IS_IDLE)
 
