@@ -393,7 +393,8 @@ GLINFER_API bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, con
 
 // Encodes a query and a text as the model's reranker reads them: in the file's template for it or,
 // without one, each with what ends a text, and between them what the file asks for. Sizes as in
-// glinfer_tokenize; special tokens spelled in them stay text. Fails with NO_MEMORY.
+// glinfer_tokenize; special tokens spelled in them stay text. Fails with BAD_FILE for a template
+// that does not have both, NO_MEMORY.
 GLINFER_API bool glinfer_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
                                        size_t query_size, const char *text, size_t size,
                                        int32_t *ids, size_t cap, size_t *n,

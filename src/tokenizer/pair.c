@@ -39,10 +39,8 @@ bool gi_pair_template_init(struct gi_pair_template *pair, struct gi_text file,
     }
     const char *query = find_once(file, QUERY), *text = find_once(file, TEXT);
     if (!query || !text) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "the reranker's template (tokenizer.chat_template.rerank) of %zu bytes "
-                            "does not have both " QUERY " and " TEXT " once",
-                            file.size);
+        pair->is_broken = true;
+        return true;
     }
     pair->bytes = gi_array_zeroed(file.size, 1, "a template", err);
     if (!pair->bytes) {
@@ -85,6 +83,11 @@ bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_te
     };
     const struct gi_segments first = {&both[0], 1, 1}, second = {&both[1], 1, 1};
     const size_t count = ids->count;
+    if (tokenizer->pair.is_broken) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "the file's template for reranking (tokenizer.chat_template.rerank) "
+                            "does not have both " QUERY " and " TEXT " once");
+    }
     if (tokenizer->pair.bytes) {
         return encode_template(tokenizer, query, text, ids, err);
     }

@@ -45,8 +45,7 @@ struct gi_vocab {
 };
 
 // Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (no tokens, bos, eos
-// eot or eom out of range, merges that name no token, a pair template without both places),
-// NO_MEMORY.
+// eot or eom out of range, merges that name no token), NO_MEMORY.
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err);
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 
@@ -79,7 +78,8 @@ bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text te
 
 // Appends the ids of a query and a text as a reranker reads them: in the file's template or,
 // without one, each with what ends a text, a separator between them if the file asks for one.
-// Special tokens spelled in them stay text. Fails with NO_MEMORY.
+// Special tokens spelled in them stay text. Fails with BAD_FILE (a template without both places),
+// NO_MEMORY.
 bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_text query,
                               struct gi_text text, struct gi_ids *ids, struct glinfer_error *err);
 

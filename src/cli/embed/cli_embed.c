@@ -114,12 +114,21 @@ static bool find_texts(struct embed *self)
     return self->texts.count > 0 || cli_fail(CLI_EXIT_FAILED, "there is no text to embed");
 }
 
-static bool embed_text(struct embed *self, struct text *text)
+static bool tokenize_text(struct embed *self, const struct text *text)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
     const struct cli_bytes bytes = {.data = (char *)text->data, .size = text->size};
+    const char *query = self->settings->query;
     struct glinfer_error err;
-    if (!cli_tokenize_pair(tokenizer, self->settings->query, &bytes, &self->ids)) {
+    return query ? cli_tokenize_pair(tokenizer, query, &bytes, &self->ids, &err) ||
+                       cli_fail_error(&err)
+                 : cli_tokenize(tokenizer, &bytes, 0, &self->ids);
+}
+
+static bool embed_text(struct embed *self, struct text *text)
+{
+    struct glinfer_error err;
+    if (!tokenize_text(self, text)) {
         return false;
     }
     const bool is_done = cli_embed(self->session.session, &self->ids, self->pooling,

@@ -66,17 +66,13 @@ bool cli_embed(struct glinfer_session *session, const struct cli_ids *ids,
 }
 
 bool cli_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
-                       const struct cli_bytes *text, struct cli_ids *ids)
+                       const struct cli_bytes *text, struct cli_ids *ids, struct glinfer_error *err)
 {
-    struct glinfer_error err;
-    if (!query) {
-        return cli_tokenize(tokenizer, text, 0, ids);
-    }
     do { // a second time once there is room
         ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
         if (!glinfer_tokenize_pair(tokenizer, query, strlen(query), text->data, text->size,
-                                   ids->items, ids->capacity, &ids->count, &err)) {
-            return cli_fail_error(&err);
+                                   ids->items, ids->capacity, &ids->count, err)) {
+            return false;
         }
     } while (ids->count > ids->capacity);
     return true;

@@ -23,9 +23,10 @@ void cli_scale_values(float *values, size_t n, int64_t norm);
 // Returns the cosine of two vectors of n values; 0 if one is of zeros.
 double cli_cosine(const float *a, const float *b, size_t n);
 
-// Encodes a text, with a query as glinfer_tokenize_pair does; query may be NULL.
+// Encodes a text with a query as glinfer_tokenize_pair does.
 bool cli_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *query,
-                       const struct cli_bytes *text, struct cli_ids *ids);
+                       const struct cli_bytes *text, struct cli_ids *ids,
+                       struct glinfer_error *err);
 
 // Computes the embedding of ids, scaled as llama.cpp's --embd-normalize does; single tokens' and
 // scores are left as they are. The caller frees its values.

@@ -116,6 +116,16 @@ static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct 
                      &vocab->remove_extra_whitespaces, err);
 }
 
+// Reads a reranker's template. One that is no text is as broken as one without its places, and
+// matters to pairs alone.
+static struct gi_text read_pair_template(const struct gi_gguf *gguf)
+{
+    struct gi_text text;
+    return read_text(gguf, "tokenizer.chat_template.rerank", &text, NULL)
+               ? text
+               : (struct gi_text){"no text", 7};
+}
+
 static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
                        struct glinfer_error *err)
 {
@@ -123,11 +133,11 @@ static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: has no tokenizer (no tokenizer.ggml.model)", gi_gguf_path(gguf));
     }
+    vocab->pair_template = read_pair_template(gguf);
     return read_text(gguf, "general.name", &vocab->name, err) &&
            read_text(gguf, "tokenizer.ggml.model", &vocab->model, err) &&
            read_text(gguf, "tokenizer.ggml.pre", &vocab->pre, err) &&
-           read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err) &&
-           read_text(gguf, "tokenizer.chat_template.rerank", &vocab->pair_template, err);
+           read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err);
 }
 
 // Reads the normaliser of a unigram vocabulary, bytes with or without a sign.

@@ -142,6 +142,7 @@ static void embed(const struct serve_api *api, cJSON *body, bool is_native,
 static void add_document(struct request *request, const char *query, const cJSON *document)
 {
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
+    struct glinfer_error err;
     if (!cJSON_IsString(document)) {
         serve_fields_refuse(&request->fields, 400, "\"documents\" is a list of texts");
     } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
@@ -150,7 +151,10 @@ static void add_document(struct request *request, const char *query, const cJSON
     } else {
         const struct cli_bytes text = {.data = document->valuestring,
                                        .size = strlen(document->valuestring)};
-        cli_tokenize_pair(tokenizer, query, &text, &serve_task_add(request->task)->prompt);
+        if (!cli_tokenize_pair(tokenizer, query, &text, &serve_task_add(request->task)->prompt,
+                               &err)) {
+            serve_fields_refuse(&request->fields, 501, "%s", err.message);
+        }
     }
 }
 
