@@ -89,6 +89,20 @@ def a_reranker_scores_pairs():
             status, _, told = server.post("/v1/rerank", wrong)
             same(status, 400, wrong)
             true(why in told["error"]["message"], told)
+        asked = {"query": "the question", "texts": TEXTS[:2]}
+        for path in ("/rerank", "/v1/rerank"):
+            _, _, told = server.post(path, asked)
+            same([set(rank) for rank in told], [{"index", "score"}] * 2, "texts")
+            same([rank["index"] for rank in told], best, "the best text first")
+            near([rank["score"] for rank in told], [1 / (1 + math.exp(-scores[i])) for i in best], "sigmoid")
+        _, _, told = server.post("/rerank", {**asked, "raw_scores": True, "return_text": True, "truncate": False})
+        near([rank["score"] for rank in told], [scores[i] for i in best], "raw scores")
+        same([rank["text"] for rank in told], [TEXTS[i] for i in best], "return_text")
+        for wrong, why in (({"texts": ["x"]}, '"query"'), ({"query": "x", "texts": []}, '"texts" is an empty list'),
+                           ({"query": "x", "texts": ["a", 1]}, "texts"), ({**asked, "raw_scores": 1}, "raw_scores")):
+            status, _, told = server.post("/rerank", wrong)
+            same(status, 400, wrong)
+            true(why in told["error"]["message"], told)
         for path, what in (("/completion", {"prompt": "x"}), ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]})):
             status, _, told = server.post(path, what)
             same(status, 400, path)

@@ -45,7 +45,8 @@ struct serve_format {
                     const struct serve_event *event, const struct glinfer_prob *probs);
 };
 extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native,
-    serve_format_slot, serve_format_embedding, serve_format_embedding_native, serve_format_rerank;
+    serve_format_slot, serve_format_embedding, serve_format_embedding_native, serve_format_rerank,
+    serve_format_rerank_texts;
 
 struct serve_answer {
     const struct serve_format *format;

@@ -1,8 +1,9 @@
-// The shapes of /v1/embeddings and of llama-server's /embedding. The numbers of an embedding are
-// the bytes of its choice.
+// The shapes of /v1/embeddings, of llama-server's /embedding and of /rerank. The numbers of an
+// embedding are the bytes of its choice.
 #include "cli/common/cli_json.h"
 #include "cli/serve/answer/serve_answer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,48 +114,71 @@ static int compare_ranked(const void *left, const void *right)
                                 : (a->index > b->index) - (a->index < b->index);
 }
 
-static void rank(const struct serve_answer *answer, struct ranked ranks[SERVE_MAX_JOBS])
+// Ranks the texts that the request asks for, the best first. Returns how many.
+static uint32_t rank(const struct serve_answer *answer, struct ranked ranks[SERVE_MAX_JOBS])
 {
-    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+    const uint32_t n = answer->task->n_jobs;
+    const cJSON *n_best = cJSON_GetObjectItemCaseSensitive(answer->task->body, "top_n");
+    for (uint32_t i = 0; i < n; i++) {
         ranks[i].index = i;
         memcpy(&ranks[i].score, answer->choices[i].bytes.data, sizeof(ranks[i].score));
     }
-    qsort(ranks, answer->task->n_jobs, sizeof(ranks[0]), compare_ranked);
+    qsort(ranks, n, sizeof(ranks[0]), compare_ranked);
+    return cJSON_IsNumber(n_best) && n_best->valuedouble < n ? (uint32_t)n_best->valuedouble : n;
 }
 
-static void add_document(cJSON *item, const cJSON *body, uint32_t index)
+static bool is_on(const struct serve_answer *answer, const char *name)
 {
-    const cJSON *documents = cJSON_GetObjectItemCaseSensitive(body, "documents");
-    const cJSON *text = cJSON_GetArrayItem(documents, (int)index);
-    cJSON *document = cJSON_AddObjectToObject(item, "document");
-    cJSON_AddStringToObject(document, "text", text->valuestring);
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer->task->body, name));
 }
 
-// Lists the documents that the request asks for, the best first. The request was checked.
+// Returns a text of a list of the request, which was checked.
+static const char *text_at(const struct serve_answer *answer, const char *list, uint32_t index)
+{
+    const cJSON *texts = cJSON_GetObjectItemCaseSensitive(answer->task->body, list);
+    return cJSON_GetArrayItem(texts, (int)index)->valuestring;
+}
+
+// Lists documents as Jina's and Cohere's API do.
 static cJSON *rerank_whole(const struct serve_answer *answer)
 {
-    const cJSON *body = answer->task->body;
-    const cJSON *n_best = cJSON_GetObjectItemCaseSensitive(body, "top_n");
-    const cJSON *returned = cJSON_GetObjectItemCaseSensitive(body, "return_documents");
     struct ranked ranks[SERVE_MAX_JOBS];
+    const uint32_t n = rank(answer, ranks);
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "object", "list");
     cJSON_AddStringToObject(json, "model", answer->model);
     cJSON *results = cJSON_AddArrayToObject(json, "results");
-    rank(answer, ranks);
-    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
-        if (cJSON_IsNumber(n_best) && (double)i >= n_best->valuedouble) {
-            break;
-        }
+    for (uint32_t i = 0; i < n; i++) {
         cJSON *item = cli_json_append(results);
         cJSON_AddNumberToObject(item, "index", ranks[i].index);
         cli_json_add_float(item, "relevance_score", ranks[i].score);
-        if (cJSON_IsTrue(returned)) {
-            add_document(item, body, ranks[i].index);
+        if (is_on(answer, "return_documents")) {
+            cJSON *document = cJSON_AddObjectToObject(item, "document");
+            cJSON_AddStringToObject(document, "text", text_at(answer, "documents", ranks[i].index));
         }
     }
     add_usage(json, answer);
     return json;
+}
+
+// Lists texts as Hugging Face's Text Embeddings Inference does: the only score of a classifier goes
+// through a sigmoid, unless raw ones are asked for.
+static cJSON *rerank_texts_whole(const struct serve_answer *answer)
+{
+    struct ranked ranks[SERVE_MAX_JOBS];
+    const uint32_t n = rank(answer, ranks);
+    const bool is_raw = is_on(answer, "raw_scores") || count_values(&answer->choices[0]) > 1;
+    cJSON *results = cJSON_CreateArray();
+    for (uint32_t i = 0; i < n; i++) {
+        const float score = ranks[i].score;
+        cJSON *item = cli_json_append(results);
+        cJSON_AddNumberToObject(item, "index", ranks[i].index);
+        if (is_on(answer, "return_text")) {
+            cJSON_AddStringToObject(item, "text", text_at(answer, "texts", ranks[i].index));
+        }
+        cli_json_add_float(item, "score", is_raw ? score : 1 / (1 + expf(-score)));
+    }
+    return results;
 }
 
 static cJSON *no_event(const struct serve_answer *answer, uint32_t choice)
@@ -181,6 +205,13 @@ const struct serve_format serve_format_embedding_native = {
 const struct serve_format serve_format_rerank = {
     .id_prefix = "rank-",
     .whole = rerank_whole,
+    .begin = no_event,
+    .finish = no_event,
+};
+
+const struct serve_format serve_format_rerank_texts = {
+    .id_prefix = "rank-",
+    .whole = rerank_texts_whole,
     .begin = no_event,
     .finish = no_event,
 };

@@ -144,7 +144,7 @@ static void add_document(struct request *request, const char *query, const cJSON
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
     struct glinfer_error err;
     if (!cJSON_IsString(document)) {
-        serve_fields_refuse(&request->fields, 400, "\"documents\" is a list of texts");
+        serve_fields_refuse(&request->fields, 400, "what is scored is a list of texts");
     } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
         serve_fields_refuse(&request->fields, 400, "a request has at most %d documents",
                             SERVE_MAX_JOBS);
@@ -158,21 +158,30 @@ static void add_document(struct request *request, const char *query, const cJSON
     }
 }
 
-static void read_documents(struct request *request)
+// Checks the fields that say how scores are answered.
+static void check_rank_form(struct request *request)
+{
+    static const char *const switches[] = {"return_documents", "return_text", "raw_scores"};
+    int64_t n_best = 0;
+    bool is_on = false;
+    serve_fields_int(&request->fields, "top_n", 1, INT32_MAX, &n_best);
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
+        serve_fields_bool(&request->fields, switches[i], &is_on);
+    }
+}
+
+static void read_documents(struct request *request, const char *name)
 {
     const char *query = NULL;
-    const cJSON *documents = serve_fields_get(&request->fields, "documents"), *item;
-    int64_t n_best = 0;
-    bool has_documents = false;
+    const cJSON *documents = serve_fields_get(&request->fields, name), *item;
     serve_fields_text(&request->fields, "query", &query);
-    serve_fields_int(&request->fields, "top_n", 1, INT32_MAX, &n_best);
-    serve_fields_bool(&request->fields, "return_documents", &has_documents);
+    check_rank_form(request);
     if (!query) {
         serve_fields_refuse(&request->fields, 400, "\"query\", a text, is missing");
     } else if (!cJSON_IsArray(documents)) {
-        serve_fields_refuse(&request->fields, 400, "\"documents\", a list of texts, is missing");
+        serve_fields_refuse(&request->fields, 400, "\"%s\", a list of texts, is missing", name);
     } else if (cJSON_GetArraySize(documents) == 0) {
-        serve_fields_refuse(&request->fields, 400, "\"documents\" is an empty list");
+        serve_fields_refuse(&request->fields, 400, "\"%s\" is an empty list", name);
     }
     cJSON_ArrayForEach(item, documents)
     {
@@ -188,17 +197,18 @@ void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_
     request.task = serve_task_create(body);
     request.task->is_embedding = true;
     request.task->pooling = GLINFER_POOLING_RANK;
+    const bool has_texts = serve_fields_get(&request.fields, "texts");
     if (serve_scheduler_info(api->scheduler)->pooling != GLINFER_POOLING_RANK) {
         serve_fields_refuse(&request.fields, 501, "this model is no reranker");
     } else {
-        read_documents(&request);
+        read_documents(&request, has_texts ? "texts" : "documents");
     }
     if (request.fields.is_wrong) {
         serve_reply_error(reply, request.fields.status, "%s", request.fields.message);
         serve_task_unref(request.task);
         return;
     }
-    submit(&request, &serve_format_rerank, reply);
+    submit(&request, has_texts ? &serve_format_rerank_texts : &serve_format_rerank, reply);
 }
 
 //-- embeddings ------------------------------------------------------------------------------------
