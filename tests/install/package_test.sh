@@ -45,6 +45,15 @@ if ldd "$build/glinfer" | grep -q libmicrohttpd; then
     [ -s "$units/glinfer.socket" ] || die "there is no glinfer.socket"
     grep -qx 'ExecStart=/usr/bin/glinfer serve .*' "$units/glinfer.service" || die "there is no service that starts the command"
     ! find "$scratch/root" -path '*.wants/*' | grep . || die "the service is enabled"
+    settings=$scratch/root/etc/default/glinfer
+    ! grep -vE '^(#|$)' "$settings" || die "the service's settings say something"
+    for name in $(sed -n 's/^#\([A-Z]*\)=.*/\1/p' "$settings"); do
+        grep -qE "^ExecStart=.*[$]\{?$name\b" "$units/glinfer.service" || die "the service does not read $name"
+    done
+    [ "$(dpkg-deb -I "$scratch"/glinfer_*.deb conffiles)" = /etc/default/glinfer ] || die "the settings are no conffile"
+    for file in glinfer.service glinfer.socket glinfer.default nginx.conf; do
+        [ -s "$scratch/prefix/share/doc/glinfer/examples/$file" ] || die "$file is not installed"
+    done
 fi
 
 linked=$(ldd "$scratch/root/usr/bin/glinfer")

@@ -49,10 +49,17 @@ foreach(component command library dev)
     install(FILES LICENSE DESTINATION share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME} RENAME copyright
         COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
-# The units name the command by the place that a package gives it, so they are in no other installation either. Nothing
-# enables them.
+# The units name the command by the place that a package gives it, so they work in no other installation, which has them
+# as examples alone. Nothing enables them. Their settings are the administrator's: dpkg keeps changes of a conffile.
 if(MICROHTTPD_FOUND)
-    install(FILES tools/examples/serve/glinfer.service tools/examples/serve/glinfer.socket
+    set(examples tools/examples/serve)
+    install(FILES ${examples}/glinfer.service ${examples}/glinfer.socket
         DESTINATION lib/systemd/system COMPONENT command EXCLUDE_FROM_ALL)
+    install(FILES ${examples}/glinfer.default DESTINATION ../etc/default RENAME glinfer # beside /usr
+        COMPONENT command EXCLUDE_FROM_ALL)
+    file(WRITE ${PROJECT_BINARY_DIR}/package/conffiles "/etc/default/glinfer\n")
+    set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/conffiles)
+    install(FILES ${examples}/glinfer.service ${examples}/glinfer.socket ${examples}/glinfer.default
+        ${examples}/nginx.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT command)
 endif()
 include(CPack)
