@@ -1,4 +1,5 @@
 #include "jinja/jinja_run.h"
+#include "jinja/jinja_write.h"
 
 #include <string.h>
 
@@ -89,18 +90,20 @@ static struct gi_jinja_value join_strings(struct gi_jinja_pool *pool, struct gi_
     return gi_jinja_written(&text);
 }
 
+static struct gi_jinja_value repeat_string(struct gi_jinja_pool *pool,
+                                           struct gi_jinja_string string, int64_t n)
+{
+    struct gi_jinja_text text = {0};
+    for (int64_t i = 0; i < n && string.size && !pool->has_failed; i++) {
+        gi_jinja_append(pool, &text, string);
+    }
+    return gi_jinja_written(&text);
+}
+
 static struct gi_jinja_value compare(struct gi_jinja_pool *pool, enum gi_jinja_operator op,
                                      struct gi_jinja_value a, struct gi_jinja_value b)
 {
-    int order = 0;
-    if (gi_jinja_is_number(a) && gi_jinja_is_number(b)) {
-        order = (a.number > b.number) - (a.number < b.number);
-    } else if (a.kind == GI_JINJA_STRING && b.kind == GI_JINJA_STRING) {
-        order = gi_jinja_compare(a.string, b.string);
-    } else {
-        return gi_jinja_refuse(pool, "%s and %s have no order", gi_jinja_kind_name(a.kind),
-                               gi_jinja_kind_name(b.kind));
-    }
+    const int order = gi_jinja_order(pool, a, b, true);
     return gi_jinja_bool(op == GI_JINJA_LESS         ? order < 0
                          : op == GI_JINJA_LESS_EQUAL ? order <= 0
                          : op == GI_JINJA_MORE       ? order > 0
@@ -115,6 +118,9 @@ static struct gi_jinja_value add(struct gi_jinja_pool *pool, enum gi_jinja_opera
     }
     if (op == GI_JINJA_ADD && a.kind == GI_JINJA_STRING && b.kind == GI_JINJA_STRING) {
         return join_strings(pool, a.string, b.string);
+    }
+    if (op == GI_JINJA_MULTIPLY && a.kind == GI_JINJA_STRING && b.kind == GI_JINJA_INT) {
+        return repeat_string(pool, a.string, b.number);
     }
     if (op == GI_JINJA_ADD && a.kind == GI_JINJA_LIST && b.kind == GI_JINJA_LIST) {
         struct gi_jinja_value list = gi_jinja_new_list(pool);
@@ -160,6 +166,12 @@ static struct gi_jinja_value evaluate_binary(struct gi_jinja_run *run,
 
 //-- names and calls -------------------------------------------------------------------------------
 
+// True for the name of the body that the macro was called with.
+static bool is_caller(const struct gi_jinja_run *run, struct gi_jinja_string name)
+{
+    return run->caller && gi_jinja_is(name, "caller");
+}
+
 static struct gi_jinja_value look_up(struct gi_jinja_run *run, struct gi_jinja_string name)
 {
     for (const struct gi_jinja_scope *scope = run->scope; scope; scope = scope->parent) {
@@ -169,8 +181,17 @@ static struct gi_jinja_value look_up(struct gi_jinja_run *run, struct gi_jinja_s
             return *found;
         }
     }
-    return gi_jinja_has_function(name) ? (struct gi_jinja_value){.kind = GI_JINJA_MACRO}
-                                       : gi_jinja_undefined();
+    return gi_jinja_has_function(name) || is_caller(run, name)
+               ? (struct gi_jinja_value){.kind = GI_JINJA_MACRO}
+               : gi_jinja_undefined();
+}
+
+static void push_all(struct gi_jinja_pool *pool, struct gi_jinja_list *list,
+                     struct gi_jinja_list more)
+{
+    for (size_t i = 0; i < more.count && !pool->has_failed; i++) {
+        gi_jinja_push(pool, list, more.items[i]);
+    }
 }
 
 // Returns a call with the arguments of a list evaluated.
@@ -181,7 +202,9 @@ static struct gi_jinja_call read_call(struct gi_jinja_run *run, struct gi_jinja_
     for (; list && !run->pool.has_failed; list = list->next) {
         const struct gi_jinja_value argument = gi_jinja_evaluate(run, list->a);
         gi_jinja_charge(call.pool, argument);
-        if (list->name.size) {
+        if (list->op == GI_JINJA_MULTIPLY) {
+            push_all(call.pool, &call.arguments, gi_jinja_elements(call.pool, argument));
+        } else if (list->name.size) {
             gi_jinja_set(call.pool, &call.named, gi_jinja_value_of(list->name), argument);
         } else {
             gi_jinja_push(call.pool, &call.arguments, argument);
@@ -223,18 +246,23 @@ const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_built
     return table->name ? table : NULL;
 }
 
-static struct gi_jinja_value evaluate_call(struct gi_jinja_run *run,
-                                           const struct gi_jinja_node *node)
+struct gi_jinja_value gi_jinja_evaluate_call(struct gi_jinja_run *run,
+                                             const struct gi_jinja_node *node,
+                                             const struct gi_jinja_caller *caller)
 {
     const struct gi_jinja_node *callee = node->a;
     const bool is_method = callee->kind == GI_JINJA_NODE_ATTRIBUTE;
     const bool is_name = callee->kind == GI_JINJA_NODE_NAME;
     const struct gi_jinja_value value = is_method ? gi_jinja_evaluate(run, callee->a)
                                         : is_name ? look_up(run, callee->name)
-                                                  : gi_jinja_undefined();
-    const struct gi_jinja_call call = read_call(run, callee->name, value, node->list);
+                                                  : gi_jinja_evaluate(run, callee);
+    struct gi_jinja_call call = read_call(run, callee->name, value, node->list);
+    call.caller = caller;
     if (run->pool.has_failed) {
         return gi_jinja_undefined();
+    }
+    if (is_name && is_caller(run, callee->name)) {
+        return gi_jinja_call_caller(&call);
     }
     if (is_method) {
         return gi_jinja_method(&call);
@@ -327,7 +355,7 @@ static struct gi_jinja_value evaluate_kind(struct gi_jinja_run *run,
     case GI_JINJA_NODE_SLICE:
         return evaluate_slice(run, node);
     case GI_JINJA_NODE_CALL:
-        return evaluate_call(run, node);
+        return gi_jinja_evaluate_call(run, node, NULL);
     case GI_JINJA_NODE_FILTER:
     case GI_JINJA_NODE_TEST:
         return evaluate_filter(run, node);

@@ -94,6 +94,7 @@ struct gi_jinja_node *gi_jinja_parse_arguments(struct gi_jinja_parser *parser)
     struct gi_jinja_node *first = NULL, **end = &first;
     while (!gi_jinja_has_failed(parser) && !gi_jinja_take(parser, ")")) {
         struct gi_jinja_string name = {0};
+        const bool is_list = gi_jinja_take(parser, "*");
         if (parser->lexer.token.kind == GI_JINJA_TOKEN_NAME &&
             gi_jinja_is_followed_by(&parser->lexer, "=")) {
             name = gi_jinja_expect_name(parser);
@@ -103,6 +104,7 @@ struct gi_jinja_node *gi_jinja_parse_arguments(struct gi_jinja_parser *parser)
         struct gi_jinja_node *argument = new_operation(
             parser, GI_JINJA_NODE_CONSTANT, gi_jinja_parse_expression(parser, true), NULL);
         argument->name = name;
+        argument->op = is_list ? GI_JINJA_MULTIPLY : GI_JINJA_ADD;
         gi_jinja_add_node(&end, argument);
         if (!gi_jinja_take(parser, ",") && !gi_jinja_at(parser, ")")) {
             gi_jinja_expect_failed(&parser->lexer, "')'");
@@ -251,6 +253,10 @@ static struct gi_jinja_node *parse_postfix(struct gi_jinja_parser *parser,
 {
     while (node && !gi_jinja_has_failed(parser)) {
         if (gi_jinja_take(parser, ".")) {
+            if (parser->lexer.token.kind == GI_JINJA_TOKEN_INT) {
+                node = new_operation(parser, GI_JINJA_NODE_ITEM, node, parse_primary(parser));
+                continue;
+            }
             node = new_operation(parser, GI_JINJA_NODE_ATTRIBUTE, node, NULL);
             node->name = gi_jinja_expect_name(parser);
         } else if (gi_jinja_take(parser, "[")) {
@@ -265,13 +271,20 @@ static struct gi_jinja_node *parse_postfix(struct gi_jinja_parser *parser,
     return gi_jinja_has_failed(parser) ? NULL : node;
 }
 
+struct gi_jinja_node *gi_jinja_parse_filter(struct gi_jinja_parser *parser,
+                                            struct gi_jinja_node *node)
+{
+    node = new_operation(parser, GI_JINJA_NODE_FILTER, node, NULL);
+    node->name = gi_jinja_expect_name(parser);
+    node->list = gi_jinja_take(parser, "(") ? gi_jinja_parse_arguments(parser) : NULL;
+    return node;
+}
+
 struct gi_jinja_node *gi_jinja_parse_filters(struct gi_jinja_parser *parser,
                                              struct gi_jinja_node *node)
 {
     while (!gi_jinja_has_failed(parser) && gi_jinja_take(parser, "|")) {
-        node = new_operation(parser, GI_JINJA_NODE_FILTER, node, NULL);
-        node->name = gi_jinja_expect_name(parser);
-        node->list = gi_jinja_take(parser, "(") ? gi_jinja_parse_arguments(parser) : NULL;
+        node = gi_jinja_parse_filter(parser, node);
     }
     return node;
 }

@@ -92,3 +92,20 @@ struct gi_jinja_value gi_jinja_from_json(struct gi_jinja_pool *pool, const char 
     cJSON_Delete(json);
     return value;
 }
+
+struct gi_jinja_value gi_jinja_parse_json(struct gi_jinja_pool *pool, struct gi_jinja_string text)
+{
+    const char *end = NULL;
+    cJSON *json = text.size ? cJSON_ParseWithLengthOpts(text.data, text.size, &end, false) : NULL;
+    struct gi_jinja_value value = gi_jinja_undefined();
+    while (json && end < text.data + text.size && gi_jinja_is_space(*end)) {
+        end++;
+    }
+    if (json && end == text.data + text.size) {
+        value = convert(pool, json, 0);
+    } else {
+        gi_jinja_refuse(pool, "a text is no JSON");
+    }
+    cJSON_Delete(json);
+    return value;
+}

@@ -9,5 +9,7 @@
 // no JSON, or something else, and with UNSUPPORTED if it nests too deeply.
 struct gi_jinja_value gi_jinja_from_json(struct gi_jinja_pool *pool, const char *text,
                                          enum gi_jinja_kind is_a, const char *what);
+// Returns the value that a string of the template has as JSON. Fails the pool if it is none.
+struct gi_jinja_value gi_jinja_parse_json(struct gi_jinja_pool *pool, struct gi_jinja_string text);
 
 #endif

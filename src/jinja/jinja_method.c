@@ -1,5 +1,6 @@
 #include "jinja/jinja.h"
 #include "jinja/jinja_run.h"
+#include "jinja/jinja_write.h"
 
 #include <locale.h>
 #include <string.h>
@@ -153,11 +154,87 @@ static struct gi_jinja_value method_join(const struct gi_jinja_call *call)
     return gi_jinja_join(call->pool, argument_at(call, 0), call->value.string, NULL);
 }
 
+// Splits from the end, at most maxsplit times.
+static struct gi_jinja_value method_rsplit(const struct gi_jinja_call *call)
+{
+    const struct gi_jinja_string *separator = gi_jinja_string_argument(call, 0);
+    const int64_t at_most = gi_jinja_int_argument(call, 1, "maxsplit", 0, INT64_MAX, INT64_MAX);
+    const struct gi_jinja_value all = gi_jinja_split(call->pool, call->value.string, separator, -1);
+    const size_t n = all.list->count;
+    if (n == 0 || at_most >= (int64_t)n - 1) {
+        return all;
+    }
+    if (!separator) {
+        return gi_jinja_refuse(call->pool, "'rsplit' at white space has no limit");
+    }
+    size_t size = call->value.string.size;
+    struct gi_jinja_value cut = gi_jinja_new_list(call->pool);
+    for (size_t i = n - (size_t)at_most; i < n; i++) {
+        size -= all.list->items[i].string.size + separator->size;
+    }
+    gi_jinja_push(call->pool, cut.list,
+                  gi_jinja_value_of(gi_jinja_part(call->value.string, 0, size)));
+    for (size_t i = n - (size_t)at_most; i < n; i++) {
+        gi_jinja_push(call->pool, cut.list, all.list->items[i]);
+    }
+    return cut;
+}
+
+// Returns the argument that a place of a format names: {}, {0} or {name}.
+static struct gi_jinja_value format_argument(const struct gi_jinja_call *call,
+                                             struct gi_jinja_string name, size_t *n_taken)
+{
+    size_t index = *n_taken;
+    bool is_index = name.size < 9;
+    for (size_t i = 0; i < name.size; i++) {
+        is_index = is_index && name.data[i] >= '0' && name.data[i] <= '9';
+        index = (i ? index * 10 : 0) + (size_t)(name.data[i] - '0') % 10;
+    }
+    *n_taken += name.size == 0;
+    const struct gi_jinja_value *found =
+        !is_index ? gi_jinja_find(call->pool, &call->named, gi_jinja_value_of(name))
+        : index < call->arguments.count ? &call->arguments.items[index]
+                                        : NULL;
+    return found ? *found
+                 : gi_jinja_refuse(call->pool, "a format has nothing for {%.*s}",
+                                   name.size > 32 ? 32 : (int)name.size, name.data);
+}
+
+// Writes a string whose places in braces are arguments; doubled ones are braces.
+static struct gi_jinja_value method_format(const struct gi_jinja_call *call)
+{
+    const struct gi_jinja_string string = call->value.string;
+    struct gi_jinja_text text = {0};
+    size_t n_taken = 0;
+    for (size_t i = 0, end; i < string.size && !call->pool->has_failed; i = end) {
+        const char byte = string.data[i];
+        const bool is_brace = byte == '{' || byte == '}';
+        end = i + 1;
+        if (is_brace && end < string.size && string.data[end] == byte) {
+            end++;
+        } else if (is_brace) {
+            const size_t close = gi_jinja_locate(string, gi_jinja_string_of("}"), end);
+            if (byte == '}' || close == SIZE_MAX) {
+                return gi_jinja_refuse(call->pool, "a format has a brace alone");
+            }
+            const struct gi_jinja_value value =
+                format_argument(call, gi_jinja_part(string, end, close), &n_taken);
+            gi_jinja_append(call->pool, &text, gi_jinja_to_string(call->pool, value));
+            end = close + 1;
+            continue;
+        }
+        gi_jinja_append(call->pool, &text, gi_jinja_part(string, i, i + 1));
+    }
+    return gi_jinja_written(&text);
+}
+
 static const struct gi_jinja_builtin string_methods[] = {
     {"strip",        method_strip     },
     {"lstrip",       method_strip     },
     {"rstrip",       method_strip     },
     {"split",        method_split     },
+    {"rsplit",       method_rsplit    },
+    {"format",       method_format    },
     {"splitlines",   method_splitlines},
     {"startswith",   method_affix     },
     {"endswith",     method_affix     },
@@ -173,6 +250,40 @@ static const struct gi_jinja_builtin string_methods[] = {
     {"isdigit",      method_is_digit  },
     {"join",         method_join      },
     {NULL,           NULL             }
+};
+
+//-- methods of lists ------------------------------------------------------------------------------
+
+static struct gi_jinja_value method_append(const struct gi_jinja_call *call)
+{
+    gi_jinja_push(call->pool, call->value.list, argument_at(call, 0));
+    return gi_jinja_none();
+}
+
+// Takes out an element, by default the last. Others may share the elements, so they are copied.
+static struct gi_jinja_value method_pop(const struct gi_jinja_call *call)
+{
+    struct gi_jinja_list *list = call->value.list, rest = {0};
+    const int64_t n = (int64_t)list->count;
+    const int64_t at = gi_jinja_int_argument(call, 0, "", -n, n - 1, n - 1);
+    const size_t taken = (size_t)(at < 0 ? at + n : at);
+    if (n == 0) {
+        return gi_jinja_refuse(call->pool, "an empty list has no element to take");
+    }
+    const struct gi_jinja_value value = list->items[taken];
+    for (size_t i = 0; i < list->count; i++) {
+        if (i != taken) {
+            gi_jinja_push(call->pool, &rest, list->items[i]);
+        }
+    }
+    *list = rest;
+    return value;
+}
+
+static const struct gi_jinja_builtin list_methods[] = {
+    {"append", method_append},
+    {"pop",    method_pop   },
+    {NULL,     NULL         }
 };
 
 //-- methods of mappings ---------------------------------------------------------------------------
@@ -209,6 +320,7 @@ struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call)
     const struct gi_jinja_value object = call->value;
     const struct gi_jinja_builtin *method =
         object.kind == GI_JINJA_STRING ? gi_jinja_find_builtin(string_methods, call->name)
+        : object.kind == GI_JINJA_LIST ? gi_jinja_find_builtin(list_methods, call->name)
         : object.kind == GI_JINJA_DICT ? gi_jinja_find_builtin(dict_methods, call->name)
                                        : NULL;
     gi_jinja_charge(call->pool, object);

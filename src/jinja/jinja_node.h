@@ -14,7 +14,8 @@ enum gi_jinja_node_kind {
     GI_JINJA_NODE_ATTRIBUTE, // a.name
     GI_JINJA_NODE_ITEM,      // a[b]
     GI_JINJA_NODE_SLICE,     // a[list], three of which each may be absent (an undefined constant)
-    GI_JINJA_NODE_CALL,      // a(list); an argument with a name is given by it
+    GI_JINJA_NODE_CALL,      // a(list); an argument with a name is given by it, one whose op is
+                             // MULTIPLY has a star
     GI_JINJA_NODE_FILTER,    // a | name(list)
     GI_JINJA_NODE_TEST,      // a is name(list)
     GI_JINJA_NODE_NOT,       // not a
@@ -31,6 +32,7 @@ enum gi_jinja_node_kind {
     GI_JINJA_NODE_FOR,   // targets b in a if c: list, without any: other
     GI_JINJA_NODE_SET,   // targets b = a
     GI_JINJA_NODE_MACRO, // name, parameters b, body list
+    GI_JINJA_NODE_BLOCK, // the call a of a macro, whose caller() has parameters b and body list
     GI_JINJA_NODE_BREAK,
     GI_JINJA_NODE_CONTINUE,
 };

@@ -89,16 +89,41 @@ static struct gi_jinja_node *parse_macro(struct gi_jinja_parser *parser)
     return node;
 }
 
+// Parses a body that is written through filters.
+static struct gi_jinja_node *parse_filter(struct gi_jinja_parser *parser)
+{
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_PRINT);
+    struct gi_jinja_node *capture = gi_jinja_new_node(parser, GI_JINJA_NODE_CAPTURE);
+    node->a = gi_jinja_parse_filters(parser, gi_jinja_parse_filter(parser, capture));
+    capture->list = parse_block(parser, "endfilter");
+    return node;
+}
+
+// Parses the call of a macro that is given a body.
+static struct gi_jinja_node *parse_call(struct gi_jinja_parser *parser)
+{
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_BLOCK);
+    node->b = gi_jinja_take(parser, "(") ? gi_jinja_parse_arguments(parser) : NULL;
+    node->a = gi_jinja_parse_expression(parser, true);
+    if (!gi_jinja_has_failed(parser) && node->a->kind != GI_JINJA_NODE_CALL) {
+        gi_jinja_expect_failed(&parser->lexer, "a call");
+    }
+    node->list = parse_block(parser, "endcall");
+    return node;
+}
+
 static struct gi_jinja_node *parse_statement(struct gi_jinja_parser *parser)
 {
     static const struct {
         const char *name;
         struct gi_jinja_node *(*parse)(struct gi_jinja_parser *parser);
     } statements[] = {
-        {"if",    parse_if   },
-        {"for",   parse_for  },
-        {"set",   parse_set  },
-        {"macro", parse_macro}
+        {"if",     parse_if    },
+        {"for",    parse_for   },
+        {"set",    parse_set   },
+        {"macro",  parse_macro },
+        {"filter", parse_filter},
+        {"call",   parse_call  },
     };
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
         if (gi_jinja_take(parser, statements[i].name)) {
@@ -171,6 +196,21 @@ static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const ch
 
 //-- the whole -------------------------------------------------------------------------------------
 
+// Returns a copy whose lines end with a newline alone, as Jinja reads a template.
+static struct gi_jinja_string copy_source(struct gi_jinja_pool *pool, struct gi_jinja_string source)
+{
+    struct gi_jinja_string copy = gi_jinja_copy(pool, source);
+    char *data = (char *)copy.data; // the copy is ours
+    size_t size = 0;
+    for (size_t i = 0; i < copy.size; i++) {
+        const bool is_pair = data[i] == '\r' && i + 1 < copy.size && data[i + 1] == '\n';
+        data[size++] = data[i] == '\r' ? '\n' : data[i];
+        i += is_pair;
+    }
+    copy.size = size - (size && data[size - 1] == '\n'); // nor with one newline at its end
+    return copy;
+}
+
 struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_error *err)
 {
     static const char *const none[] = {NULL};
@@ -184,10 +224,9 @@ struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_e
         gi_jinja_fail(&jinja->pool, GLINFER_STATUS_UNSUPPORTED,
                       "the chat template has %zu bytes, expected at most %d", size, MAX_SIZE);
     }
-    size -= size && text[size - 1] == '\n'; // as Jinja does with one newline at the end
     jinja->pool.line = 1;
     struct gi_jinja_parser parser = {.lexer = {.pool = &jinja->pool}};
-    parser.lexer.source = gi_jinja_copy(&jinja->pool, (struct gi_jinja_string){text, NULL, size});
+    parser.lexer.source = copy_source(&jinja->pool, (struct gi_jinja_string){text, NULL, size});
     jinja->body = parse_body(&parser, none);
     jinja->pool.err = NULL;
     if (jinja->pool.has_failed) {

@@ -2,6 +2,7 @@
 
 #include "jinja/jinja.h"
 #include "jinja/jinja_json.h"
+#include "jinja/jinja_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,13 @@ static enum flow run_body(struct gi_jinja_run *run, const struct gi_jinja_node *
 
 struct gi_jinja_value gi_jinja_capture(struct gi_jinja_run *run, const struct gi_jinja_node *body)
 {
+    struct gi_jinja_scope scope = {.parent = run->scope};
     struct gi_jinja_text text = {0}, *out = run->out;
+    run->scope = &scope;
     run->out = &text;
     run_body(run, body);
     run->out = out;
+    run->scope = scope.parent;
     return gi_jinja_written(&text);
 }
 
@@ -154,16 +158,41 @@ static void bind_parameters(const struct gi_jinja_call *call, const struct gi_ji
     }
 }
 
+// Runs a macro, or the body of a call, in a scope with its parameters.
+static struct gi_jinja_value run_macro(const struct gi_jinja_call *call,
+                                       const struct gi_jinja_node *macro,
+                                       struct gi_jinja_scope *parent,
+                                       const struct gi_jinja_caller *caller)
+{
+    struct gi_jinja_run *run = call->run;
+    const struct gi_jinja_caller *outer = run->caller;
+    struct gi_jinja_scope scope = {.parent = parent}, *own = run->scope;
+    run->scope = &scope;
+    run->caller = caller;
+    bind_parameters(call, macro);
+    const struct gi_jinja_value value = gi_jinja_capture(run, macro->list);
+    run->scope = own;
+    run->caller = outer;
+    return value;
+}
+
 struct gi_jinja_value gi_jinja_call_macro(const struct gi_jinja_call *call,
                                           const struct gi_jinja_node *macro)
 {
-    struct gi_jinja_run *run = call->run;
-    struct gi_jinja_scope scope = {.parent = run->root}, *caller = run->scope;
-    run->scope = &scope;
-    bind_parameters(call, macro);
-    const struct gi_jinja_value value = gi_jinja_capture(run, macro->list);
-    run->scope = caller;
-    return value;
+    return run_macro(call, macro, call->run->root, call->caller);
+}
+
+struct gi_jinja_value gi_jinja_call_caller(const struct gi_jinja_call *call)
+{
+    const struct gi_jinja_caller *caller = call->run->caller;
+    return run_macro(call, caller->block, caller->scope, caller->outer);
+}
+
+static void run_block(struct gi_jinja_run *run, const struct gi_jinja_node *node)
+{
+    const struct gi_jinja_caller caller = {node, run->scope, run->caller};
+    const struct gi_jinja_value value = gi_jinja_evaluate_call(run, node->a, &caller);
+    gi_jinja_append(&run->pool, run->out, gi_jinja_to_string(&run->pool, value));
 }
 
 //-- bodies ----------------------------------------------------------------------------------------
@@ -190,6 +219,9 @@ static enum flow run_statement(struct gi_jinja_run *run, const struct gi_jinja_n
     case GI_JINJA_NODE_MACRO:
         gi_jinja_set(&run->pool, &run->scope->variables, gi_jinja_value_of(node->name),
                      (struct gi_jinja_value){.kind = GI_JINJA_MACRO, .macro = node});
+        return FLOW_ON;
+    case GI_JINJA_NODE_BLOCK:
+        run_block(run, node);
         return FLOW_ON;
     case GI_JINJA_NODE_BREAK:
         return FLOW_BREAK;

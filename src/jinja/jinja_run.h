@@ -11,9 +11,17 @@ struct gi_jinja_scope {
     struct gi_jinja_scope *parent;
 };
 
+// The body that a macro is called with: it runs by caller(), in the scope of the call.
+struct gi_jinja_caller {
+    const struct gi_jinja_node *block;
+    struct gi_jinja_scope *scope;
+    const struct gi_jinja_caller *outer; // that of the macro with the call
+};
+
 struct gi_jinja_run {
     struct gi_jinja_pool pool;
     struct gi_jinja_scope *scope, *root;
+    const struct gi_jinja_caller *caller; // of the macro that runs; NULL: none
     struct gi_jinja_text *out;
     uint32_t n_steps, depth;
 };
@@ -26,6 +34,7 @@ struct gi_jinja_call {
     struct gi_jinja_value value;    // what a filter, test or method is applied to
     struct gi_jinja_list arguments; // without a name
     struct gi_jinja_dict named;
+    const struct gi_jinja_caller *caller; // of a macro; NULL: none
 };
 
 // A row of the tables of filters, tests, methods and functions.
@@ -36,14 +45,19 @@ struct gi_jinja_builtin {
 
 //-- jinja_run.c -----------------------------------------------------------------------------------
 
-// Return what a body, or a macro with these arguments, writes.
+// Return what a body, a macro with these arguments, or the body of the one that runs, writes.
 struct gi_jinja_value gi_jinja_capture(struct gi_jinja_run *run, const struct gi_jinja_node *body);
 struct gi_jinja_value gi_jinja_call_macro(const struct gi_jinja_call *call,
                                           const struct gi_jinja_node *macro);
+struct gi_jinja_value gi_jinja_call_caller(const struct gi_jinja_call *call);
 
 //-- jinja_evaluate.c ------------------------------------------------------------------------------
 
 struct gi_jinja_value gi_jinja_evaluate(struct gi_jinja_run *run, const struct gi_jinja_node *node);
+// Evaluates the call of a macro that is given a body; NULL: none.
+struct gi_jinja_value gi_jinja_evaluate_call(struct gi_jinja_run *run,
+                                             const struct gi_jinja_node *node,
+                                             const struct gi_jinja_caller *caller);
 // Returns argument i, or the one of that name; undefined if it is not given.
 struct gi_jinja_value gi_jinja_argument(const struct gi_jinja_call *call, size_t i,
                                         const char *name);
@@ -56,7 +70,9 @@ int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const 
 const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_builtin *table,
                                                      struct gi_jinja_string name);
 
-//-- jinja_filter.c, jinja_method.c ----------------------------------------------------------------
+//-- jinja_filter.c, jinja_list_filter.c, jinja_method.c -------------------------------------------
+
+extern const struct gi_jinja_builtin gi_jinja_list_filters[];
 
 struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call);
 bool gi_jinja_test(const struct gi_jinja_call *call);

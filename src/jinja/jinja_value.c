@@ -1,9 +1,9 @@
 #include "jinja/jinja_value.h"
 
-#include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
-enum { MAX_NESTING = 64 }; // of values that are compared or written
+enum { MAX_NESTING = 64 }; // of values that are compared
 
 struct gi_jinja_value gi_jinja_new_list(struct gi_jinja_pool *pool)
 {
@@ -154,6 +154,34 @@ const char *gi_jinja_kind_name(enum gi_jinja_kind kind)
     return names[kind];
 }
 
+// Compares strings whose letters of ASCII are lower.
+static int compare_letters(struct gi_jinja_string a, struct gi_jinja_string b)
+{
+    for (size_t i = 0; i < a.size && i < b.size; i++) {
+        const int left = tolower((unsigned char)a.data[i]);
+        const int right = tolower((unsigned char)b.data[i]);
+        if (left != right) {
+            return left - right;
+        }
+    }
+    return (a.size > b.size) - (a.size < b.size);
+}
+
+int gi_jinja_order(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct gi_jinja_value b,
+                   bool by_case)
+{
+    gi_jinja_spend(pool, a.kind == GI_JINJA_STRING ? 1 + a.string.size / 16 : 1);
+    if (gi_jinja_is_number(a) && gi_jinja_is_number(b)) {
+        return (a.number > b.number) - (a.number < b.number);
+    }
+    if (a.kind != GI_JINJA_STRING || b.kind != GI_JINJA_STRING) {
+        gi_jinja_refuse(pool, "%s and %s have no order", gi_jinja_kind_name(a.kind),
+                        gi_jinja_kind_name(b.kind));
+        return 0;
+    }
+    return by_case ? gi_jinja_compare(a.string, b.string) : compare_letters(a.string, b.string);
+}
+
 //-- elements --------------------------------------------------------------------------------------
 
 size_t gi_jinja_count(struct gi_jinja_value value)
@@ -217,6 +245,21 @@ struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_
     return gi_jinja_value_of(gi_jinja_part(rest, 0, gi_jinja_character(rest, 1)));
 }
 
+struct gi_jinja_value gi_jinja_attribute(struct gi_jinja_pool *pool, struct gi_jinja_value object,
+                                         struct gi_jinja_value path)
+{
+    if (path.kind != GI_JINJA_STRING) {
+        return gi_jinja_item(pool, object, path);
+    }
+    for (size_t begin = 0, end; begin <= path.string.size && !pool->has_failed; begin = end + 1) {
+        end = gi_jinja_locate(path.string, gi_jinja_string_of("."), begin);
+        end = end < path.string.size ? end : path.string.size;
+        const struct gi_jinja_string name = gi_jinja_part(path.string, begin, end);
+        object = gi_jinja_item(pool, object, gi_jinja_value_of(name));
+    }
+    return object;
+}
+
 bool gi_jinja_contains(struct gi_jinja_pool *pool, struct gi_jinja_value where,
                        struct gi_jinja_value what)
 {
@@ -231,132 +274,4 @@ bool gi_jinja_contains(struct gi_jinja_pool *pool, struct gi_jinja_value where,
         }
     }
     return false;
-}
-
-//-- writing ---------------------------------------------------------------------------------------
-
-// Writes values as Python prints them, or as JSON.
-struct writer {
-    struct gi_jinja_pool *pool;
-    struct gi_jinja_text text;
-    bool is_json;
-    int indent; // spaces a level; -1: one line
-};
-
-static void write_text(struct writer *writer, const char *text)
-{
-    gi_jinja_append_text(writer->pool, &writer->text, text);
-}
-
-static void write_quoted(struct writer *writer, struct gi_jinja_string string)
-{
-    const char quote[2] = {writer->is_json ? '"' : '\'', 0};
-    write_text(writer, quote);
-    for (size_t i = 0; i < string.size; i++) {
-        const unsigned char byte = (unsigned char)string.data[i];
-        char escaped[8] = {'\\', (char)byte, 0};
-        if (byte == '\n' || byte == '\t' || byte == '\r') {
-            escaped[1] = byte == '\n' ? 'n' : byte == '\t' ? 't' : 'r';
-        } else if (byte < 0x20) {
-            snprintf(escaped, sizeof(escaped), writer->is_json ? "\\u%04x" : "\\x%02x", byte);
-        } else if (byte != '\\' && byte != (unsigned char)quote[0]) {
-            gi_jinja_append(writer->pool, &writer->text, gi_jinja_part(string, i, i + 1));
-            continue;
-        }
-        write_text(writer, escaped);
-    }
-    write_text(writer, quote);
-}
-
-// Begins a line of a container, or with an indent of -1 only separates its elements.
-static void write_break(struct writer *writer, int depth, bool is_first)
-{
-    if (writer->indent < 0) {
-        write_text(writer, is_first ? "" : ", ");
-        return;
-    }
-    write_text(writer, is_first ? "\n" : ",\n");
-    for (int i = 0; i < depth * writer->indent; i++) {
-        write_text(writer, " ");
-    }
-}
-
-static void write_value(struct writer *writer, struct gi_jinja_value value, int depth);
-
-// Writes a list, or with values the keys and values of a mapping.
-static void write_container(struct writer *writer, const struct gi_jinja_list *keys,
-                            const struct gi_jinja_list *values, int depth)
-{
-    write_text(writer, values ? "{" : "[");
-    for (size_t i = 0; i < keys->count && !writer->pool->has_failed; i++) {
-        write_break(writer, depth + 1, i == 0);
-        write_value(writer, keys->items[i], depth + 1);
-        if (values) {
-            write_text(writer, ": ");
-            write_value(writer, values->items[i], depth + 1);
-        }
-    }
-    if (writer->indent >= 0 && keys->count > 0) {
-        write_break(writer, depth, true);
-    }
-    write_text(writer, values ? "}" : "]");
-}
-
-static void write_value(struct writer *writer, struct gi_jinja_value value, int depth)
-{
-    static const char *const words[2][2] = {
-        {"False", "True"},
-        {"false", "true"}
-    };
-    char number[32];
-    if (depth > MAX_NESTING) {
-        gi_jinja_fail(writer->pool, GLINFER_STATUS_UNSUPPORTED,
-                      "the chat template nests values too deeply");
-        return;
-    }
-    switch (value.kind) {
-    case GI_JINJA_STRING:
-        write_quoted(writer, value.string);
-        return;
-    case GI_JINJA_LIST:
-        write_container(writer, value.list, NULL, depth);
-        return;
-    case GI_JINJA_DICT:
-        write_container(writer, &value.dict->keys, &value.dict->values, depth);
-        return;
-    case GI_JINJA_FLOAT:
-        gi_jinja_append(writer->pool, &writer->text, value.string);
-        return;
-    case GI_JINJA_INT:
-        snprintf(number, sizeof(number), "%lld", (long long)value.number);
-        write_text(writer, number);
-        return;
-    case GI_JINJA_BOOL:
-        write_text(writer, words[writer->is_json][value.number != 0]);
-        return;
-    case GI_JINJA_NONE:
-        write_text(writer, writer->is_json ? "null" : "None");
-        return;
-    case GI_JINJA_UNDEFINED:
-    case GI_JINJA_MACRO:
-        return;
-    }
-}
-
-struct gi_jinja_string gi_jinja_to_string(struct gi_jinja_pool *pool, struct gi_jinja_value value)
-{
-    struct writer writer = {.pool = pool, .indent = -1};
-    if (value.kind == GI_JINJA_STRING) {
-        return value.string;
-    }
-    write_value(&writer, value, 0);
-    return gi_jinja_text_string(&writer.text);
-}
-
-struct gi_jinja_value gi_jinja_to_json(struct gi_jinja_pool *pool, struct gi_jinja_value value,
-                                       int indent)
-{
-    struct writer writer = {.pool = pool, .is_json = true, .indent = indent};
-    write_value(&writer, value, 0);
-    return gi_jinja_written(&writer.text);
 }

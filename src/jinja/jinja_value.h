@@ -100,6 +100,10 @@ bool gi_jinja_is_true(struct gi_jinja_value value);
 // Counts what is compared in the pool; false once it has failed.
 bool gi_jinja_is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a,
                        struct gi_jinja_value b);
+// Returns a number below, equal to or above 0, as numbers or strings compare; without by_case
+// letters of ASCII count as lower ones. Fails for what has no order.
+int gi_jinja_order(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct gi_jinja_value b,
+                   bool by_case);
 // Returns "a string" and the like, for messages.
 const char *gi_jinja_kind_name(enum gi_jinja_kind kind);
 
@@ -112,14 +116,11 @@ struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jin
 // Returns object[key]: an element, the value of a key, a character; undefined if there is none.
 struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_value object,
                                     struct gi_jinja_value key);
+// Returns what a path such as function.name, or a key that is no string, leads to from an object.
+struct gi_jinja_value gi_jinja_attribute(struct gi_jinja_pool *pool, struct gi_jinja_value object,
+                                         struct gi_jinja_value path);
 // True if `what` is an element, key or part of `where`.
 bool gi_jinja_contains(struct gi_jinja_pool *pool, struct gi_jinja_value where,
                        struct gi_jinja_value what);
-
-// Returns what a print of the value writes.
-struct gi_jinja_string gi_jinja_to_string(struct gi_jinja_pool *pool, struct gi_jinja_value value);
-// Returns the value as JSON with indent spaces a level, or with -1 on one line.
-struct gi_jinja_value gi_jinja_to_json(struct gi_jinja_pool *pool, struct gi_jinja_value value,
-                                       int indent);
 
 #endif

@@ -118,31 +118,77 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
     }
 }
 
+static void lists_texts_and_json_are_changed_as_in_python(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"{{ '<{}|{}{{}}>'.format('a', 1) }}{{ '{1}{0}{k}'.format(1, 2, k=none) }}",
+         "<a|1{}>21None"                                                                                                                            },
+        {"{{ 'a.b.c'.rsplit('.', 1) }}{{ 'abc'.rsplit('b') }}{{ '-' * 3 }}",
+         "['a.b', 'c']['a', 'c']---"                                                                                                                },
+        {"{{ ['b', 'A', 'a'] | sort }}{{ ['b', 'A'] | sort(true, true) }}",
+         "['A', 'a', 'b']['b', 'A']"                                                                                                                },
+        {"{{ messages | sort(attribute='role') | map(attribute='role') | join(' ') }}",
+         "assistant system user user"                                                                                                               },
+        {"{{ {'b': 1, 'A': 2, 'a': 3} | dictsort }}{{ {'a': 2, 'b': 1} | dictsort(by='value') }}",
+         "[['A', 2], ['a', 3], ['b', 1]][['b', 1], ['a', 2]]"                                                                                       },
+        {"{{ ['a', 'A', 'b', 'a'] | unique }}{{ messages | unique(attribute='role') | list | "
+         "length }}",                                                                       "['a', 'b']3"                                  },
+        {"{{ [{'f': {'n': 1}}, {'f': {}}] | map(attribute='f.n', default=0) | sum }}{{ -3 | abs }}",
+         "13"                                                                                                                                       },
+        {"{{ [1, 2, 3] | select('>', 1) | list }}{{ [1, 2, 3] | reject('le', 2) | list }}{{ 1 is "
+         "ne 2 }}",                                                                         "[2, 3][3]True"                                },
+        {"{{ ['a ', ' b'] | map('trim') | map('replace', 'b', 'c') | list }}",                       "['a', 'c']"                                   },
+        {"{% set l = [1, 2, 3] %}{{ l.append(4) }}{{ l.pop(0) }}{{ l.pop() }}{{ l }}",
+         "None14[2, 3]"                                                                                                                             },
+        {"{% set k = {'a': 1, 'b': 2}.keys() %}{{ k.pop(0) }}{% set d = {'a': 1} %}{% set k = "
+         "d.keys() %}{{ k.pop() }}{{ d }}",                                                 "aa{'a': 1}"                                   },
+        {"{{ '{\"a\": [1, null]}' | from_json }}{{ \"it's\" | list | first }}{{ [\"it's\"] }}",
+         "{'a': [1, None]}i[\"it's\"]"                                                                                                              },
+        {"{{ {'b': '\u00e9\U0001f600', 'a': [1, 2]} | tojson(ensure_ascii=true, sort_keys=true, "
+         "separators=(',', ':')) }}",                                                       "{\"a\":[1,2],\"b\":\"\\u00e9\\ud83d\\ude00\"}"},
+        {"{{ '\x08\x0c\x01' | tojson }}{{ ['\x08'] }}",                                              "\"\\b\\f\\u0001\"['\\x08']"                   },
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        expect(pairs[i][0], pairs[i][1]);
+    }
+}
+
 static void statements_run(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"{% if 0 %}a{% elif 1 %}b{% else %}c{% endif %}",                             "b"                   },
+        {"{% if 0 %}a{% elif 1 %}b{% else %}c{% endif %}",                               "b"                   },
         {"{% for m in messages %}{{ loop.index }}{{ m.role[0] }}{% if not loop.last %},{% endif "
-         "%}{% endfor %}",                                                    "1s,2u,3a,4u"         },
+         "%}{% endfor %}",                                                      "1s,2u,3a,4u"         },
         {"{% for m in messages if m.role == 'user' %}{{ loop.index0 }}/{{ loop.length }} {% endfor "
-         "%}",                                                                "0/2 1/2 "            },
+         "%}",                                                                  "0/2 1/2 "            },
         {"{% for x in [1, 2] %}{{ loop.previtem is defined }}{{ loop.nextitem }}{{ y is defined }}"
-         "{% set y = 1 %}{% endfor %}",                                       "False2FalseTrueFalse"},
+         "{% set y = 1 %}{% endfor %}",                                         "False2FalseTrueFalse"},
         {"{% for x in [1, 2] %}{% set o = loop %}{% for y in 'ab' %}{{ o.index }}{{ loop.index }}"
-         "{% endfor %}{% endfor %}",                                          "11122122"            },
-        {"{% for x in [] %}a{% else %}b{% endfor %}",                                  "b"                   },
+         "{% endfor %}{% endfor %}",                                            "11122122"            },
+        {"{% for x in [] %}a{% else %}b{% endfor %}",                                    "b"                   },
         {"{% for x in [1, 2, 3, 4] %}{% if x == 2 %}{% continue %}{% endif %}{% if x == 4 %}{% "
-         "break %}{% endif %}{{ x }}{% endfor %}",                            "13"                  },
-        {"{% set x = 1 %}{% for i in [1] %}{% set x = 2 %}{{ x }}{% endfor %}{{ x }}", "21"                  },
+         "break %}{% endif %}{{ x }}{% endfor %}",                              "13"                  },
+        {"{% set x = 1 %}{% for i in [1] %}{% set x = 2 %}{{ x }}{% endfor %}{{ x }}",   "21"                  },
         {"{% set ns = namespace(n=0) %}{% for i in [1, 2] %}{% set ns.n = ns.n + i %}{% endfor "
-         "%}{{ ns.n }}",                                                      "3"                   },
+         "%}{{ ns.n }}",                                                        "3"                   },
         {"{% set a, b = [1, 2] %}{{ b }}{% set t %} x{{ a }} {% endset %}[{{ t }}]{% set u | trim "
-         "%} y {% endset %}{{ u }}",                                          "2[ x1 ]y"            },
+         "%} y {% endset %}{{ u }}",                                            "2[ x1 ]y"            },
         {"{% macro f(a, b='d') %}{{ a }}{{ b }}{% endmacro %}{{ f(1) }}{{ f(1, b=2) }}{{ f(b=3, "
-         "a=4) }}",                                                           "1d1243"              },
-        {"{% set messages = messages[1:] %}{{ messages | length }}",                   "3"                   },
-        {"a{# note #}b{% generation %}c{% endgeneration %}",                           "abc"                 },
+         "a=4) }}",                                                             "1d1243"              },
+        {"{% set messages = messages[1:] %}{{ messages | length }}",                     "3"                   },
+        {"a{# note #}b{% generation %}c{% endgeneration %}",                             "abc"                 },
+        {"{% filter trim | upper %} a{{ bos_token }} {% endfilter %}{% filter replace('a', 'b') "
+         "%}aa{% endfilter %}",                                                 "A<S>bb"              },
+        {"{% set a = 1 %}{% filter trim %}{% set a = 2 %}{{ a }}{% endfilter %}{% set b %}{% set a "
+         "= 3 %}{% endset %}{{ a }}",                                           "21"                  },
+        {"{% macro f(a) %}<{{ a }}{{ caller(a, 2) }}>{% endmacro %}{% macro g(x) %}{% call(b, c) "
+         "f(1) %}{{ x }}{{ b }}{{ c }}{% endcall %}{% endmacro %}{{ g('x') }}", "<1x12>"              },
+        {"{% macro f(a, b) %}{{ a }}{{ b }}{% endmacro %}{{ [f, 1][0](*[1, 2]) }}{{ "
+         "'a,b'.split(*[',']).0 }}",                                            "12a"                 },
+        {"{% macro f() %}{{ caller is defined }}{% if caller is defined %}{{ caller() }}{% endif "
+         "%}{% endmacro %}{% call f() %}{{ f() }}{% endcall %}",                "TrueFalse"           },
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         expect(pairs[i][0], pairs[i][1]);
@@ -158,6 +204,7 @@ static void white_space_goes_where_templates_want_it(void **state)
     expect("{{ 1 }}\n{{ 2 -}} \n 3\n\n", "1\n23\n");
     expect("x {% if 1 %} y {%+ endif %}\n", "x  y ");
     expect("  {# a #}\n  b {#- c -#} d", "  bd");
+    expect("a\r\n {% if 1 %}\r\nb\r{{ 'c\r\n' }}{% endif %}\r\n", "a\nb\nc\n");
 }
 
 // Only what is of a message's content is marked, however it was taken apart.
@@ -276,6 +323,16 @@ static void what_is_not_known_is_named_with_its_line(void **state)
         {"{{ 1 is funny }}",              "'funny'"                                             },
         {"{{ f(1) }}",                    "'f'"                                                 },
         {"{{ 'a'.swapcase() }}",          "'swapcase'"                                          },
+        {"{{ '{:>4}'.format(1) }}",       "a format has nothing for {:>4}"                      },
+        {"{{ '{} {}'.format(1) }}",       "a format has nothing for {}"                         },
+        {"{{ '}'.format(1) }}",           "a brace alone"                                       },
+        {"{{ 'a {'.format(1) }}",         "a brace alone"                                       },
+        {"{{ [].pop() }}",                "an empty list"                                       },
+        {"{{ [1, 'a'] | sort }}",         "order"                                               },
+        {"{{ 'a' | from_json }}",         "no JSON"                                             },
+        {"{{ caller() }}",                "'caller'"                                            },
+        {"{% call 1 %}{% endcall %}",     "a call"                                              },
+        {"{% filter %}{% endfilter %}",   "a name"                                              },
         {"{% import 'os' %}",             "import"                                              },
         {"{% for x in 3 %}{% endfor %}",  "a number has no elements"                            },
         {"{{ x.y.z }}",                   "undefined"                                           },
@@ -331,6 +388,12 @@ static void a_hostile_template_ends(void **state)
     expect_error("{% set n = namespace(s='a') %}{% for i in range(22) %}{% set n.s = n.s + n.s %}"
                  "{% endfor %}{% for i in range(9999) %}{% if n.s[0] %}{% endif %}{% endfor %}",
                  GLINFER_STATUS_UNSUPPORTED, "too long");
+    expect_error("{% set l = [1] %}{% set x = l.append(l) %}{{ l }}", GLINFER_STATUS_UNSUPPORTED,
+                 "deeply");
+    expect_error("{{ 'aaaaaaaa' * 9999999999 }}", GLINFER_STATUS_UNSUPPORTED, "memory");
+    expect_error("{% macro f() %}{{ caller() }}{% endmacro %}{% macro g() %}{% call f() %}{{ g() }}"
+                 "{% endcall %}{% endmacro %}{{ g() }}",
+                 GLINFER_STATUS_UNSUPPORTED, "deeply");
     expect_error("{{ range(99999999) }}", GLINFER_STATUS_UNSUPPORTED, "range");
 }
 
@@ -367,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_have_their_values),
         cmocka_unit_test(filters_tests_and_methods_do_what_python_does),
+        cmocka_unit_test(lists_texts_and_json_are_changed_as_in_python),
         cmocka_unit_test(statements_run),
         cmocka_unit_test(white_space_goes_where_templates_want_it),
         cmocka_unit_test(contents_are_marked),
