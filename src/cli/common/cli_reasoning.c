@@ -4,12 +4,15 @@
 
 struct marks {
     const char *begin, *end;
+    const char *token;  // of begin, where that goes on behind it; NULL: all of it
+    bool is_throughout; // such thoughts come anywhere in an answer
 };
 static const struct marks marks[] = {
-    {"<think>",      "</think>"     },
-    {"[THINK]",      "[/THINK]"     }, // Mistral
-    {"<seed:think>", "</seed:think>"},
-    {"<thought>",    "</thought>"   }, // EXAONE Deep
+    {"<think>",           "</think>",      NULL,         false},
+    {"[THINK]",           "[/THINK]",      NULL,         false}, // Mistral
+    {"<seed:think>",      "</seed:think>", NULL,         false},
+    {"<thought>",         "</thought>",    NULL,         false}, // EXAONE Deep
+    {"<|channel>thought", "<channel|>",    "<|channel>", true }, // Gemma 4
 };
 enum { N_MARKS = sizeof(marks) / sizeof(marks[0]), MAX_HEADER = 256 };
 // The marks that headers of messages are made of; the first ends one.
@@ -26,8 +29,9 @@ static bool is_mark(const struct cli_reasoning *reasoning, const char *name, siz
 {
     bool is_found = false;
     for (size_t i = 0; i < N_MARKS; i++) {
-        is_found =
-            is_found || is_same(name, size, marks[i].begin) || is_same(name, size, marks[i].end);
+        is_found = is_found ||
+                   is_same(name, size, marks[i].token ? marks[i].token : marks[i].begin) ||
+                   is_same(name, size, marks[i].end);
     }
     for (size_t i = 0; reasoning->has_channels && i < N_CHANNEL_MARKS; i++) {
         is_found = is_found || is_same(name, size, channel_marks[i]);
@@ -71,6 +75,10 @@ int cli_reasoning_find_open(const struct glinfer_tokenizer *tokenizer, const str
         kind = ends_with(&tail, marks[i].begin) ? CLI_REASONING_OPEN + i : kind;
     }
     kind = ends_with(&tail, "<|start|>assistant") ? CLI_REASONING_CHANNELS : kind;
+    if (ends_with(&tail, "<|turn>model") || ends_with(&tail, "<channel|>") ||
+        ends_with(&tail, "<tool_response|>")) {
+        kind = CLI_REASONING_THROUGHOUT;
+    }
     cli_bytes_finish(&tail);
     return kind;
 }
@@ -101,6 +109,9 @@ void cli_reasoning_begin(struct cli_reasoning *reasoning, int kind)
     reasoning->is_thinking = kind >= CLI_REASONING_OPEN;
     reasoning->end = cli_reasoning_end_of(kind);
     reasoning->has_channels = reasoning->is_header = kind == CLI_REASONING_CHANNELS;
+    reasoning->is_throughout =
+        reasoning->has_channels || kind == CLI_REASONING_THROUGHOUT ||
+        (kind >= CLI_REASONING_OPEN && marks[kind - CLI_REASONING_OPEN].is_throughout);
     reasoning->waiting.size = reasoning->taken = 0;
 }
 
@@ -133,31 +144,49 @@ static const char *waiting_text(const struct cli_reasoning *reasoning, size_t *s
     return *size > 0 ? reasoning->waiting.data + reasoning->taken : "";
 }
 
-// Takes the next piece of an answer with marks around thoughts.
+// The first mark in a text.
+struct found_mark {
+    size_t at, size;
+    const char *end; // of the thought that it begins; NULL: none
+};
+
+static void look_for(struct found_mark *found, const char *text, size_t size, const char *mark,
+                     const char *end)
+{
+    const size_t at = find_mark(text, size, mark);
+    if (at < found->at) {
+        *found = (struct found_mark){at, strlen(mark), end};
+    }
+}
+
+// Takes the next piece of an answer with marks around thoughts. Where these come anywhere, a mark
+// that ends none is one all the same.
 static bool take_marked(struct cli_reasoning *reasoning, struct cli_piece *piece)
 {
     size_t left;
-    const char *text = waiting_text(reasoning, &left), *end = NULL;
-    size_t at = left, mark_size = 0;
-    for (size_t i = 0; i < (reasoning->is_thinking ? 1 : N_MARKS); i++) {
-        const char *mark = reasoning->is_thinking ? reasoning->end : marks[i].begin;
-        const size_t found = find_mark(text, left, mark);
-        if (found < at) {
-            at = found;
-            mark_size = strlen(mark);
-            end = reasoning->is_thinking ? NULL : marks[i].end;
+    const char *text = waiting_text(reasoning, &left);
+    struct found_mark found = {.at = left};
+    if (reasoning->is_thinking) {
+        look_for(&found, text, left, reasoning->end, NULL);
+    }
+    for (size_t i = 0; i < N_MARKS && !reasoning->is_thinking; i++) {
+        if (marks[i].is_throughout || !reasoning->is_throughout) {
+            look_for(&found, text, left, marks[i].begin, marks[i].end);
+        }
+        if (reasoning->is_throughout && marks[i].is_throughout) {
+            look_for(&found, text, left, marks[i].end, NULL);
         }
     }
-    if (at > 0) {
-        *piece = take(reasoning, at, false);
+    if (found.at > 0) {
+        *piece = take(reasoning, found.at, false);
         return true;
     }
-    if (left == 0 || left < mark_size) {
+    if (left == 0 || left < found.size) {
         return false;
     }
-    *piece = take(reasoning, mark_size, true);
-    reasoning->is_thinking = !reasoning->is_thinking;
-    reasoning->end = end;
+    *piece = take(reasoning, found.size, true);
+    reasoning->is_thinking = found.end;
+    reasoning->end = found.end;
     return true;
 }
 

@@ -10,14 +10,16 @@
 
 // How an answer begins, as the end of its prompt tells.
 enum cli_reasoning_kind {
-    CLI_REASONING_PLAIN,    // with text, or the mark of a thought
-    CLI_REASONING_CHANNELS, // with the header of a message, behind <|start|>assistant
-    CLI_REASONING_OPEN,     // within a thought; those above tell by which mark it was opened
+    CLI_REASONING_PLAIN,      // with text, or the mark of a thought
+    CLI_REASONING_CHANNELS,   // with the header of a message, behind <|start|>assistant
+    CLI_REASONING_THROUGHOUT, // as PLAIN, and thoughts may follow text: Gemma 4
+    CLI_REASONING_OPEN,       // within a thought; those above tell by which mark it was opened
 };
 
 struct cli_reasoning {
     bool is_thinking;         // what comes next is a thought
     bool has_channels;        // the answer is messages with headers
+    bool is_throughout;       // thoughts come anywhere in it
     bool is_header;           // what comes next is a header, or text if it is none
     const char *end;          // the mark that ends the thought
     struct cli_bytes waiting; // text that may be the beginning of a mark, behind what was taken

@@ -55,6 +55,18 @@ static void marks_end_what_they_begin(void **state)
     expect_in_any_steps(CLI_REASONING_OPEN + 1, "a</think>[/THINK]c", "(a</think>)c");
 }
 
+static void thoughts_of_gemma_come_anywhere(void **state)
+{
+    (void)state;
+    const int kind = CLI_REASONING_THROUGHOUT;
+    expect_in_any_steps(kind, "<|channel>thought\na<channel|>b", "(\na)b");
+    expect_in_any_steps(kind, "b<|channel>thought\n<channel|>c<channel|>", "b(\n)c");
+    expect_in_any_steps(kind, "<think>b", "<think>b");
+    expect_in_any_steps(kind, "b<|channel>x", "b<|channel>x");
+    expect_in_any_steps(CLI_REASONING_OPEN + 4, "a<channel|>b<|channel>thought\nc", "(a)b(\nc");
+    expect_in_any_steps(CLI_REASONING_PLAIN, "<|channel>thought\na<channel|>b", "(\na)b");
+}
+
 static void channels_are_told_by_headers(void **state)
 {
     (void)state;
@@ -105,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_end_what_they_begin),
+        cmocka_unit_test(thoughts_of_gemma_come_anywhere),
         cmocka_unit_test(channels_are_told_by_headers),
         cmocka_unit_test(a_header_that_does_not_end_is_text),
         cmocka_unit_test(an_answer_is_left_without_its_thoughts),

@@ -14,7 +14,7 @@ void serve_thoughts_begin(struct serve_thoughts *thoughts, int kind, bool is_on)
 
 bool serve_thoughts_is_before_content(const struct serve_thoughts *thoughts)
 {
-    return thoughts->is_on && !thoughts->reasoning.has_channels;
+    return thoughts->is_on && !thoughts->reasoning.is_throughout;
 }
 
 static size_t count_white(const char *text, size_t size)
@@ -31,13 +31,13 @@ static void take(struct serve_thoughts *thoughts, const struct cli_piece *piece,
                  struct cli_bytes *content)
 {
     const size_t n = count_white(piece->text, piece->size);
-    const bool has_channels = thoughts->reasoning.has_channels;
+    const bool is_throughout = thoughts->reasoning.is_throughout;
     if (piece->is_mark) {
-        content->size = has_channels ? content->size : 0;
+        content->size = is_throughout ? content->size : 0;
     } else if (piece->is_thought) {
         const size_t skipped = thoughts->text.size == 0 ? n : 0;
         cli_bytes_append(&thoughts->text, piece->text + skipped, piece->size - skipped);
-    } else if (has_channels) {
+    } else if (is_throughout) {
         cli_bytes_append(content, piece->text, piece->size);
     } else if (n < piece->size) {
         const size_t skipped = thoughts->text.size > 0 ? n : 0;

@@ -1,5 +1,5 @@
-// Tells the thought that an answer begins with from its content, while it comes; where messages
-// have channels, all thoughts.
+// Tells the thought that an answer begins with from its content, while it comes; where thoughts
+// come anywhere, all of them.
 #ifndef SERVE_THOUGHTS_H
 #define SERVE_THOUGHTS_H
 
