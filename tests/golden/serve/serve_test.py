@@ -378,6 +378,7 @@ FORMS = {
     "lines": "<function_calls>{n}({% for k, v in a.items() %}{{ k }}={{ v | tojson }}{% endfor %})</function_calls>",
     "nemotron": '<TOOLCALL>[{"name": "{n}", "arguments": {{ a | tojson }}}]</TOOLCALL>',
     "apriel": '<tool_calls>[{"name": "{n}", "arguments": {{ a | tojson }}}]</tool_calls>',
+    "gemma": '<|tool_call>call:{n}{{ "{" }}{% for k, v in a.items() %}{{ k }}:<|"|>{{ v }}<|"|>{% endfor %}{{ "}" }}<tool_call|>',
     "granite": "",
 }
 

@@ -15,7 +15,7 @@ static struct serve_task *make_grammar(const struct serve_call_style *style, con
     cJSON_AddItemToObject(cJSON_GetObjectItem(tools->child, "function"), "parameters", own);
     const struct serve_call_rules rules = {.style = style, .tools = tools, .is_required = true};
     struct serve_task *task = serve_task_create(NULL);
-    if (!serve_set_call_grammar(&rules, task)) {
+    if (serve_set_call_grammar(&rules, task)) {
         serve_task_unref(task);
         task = NULL;
     }
@@ -37,6 +37,30 @@ static void choices_that_need_escapes_are_left_to_json(void **state)
     task =
         make_grammar(&serve_style_minicpm, "{\"properties\":{\"a\":{\"enum\":[\"x\",\"it's\"]}}}");
     assert_non_null(strstr(task->grammar_text, "(\"x\" | \"it's\" )"));
+    assert_true(glinfer_grammar_check(&task->grammar, NULL));
+    serve_task_unref(task);
+}
+
+static void dictionaries_have_rules_by_schema(void **state)
+{
+    (void)state;
+    static const char parameters[] =
+        "{\"type\":\"object\",\"required\":[\"b\"],\"properties\":{\"b\":{\"type\":\"string\"},"
+        "\"A\":{\"enum\":[\"x\",1]},\"c\":{\"type\":[\"object\",\"null\"],\"properties\":{\"d\":"
+        "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}},\"e\":{\"anyOf\":[{\"type\":"
+        "\"integer\"},{\"$ref\":\"#\"}]}}}";
+    struct serve_task *task = make_grammar(&serve_style_gemma, parameters);
+    const char *text = task->grammar_text;
+    assert_non_null(strstr(text, "call-0 ::= \"<|tool_call>\" \"call:\" \"f\" value-0 "));
+    // In the order of their names; what is required cannot be passed over.
+    assert_non_null(strstr(text, "value-0-0 ::= \"A\" \":\" (quote \"x\" quote | \"1\" ) \n"));
+    assert_non_null(strstr(text, "value-0-0-0 ::= value-0-0 value-0-1-1 | value-0-1-0\n"));
+    assert_non_null(strstr(text, "value-0-1 ::= \"b\" \":\" quoted \n"));
+    assert_non_null(strstr(text, "value-0-1-0 ::= value-0-1 value-0-2-1\n"));
+    assert_true(glinfer_grammar_check(&task->grammar, NULL));
+    serve_task_unref(task);
+    task = make_grammar(&serve_style_gemma, "{\"properties\":{}}");
+    assert_non_null(strstr(task->grammar_text, "\"f\" free-dict "));
     assert_true(glinfer_grammar_check(&task->grammar, NULL));
     serve_task_unref(task);
 }
@@ -98,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schemas_of_calls_are_bounded),
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
+        cmocka_unit_test(dictionaries_have_rules_by_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,25 @@ static void python_is_read(void **state)
                  "f{\"s\":\"a\"};g{};", 0);
 }
 
+static void dictionaries_are_read(void **state)
+{
+    (void)state;
+    const struct serve_call_style *gemma = &serve_style_gemma;
+    expect_calls(gemma,
+                 "so <|tool_call>call:f{s:<|\"|>a \"b\", {c}\n<|\"|>,n:-1.5e3,o:null}<tool_call|>"
+                 "<|tool_call>call:g{}<tool_call|>",
+                 "f{\"s\":\"a \\\"b\\\", {c}\\n\",\"n\":-1500,\"o\":null};g{};", 3);
+    expect_calls(gemma,
+                 "<|tool_call>call:f{x:{theme:<|\"|>dark<|\"|>,k:[true, <|\"|><|\"|>,[]], "
+                 "<|\"|>q: r<|\"|>:{}}}",
+                 "f{\"x\":{\"theme\":\"dark\",\"k\":[true,\"\",[]],\"q: r\":{}}};", 0);
+    expect_calls(gemma, "<|tool_call>call:f{s:Rome, the city}", "", WHOLE);
+    expect_calls(gemma, "<|tool_call>call:f{s: Rome }", "f{\"s\":\"Rome\"};", 0);
+    expect_calls(gemma, "<|tool_call>call:f{s:<|\"|>a", "", WHOLE);
+    expect_calls(gemma, "<|tool_call>call:f{s:}", "", WHOLE);
+    expect_calls(gemma, "<|tool_call>f{}", "", WHOLE);
+}
+
 static void the_last_of_arguments_of_a_name_counts(void **state)
 {
     (void)state;
@@ -290,6 +309,7 @@ int main(void)
         cmocka_unit_test(tags_are_read),
         cmocka_unit_test(names_of_tools_are_those_that_calls_are_read_with),
         cmocka_unit_test(python_is_read),
+        cmocka_unit_test(dictionaries_are_read),
         cmocka_unit_test(the_last_of_arguments_of_a_name_counts),
         cmocka_unit_test(calls_are_written_as_they_are_read),
         cmocka_unit_test(arguments_that_are_no_object_have_no_names),

@@ -2,6 +2,7 @@
 
 #include "cli/common/cli_json.h"
 #include "cli/serve/calls/serve_call_grammar.h"
+#include "cli/serve/calls/serve_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ static const struct serve_call_style *find_written(const char *called)
         {"<function name=\"probe_name\">",          &serve_style_minicpm     },
         {"<|tool_call_start|>[probe_name(",         &serve_style_lfm2_written},
         {"<function_calls>probe_name(",             &serve_style_olmo3       },
+        {"<|tool_call>call:probe_name{",            &serve_style_gemma       },
     };
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (strstr(called, signs[i].sign)) {
@@ -183,9 +185,9 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
         .is_required = tools->is_required,
         .is_parallel = is_parallel,
     };
-    if (!task->params.grammar && !serve_set_call_grammar(&rules, task)) {
-        serve_fields_refuse(fields, 400,
-                            "the parameters of the tools are too large or nest too deeply");
+    const char *why = task->params.grammar ? NULL : serve_set_call_grammar(&rules, task);
+    if (why) {
+        serve_fields_refuse(fields, 400, "%s", why);
     }
 }
 

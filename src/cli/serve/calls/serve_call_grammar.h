@@ -14,11 +14,9 @@ struct serve_call_rules {
     bool is_parallel;   // there may be several
 };
 
-// Makes the grammar of calls the task's, which owns its texts. Returns false if the parameters of a
-// tool are more than 1,000 or nest too deeply, or those of all are too large together.
-bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
-
-// Returns the id of the control token of a name, -1 if the vocabulary has none.
-int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *name, size_t size);
+// Makes the grammar of calls the task's, which owns its texts. Returns NULL, or why a tool cannot
+// be taken: its parameters are more than 1,000 or nest too deeply, or those of all are too large
+// together.
+const char *serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
 
 #endif

@@ -1,6 +1,8 @@
 #include "cli/serve/calls/serve_call_schema.h"
 
-#include <stddef.h>
+#include "cli/common/cli_memory.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NESTING = 50 };
@@ -114,4 +116,38 @@ void serve_complete_tool(cJSON *tool)
             cJSON_AddStringToObject(item, "type", "string");
         }
     }
+}
+
+//-- names -----------------------------------------------------------------------------------------
+
+static int compare_names(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+struct serve_names serve_names_of(const cJSON *list)
+{
+    struct serve_names names = {
+        .items = cli_alloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(const char *))};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsString(item)) {
+            names.items[names.count++] = item->valuestring;
+        }
+    }
+    qsort(names.items, names.count, sizeof(*names.items), compare_names);
+    return names;
+}
+
+bool serve_names_have(const struct serve_names *names, const char *name)
+{
+    return bsearch(&name, names->items, names->count, sizeof(*names->items), compare_names);
+}
+
+void serve_names_finish(struct serve_names *names)
+{
+    free(names->items);
+    *names = (struct serve_names){0};
 }

@@ -1,6 +1,7 @@
 #include "cli/serve/calls/serve_calls.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/serve/calls/serve_gemma.h"
 #include "cli/serve/calls/serve_python.h"
 
 #include <ctype.h>
@@ -347,11 +348,17 @@ static char *take_value(struct source *in, const struct serve_call_tags *tags)
     return text;
 }
 
+// Sets the first line of what stands behind a name.
+static void set_close(const char *end, char close[8])
+{
+    snprintf(close, 8, "%.*s", (int)strcspn(end, "\n"), end);
+}
+
 static bool read_parameter(struct source *in, const char *tool, cJSON *arguments)
 {
     const struct serve_call_tags *tags = in->style->tags;
     char close[8] = "";
-    snprintf(close, sizeof(close), "%.*s", (int)strcspn(tags->key_end, "\n"), tags->key_end);
+    set_close(tags->key_end, close);
     char *key = take_up_to(in, close);
     char *text = key ? take_value(in, tags) : NULL;
     const bool is_read = text != NULL;
@@ -367,7 +374,7 @@ static bool read_tags(struct source *in, cJSON *list)
 {
     const struct serve_call_tags *tags = in->style->tags;
     char close[8] = "";
-    snprintf(close, sizeof(close), "%.*s", (int)strcspn(tags->name_end, "\n"), tags->name_end);
+    set_close(tags->name_end, close);
     take(in, in->style->before);
     char *name = take(in, tags->name) ? take_up_to(in, close) : NULL;
     cJSON *arguments = cJSON_CreateObject();
@@ -439,14 +446,22 @@ static bool read_python(struct source *in, cJSON *list)
     return is_call;
 }
 
+static bool read_gemma(struct source *in, cJSON *list)
+{
+    char *name = take(in, in->style->before) ? take_name(in) : NULL;
+    cJSON *arguments = name ? serve_read_gemma(&in->at, in->end) : NULL;
+    const bool is_call = add_named(list, in->style, name, arguments);
+    free(name);
+    return is_call;
+}
+
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown)
 {
     static bool (*const readers[])(struct source * in, cJSON * list) = {
-        [SERVE_CALL_JSON] = read_json,
-        [SERVE_CALL_NAMED] = read_named,
-        [SERVE_CALL_TAGS] = read_tags,
-        [SERVE_CALL_PYTHON] = read_python,
+        [SERVE_CALL_JSON] = read_json,   [SERVE_CALL_NAMED] = read_named,
+        [SERVE_CALL_TAGS] = read_tags,   [SERVE_CALL_PYTHON] = read_python,
+        [SERVE_CALL_GEMMA] = read_gemma,
     };
     const size_t first = serve_count_shown(style, text, size);
     struct source in = {style, tools, text + first, text + size};

@@ -13,6 +13,7 @@ enum serve_call_form {
     SERVE_CALL_NAMED,  // the name, a middle, and the arguments as JSON
     SERVE_CALL_TAGS,   // the name, keys and values, each within a tag
     SERVE_CALL_PYTHON, // name(key=value, ...)
+    SERVE_CALL_GEMMA,  // call:name{key:value,...}
 };
 
 // The tags of SERVE_CALL_TAGS, with the line ends that belong to them.
@@ -55,6 +56,8 @@ extern const struct serve_call_style serve_style_mistral, serve_style_harmony;
 extern const struct serve_call_style serve_style_qwen, serve_style_seed, serve_style_minicpm;
 // Python: LFM2's, whose templates write none or do, and OLMo 3's.
 extern const struct serve_call_style serve_style_lfm2, serve_style_lfm2_written, serve_style_olmo3;
+// Gemma 4's dictionaries.
+extern const struct serve_call_style serve_style_gemma;
 
 // Returns where calls begin in a text that was cut, perhaps in the middle of what a call begins
 // with; its size if there are none. A single character at its end may be anything.

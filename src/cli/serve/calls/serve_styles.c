@@ -1,5 +1,5 @@
 // The ways in which models write calls of tools.
-#include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/calls/serve_gemma.h"
 
 //-- JSON ------------------------------------------------------------------------------------------
 
@@ -163,6 +163,18 @@ const struct serve_call_style serve_style_olmo3 = {
     .trigger = "<function_calls>",
     .between = "\n",
     .marks = {"<function_calls>", "</function_calls>"},
+    .is_native = true,
+    .is_written = true,
+};
+
+//-- dictionaries ----------------------------------------------------------------------------------
+
+const struct serve_call_style serve_style_gemma = {
+    .form = SERVE_CALL_GEMMA,
+    .before = "<|tool_call>call:",
+    .after = "<tool_call|>",
+    .trigger = "<|tool_call>",
+    .marks = {"<|tool_call>", "<tool_call|>", SERVE_GEMMA_QUOTE},
     .is_native = true,
     .is_written = true,
 };

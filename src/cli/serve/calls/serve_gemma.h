@@ -1,0 +1,19 @@
+// Calls as Gemma 4 writes them: call:name{key:value,...}, whose texts stand between <|"|> and are
+// not escaped.
+#ifndef SERVE_GEMMA_H
+#define SERVE_GEMMA_H
+
+#include "cli/serve/calls/serve_writer.h"
+
+#define SERVE_GEMMA_QUOTE "<|\"|>"
+
+// Reads a dictionary at *at. Moves *at behind it; NULL if there is none.
+cJSON *serve_read_gemma(const char **at, const char *end);
+
+// Writes a dictionary of a tool's parameters, in the order of their names as the template tells of
+// them, and behind that, `after` and the line's end the rules that it is made of.
+void serve_write_gemma(struct serve_writer *writer, const cJSON *parameters, const char *after);
+// Writes the rules that all dictionaries share.
+void serve_write_gemma_rules(struct serve_writer *writer);
+
+#endif
