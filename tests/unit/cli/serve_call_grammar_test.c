@@ -41,6 +41,15 @@ static void choices_that_need_escapes_are_left_to_json(void **state)
     serve_task_unref(task);
 }
 
+static void parameters_whose_names_end_too_early_are_refused(void **state)
+{
+    (void)state;
+    static const char parameters[] = "{\"properties\":{\"a=b>c\":{\"type\":\"string\"}}}";
+    assert_null(make_grammar(&serve_style_qwen, parameters));
+    assert_null(make_grammar(&serve_style_lfm2, parameters));
+    serve_task_unref(make_grammar(&serve_style_tagged, parameters));
+}
+
 static void dictionaries_have_rules_by_schema(void **state)
 {
     (void)state;
@@ -122,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schemas_of_calls_are_bounded),
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
+        cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
         cmocka_unit_test(dictionaries_have_rules_by_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

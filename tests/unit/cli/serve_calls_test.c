@@ -205,6 +205,33 @@ static void dictionaries_are_read(void **state)
     expect_calls(gemma, "<|tool_call>f{}", "", WHOLE);
 }
 
+static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool is_tag, is_python, is_gemma; // may be a name of that form
+    } cases[] = {
+        {"a_b-c", true,  true,  true },
+        {"a b",   true,  true,  true },
+        {"a=b",   true,  false, true },
+        {"a>b",   false, true,  true },
+        {"a:b",   true,  true,  false},
+        {"a}",    true,  true,  false},
+        {" a",    true,  false, false},
+        {")",     true,  false, true },
+        {"",      true,  false, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(serve_is_key(&serve_style_qwen, cases[i].name), cases[i].is_tag);
+        assert_int_equal(serve_is_key(&serve_style_lfm2, cases[i].name), cases[i].is_python);
+        assert_int_equal(serve_is_key(&serve_style_gemma, cases[i].name), cases[i].is_gemma);
+        assert_true(serve_is_key(&serve_style_tagged, cases[i].name));
+    }
+    assert_true(serve_is_key(&serve_style_minicpm, "a>b"));
+    assert_false(serve_is_key(&serve_style_minicpm, "a\">b"));
+}
+
 static void the_last_of_arguments_of_a_name_counts(void **state)
 {
     (void)state;
@@ -310,6 +337,7 @@ int main(void)
         cmocka_unit_test(names_of_tools_are_those_that_calls_are_read_with),
         cmocka_unit_test(python_is_read),
         cmocka_unit_test(dictionaries_are_read),
+        cmocka_unit_test(names_of_parameters_are_those_that_calls_are_read_with),
         cmocka_unit_test(the_last_of_arguments_of_a_name_counts),
         cmocka_unit_test(calls_are_written_as_they_are_read),
         cmocka_unit_test(arguments_that_are_no_object_have_no_names),

@@ -223,13 +223,22 @@ static bool is_bounded(const cJSON *list)
 }
 
 // Returns a tool's parameters as the grammar takes them; NULL, and why, if they cannot be taken.
-static cJSON *copy_parameters(const cJSON *function, const char **why)
+static cJSON *copy_parameters(const struct serve_call_style *style, const cJSON *function,
+                              const char **why)
 {
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
-    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(parameters, "properties");
+    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(parameters, "properties"), *item;
     *why = too_large;
     if (!is_bounded(properties) || !is_bounded(required_of(parameters))) {
         return NULL;
+    }
+    cJSON_ArrayForEach(item, properties)
+    {
+        if (!serve_is_key(style, item->string)) {
+            *why =
+                "the name of a tool's parameter has a sign that ends names in this model's calls";
+            return NULL;
+        }
     }
     cJSON *own = cJSON_IsObject(parameters) ? cJSON_Duplicate(parameters, 1) : NULL;
     own = own ? own : cJSON_Parse("{\"type\":\"object\"}");
@@ -251,7 +260,7 @@ static const char *write_calls(struct serve_writer *writer, const cJSON *tools)
     {
         const cJSON *function = cJSON_GetObjectItemCaseSensitive(tool, "function");
         const char *name = cJSON_GetObjectItemCaseSensitive(function, "name")->valuestring;
-        cJSON *parameters = writer->is_full ? NULL : copy_parameters(function, &why);
+        cJSON *parameters = writer->is_full ? NULL : copy_parameters(writer->style, function, &why);
         if (!parameters) {
             return why;
         }

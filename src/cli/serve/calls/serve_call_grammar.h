@@ -15,8 +15,8 @@ struct serve_call_rules {
 };
 
 // Makes the grammar of calls the task's, which owns its texts. Returns NULL, or why a tool cannot
-// be taken: its parameters are more than 1,000 or nest too deeply, or those of all are too large
-// together.
+// be taken: its parameters are more than 1,000 or nest too deeply, have names that calls of this
+// style cannot have, or those of all are too large together.
 const char *serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
 
 #endif

@@ -391,6 +391,24 @@ static bool read_tags(struct source *in, cJSON *list)
     return is_call;
 }
 
+bool serve_is_key(const struct serve_call_style *style, const char *text)
+{
+    const size_t n = strlen(text);
+    const bool is_bare = n > 0 && !strchr(white, text[0]) && !strchr(white, text[n - 1]);
+    char close[8] = "";
+    switch (style->form) {
+    case SERVE_CALL_TAGS:
+        set_close(style->tags->key_end, close);
+        return !strstr(text, close);
+    case SERVE_CALL_PYTHON:
+        return is_bare && !strchr(text, '=') && text[0] != ')' && text[0] != ',' && text[0] != ']';
+    case SERVE_CALL_GEMMA:
+        return is_bare && !strpbrk(text, ":}") && !strstr(text, SERVE_GEMMA_QUOTE);
+    default:
+        return true;
+    }
+}
+
 // Takes what an argument is called, and the sign behind it; NULL if that is neither a name nor a
 // parameter of the tool. The caller frees it.
 static char *take_key(struct source *in, const char *tool)

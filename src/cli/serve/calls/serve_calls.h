@@ -73,6 +73,8 @@ cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools
 // True if a text may be the name of a tool: 1 to 64 letters, digits, '_', '-' and '.', as calls are
 // read in every form.
 bool serve_is_name(const char *text);
+// True if a text may be the name of a parameter: calls of the style are read as they were meant.
+bool serve_is_key(const struct serve_call_style *style, const char *text);
 
 // Returns the size of the mark that a text begins with, 0 if it begins with none.
 size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size);
