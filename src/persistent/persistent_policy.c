@@ -80,5 +80,7 @@ bool gi_persistent_has_large_groups(const struct gi_persistent_policy *policy, u
 
 bool gi_persistent_has_room_to_sample(const struct gi_limits *limits, uint32_t head_dim)
 {
-    return 64 * head_dim + (35u << 10) <= limits->max_shared_size;
+    const bool is_vec8 = head_dim <= 256 && (head_dim & (head_dim - 1)) == 0;
+    const uint32_t attention = is_vec8 ? 64 * head_dim : 36 * 512;
+    return attention + (35u << 10) <= limits->max_shared_size;
 }

@@ -41,8 +41,9 @@ bool gi_persistent_is_worthwhile(const struct gi_persistent_policy *policy, uint
 bool gi_persistent_has_large_groups(const struct gi_persistent_policy *policy,
                                     uint64_t layer_bytes);
 // True if large groups have shared memory for steps that sample from a top-k list too. What the
-// kernels share there is a fact of theirs: attention 64 bytes for each element of a head, x 20 KiB,
-// sums 4, reductions 4 and the top-k list 7.
+// kernels share there is a fact of theirs: attention 64 bytes for each element of a head or, where
+// those are no power of two or over 256, 36 for each invocation, x 20 KiB, sums 4, reductions 4 and
+// the top-k list 7.
 bool gi_persistent_has_room_to_sample(const struct gi_limits *limits, uint32_t head_dim);
 
 #endif

@@ -213,7 +213,7 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
 }
 
 // Chooses the kernel of a step: gi_op_attention_vec8 where it suits, else by class of device and
-// head size.
+// head size. Where all groups of a list are alike, a range has a key for each invocation of one.
 static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
                                            const struct gi_kv_layer *layer)
 {
@@ -227,7 +227,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
         .n_defines = 7,
-        .keys = group_keys(gi_gpu_class(gpu)->attention_keys, layer),
+        .keys = group_keys(gi_recorder_wg_size(recorder, gi_gpu_class(gpu)->attention_keys), layer),
         .max_range = count_ranges(layer),
         .n_group = layer->n_head,
     };

@@ -48,7 +48,7 @@ bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
     return range->buffer == state->buffer && range->offset == state->offset;
 }
 
-// Attention over heads whose size is no power of two is written for groups of one size.
+// Attention in groups too small for a head takes larger ones.
 static bool expect_wg_size(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch)
 {
     char why[96];

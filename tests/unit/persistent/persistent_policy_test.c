@@ -40,6 +40,7 @@ static void large_heads_leave_sampling_no_room(void **state)
     assert_true(gi_persistent_has_room_to_sample(&limits, 64));
     assert_true(gi_persistent_has_room_to_sample(&limits, 128));
     assert_false(gi_persistent_has_room_to_sample(&limits, 256)); // Gemma
+    assert_false(gi_persistent_has_room_to_sample(&limits, 96));  // Phi-3, by attention.comp
 }
 
 int main(void)
