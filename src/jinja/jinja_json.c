@@ -37,6 +37,34 @@ static struct gi_jinja_value convert_number(struct gi_jinja_pool *pool, double n
                                    .string = gi_jinja_copy(pool, gi_jinja_string_of(digits))};
 }
 
+static int compare_names(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+// True if members of an object have the same name, of which the last counts.
+static bool has_same_names(struct gi_jinja_pool *pool, const cJSON *json)
+{
+    const size_t n = (size_t)cJSON_GetArraySize(json);
+    const char **names = gi_jinja_allocate(pool, (n + 1) * sizeof(*names));
+    const cJSON *item;
+    size_t i = 0;
+    if (!names) {
+        return true;
+    }
+    cJSON_ArrayForEach(item, json)
+    {
+        names[i++] = item->string;
+    }
+    qsort(names, n, sizeof(*names), compare_names);
+    i = 1;
+    while (i < n && strcmp(names[i - 1], names[i]) != 0) {
+        i++;
+    }
+    return i < n;
+}
+
 static struct gi_jinja_value convert_container(struct gi_jinja_pool *pool, const cJSON *json,
                                                int depth)
 {
@@ -50,10 +78,16 @@ static struct gi_jinja_value convert_container(struct gi_jinja_pool *pool, const
         return list;
     }
     const struct gi_jinja_value dict = gi_jinja_new_dict(pool);
+    const bool has_twins = has_same_names(pool, json);
     cJSON_ArrayForEach(item, json)
     {
-        gi_jinja_set(pool, dict.dict, convert_string(pool, item->string),
-                     convert(pool, item, depth + 1));
+        const struct gi_jinja_value name = convert_string(pool, item->string);
+        const struct gi_jinja_value value = convert(pool, item, depth + 1);
+        if (has_twins) {
+            gi_jinja_set(pool, dict.dict, name, value);
+        } else {
+            gi_jinja_add(pool, dict.dict, name, value);
+        }
     }
     return dict;
 }

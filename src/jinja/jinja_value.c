@@ -53,6 +53,15 @@ struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_j
     return found ? *found : gi_jinja_undefined();
 }
 
+void gi_jinja_add(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
+                  struct gi_jinja_value value)
+{
+    gi_jinja_push(pool, &dict->values, value);
+    if (!pool->has_failed) {
+        gi_jinja_push(pool, &dict->keys, key);
+    }
+}
+
 void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
                   struct gi_jinja_value value)
 {
@@ -61,10 +70,7 @@ void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct
         *found = value;
         return;
     }
-    gi_jinja_push(pool, &dict->values, value);
-    if (!pool->has_failed) {
-        gi_jinja_push(pool, &dict->keys, key);
-    }
+    gi_jinja_add(pool, dict, key, value);
 }
 
 bool gi_jinja_is_true(struct gi_jinja_value value)

@@ -93,6 +93,9 @@ struct gi_jinja_value *gi_jinja_find(struct gi_jinja_pool *pool, const struct gi
 // Returns the value of a key; undefined if there is none.
 struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                    struct gi_jinja_value key);
+// Adds the value of a key that the mapping does not have.
+void gi_jinja_add(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
+                  struct gi_jinja_value value);
 void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
                   struct gi_jinja_value value);
 

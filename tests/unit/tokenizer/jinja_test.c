@@ -139,6 +139,7 @@ static void lists_texts_and_json_are_changed_as_in_python(void **state)
         {"{{ [1, 2, 3] | select('>', 1) | list }}{{ [1, 2, 3] | reject('le', 2) | list }}{{ 1 is "
          "ne 2 }}",                                                                         "[2, 3][3]True"                                },
         {"{{ ['a ', ' b'] | map('trim') | map('replace', 'b', 'c') | list }}",                       "['a', 'c']"                                   },
+        {"{{ '{\"a\": 1, \"b\": 2, \"a\": 3}' | from_json }}",                                       "{'a': 3, 'b': 2}"                             },
         {"{% set l = [1, 2, 3] %}{{ l.append(4) }}{{ l.pop(0) }}{{ l.pop() }}{{ l }}",
          "None14[2, 3]"                                                                                                                             },
         {"{% set k = {'a': 1, 'b': 2}.keys() %}{{ k.pop(0) }}{% set d = {'a': 1} %}{% set k = "

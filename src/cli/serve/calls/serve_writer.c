@@ -19,15 +19,23 @@ void serve_writer_add(struct serve_writer *writer, const char *format, ...)
     cli_bytes_append(&writer->text, text, n < 0 ? 0 : strlen(text));
 }
 
+static bool is_escaped(unsigned char byte)
+{
+    return byte < 0x20 || byte == 0x7f || strchr("\"\\[]-", byte);
+}
+
 void serve_writer_escape(struct serve_writer *writer, const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0, n; i < size; i += n) {
         const unsigned char byte = (unsigned char)text[i];
-        if (byte < 0x20 || byte == 0x7f) {
-            serve_writer_add(writer, "\\x%02X", byte);
-        } else {
-            serve_writer_add(writer, "%s%c", strchr("\"\\[]-^", byte) && byte != '^' ? "\\" : "",
-                             byte);
+        n = 0;
+        while (i + n < size && !is_escaped((unsigned char)text[i + n])) {
+            n++;
+        }
+        cli_bytes_append(&writer->text, text + i, n);
+        if (n == 0) {
+            n = 1;
+            serve_writer_add(writer, byte < 0x20 || byte == 0x7f ? "\\x%02X" : "\\%c", byte);
         }
     }
 }
