@@ -16,7 +16,7 @@ static const char commands_help[] =
     "    /system TEXT      set the system message; without a text print it\n"
     "    /set NAME VALUE   set temperature, tokens (of an answer; -1: no limit) or system; "
     "without\n"
-    "                      a name print them\n"
+    "                      a value print it, without a name all\n"
     "    /save FILE        write the conversation as JSON; /save! FILE replaces a file\n"
     "    /load FILE        go on with a conversation that was saved\n"
     "    /stats            tokens and times of the last answer\n"
@@ -112,12 +112,20 @@ static bool set_tokens(struct cli_chat *chat, const char *value)
     return true;
 }
 
-static void print_settings(const struct cli_chat *chat)
+static void print_temperature(const struct cli_chat *chat)
+{
+    fprintf(stderr, "temperature %g\n", (double)chat->settings->sampling.temperature);
+}
+
+static void print_tokens(const struct cli_chat *chat)
+{
+    fprintf(stderr, "tokens %lld\n", (long long)chat->turns.n_predict);
+}
+
+static void print_system(const struct cli_chat *chat)
 {
     const struct cli_conversation *conversation = &chat->turns.conversation;
     const bool has_system = cli_conversation_count_system(conversation);
-    fprintf(stderr, "temperature %g\n", (double)chat->settings->sampling.temperature);
-    fprintf(stderr, "tokens %lld\n", (long long)chat->turns.n_predict);
     fprintf(stderr, "system %s\n", has_system ? conversation->items[0].content : "(none)");
 }
 
@@ -126,28 +134,29 @@ static bool run_set(struct cli_chat *chat, const char *argument)
     static const struct {
         const char *name;
         bool (*set)(struct cli_chat *chat, const char *value);
+        void (*print)(const struct cli_chat *chat);
     } names[] = {
-        {"temperature", set_temperature},
-        {"tokens",      set_tokens     },
-        {"system",      run_system     }
+        {"temperature", set_temperature, print_temperature},
+        {"tokens",      set_tokens,      print_tokens     },
+        {"system",      run_system,      print_system     }
     };
     const size_t size = strcspn(argument, " \t\n");
     const char *value = argument + size + strspn(argument + size, " \t\n");
-    for (size_t i = 0; size > 0 && i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i].name) != size || strncmp(names[i].name, argument, size) != 0) {
-            continue;
+    bool is_known = size == 0; // all of them are printed
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const bool is_named =
+            strlen(names[i].name) == size && strncmp(names[i].name, argument, size) == 0;
+        if (is_named && value[0]) {
+            return names[i].set(chat, value);
         }
-        if (!value[0]) {
-            return cli_fail(CLI_EXIT_FAILED, "/set %s needs a value", names[i].name);
+        if (is_named || size == 0) {
+            names[i].print(chat);
         }
-        return names[i].set(chat, value);
+        is_known = is_known || is_named;
     }
-    if (size > 0) {
-        return cli_fail(CLI_EXIT_FAILED, "/set %.*s: expected temperature, tokens or system",
-                        size < 40 ? (int)size : 40, argument);
-    }
-    print_settings(chat);
-    return true;
+    return is_known ||
+           cli_fail(CLI_EXIT_FAILED, "/set %.*s: expected temperature, tokens or system",
+                    size < 40 ? (int)size : 40, argument);
 }
 
 //-- files -----------------------------------------------------------------------------------------

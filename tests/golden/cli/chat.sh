@@ -78,8 +78,8 @@ chat 'one \\\ntwo\n"""three\nfour\n"""\n/save '"$dir"'/lines.json\n' >/dev/null
 check 'lines that go on' "$(grep -c -e 'one .ntwo"' -e '"three.nfour"' "$dir/lines.json")" 2
 chat '"""/reset\n"""\n"""//two"""\n/system """/brief"""\n/save '"$dir"'/slashes.json\n' >/dev/null
 check 'quoted text is no command' "$(grep -c -e '"/reset"' -e '"//two"' -e '"/brief"' "$dir/slashes.json")" 3
-chat '/set tokens 3\n/set temperature 0.5\n/set system be brief\n/set\nHi\n/stats\n' >/dev/null
-check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 3
+chat '/set tokens 3\n/set temperature 0.5\n/set system be brief\n/set\n/set tokens\nHi\n/stats\n' >/dev/null
+check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 4
 check 'and hold' "$(said '^answer  *3 tokens')" 1
 chat '/set tokens many\n/set top\n' >/dev/null
 check 'wrong settings fail the chat' "$?$(said 'expected a number from 1')$(said 'expected temperature, tokens')" 111
