@@ -25,6 +25,11 @@ TEMPLATES = {
 {% for m in messages[::-1] %}{% set ns.n = ns.n + 1 %}{% if ns.n > 3 %}{% break %}{% endif %}{% endfor %}
 {{ show({'a': ['b', 'c'], 'd': ns.n // 2}) }}{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1] }}
 {% set text | trim %} {{ strftime_now('%Y') | length }} {% endset %}{{ text.replace('4', "\\x41\\u00e9") }}""",
+    "blocks": """{% macro list(items) %}{% for i in items | sort(attribute='role') %}{{ caller(i, *[loop.index]) }}{% endfor %}{% endmacro %}
+{% filter trim | replace('e', 'E') %}{% call(m, n) list(messages | unique(attribute='role')) %}
+{{ '{0}: {1}{name}}}'.format(n, m.role, name=m['content'].rsplit('l', 1) | join('-')) }}{% endcall %}{% endfilter %}
+{% set stack = [3, 1] %}{{ stack.append(2) }}{{ stack.pop(0) }}{{ stack | sum }}{{ '[1, {"a": "x"}]' | from_json }}
+{{ {'B': 1, 'a': 'é'} | dictsort | tojson(ensure_ascii=true, sort_keys=true, separators=(',', ':')) }}{{ messages.0.role }}""",
     "odd": "{{ -1 % 3 ~ {'k': (1, [true, none])}['k'][0:1] }}{%- if not 1 in [2] or x is defined -%}\n"
            "{{ 'a' 'b' is in 'cab' }}{% generation %}{{ range(3) | last }}{% endgeneration %}{% endif +%} \n",
 }
