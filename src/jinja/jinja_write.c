@@ -124,28 +124,34 @@ static void write_container(struct writer *writer, const struct gi_jinja_list *k
     write_text(writer, values ? "}" : "]");
 }
 
+// Sorts a mapping by its keys, into lists that are empty.
+static void sort_dict(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
+                      struct gi_jinja_list *keys, struct gi_jinja_list *values)
+{
+    for (size_t i = 0; i < dict->keys.count && !pool->has_failed; i++) {
+        const struct gi_jinja_value key = dict->keys.items[i], value = dict->values.items[i];
+        size_t k = i;
+        gi_jinja_push(pool, keys, key);
+        gi_jinja_push(pool, values, value);
+        for (;
+             k > 0 && !pool->has_failed && gi_jinja_order(pool, keys->items[k - 1], key, true) > 0;
+             k--) {
+            keys->items[k] = keys->items[k - 1];
+            values->items[k] = values->items[k - 1];
+        }
+        if (!pool->has_failed) {
+            keys->items[k] = key;
+            values->items[k] = value;
+        }
+    }
+}
+
 static void write_dict(struct writer *writer, const struct gi_jinja_dict *dict, int depth)
 {
-    struct gi_jinja_list keys = {0}, values = {0};
-    if (!writer->form->is_sorted) {
-        write_container(writer, &dict->keys, &dict->values, depth);
-        return;
-    }
-    for (size_t i = 0; i < dict->keys.count && !writer->pool->has_failed; i++) {
-        const struct gi_jinja_value key = dict->keys.items[i];
-        size_t k = i;
-        gi_jinja_push(writer->pool, &keys, key);
-        gi_jinja_push(writer->pool, &values, dict->values.items[i]);
-        for (; k > 0 && !writer->pool->has_failed &&
-               gi_jinja_order(writer->pool, keys.items[k - 1], key, true) > 0;
-             k--) {
-            keys.items[k] = keys.items[k - 1];
-            values.items[k] = values.items[k - 1];
-        }
-        if (!writer->pool->has_failed) {
-            keys.items[k] = key;
-            values.items[k] = dict->values.items[i];
-        }
+    struct gi_jinja_list keys = dict->keys, values = dict->values;
+    if (writer->form->is_sorted) {
+        keys = values = (struct gi_jinja_list){0};
+        sort_dict(writer->pool, dict, &keys, &values);
     }
     write_container(writer, &keys, &values, depth);
 }

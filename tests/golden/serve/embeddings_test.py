@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+import tempfile
 
 from serving import Server, same, true
 
@@ -110,6 +111,20 @@ def a_reranker_scores_pairs():
     true("--query goes with" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
 
 
+def a_broken_template_refuses_pairs_alone():
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "broken.gguf")
+        with open(os.path.join(os.path.dirname(MODEL), "tiny-qwen3_rank.gguf"), "rb") as file:
+            data = file.read()
+        with open(model, "wb") as file:
+            file.write(data.replace(b"{query}", b"{queri}"))
+        embed("-p", "x", model=model)
+        true("tokenizer.chat_template.rerank" in embed("--query", "x", "-p", "y", model=model, status=1), "the command")
+        with Server(GLINFER, model) as server:
+            status, _, told = server.post("/rerank", {"query": "x", "texts": ["y"]})
+            same((status, "tokenizer.chat_template.rerank" in told["error"]["message"]), (501, True), told)
+
+
 def encoders_are_refused_before_they_are_loaded():
     for words in (["chat"], ["run", "-p", "x"], ["tune"], ["bench"], ["profile"], ["perplexity", "-f", MODEL]):
         run = subprocess.run([GLINFER, *words, "-m", RERANKER], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -139,6 +154,7 @@ def main():
     encoders_are_refused_before_they_are_loaded()
     texts_are_shown_in_whole_characters()
     a_reranker_scores_pairs()
+    a_broken_template_refuses_pairs_alone()
     the_server_answers(the_command_answers())
 
 
