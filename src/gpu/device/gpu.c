@@ -219,7 +219,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
         gpu->ext.reset_status = NULL;
     }
     read_limits(&gpu->limits, &gpu->ext);
-    if (gpu->limits.has_subgroups) {
+    if (gpu->limits.has_subgroups || (gpu->quirks & GI_QUIRK_SHARED_SHUFFLES)) {
         gpu->limits.subgroup_size = gpu->class->subgroup_size;
     }
     if (gpu->quirks & GI_QUIRK_NO_BINARIES) {

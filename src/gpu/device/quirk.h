@@ -20,6 +20,8 @@ enum gi_quirk {
     GI_QUIRK_NO_THREADS = 1 << 9,  // no compiling in threads of the driver
     GI_QUIRK_NO_HALF = 1 << 10,    // mediump is not tried as f16
     GI_QUIRK_NO_COUNT = 1 << 11,   // dispatches that ran are not counted (dispatch/run_count.h)
+    // Subgroups as the device's class has them, made up of shared memory (program/glsl_shuffle.h).
+    GI_QUIRK_SHARED_SHUFFLES = 1 << 12,
 };
 
 // Returns the flags of all rows that fit GL_RENDERER and GL_VERSION: those built in, then those of

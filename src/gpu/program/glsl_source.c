@@ -4,6 +4,7 @@
 #include "base/cache_file.h"
 #include "glsl/embedded.h"
 #include "gpu/program/glsl_fault.h"
+#include "gpu/program/glsl_shuffle.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -93,10 +94,16 @@ __attribute__((format(printf, 2, 3))) static bool append_format(struct assembly 
 
 //-- head ------------------------------------------------------------------------------------------
 
+// True if the program takes the driver's subgroups.
+static bool has_subgroups(const struct assembly *a)
+{
+    return (a->params->capability & GI_CAPABILITY_SUBGROUPS) && !a->params->is_shuffled;
+}
+
 static bool append_extensions(struct assembly *a)
 {
     const uint32_t capability = a->params->capability;
-    if ((capability & GI_CAPABILITY_SUBGROUPS) &&
+    if (has_subgroups(a) &&
         !(append_format(a, "#extension GL_KHR_shader_subgroup_basic : require") &&
           append_format(a, "#extension GL_KHR_shader_subgroup_arithmetic : require") &&
           append_format(a, "#extension GL_KHR_shader_subgroup_shuffle : require"))) {
@@ -129,14 +136,20 @@ static bool append_defines(struct assembly *a)
     return true;
 }
 
+static bool append_head_line(struct assembly *a, const char *line)
+{
+    return append_line(a, 0, a->source->n_lines + 1, line, strlen(line));
+}
+
 static bool append_head(struct assembly *a)
 {
-    const bool is_320 = (a->params->capability & GI_CAPABILITY_SUBGROUPS) != 0;
-    return append_format(a, "#version %s es", is_320 ? "320" : "310") && append_extensions(a) &&
-           append_defines(a) &&
+    const bool is_shuffled =
+        (a->params->capability & GI_CAPABILITY_SUBGROUPS) && a->params->is_shuffled;
+    return append_format(a, "#version %s es", has_subgroups(a) ? "320" : "310") &&
+           append_extensions(a) && append_defines(a) &&
+           (!is_shuffled || append_head_line(a, gi_glsl_shuffle_head)) &&
            (!a->params->is_counted || append_format(a, "#define main kernel_main")) &&
-           (!a->params->is_wrong || append_line(a, 0, a->source->n_lines + 1, gi_glsl_fault_head,
-                                                strlen(gi_glsl_fault_head)));
+           (!a->params->is_wrong || append_head_line(a, gi_glsl_fault_head));
 }
 
 //-- files -----------------------------------------------------------------------------------------

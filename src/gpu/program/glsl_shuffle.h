@@ -1,0 +1,10 @@
+// Subgroups of 32 invocations that are made up of shared memory, for tests of kernels with
+// subgroups on drivers that have none (GI_QUIRK_SHARED_SHUFFLES). Internal to gpu/.
+#ifndef GI_GPU_GLSL_SHUFFLE_H
+#define GI_GPU_GLSL_SHUFFLE_H
+
+// Defines subgroupShuffleXor on one line, to stand behind the defines and in front of the kernel:
+// with two barriers a call, so that all invocations of a group must make it.
+extern const char gi_glsl_shuffle_head[];
+
+#endif
