@@ -165,13 +165,13 @@ static uint64_t rows_size(const struct gi_sorted_rows *rows, uint32_t n_expert, 
     return gi_round_up(size, ALIGNMENT);
 }
 
-bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
-                         const struct gi_experts *experts, struct gi_range range, uint32_t n_tokens)
+// Lays the rows out, in f16 or f32. Returns the floats that they take.
+static uint64_t lay_out(struct gi_sorted_rows *rows, const struct gi_gpu *gpu,
+                        const struct gi_experts *experts, bool is_half)
 {
-    const uint32_t n = n_tokens * experts->n_used, n_expert = experts->n_expert;
-    *rows = (struct gi_sorted_rows){
-        .range = range, .n = n, .is_half = gi_experts_take_half(recorder, n, n_expert)};
-    rows->tile_tokens = gi_experts_tile(recorder->gpu, n, n_expert, rows->is_half);
+    const uint32_t n = rows->n, n_expert = experts->n_expert;
+    rows->is_half = is_half;
+    rows->tile_tokens = gi_experts_tile(gpu, n, n_expert, is_half);
     const uint32_t n_tile = gi_divide_up(n, rows->tile_tokens) + n_expert;
     const uint64_t act = rows_size(rows, n_expert, experts->y_width);
     const uint64_t tiles = act + rows_size(rows, n_expert, experts->act_width);
@@ -179,8 +179,20 @@ bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *
     rows->act = (uint32_t)act;
     rows->tiles = (uint32_t)tiles;
     rows->route = (uint32_t)route;
-    const uint64_t end = route + (uint64_t)n * GI_ROUTE_FLOATS;
-    return n >= 2 * n_expert && end * sizeof(float) <= range.size;
+    return route + (uint64_t)n * GI_ROUTE_FLOATS;
+}
+
+// Halves of many experts with few rows take more room than floats do: each expert's begin anew.
+bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
+                         const struct gi_experts *experts, struct gi_range range, uint32_t n_tokens)
+{
+    const uint32_t n = n_tokens * experts->n_used;
+    const uint64_t n_float = range.size / sizeof(float);
+    *rows = (struct gi_sorted_rows){.range = range, .n = n};
+    const bool fits = (gi_experts_take_half(recorder, n, experts->n_expert) &&
+                       lay_out(rows, recorder->gpu, experts, true) <= n_float) ||
+                      lay_out(rows, recorder->gpu, experts, false) <= n_float;
+    return n >= 2 * experts->n_expert && fits;
 }
 
 struct gi_range gi_sorted_part(const struct gi_sorted_rows *rows, uint32_t begin)

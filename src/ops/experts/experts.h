@@ -42,8 +42,9 @@ struct gi_sorted_rows {
 
 // Floats that a token takes in the range of sorted rows.
 uint32_t gi_sorted_width(const struct gi_experts *experts);
-// Lays out sorted rows of at most n_tokens in a range of n_tokens * gi_sorted_width floats. Returns
-// false where they do not pay, an expert having hardly more than a row.
+// Lays out sorted rows of at most n_tokens in a range of n_tokens * gi_sorted_width floats, in f16
+// where products take it and the range has room for that. Returns false where sorting does not pay,
+// an expert having hardly more than a row.
 bool gi_sorted_rows_init(struct gi_sorted_rows *rows, const struct gi_recorder *recorder,
                          const struct gi_experts *experts, struct gi_range range,
                          uint32_t n_tokens);
