@@ -2,9 +2,10 @@
 //
 // Group (tile, head) owns COLUMNS columns of a head's matrix, which it has in registers: an invocation
 // every N_SLICE-th row of one column. Tokens come by N_STAGED into shared memory; a token then takes
-// one barrier, in which the sums of the slices meet. Bound by the latency of that, and where groups
-// are few by shared memory.
+// one barrier, in which the sums of the slices meet. Heads may run in pieces. Bound by the latency of
+// that barrier, and where groups are few by shared memory.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
@@ -43,8 +44,8 @@ void stage(uint first, uint head, uint column)
 
 void main()
 {
-    uint head = gl_WorkGroupID.y, column = gl_WorkGroupID.x * COLUMNS, lane = gl_LocalInvocationIndex;
-    uint own = lane % COLUMNS, slice = lane / COLUMNS;
+    uint head = gl_WorkGroupID.y + first_group, column = gl_WorkGroupID.x * COLUMNS;
+    uint lane = gl_LocalInvocationIndex, own = lane % COLUMNS, slice = lane / COLUMNS;
     uint first = params.matrix + head * uint(DIM * DIM) + slice * uint(DIM) + column + own;
     float s[ROWS_EACH];
     for (uint r = 0u; r < uint(ROWS_EACH); r++) {

@@ -4,9 +4,10 @@
 // Group (tile, head) owns COLUMNS columns of a head's matrix in registers. N_SLICE neighbouring
 // invocations have a column between them, every N_SLICE-th pair of its rows each, so that their sums
 // meet by shuffles: a token takes no barrier. Tokens come by N_STAGED into shared memory, a pair of
-// rows of k and of q to a load of 16 bytes. Bound by the latency of a token's chain: sums, shuffles,
-// the change. Figures: glsl/measurements.md.
+// rows of k and of q to a load of 16 bytes. Heads may run in pieces. Bound by the latency of a token's
+// chain: sums, shuffles, the change. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "lib/group.glsl"
 #include "lib/lanes.glsl"
 #include "lib/step_state.glsl"
@@ -45,8 +46,8 @@ void stage(uint first, uint head, uint column)
 
 void main()
 {
-    uint head = gl_WorkGroupID.y, column = gl_WorkGroupID.x * COLUMNS, lane = gl_LocalInvocationIndex;
-    uint own = lane / N_SLICE, slice = lane % N_SLICE;
+    uint head = gl_WorkGroupID.y + first_group, column = gl_WorkGroupID.x * COLUMNS;
+    uint lane = gl_LocalInvocationIndex, own = lane / N_SLICE, slice = lane % N_SLICE;
     uint matrix = params.matrix + head * uint(DIM * DIM) + 2u * slice * uint(DIM) + column + own;
     vec2 s[PAIRS_EACH];
     for (int p = 0; p < PAIRS_EACH; p++) {

@@ -7,10 +7,11 @@
 //   state   ring written, matrix read and written
 //
 // Group (tile, head) owns COLUMNS columns of a head's matrix, which it has in registers: an invocation
-// four columns of four rows of every 4 N_SLICE. Tokens come by STAGED into shared memory. A token changes the
-// matrix without what other slices read of it, so that these sums meet once for all staged tokens: two
-// barriers for them. Bound by shared memory, and by latency where groups are few.
+// four columns of four rows. Tokens come by STAGED into shared memory. A token changes the matrix without
+// what other slices read of it, so that these sums meet once for all staged tokens: two barriers for them.
+// Heads may run in pieces. Bound by shared memory, and by latency where groups are few.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
@@ -32,8 +33,7 @@ layout(std140, binding = 0) uniform Params
 
 #define N_QUAD (COLUMNS / 4)
 #define N_SLICE (WG_SIZE / N_QUAD)
-#define STATE_QUADS (STATE_DIM / 4)
-#define QUADS_EACH ((STATE_QUADS + N_SLICE - 1) / N_SLICE) // of rows, an invocation
+#define STATE_QUADS (STATE_DIM / 4) // of rows: at most N_SLICE
 
 shared vec4 b_rows[STAGED * STATE_QUADS], c_rows[STAGED * STATE_QUADS];
 shared vec4 x_rows[STAGED * N_QUAD], scalars[STAGED];
@@ -113,15 +113,14 @@ void keep_ring(uint head, uint column)
 
 void main()
 {
-    uint head = gl_WorkGroupID.y, column = gl_WorkGroupID.x * uint(COLUMNS), lane = gl_LocalInvocationIndex;
-    uint quad = lane % uint(N_QUAD), slice = lane / uint(N_QUAD);
+    uint head = gl_WorkGroupID.y + first_group, column = gl_WorkGroupID.x * uint(COLUMNS);
+    uint lane = gl_LocalInvocationIndex, quad = lane % uint(N_QUAD), slice = lane / uint(N_QUAD);
     // Slices past the last rows have none.
     bool is_there = slice < uint(STATE_QUADS);
     uint begin = (params.matrix + (head * uint(STATE_DIM) + 4u * slice) * uint(DIM) + column) / 4u + quad;
-    vec4 s[4 * QUADS_EACH];
-    for (int r = 0; r < 4 * QUADS_EACH; r++) {
-        uint at = begin + uint((r / 4 * 4 * N_SLICE + r % 4) * (DIM / 4));
-        s[r] = is_there && state.n_past > 0u ? memory[at] : vec4(0.0);
+    vec4 s[4];
+    for (int r = 0; r < 4; r++) {
+        s[r] = is_there && state.n_past > 0u ? memory[begin + uint(r * (DIM / 4))] : vec4(0.0);
     }
     for (uint first = 0u; first < state.n_tokens; first += uint(STAGED)) {
         uint n = min(state.n_tokens - first, uint(STAGED));
@@ -131,21 +130,19 @@ void main()
             vec4 scalar = scalars[staged], own = x_rows[staged * uint(N_QUAD) + quad];
             vec4 sum = slice == 0u ? scalar.z * own : vec4(0.0);
             own *= scalar.y;
-            for (int q = 0; q < QUADS_EACH; q++) {
-                uint row = staged * uint(STATE_QUADS) + uint(q * N_SLICE) + slice;
-                vec4 b = b_rows[row], c = c_rows[row];
-                for (int j = 0; j < 4; j++) {
-                    s[4 * q + j] = scalar.x * s[4 * q + j] + b[j] * own;
-                    sum += c[j] * s[4 * q + j];
-                }
+            uint row = staged * uint(STATE_QUADS) + slice;
+            vec4 b = b_rows[row], c = c_rows[row];
+            for (int r = 0; r < 4; r++) {
+                s[r] = scalar.x * s[r] + b[r] * own;
+                sum += c[r] * s[r];
             }
             sums[staged * uint(WG_SIZE) + lane] = sum;
         }
         group_barrier();
         write_rows(first, n, head, column);
     }
-    for (int r = 0; r < 4 * QUADS_EACH && is_there; r++) {
-        memory[begin + uint((r / 4 * 4 * N_SLICE + r % 4) * (DIM / 4))] = s[r];
+    for (int r = 0; r < 4 && is_there; r++) {
+        memory[begin + uint(r * (DIM / 4))] = s[r];
     }
     keep_ring(head, column);
 }

@@ -29,6 +29,12 @@ uint32_t gi_delta_mixed_size(const struct gi_delta *delta)
     return gi_delta_channels(delta) + 2 * delta->n_head + delta->n_k_head;
 }
 
+// Returns the multiply-adds of a token: three for each element of a matrix.
+static uint64_t count_work(const struct gi_delta *delta)
+{
+    return 3 * (uint64_t)delta->n_head * delta->dim * delta->dim;
+}
+
 // Mali-T, which has no registers for products in large groups either, has none for these.
 static uint32_t group_size(const struct gi_recorder *recorder)
 {
@@ -75,6 +81,7 @@ bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
+        .n_weight = count_work(delta),
         .wg_size = wg_size,
         .grid = {.size = {delta->n_head, 1, 1}},
     };
@@ -142,11 +149,14 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *del
     };
     struct gi_dispatch dispatch = {
         .label = "delta_scan",
-        .bindings = {o->range,  mixed->range, x->range, memory},
+        .bindings = {o->range, mixed->range,                                             x->range, memory},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {delta->dim / (wg_size / SCAN_SLICES), delta->n_head, 1}},
+        .n_weight = count_work(delta),
+        .grid = {.size = {delta->dim / (wg_size / SCAN_SLICES), delta->n_head, 1},
+                     .is_divisible = true,
+                     .divisible_axis = 1                                                        },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -51,7 +51,10 @@ static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const struct gemm_shape *shape = &tiles[tile];
-    const uint32_t shared = shape->n_slices * (shape->n_tokens + shape->n_rows) * 32 * 4;
+    // Halves of weights without QUANT_WORDS stand in shared memory twice
+    // (glsl/gemm/gemm_half.comp).
+    const uint32_t rows = shape->n_rows * (is_half_program(shape->program) ? 2 : 1);
+    const uint32_t shared = shape->n_slices * (shape->n_tokens + rows) * 32 * 4;
     const uint32_t invocations =
         shape->quads ? shape->n_tokens * 4 / shape->quads : shape->n_slices * 128;
     return gi_program_available(gpu, shape->program) && limits->max_shared_size >= shared &&

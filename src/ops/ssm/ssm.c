@@ -139,12 +139,13 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                         struct glinfer_error *err)
 {
     const uint32_t wg_size = group_size(recorder);
-    // Four rows of four columns for each invocation.
+    // Four rows of four columns for each invocation: all rows of 256 that a state has at most.
     const uint32_t n_wanted = 16 * wg_size / ssm->state_dim;
     uint32_t n_column = 16;
     while (n_column > n_wanted && n_column > 4) {
         n_column /= 2;
     }
+    assert(ssm->state_dim <= 16 * wg_size / n_column);
     struct gi_program_key key = make_key(ssm, GI_PROGRAM_SSM_SCAN, wg_size);
     add_define(&key, "COLUMNS", n_column);
     add_define(&key, "STAGED", ssm->state_dim > 128 ? STAGED / 2 : STAGED);
@@ -159,12 +160,14 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
     };
     struct gi_dispatch dispatch = {
         .label = "ssm_scan",
-        .bindings = {out->range, mixed->range, x->range, memory},
+        .bindings = {out->range, mixed->range,                        x->range, memory},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
         .n_weight = count_work(ssm),
-        .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1} },
+        .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1},
+                     .is_divisible = true,
+                     .divisible_axis = 1                                     },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -54,7 +54,7 @@ check 'totals of a plan' "$(grep -c ' submissions, the longest of ' plan)" 2
 # No dispatch is estimated at more than the budget, a step's and experts' neither: all can be cut. On a class
 # that is a hundred times slower than the boards', small models are what large ones are there.
 models=$(dirname "$model")
-for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3; do
+for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3 tiny-falcon_h1; do
     GLINFER_CLASS=softpipe "$glinfer" profile -m "$models/$name.gguf" -p 128 -d 120 -n 1 --plan --max-batch-ms 20 \
         >plan 2>errors || cat errors
     check "dispatches of $name that are estimated over the budget" \
@@ -72,6 +72,18 @@ check 'text of steps in pieces' "$(cat found)" "$(cat wanted)"
 for kernel in gemv_vocab attention; do
     check "$kernel of a step runs in pieces" \
         "$(awk -v k=$kernel.comp '$5 > 1 && $6 == k' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
+done
+
+# So do scans of a prompt, a head at a time, whose states go on with the next batch.
+for scan in qwen35:delta_scan falcon_h1:ssm_scan; do
+    name=$models/tiny-${scan%:*}.gguf
+    for ms in 60000 20; do
+        "$glinfer" run -m "$name" --raw -p 'a b c d e f g h' -n 4 --temp 0 --max-batch-ms $ms >"text$ms" 2>errors || cat errors
+    done
+    check "text of ${scan#*:} in pieces" "$(cat text20)" "$(cat text60000)"
+    "$glinfer" profile -m "$name" -p 16 -n 0 --plan --max-batch-ms 20 >plan 2>errors || cat errors
+    check "${scan#*:} runs in pieces" \
+        "$(awk -v k="${scan#*:}.comp" '$5 > 1 && $6 == k' plan | grep -c . | sed 's/^[1-9][0-9]*$/some/')" some
 done
 
 # So do groups of 8, whose partial results are their invocations'.
