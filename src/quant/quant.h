@@ -65,6 +65,10 @@ const char *gi_quant_names(void);
 void gi_quant_dequantize_row(const struct gi_quant *quant, const void *src, size_t n_cols,
                              float *dst);
 
+// Returns false if a row has a weight that is infinite or no number, as far as scales tell, or
+// weights of a type without. Reads no more of a row than that.
+bool gi_quant_is_finite(const struct gi_quant *quant, const void *src, size_t n_cols);
+
 // Return the bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols; of the scales
 // without the table.
 uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);

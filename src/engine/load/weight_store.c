@@ -6,6 +6,7 @@
 #include "engine/load/plan_rows.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct chunk {
     size_t quads_size, scales_size;      // bytes of a tile
     struct gi_range quads_to, scales_to; // of the first
     struct row_range rows[GI_MAX_SOURCES];
+    atomic_bool is_faulty;      // a row has weights that are no finite numbers
     struct chunk_memory memory; // owned
 };
 
@@ -47,13 +49,25 @@ struct loader {
     struct glinfer_error *err;
 };
 
+// Says which tensor makes all results undefined.
+static bool refuse_tensor(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                          struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: %.*s has values that are infinite or no numbers: the file is damaged, "
+                        "or was made of weights that are",
+                        gi_gguf_path(gguf), (int)tensor->name.size, tensor->name.data);
+}
+
 bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor, size_t n,
                     float *out, struct glinfer_error *err)
 {
+    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
     void *data = gi_array_zeroed(tensor->size, 1, "a vector of the model", err);
-    const bool ok = data && gi_gguf_tensor_read(gguf, tensor, 0, tensor->size, data, err);
+    bool ok = data && gi_gguf_tensor_read(gguf, tensor, 0, tensor->size, data, err);
     if (ok) {
-        gi_quant_dequantize_row(gi_quant_find(tensor->type->type), data, n, out);
+        gi_quant_dequantize_row(quant, data, n, out);
+        ok = gi_quant_is_finite(quant, data, n) || refuse_tensor(gguf, tensor, err);
     }
     free(data);
     return ok;
@@ -119,7 +133,7 @@ static bool read_rows(struct chunk *chunk, struct glinfer_error *err)
 
 static void repack_tile(void *user, uint32_t item)
 {
-    const struct chunk *chunk = user;
+    struct chunk *chunk = user;
     const struct gi_plan_weight *weight = chunk->weight;
     const void *rows[GI_TILE_ROWS] = {NULL};
     const uint32_t first = (chunk->first + item) * GI_TILE_ROWS;
@@ -133,6 +147,9 @@ static void repack_tile(void *user, uint32_t item)
         const struct row_range *range = &chunk->rows[source];
         rows[i] = chunk->memory.rows + range->at + (row - range->begin) * row_size(tensor) +
                   gi_plan_row_offset(chunk->plan, weight, chunk->part, first + i);
+        if (!gi_quant_is_finite(chunk->part->quant, rows[i], weight->weight.n_cols)) {
+            chunk->is_faulty = true;
+        }
     }
     gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
                          chunk->memory.quads + item * (chunk->quads_size / 4),
@@ -155,12 +172,32 @@ static bool write_range(struct loader *loader, const struct gi_range *to, const 
                                         data, size, loader->err);
 }
 
+// Names the tensor of the first row of a chunk that has weights which are no finite numbers.
+static bool refuse_chunk(const struct chunk *chunk, struct glinfer_error *err)
+{
+    const struct gi_plan_weight *weight = chunk->weight;
+    const struct gi_gguf_tensor *tensor = weight->sources[0].tensor;
+    for (uint32_t i = weight->n_sources; i-- > 0;) {
+        const struct row_range *range = &chunk->rows[i];
+        const struct gi_gguf_tensor *own = weight->sources[i].tensor;
+        for (uint32_t row = range->begin; row < range->end; row++) {
+            const uint8_t *at =
+                chunk->memory.rows + range->at + (row - range->begin) * row_size(own);
+            if (!gi_quant_is_finite(chunk->part->quant, at, own->dims[0])) {
+                tensor = own;
+            }
+        }
+    }
+    return refuse_tensor(chunk->plan->gguf, tensor, err);
+}
+
 static bool write_chunk(struct loader *loader, struct chunk *chunk)
 {
     const uint32_t n = chunk->n_tiles;
     chunk->n_tiles = 0;
     return n == 0 ||
-           (write_range(loader, &chunk->quads_to, chunk->memory.quads, n * chunk->quads_size) &&
+           ((!chunk->is_faulty || refuse_chunk(chunk, loader->err)) &&
+            write_range(loader, &chunk->quads_to, chunk->memory.quads, n * chunk->quads_size) &&
             write_range(loader, &chunk->scales_to, chunk->memory.scales, n * chunk->scales_size) &&
             report(loader, 0));
 }
