@@ -195,6 +195,8 @@ struct glinfer_device_info {
     uint32_t dispatches; // bit i: decode steps may be submitted by way i of enum glinfer_dispatch
     char cache_refusal[512]; // why nothing is kept on disk; empty: it is
     char quirks[160];        // flags that the driver's name and GLINFER_QUIRKS set; or "none"
+    char half_refusal[200];  // why models compute in f32 all the same, as the self-test found last;
+                             // empty: nothing is known against 16-bit arithmetic
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and

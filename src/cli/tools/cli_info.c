@@ -136,7 +136,8 @@ static void print_usable(const struct glinfer_device_info *info)
            info->max_shared_size, info->max_group_count);
     print_dispatches(info);
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
-    printf("    fast halves     %s\n", yes_no(info->has_fast_half));
+    printf("    fast halves     %s%s%s\n", yes_no(info->has_fast_half),
+           info->half_refusal[0] ? ", but models compute in f32: " : "", info->half_refusal);
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
     printf("    driver quirks   %s\n", info->quirks);
     printf("    program cache   %s%s\n", refusal[0] ? "no: " : "yes", refusal);
@@ -188,6 +189,9 @@ static void add_usable(cJSON *object, const struct glinfer_device_info *info)
                           info->has_program_binary && !info->cache_refusal[0]);
     if (info->cache_refusal[0]) {
         cJSON_AddStringToObject(object, "cache_refusal", info->cache_refusal);
+    }
+    if (info->half_refusal[0]) {
+        cJSON_AddStringToObject(object, "half_refusal", info->half_refusal);
     }
     add_tuning(object, info->device, NULL);
 }

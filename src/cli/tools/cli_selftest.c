@@ -21,9 +21,10 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
     CLI_ANY_MODEL_FLAGS("a GGUF file; without it, models that are made up"),
     CLI_UBATCH_FLAG,
-    CLI_SWITCH(is_json, "--json",
-               "one JSON object on standard output: glinfer, device, renderer, vendor, version, "
-               "model, right, programs with program, result, text, ms, error, seconds"),
+    CLI_SWITCH(
+        is_json, "--json",
+        "one JSON object on standard output: glinfer, device, renderer, vendor, version, "
+        "model, right, programs with program, result, text, ms, half_refusal, error, seconds"),
 };
 
 static const char *const results[] = {
@@ -48,6 +49,7 @@ struct selftest {
     } rows;
     bool is_right;
     bool is_synthetic;        // of models that are made up
+    char half_refusal[200];   // why models compute in f32; "": they do not have to
     struct glinfer_error err; // of the test
     double seconds;
 };
@@ -87,6 +89,9 @@ static bool print_report(const struct selftest *self)
            info->max_invocations, info->max_shared_size, info->max_uniform_block_size,
            info->storage_alignment, info->has_subgroups ? "subgroups" : "no subgroups",
            info->has_fast_half ? ", fast halves" : "");
+    if (*self->half_refusal) {
+        printf("computing in f32 in place of f16: %s\n\n", self->half_refusal);
+    }
     for (size_t i = 0; i < self->rows.count; i++) {
         const struct row *row = &self->rows.items[i];
         printf("%-12s %7.1f ms  %s%s%s\n", results[row->result], row->ms, row->program,
@@ -117,11 +122,23 @@ static bool print_json(const struct selftest *self)
         cJSON_AddStringToObject(program, "text", row->text);
         cJSON_AddNumberToObject(program, "ms", row->ms);
     }
+    if (*self->half_refusal) {
+        cJSON_AddStringToObject(object, "half_refusal", self->half_refusal);
+    }
     if (*self->err.message) {
         cJSON_AddStringToObject(object, "error", self->err.message);
     }
     cJSON_AddNumberToObject(object, "seconds", self->seconds);
     return cli_json_print(object);
+}
+
+static void keep_half_refusal(struct selftest *self)
+{
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
+    glinfer_device_describe(self->session.device, &info);
+    if (!*self->half_refusal) {
+        snprintf(self->half_refusal, sizeof(self->half_refusal), "%s", info.half_refusal);
+    }
 }
 
 static bool test(struct selftest *self)
@@ -132,6 +149,7 @@ static bool test(struct selftest *self)
     cli_bar_clear(&self->session.bar);
     self->is_right = self->is_right && is_done;
     self->seconds += cli_now() - start;
+    keep_half_refusal(self);
     return is_done || cli_fail_error(&self->err);
 }
 

@@ -352,6 +352,10 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
     gi_quirks_print(gi_gpu_quirks(gpu), info->quirks, sizeof(info->quirks));
     fill_cache_refusal(info, device->cache_folder);
+    if (info->has_fast_half) {
+        copy_text(info->half_refusal, sizeof(info->half_refusal),
+                  gi_program_half_refusal(device->programs));
+    }
 }
 
 void glinfer_device_describe(const struct glinfer_device *device, struct glinfer_device_info *info)

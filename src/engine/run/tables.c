@@ -385,14 +385,17 @@ bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progres
                        void *user, struct glinfer_error *err)
 {
     const uint32_t missing = lists & ~tables->ready;
+    struct glinfer_error why = {0};
     bool is_changed = missing != 0, ok = true;
     while (ok && is_changed) {
-        ok = make_ready(tables, missing, progress, user, &is_changed, err);
+        ok = make_ready(tables, missing, progress, user, &is_changed, &why);
+        is_changed = ok ? is_changed : gi_selftest_leave_halves(tables, &why);
+        ok = ok || is_changed;
         if (!ok || is_changed) {
             drop_lists(tables, missing);
         }
     }
-    return ok;
+    return ok || gi_error_set(err, why.status, "%s", why.message);
 }
 
 void gi_tables_forget(struct gi_tables *tables)

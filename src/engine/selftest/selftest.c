@@ -65,6 +65,27 @@ static bool is_half(const struct gi_program_key *key)
     return is_half;
 }
 
+// Has all lists compute in f32.
+static void leave_halves(struct gi_tables *tables, const char *reason)
+{
+    tables->recorder.is_half = tables->recorder.packs_rows = false;
+    gi_program_set_half_refusal(tables->recorder.programs, reason);
+    gi_log_write(gi_gpu_log(tables->recorder.gpu), GLINFER_LOG_WARN,
+                 "computing in f32 in place of f16, for that reason");
+}
+
+bool gi_selftest_leave_halves(struct gi_tables *tables, const struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &tables->recorder;
+    if ((!recorder->is_half && !recorder->packs_rows) ||
+        err->status != GLINFER_STATUS_UNSUPPORTED || !gi_quarantine_has_any(recorder->gpu)) {
+        return false;
+    }
+    gi_quarantine_clear(recorder->gpu);
+    leave_halves(tables, err->message);
+    return true;
+}
+
 // Has lists do without a program: products in f16, or of packed rows, are all left, others pass
 // over it.
 static void leave_out(struct gi_tables *tables, const struct gi_program_key *key,
@@ -77,7 +98,7 @@ static void leave_out(struct gi_tables *tables, const struct gi_program_key *key
         return;
     }
     if (recorder->is_half && is_half(key)) {
-        recorder->is_half = false;
+        leave_halves(tables, reason);
         return;
     }
     gi_quarantine_add(recorder->gpu, id, key->quant, reason);
@@ -145,9 +166,10 @@ static gi_test_check find_check(const struct run *run, uint32_t entry)
     return is_known ? gi_test_find_check(test.key->id) : NULL;
 }
 
-// Runs an entry with its check, or without. *is_right stays true if nothing was compared.
-static bool run_entry(const struct run *run, uint32_t entry, gi_test_check check, bool *is_right,
-                      char text[200])
+// Runs an entry with its check, or without: *result is then RIGHT. It is NONE where all values are
+// infinite.
+static bool run_entry(const struct run *run, uint32_t entry, gi_test_check check,
+                      enum glinfer_test_result *result, char text[200])
 {
     struct gi_test test;
     init_test(run, entry, &test);
@@ -160,9 +182,13 @@ static bool run_entry(const struct run *run, uint32_t entry, gi_test_check check
     } else {
         gi_test_run(&test);
     }
-    *is_right = !*test.where;
-    snprintf(text, 200, "%.120s", *test.where ? test.where : "");
-    if (*is_right) {
+    const bool is_blind = test.n_checked == 0 && test.n_infinite > 0;
+    *result = *test.where ? GLINFER_TEST_WRONG : is_blind ? GLINFER_TEST_NONE : GLINFER_TEST_RIGHT;
+    if (*test.where) {
+        snprintf(text, 200, "%.120s", test.where);
+    } else if (is_blind) {
+        snprintf(text, 200, "all values of this model are infinite there");
+    } else {
         snprintf(text, 200, "%u values, error %.2g of what is tolerated", test.n_checked,
                  test.worst);
     }
@@ -177,9 +203,9 @@ static bool run_entry(const struct run *run, uint32_t entry, gi_test_check check
 static bool run_up_to(const struct run *run, uint32_t first, uint32_t last)
 {
     char text[200];
-    bool is_right;
+    enum glinfer_test_result result;
     for (uint32_t i = first; i <= last; i++) {
-        if (gi_dispatch_table_is_first(run->list, i) && !run_entry(run, i, NULL, &is_right, text)) {
+        if (gi_dispatch_table_is_first(run->list, i) && !run_entry(run, i, NULL, &result, text)) {
             return false;
         }
     }
@@ -203,20 +229,22 @@ static bool test_entry(struct run *run, uint32_t entry, gi_test_check check)
     const uint32_t program = gi_dispatch_table_at(run->list, entry)->program;
     const uint64_t begin = gi_clock_ns();
     char text[200];
-    bool is_right;
-    if (!run_entry(run, entry, check, &is_right, text)) {
+    enum glinfer_test_result result;
+    if (!run_entry(run, entry, check, &result, text)) {
         return false;
     }
-    if (!is_right && ((entry > 0 && !run_up_to(run, 0, entry - 1)) ||
-                      !run_entry(run, entry, check, &is_right, text))) {
+    if (result == GLINFER_TEST_WRONG && ((entry > 0 && !run_up_to(run, 0, entry - 1)) ||
+                                         !run_entry(run, entry, check, &result, text))) {
         return false;
     }
     run->n_tested++;
-    report(run->tables, program, is_right ? GLINFER_TEST_RIGHT : GLINFER_TEST_WRONG, text,
-           gi_clock_ns() - begin);
-    gi_program_set_finding(programs_of(run), program,
-                           is_right ? GI_FINDING_RIGHT : GI_FINDING_WRONG, text);
-    if (!is_right) {
+    report(run->tables, program, result, text, gi_clock_ns() - begin);
+    if (result != GLINFER_TEST_NONE) {
+        gi_program_set_finding(programs_of(run), program,
+                               result == GLINFER_TEST_RIGHT ? GI_FINDING_RIGHT : GI_FINDING_WRONG,
+                               text);
+    }
+    if (result == GLINFER_TEST_WRONG) {
         reject(run, entry, text);
     }
     return true;
@@ -449,6 +477,9 @@ bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
         return true;
     }
     const bool ok = test_lists(&run, open);
+    if (ok && !*is_changed && tables->recorder.is_half) {
+        gi_program_set_half_refusal(tables->recorder.programs, NULL);
+    }
     gi_log_write(gi_gpu_log(tables->recorder.gpu), GLINFER_LOG_INFO,
                  "the self-test of %u programs took %.0f ms, %u waits", run.n_tested,
                  (double)(gi_clock_ns() - begin) / 1e6,

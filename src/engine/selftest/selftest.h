@@ -19,6 +19,11 @@ bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
 bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *list, uint32_t n_rows,
                           bool *is_changed, struct glinfer_error *err);
 
+// Called where lists cannot be recorded, for the reason in err: has all lists compute in f32 in
+// place of f16 if a program in quarantine may be that reason, and returns true if they are to be
+// recorded again.
+bool gi_selftest_leave_halves(struct gi_tables *tables, const struct glinfer_error *err);
+
 // Puts the programs of a recorded list that the driver refused in quarantine, and sets *is_changed
 // if there are any.
 void gi_selftest_check_refusals(struct gi_tables *tables, const struct gi_dispatch_table *list,

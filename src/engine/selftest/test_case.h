@@ -25,9 +25,10 @@ struct gi_test {
 
     // The outcome.
     uint32_t n_checked;
-    double worst;    // error, in shares of what is tolerated
-    char where[120]; // of the first value that is wrong; "": none
-    bool has_failed; // GPU or memory did, with *err
+    uint32_t n_infinite; // values that are left out, since they should not be finite
+    double worst;        // error, in shares of what is tolerated
+    char where[120];     // of the first value that is wrong; "": none
+    bool has_failed;     // GPU or memory did, with *err
     struct glinfer_error *err;
     void *memory[GI_TEST_MEMORY];
     uint32_t n_memory;

@@ -15,6 +15,7 @@ struct gi_program {
     uint32_t name;       // GL program, 0 until built
     char *refusal; // owned: why the driver refused it; NULL: it did not, or there was no memory
     enum gi_finding finding;
+    char finding_text[200];
     char label[160];
 
     // While it is built:
@@ -33,7 +34,8 @@ struct gi_program_table {
     uint32_t n_built; // the first n_built are
     struct gi_program_cache cache;
     struct gi_program_stats stats;
-    bool is_doubted; // findings on disk are not looked at
+    bool is_doubted;        // findings on disk are not looked at
+    char half_refusal[200]; // "": none is known
 };
 
 // Writes what the program is made of into *params, all of it borrowed from the program.

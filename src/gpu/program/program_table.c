@@ -301,8 +301,10 @@ enum gi_finding gi_program_finding(struct gi_program_table *table, uint32_t inde
     assert(index < table->n_built);
     struct gi_program *program = &table->programs[index];
     if (program->finding == GI_FINDING_NONE && !table->is_doubted) {
-        program->finding = gi_program_cache_recall(&table->cache, &program->cache_key, text);
+        program->finding =
+            gi_program_cache_recall(&table->cache, &program->cache_key, program->finding_text);
     }
+    snprintf(text, 200, "%s", program->finding_text);
     return program->finding;
 }
 
@@ -320,7 +322,36 @@ void gi_program_set_finding(struct gi_program_table *table, uint32_t index, enum
     assert(index < table->n_built);
     struct gi_program *program = &table->programs[index];
     program->finding = finding;
+    snprintf(program->finding_text, sizeof(program->finding_text), "%s", text);
     gi_program_cache_judge(&table->cache, &program->cache_key, finding, text);
+}
+
+static void key_of_halves(const struct gi_program_table *table, struct gi_hash *key)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "products in f16 of glinfer %s", glinfer_version());
+    gi_program_cache_key(&table->cache, name, strlen(name), key);
+}
+
+void gi_program_set_half_refusal(struct gi_program_table *table, const char *reason)
+{
+    struct gi_hash key;
+    key_of_halves(table, &key);
+    snprintf(table->half_refusal, sizeof(table->half_refusal), "%s", reason ? reason : "");
+    gi_program_cache_judge(&table->cache, &key, reason ? GI_FINDING_WRONG : GI_FINDING_RIGHT,
+                           table->half_refusal);
+}
+
+const char *gi_program_half_refusal(struct gi_program_table *table)
+{
+    struct gi_hash key;
+    char text[200];
+    key_of_halves(table, &key);
+    if (!*table->half_refusal &&
+        gi_program_cache_recall(&table->cache, &key, text) == GI_FINDING_WRONG) {
+        snprintf(table->half_refusal, sizeof(table->half_refusal), "%s", text);
+    }
+    return table->half_refusal;
 }
 
 bool gi_program_has_fault(const struct gi_program_table *table, uint32_t index,

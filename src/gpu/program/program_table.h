@@ -96,6 +96,12 @@ void gi_program_table_doubt(struct gi_program_table *table, bool is_doubted);
 void gi_program_set_finding(struct gi_program_table *table, uint32_t index, enum gi_finding finding,
                             const char *text);
 
+// Keeps, on disk too, why products in f16 are done without on this driver; NULL: they are not any
+// more.
+void gi_program_set_half_refusal(struct gi_program_table *table, const char *reason);
+// Returns the last such reason, borrowed, "" for none: of an earlier process, too.
+const char *gi_program_half_refusal(struct gi_program_table *table);
+
 // Returns a name for messages: "gemv_qkv.comp q4_0 HEAD_DIM=64".
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
 // True if its dispatches are counted (gpu/dispatch/run_count.h): those of a row are, where the

@@ -25,6 +25,16 @@ const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, 
     return NULL;
 }
 
+void gi_quarantine_clear(struct gi_gpu *gpu)
+{
+    gpu->n_quarantined = 0;
+}
+
+bool gi_quarantine_has_any(const struct gi_gpu *gpu)
+{
+    return gpu->n_quarantined > 0;
+}
+
 bool gi_program_available_for(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant)
 {
     return gi_program_is_possible(gpu, id) && !gi_quarantine_find(gpu, id, quant);

@@ -12,6 +12,11 @@ void gi_quarantine_add(struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant
                        const char *reason);
 // Returns the reason, NULL if the program is not in quarantine.
 const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
+// Lets all programs out, for lists of another form that are tested anew; those that were found to
+// be wrong come back when they are asked for.
+void gi_quarantine_clear(struct gi_gpu *gpu);
+// True if any program is in quarantine.
+bool gi_quarantine_has_any(const struct gi_gpu *gpu);
 // True if the device has what the program needs and may use it for weights of this type.
 bool gi_program_available_for(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
 

@@ -30,6 +30,17 @@ done
 check 'text where all projections of one kind are of another form' \
     "$(answer 'wrong:GEMV_GLU_TEXEL' '-ctk q8_0')" "$(answer '' '-ctk q8_0')"
 
+# Products in f16 that are wrong have a model compute in f32, which is said, by later processes too.
+half()
+{
+    GLINFER_HALF=yes GLINFER_GEMV=f16 XDG_CACHE_HOME=$dir/half "$@"
+}
+check 'an answer without products in f16, which are wrong' "$(half answer wrong:GEMV_QKV_SPLIT | tail -1)" 'status 0'
+check 'the log speaks of f32' "$(grep -c 'computing in f32 in place of f16' "$dir/log")" 1
+half "$glinfer" info >"$dir/report" 2>"$dir/log"
+check 'info speaks of f32' "$(grep -c 'fast halves  *yes, but models compute in f32: gemv_qkv.comp .* wrong results: ' "$dir/report" |
+    sed 's/^[1-9]$/yes/')" yes
+
 # A finding on one kernel spoils no test of those behind it.
 adjusted()
 {
@@ -67,6 +78,13 @@ GLINFER_FAULT=wrong:ARGMAX_256 "$glinfer" selftest --json -m "$model" >"$dir/rep
 check 'status of a report with a wrong kernel' "$?" 1
 check 'a wrong kernel in a report' \
     "$(grep -c '"right":false.*{"program":"argmax.comp WG_SIZE=256[^}]*"result":"WRONG","text":"[^"]*logit' "$dir/report")" 1
+
+# Weights that are no numbers are the file's fault, not the kernels'.
+cp "$model" "$dir/nan.gguf"
+head -c 64 /dev/zero | tr '\0' '\377' | dd of="$dir/nan.gguf" bs=1 seek=$(($(wc -c <"$model") - 64)) conv=notrunc 2>/dev/null
+"$glinfer" selftest -m "$dir/nan.gguf" >"$dir/report" 2>"$dir/log"
+check 'status of weights that are no numbers' "$?" 1
+check 'their tensor is named' "$(grep -c 'nan.gguf: .*\.weight has values that are infinite or no numbers' "$dir/log")" 1
 
 # Without a model it makes some up, and leaves no file behind.
 mkdir "$dir/tmp"
