@@ -47,6 +47,13 @@
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
+    X(SPARSE_GLU, sparse_glu)                                                                      \
+    X(ALTUP_EMBED, altup_embed)                                                                    \
+    X(ALTUP_PREDICT, altup_predict)                                                                \
+    X(LAUREL_JOIN, laurel_join)                                                                    \
+    X(ALTUP_CORRECT, altup_correct)                                                                \
+    X(ALTUP_ADD, altup_add)                                                                        \
+    X(ALTUP_MERGE, altup_merge)                                                                    \
     X(DELTA_STEP, delta_step)                                                                      \
     X(DELTA_CONV, delta_conv)                                                                      \
     X(DELTA_SCAN, delta_scan)                                                                      \
@@ -375,6 +382,87 @@
     X(float, fall)                                                                                 \
     X(float, slope)                                                                                \
     X(float, edge)
+
+// n_step: quads from one of an invocation to its next.
+#define GI_PARAMS_SPARSE_GLU(X)                                                                    \
+    X(uint32_t, gate_up_stride)                                                                    \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, up_begin)                                                                          \
+    X(uint32_t, n)                                                                                 \
+    X(uint32_t, n_step)                                                                            \
+    X(float, deviations)
+
+// The kernels of glsl/altup have offsets and strides in floats, n_step as above.
+#define GI_PARAMS_ALTUP_EMBED(X)                                                                   \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, x_begin)                                                                           \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, n_step)
+
+#define GI_PARAMS_ALTUP_PREDICT(X)                                                                 \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, router_norm)                                                                       \
+    X(uint32_t, router)                                                                            \
+    X(uint32_t, coefs)                                                                             \
+    X(uint32_t, input_gamma)                                                                       \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, eps)
+
+#define GI_PARAMS_LAUREL_JOIN(X)                                                                   \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, side_stride)                                                                       \
+    X(uint32_t, x_gamma)                                                                           \
+    X(uint32_t, y_gamma)                                                                           \
+    X(uint32_t, l_gamma)                                                                           \
+    X(uint32_t, l_begin)                                                                           \
+    X(uint32_t, z_begin)                                                                           \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, eps)
+
+#define GI_PARAMS_ALTUP_CORRECT(X)                                                                 \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, router_norm)                                                                       \
+    X(uint32_t, router)                                                                            \
+    X(uint32_t, coefs)                                                                             \
+    X(uint32_t, y_gamma)                                                                           \
+    X(uint32_t, scale)                                                                             \
+    X(uint32_t, z_begin)                                                                           \
+    X(uint32_t, residual)                                                                          \
+    X(float, eps)
+
+#define GI_PARAMS_ALTUP_ADD(X)                                                                     \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, n_step)                                                                            \
+    X(float, eps)
+
+#define GI_PARAMS_ALTUP_MERGE(X)                                                                   \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, u_stride)                                                                          \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)
 
 // Parameters of all kernels of attention. k and v in words of 16 bytes of the layer's range, their
 // scales in uints, partial and counter in floats of the scratch, strides in floats.
