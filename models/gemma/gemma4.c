@@ -6,20 +6,6 @@
 
 #include <math.h>
 
-static bool check_shared(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams)
-{
-    bool is_sound = hparams->n_shared_kv < hparams->n_layer;
-    for (uint32_t i = hparams->n_layer - hparams->n_shared_kv; is_sound && i < hparams->n_layer;
-         i++) {
-        is_sound = gi_cache_layer(hparams, i) != i;
-    }
-    return is_sound ||
-           gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                        "%s: %u of %u layers share the keys of earlier ones of their "
-                        "kind, of which there are none",
-                        gi_gguf_path(reader->gguf), hparams->n_shared_kv, hparams->n_layer);
-}
-
 static bool check_dense(const struct gi_hparams_reader *reader)
 {
     uint32_t n_expert;
@@ -42,14 +28,14 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         !gi_hparams_window_heads(reader, hparams) ||
         !gi_hparams_f32(reader, "rope.freq_base_swa", hparams->rope.base,
                         &hparams->window_rope.base) ||
-        !gi_hparams_u32(reader, "attention.shared_kv_layers", 0, &hparams->n_shared_kv) ||
+        !gi_hparams_shared_kv(reader, 0, hparams) ||
         !gi_hparams_u32(reader, "embedding_length_per_layer_input", 0, &hparams->inputs.width) ||
         !gi_gguf_get_f32(reader->gguf, "gemma4.final_logit_softcapping", 0.0f,
                          &hparams->logit_softcap, reader->err)) {
         return false;
     }
     hparams->inputs.scale = sqrtf((float)hparams->inputs.width);
-    return gi_hparams_check_inputs(reader, hparams) && check_shared(reader, hparams);
+    return gi_hparams_check_inputs(reader, hparams);
 }
 
 static const struct gi_weight_spec weights[] = {

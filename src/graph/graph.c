@@ -78,13 +78,14 @@ bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uin
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
+    if (!gi_graph_project_aside(graph, label, weight, range, has_sums, rows, err)) {
+        return false;
+    }
     if (graph->is_batch) {
-        return gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm, err) &&
-               gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
+        return gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
                                  &graph->vectors, gamma, scale, hparams->norm_eps, &graph->x, err);
     }
-    return gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err) &&
-           gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
+    return gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
                            norm_offset(graph, layer, next), scale, &graph->stream, err);
 }
 
@@ -285,7 +286,7 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     return attention_step(graph, kv, &rule, err);
 }
 
-static bool attn_has_sums(const struct gi_graph *graph, uint32_t layer)
+bool gi_graph_attn_has_sums(const struct gi_graph *graph, uint32_t layer)
 {
     return graph->qkv_layout.gate_begin == 0 &&
            gi_attention_has_sums(&graph->recorder, &graph->kv_cache[layer]);
@@ -294,7 +295,7 @@ static bool attn_has_sums(const struct gi_graph *graph, uint32_t layer)
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                                 graph->attention.range, attn_has_sums(graph, layer),
+                                 graph->attention.range, gi_graph_attn_has_sums(graph, layer),
                                  &graph->attn_input, err);
 }
 
@@ -302,8 +303,8 @@ bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 {
     return gi_graph_project_back_normed(
         graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT), graph->attention.range,
-        attn_has_sums(graph, layer), &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX,
-        err);
+        gi_graph_attn_has_sums(graph, layer), &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN,
+        UINT32_MAX, err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -5,6 +5,7 @@
 #define GI_GRAPH_GRAPH_H
 
 #include "graph/weight_spec.h"
+#include "ops/altup/altup.h"
 #include "ops/attention/attention_vec8.h"
 #include "ops/conv/short_conv.h"
 #include "ops/delta/delta.h"
@@ -28,6 +29,9 @@ struct gi_model_weights {
     // Make the inputs of layers that have their own, else NULL: (n_vocab, n_layer * width), and
     // (n_layer * width, n_embd).
     const struct gi_weight *input_embed, *input_proj;
+    // NULL in a model whose residual is one stream. stream_proj makes the others, one behind the
+    // other; stream_back has a matrix for each of these, (n_embd, n_embd), back to the residual.
+    const struct gi_weight *stream_proj, *stream_back;
 };
 
 // Holds what the sequences of a joint step have, an element a slot; layouts are the graph's. Slot
@@ -68,6 +72,7 @@ struct gi_graph {
     struct gi_range ffn_act;                   // (n_ff)
     bool ffn_act_has_sums;                     // set while recording
     struct gi_rows input;                      // one row: inputs of all layers
+    struct gi_rows streams;                    // one row: ops/altup/altup.h
     struct gi_logits logits;
     struct gi_adjust adjust; // of logits, before a token is chosen
 
@@ -81,6 +86,7 @@ struct gi_graph {
     struct gi_rows ffn_gate_up;  // rows of any layer's gate_up matrix
     struct gi_rows ffn_act_rows; // n_ff
     struct gi_rows inputs;       // n_layer * hparams->inputs.width
+    struct gi_rows stream_rows;  // altup.n * n_embd, with room for a row more
     // Inputs of attn_out, ffn_down and ssm_out, set while recording.
     struct gi_rows attn_input, ffn_input, ssm_input;
 };
@@ -133,6 +139,24 @@ bool gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer, struct gli
 // x = scale * (x + norm(out(activation(gate(x)) * the layer's own input))), the norm being
 // GI_NORM_INPUT_POST.
 bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// Several streams of the residual (ops/altup/altup.h), of which x is the first. A layer begins with
+// a prediction of all, for which gi_graph_streams_begin makes them out of the embedding before the
+// first layer; it ends with a correction by norm(down(act)), the norm being GI_NORM_FFN_POST, and
+// by what it makes of its own input, which the next layer adds and gi_graph_streams_end behind the
+// last, which leaves x.
+bool gi_graph_streams_begin(struct gi_graph *graph, struct glinfer_error *err);
+bool gi_graph_streams_predict(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_graph_streams_end(struct gi_graph *graph, struct glinfer_error *err);
+// Records the low-rank branch beside attention, out(in(norm(x))), before attention's projections;
+// then
+//   x = (x + norm(out(attention)) + norm(x) + norm(branch)) / sqrt(2),
+// the norms being GI_NORM_ATTN_POST, GI_NORM_ATTN and GI_NORM_BRANCH_POST.
+bool gi_graph_branch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// The same as gi_graph_ffn_up in a layer of whose gates few are open (ops/norm/sparse_glu.h).
+bool gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // x += residual_scale * sum over the chosen and the shared experts of share *
 // down(activation(gate) * up), of GI_NORM_FFN: a mixture of experts. Only the weights of chosen

@@ -33,6 +33,16 @@ bool gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi
 bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
                          enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows,
                          struct glinfer_error *err);
+// Records W x, which becomes row, or norm in a batch.
+bool gi_graph_project_aside(struct gi_graph *graph, const char *label,
+                            const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                            const struct gi_rows *rows, struct glinfer_error *err);
+// Records what a layer makes of its own input, activation(gate(x)) * input: ffn_act, or attn_input
+// in a batch.
+bool gi_graph_gate_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// True if attention leaves sums of its result behind it.
+bool gi_graph_attn_has_sums(const struct gi_graph *graph, uint32_t layer);
+
 // Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
 // offset in the vectors; UINT32_MAX: it is 1.
 bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,

@@ -68,6 +68,12 @@ struct gi_layer_inputs {
     float scale;    // of the embeddings that they come from
 };
 
+// Streams of the residual beside the first, and a low-rank branch beside attention.
+struct gi_altup_hparams {
+    uint32_t n;           // streams: 4; 0: the residual is one
+    uint32_t branch_rank; // of the low-rank branch
+};
+
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     // A mixture of experts; 0: none. n_ff is then that of the first n_leading layers, which have
@@ -98,6 +104,11 @@ struct gi_hparams {
     bool has_value_norm;  // heads of v are normed, without weights
     uint32_t n_shared_kv; // the last layers, which read the keys and values of earlier ones
     struct gi_layer_inputs inputs;
+    struct gi_altup_hparams altup;
+    // Layers of whose gates only those are open that stand so many standard deviations over the
+    // mean of a token's.
+    bool is_sparse[GI_MAX_LAYERS];
+    float sparsity[GI_MAX_LAYERS];
     uint32_t layer_ff[GI_MAX_LAYERS]; // of layers whose n_ff is another; 0: it is not
     struct gi_recurrent_hparams recurrent;
     // An encoder: tokens also see those behind them, of a layer with a window half of it on either
@@ -163,6 +174,12 @@ bool gi_hparams_check_kv_heads(const struct gi_hparams_reader *reader,
 // Fails with UNSUPPORTED if the width of layers' own inputs is one that no kernel takes.
 bool gi_hparams_check_inputs(const struct gi_hparams_reader *reader,
                              const struct gi_hparams *hparams);
+
+// Reads how many of the last layers read the keys and values of earlier ones, which converters
+// write as either kind of number. Fails with BAD_FILE (it is no number of layers, or no earlier
+// layer is of a kind with one of them).
+bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallback,
+                          struct gi_hparams *hparams);
 
 // True for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);

@@ -1,6 +1,9 @@
 // Says what differs from layer to layer: what each keeps, its heads, the width of its network.
 #include "graph/graph.h"
 
+#include <math.h>
+#include <stdio.h>
+
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer)
 {
     const enum gi_layer_kind kind = (enum gi_layer_kind)hparams->layer_kinds[layer];
@@ -84,4 +87,30 @@ struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint3
         gi_qkv_layout_add_gate(&layout);
     }
     return layout;
+}
+
+bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallback,
+                          struct gi_hparams *hparams)
+{
+    const char *const name = "attention.shared_kv_layers";
+    const uint32_t n_layer = hparams->n_layer;
+    char key[128];
+    float number;
+    snprintf(key, sizeof(key), "%s.%s", reader->prefix, name);
+    if (gi_gguf_has(reader->gguf, key) && gi_gguf_get_f32(reader->gguf, key, 0, &number, NULL)) {
+        // Makes of what is no number of layers one that is too large.
+        hparams->n_shared_kv = number >= 0 && number < (float)n_layer && floorf(number) == number
+                                   ? (uint32_t)number
+                                   : n_layer;
+    } else if (!gi_hparams_u32(reader, name, fallback, &hparams->n_shared_kv)) {
+        return false;
+    }
+    bool is_sound = hparams->n_shared_kv < n_layer;
+    for (uint32_t i = n_layer - hparams->n_shared_kv; is_sound && i < n_layer; i++) {
+        is_sound = gi_cache_layer(hparams, i) != i;
+    }
+    return is_sound || gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                                    "%s: %u of %u layers share the keys of earlier ones of their "
+                                    "kind, of which there are none",
+                                    gi_gguf_path(reader->gguf), hparams->n_shared_kv, n_layer);
 }

@@ -5,6 +5,29 @@
 
 #include <assert.h>
 
+// Returns the elements of a dimension of recurrent layers.
+static uint32_t recurrent_size(const struct gi_recurrent_hparams *recurrent, enum gi_dim dim)
+{
+    switch (dim) {
+    case GI_DIM_CHANNEL:
+        return recurrent->n_channel;
+    case GI_DIM_CONV:
+        return recurrent->n_channel * recurrent->n_taps;
+    case GI_DIM_STATE_HEADS:
+        return recurrent->n_head;
+    case GI_DIM_STATE_HEAD:
+        return recurrent->dim;
+    case GI_DIM_STATE:
+        return recurrent->n_head * recurrent->dim;
+    case GI_DIM_STATE_RATES:
+        return recurrent->n_head;
+    case GI_DIM_STATE_NORM:
+        return recurrent->has_norm ? recurrent->n_head * recurrent->dim : 0;
+    default:
+        return 0;
+    }
+}
+
 uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim dim)
 {
     const struct gi_heads heads = gi_layer_heads(hparams, layer);
@@ -32,6 +55,14 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_d
         return hparams->inputs.width > 0 ? hparams->n_embd : 0;
     case GI_DIM_ONE:
         return 1;
+    case GI_DIM_BRANCH:
+        return hparams->altup.branch_rank;
+    case GI_DIM_ROUTER:
+        return hparams->altup.n * hparams->n_embd;
+    case GI_DIM_PREDICT:
+        return hparams->altup.n * hparams->altup.n * hparams->altup.n;
+    case GI_DIM_CORRECT:
+        return hparams->altup.n * hparams->altup.n;
     case GI_DIM_VOCAB:
         return hparams->n_vocab;
     case GI_DIM_HEADS:
@@ -43,19 +74,13 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_d
     case GI_DIM_SHARED_FF:
         return hparams->n_shared * hparams->n_expert_ff;
     case GI_DIM_CHANNEL:
-        return hparams->recurrent.n_channel;
     case GI_DIM_CONV:
-        return hparams->recurrent.n_channel * hparams->recurrent.n_taps;
     case GI_DIM_STATE_HEADS:
-        return hparams->recurrent.n_head;
     case GI_DIM_STATE_HEAD:
-        return hparams->recurrent.dim;
     case GI_DIM_STATE:
-        return hparams->recurrent.n_head * hparams->recurrent.dim;
     case GI_DIM_STATE_RATES:
-        return hparams->recurrent.n_head;
     case GI_DIM_STATE_NORM:
-        return hparams->recurrent.has_norm ? hparams->recurrent.n_head * hparams->recurrent.dim : 0;
+        return recurrent_size(&hparams->recurrent, dim);
     case GI_DIM_NONE:
         break;
     }
@@ -67,6 +92,9 @@ void gi_norm_shape(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim
 {
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     *n_rows = dim == GI_DIM_CONV          ? recurrent->n_channel
+              : dim == GI_DIM_ROUTER      ? hparams->altup.n
+              : dim == GI_DIM_PREDICT     ? hparams->altup.n * hparams->altup.n
+              : dim == GI_DIM_CORRECT     ? hparams->altup.n
               : dim == GI_DIM_STATE_RATES ? recurrent->n_head
               : dim == GI_DIM_STATE_NORM  ? recurrent->n_k_head
                                           : 1;

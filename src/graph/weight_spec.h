@@ -17,6 +17,8 @@ enum gi_slot {
     GI_SLOT_SSM_OUT,
     GI_SLOT_INPUT_GATE, // from the residual to the layer's own input, and back
     GI_SLOT_INPUT_OUT,
+    GI_SLOT_BRANCH_IN, // of the low-rank branch beside attention, to and from it
+    GI_SLOT_BRANCH_OUT,
     GI_SLOT_COUNT,
 };
 
@@ -37,6 +39,14 @@ enum gi_norm {
     GI_NORM_INPUT,       // of the projection to a layer's own input; the same for all layers
     GI_NORM_INPUT_POST,  // of what that input adds to the residual
     GI_NORM_OUT_SCALE,   // one number, which multiplies the residual behind the layer
+    // Vectors of a layer with several streams of the residual: what their router reads, its matrix,
+    // and what it makes of its results.
+    GI_NORM_ROUTER,
+    GI_NORM_ROUTER_MATRIX,
+    GI_NORM_PREDICT,
+    GI_NORM_CORRECT,
+    GI_NORM_CORRECT_SCALE, // of the first stream, before the layer's own input
+    GI_NORM_BRANCH_POST,   // of what the low-rank branch gives
     // Vectors of a recurrent layer.
     GI_NORM_CONV,       // weights of the convolution: (channel, tap)
     GI_NORM_CONV_SHIFT, // a number for each channel
@@ -79,6 +89,10 @@ enum gi_dim {
     GI_DIM_INPUTS,      // of all layers
     GI_DIM_INPUT_EMBD,  // the same as GI_DIM_EMBD if layers have inputs of their own, else 0
     GI_DIM_ONE,         // a number
+    GI_DIM_BRANCH,      // of the low-rank branch
+    GI_DIM_ROUTER,      // an n_embd for each stream, a row each
+    GI_DIM_PREDICT,     // rows of a number for each stream: one for each pair of streams
+    GI_DIM_CORRECT,     // likewise: one for each stream
     GI_DIM_HEADS,       // of q: their number
     GI_DIM_CHANNEL,     // of a recurrent layer: struct gi_recurrent_hparams
     GI_DIM_CONV,        // n_taps of each channel

@@ -31,6 +31,9 @@ GROUPS = {
     "ffn": ["ffn_gate", "ffn_up", "ffn_down"],
     "embd": ["token_embd", "output"],
     "shared": ["shared_gate", "shared_up", "shared_down"],
+    "inputs": ["per_layer_token_embd", "per_layer_model_proj", "inp_gate", "proj"],
+    "streams": ["altup_proj", "altup_unembd_proj"],
+    "branch": ["laurel_l", "laurel_r"],
 }
 MATRICES = [name for group in GROUPS.values() for name in group]
 NORMAL, CONTROL, UNUSED, BYTE = 1, 3, 5, 6  # tokenizer.ggml.token_type
@@ -72,7 +75,7 @@ def parse_arguments():
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
-                        "qwen35moe", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "gemma4"], default="llama")
+                        "qwen35moe", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "gemma4", "gemma3n"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -121,7 +124,9 @@ def parse_arguments():
     parser.add_argument("--window-head-dim", type=int, help="gemma4: of layers with a window; default: the others'")
     parser.add_argument("--window-kv-heads", type=int, help="likewise")
     parser.add_argument("--shared-kv", type=int, default=0, help="gemma4: layers that read the keys of earlier ones")
-    parser.add_argument("--input", type=int, default=0, help="gemma4: width of layers' own inputs")
+    parser.add_argument("--input", type=int, default=0, help="gemma4, gemma3n: width of layers' own inputs")
+    parser.add_argument("--rank", type=int, default=64, help="gemma3n: of the branch beside attention")
+    parser.add_argument("--sparse", type=int, default=10, help="gemma3n: first layers of whose gates few are open")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--pooling", type=int, help="of embeddings: 0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--dense", action="store_true", help="projections behind the pooling")
@@ -209,7 +214,7 @@ def add_facts(writer, args, n_vocab):
     writer.add_block_count(args.layers + args.next)
     if args.next:
         writer.add_nextn_predict_layers(args.next)
-    if args.arch in SHARED_KV:
+    if args.arch == "gemma4":
         writer.add_feed_forward_length([ff_of(args, layer) for layer in range(args.layers)])
     else:
         writer.add_feed_forward_length(args.ff)
@@ -292,10 +297,16 @@ def add_facts(writer, args, n_vocab):
     if args.window_list:
         writer.add_sliding_window_pattern(
             [(layer + 1) % args.window_list != 0 for layer in range(args.layers)])
-    if args.arch in SHARED_KV:
+    if args.arch == "gemma4":
         writer.add_key_length_swa(args.window_head_dim)
         writer.add_value_length_swa(args.window_head_dim)
         writer.add_rope_dimension_count_swa(args.window_head_dim)
+    if args.arch == "gemma3n":
+        writer.add_altup_num_inputs(4)
+        writer.add_altup_active_idx(0)
+        writer.add_activation_sparsity_scale([1.6448536 if layer < args.sparse else -math.inf
+                                              for layer in range(args.layers)])
+    if args.arch in SHARED_KV:
         writer.add_rope_freq_base_swa(10000.0)
         writer.add_shared_kv_layers(args.shared_kv)
         writer.add_embedding_length_per_layer_input(args.input)
@@ -370,7 +381,7 @@ SSM = ("granitehybrid", "falcon-h1")  # with Mamba-2, in place of attention or b
 SHORT_CONV = ("lfm2", "lfm2moe")  # with short convolutions in most layers, and the embedding's norm for the output
 ROUTER_BIASES = ("lfm2moe",)  # whose choice of experts has a bias
 SHARED_GATES = ("qwen2moe", "qwen35moe")  # whose shared expert has a share of its own
-SHARED_KV = ("gemma4",)  # with layers that read the keys and values of earlier ones
+SHARED_KV = ("gemma4", "gemma3n")  # with layers that read the keys and values of earlier ones
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
@@ -501,7 +512,51 @@ def add_gemma4_layer(make, args, prefix, layer):
         make.norm(f"{prefix}post_norm.weight", args.embd)
 
 
+def add_gemma3n_layer(make, args, prefix, layer):
+    """What layers add is a third of what it is elsewhere: the reference rounds the arguments of GELU, and the error grows from
+    layer to layer. Layers that read the keys of earlier ones have some of their own in files, too."""
+    q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
+    for name in ("attn_norm", "ffn_norm", "altup_router_norm", "altup_correct_scale"):
+        make.norm(f"{prefix}{name}.weight", args.embd)
+    for name in ("post_attention_norm", "post_ffw_norm", "post_norm", "laurel_post_norm"):
+        make.vector(f"{prefix}{name}.weight", args.embd, np.float32(0.3), 0.06)
+    make.matrix(prefix, "attn_q", q_size, args.embd, 1.5)
+    make.vector(f"{prefix}attn_q_norm.weight", args.head_dim, np.float32(0.3), 0.06)
+    make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
+    make.norm(f"{prefix}attn_k_norm.weight", args.head_dim)
+    make.matrix(prefix, "attn_v", kv_size, args.embd)
+    make.matrix(prefix, "attn_output", args.embd, q_size)
+    make.matrix(prefix, "ffn_gate", args.ff, args.embd)
+    make.matrix(prefix, "ffn_up", args.ff, args.embd)
+    make.matrix(prefix, "ffn_down", args.embd, args.ff)
+    make.matrix(prefix, "inp_gate", args.input, args.embd)
+    make.matrix(prefix, "proj", args.embd, args.input)
+    make.matrix(prefix, "laurel_l", args.rank, args.embd)
+    make.matrix(prefix, "laurel_r", args.embd, args.rank)
+    make.vector(f"{prefix}altup_router.weight", (4, args.embd), np.float32(0), 0.25 * math.sqrt(args.embd))
+    make.vector(f"{prefix}altup_predict_coef.weight", (16, 4), np.float32(0), 0.15)
+    make.vector(f"{prefix}altup_correct_coef.weight", (4, 4), np.float32(0), 0.15)
+
+
+def add_streams(make, args):
+    for stem in ("altup_proj", "altup_unembd_proj"):
+        name, kind = f"{stem}.weight", TYPES[make.args.types[stem]]
+        data = make.draw(name, (3, args.embd, args.embd)) / np.float32(math.sqrt(args.embd))
+        make.writer.add_tensor(name, quants.quantize(data, kind), raw_dtype=kind)
+
+
+def add_gemma3n_inputs(make, args, n_vocab):
+    width = args.layers * args.input
+    make.matrix("", "per_layer_token_embd", n_vocab, width, math.sqrt(width / args.input))
+    make.matrix("", "per_layer_model_proj", width, args.embd)
+    make.norm("per_layer_proj_norm.weight", args.input)
+
+
 def add_layer_inputs(make, args, n_vocab):
+    if args.arch == "gemma3n":
+        add_gemma3n_inputs(make, args, n_vocab)
+        add_streams(make, args)
+        return
     width = args.layers * args.input
     make.matrix("", "per_layer_token_embd", n_vocab, width, 1 / math.sqrt(args.input), kind="token_embd")
     make.matrix("", "per_layer_model_proj", width, args.embd, kind="attn_q")
@@ -517,7 +572,10 @@ def proportional_factors(args):
 
 
 def add_layer(make, args, prefix, layer):
-    if args.arch in SHARED_KV:
+    if args.arch == "gemma3n":
+        add_gemma3n_layer(make, args, prefix, layer)
+        return
+    if args.arch == "gemma4":
         add_gemma4_layer(make, args, prefix, layer)
         return
     if args.arch in LINEAR and (layer + 1) % args.interval:
@@ -612,7 +670,7 @@ def add_tensors(writer, args, n_vocab):
         for name, slope in (("short", 0.1), ("long", 1.0)):
             factors = 1 + slope * np.arange(n_pair, dtype=np.float32)
             writer.add_tensor(f"rope_factors_{name}.weight", factors)
-    if args.arch in SHARED_KV:
+    if args.arch == "gemma4":
         writer.add_tensor("rope_freqs.weight", proportional_factors(args))
     if args.rope_scaling == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_factors(args))

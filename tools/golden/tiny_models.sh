@@ -110,6 +110,11 @@ make tiny-gemma4 --arch gemma4 --line-bpe --types attn=q8_0,ffn=q4_0,embd=q8_0 -
 # Its token ids are the tokenizer's golden file: compare_tokenizer.py --count 150 --golden line_bpe_tokenizer.golden.
 make tiny-gemma4_dense --arch gemma4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 1 --window-kv-heads 2 \
     --head-dim 64 --window-head-dim 32 --ff 64 --layers 3 --window 24 --window-list 3 --rope-base 1000000 --softcap 10
+# Four streams of the residual, a low-rank branch, gates of which few are open in the first layers. The reference knows
+# inputs of 256, a rank of 64, ten such layers and twenty with keys of their own alone: so it is large for a tiny one.
+make tiny-gemma3n --arch gemma3n --types attn=q4_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0,inputs=q4_0,per_layer_token_embd=tq1_0,proj=tq1_0,branch=q4_0,streams=q8_0 \
+    --embd 64 --heads 2 --kv-heads 1 --head-dim 32 --ff 64 --layers 22 --window 24 --window-list 2 --shared-kv 2 --input 256 \
+    --rope-base 1000000 --vocab 260
 make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \
     --ff 128 --layers 4 --window 40 --softcap 10
 make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 80 \

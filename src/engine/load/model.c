@@ -236,10 +236,16 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
         const struct gi_weight *layers = model->store.weights;
         const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
         const struct gi_weight *output = plan->is_tied ? &ends[0] : &ends[1];
-        model->weights = (struct gi_model_weights){layers, &ends[0], output, NULL, NULL};
+        const struct gi_weight *next = output + 1;
+        model->weights =
+            (struct gi_model_weights){.layers = layers, .embed = &ends[0], .output = output};
         if (plan->hparams.inputs.width > 0) {
-            model->weights.input_embed = output + 1;
-            model->weights.input_proj = output + 2;
+            model->weights.input_embed = next++;
+            model->weights.input_proj = next++;
+        }
+        if (plan->hparams.altup.n > 0) {
+            model->weights.stream_proj = next++;
+            model->weights.stream_back = next;
         }
     }
     return ok;

@@ -108,56 +108,6 @@ static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan,
 
 //-- weights -------------------------------------------------------------------------------------
 
-static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
-{
-    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
-    const uint32_t n_halves = weight->weight.is_split ? 2 : 1;
-    switch (weight->order) {
-    case GI_WEIGHT_ORDER_QKV:
-    case GI_WEIGHT_ORDER_QKV_GATED:
-    case GI_WEIGHT_ORDER_STACKED: {
-        const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
-        return sections.begins[sections.n];
-    }
-    case GI_WEIGHT_ORDER_GATE_UP:
-        return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
-    case GI_WEIGHT_ORDER_EXPERTS:
-    case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
-        return n_halves * gi_plan_experts(plan, weight) * gi_plan_expert_rows(weight);
-    case GI_WEIGHT_ORDER_PLAIN:
-        break;
-    }
-    return (uint32_t)gi_round_up(rows, two_tiles);
-}
-
-// True if gate and up, the sources from first on, are of different types.
-static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
-{
-    return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
-}
-
-static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                    const struct gi_plan_limits *limits, struct glinfer_error *err)
-{
-    weight->weight.name = weight->name;
-    weight->weight.is_split =
-        gi_plan_has_gate(weight->order) &&
-        (has_two_types(weight, 0) || (weight->n_sources > 2 && has_two_types(weight, 2)));
-    weight->weight.n_rows = gpu_rows(plan, weight);
-    weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
-    if (!gi_weight_layout(plan, weight, limits, err)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
-        const struct gi_weight_part *part = &weight->weight.parts[i];
-        const uint64_t range =
-            part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
-        plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
-        plan->weight_bytes += gi_plan_part_size(part, limits->alignment);
-    }
-    return true;
-}
-
 // Returns the name of a source, or what stands for it where the file does not have it.
 static const char *source_name(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                                uint32_t source, uint32_t layer)
@@ -291,7 +241,7 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     weight->weight.is_ungated =
         spec->slot == GI_SLOT_GATE_UP && spec->order == GI_WEIGHT_ORDER_PLAIN;
     weight->gamma = norm_after(plan, layer, spec->next_norm);
-    return lay_out(plan, weight, limits, err);
+    return gi_weight_layout(plan, weight, limits, err);
 }
 
 static bool plan_end(struct gi_model_plan *plan, const char *name, enum gi_dim cols,
@@ -304,7 +254,38 @@ static bool plan_end(struct gi_model_plan *plan, const char *name, enum gi_dim c
     weight->n_sources = 1;
     return gi_plan_find_source(plan, name, 0, gi_dim_size(hparams, 0, cols),
                                gi_dim_size(hparams, 0, rows), 1, &weight->sources[0], err) &&
-           lay_out(plan, weight, limits, err);
+           gi_weight_layout(plan, weight, limits, err);
+}
+
+// Plans n matrices, from the given one on, of those that `name` has for all streams of the residual
+// but the first.
+static bool plan_stream_end(struct gi_model_plan *plan, const char *name, uint32_t first,
+                            uint32_t n, const struct gi_plan_limits *limits,
+                            struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = &plan->hparams;
+    struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
+    struct gi_plan_source *source = &weight->sources[0];
+    snprintf(weight->name, sizeof(weight->name), "%s.%u", name, first);
+    weight->n_sources = 1;
+    if (!gi_plan_find_source(plan, name, 0, hparams->n_embd, hparams->n_embd, hparams->altup.n - 1,
+                             source, err)) {
+        return false;
+    }
+    source->row_begin = first * hparams->n_embd;
+    source->n_rows = n * hparams->n_embd;
+    return gi_weight_layout(plan, weight, limits, err);
+}
+
+static bool plan_stream_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
+                             struct glinfer_error *err)
+{
+    const uint32_t n = plan->hparams.altup.n > 0 ? plan->hparams.altup.n - 1 : 0;
+    bool ok = n == 0 || plan_stream_end(plan, "altup_proj", 0, n, limits, err);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = plan_stream_end(plan, "altup_unembd_proj", i, 1, limits, err);
+    }
+    return ok;
 }
 
 static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
@@ -314,7 +295,8 @@ static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *l
            (plan->is_tied || plan_end(plan, "output", GI_DIM_EMBD, GI_DIM_VOCAB, limits, err)) &&
            (plan->hparams.inputs.width == 0 ||
             (plan_end(plan, "per_layer_token_embd", GI_DIM_INPUTS, GI_DIM_VOCAB, limits, err) &&
-             plan_end(plan, "per_layer_model_proj", GI_DIM_EMBD, GI_DIM_INPUTS, limits, err)));
+             plan_end(plan, "per_layer_model_proj", GI_DIM_EMBD, GI_DIM_INPUTS, limits, err))) &&
+           plan_stream_ends(plan, limits, err);
 }
 
 static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits *limits,

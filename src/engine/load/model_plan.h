@@ -25,7 +25,7 @@ struct gi_plan_weight {
     struct gi_weight weight;
 };
 
-#define GI_MAX_ENDS 4u // weights that are no layer's
+#define GI_MAX_ENDS 8u // weights that are no layer's
 
 struct gi_model_plan {
     const struct gi_gguf *gguf; // borrowed
@@ -34,7 +34,8 @@ struct gi_model_plan {
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
     // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it, then
-    // those of layers' own inputs if they have some: the embeddings, the projection.
+    // those of layers' own inputs if they have some: the embeddings, the projection; then those of
+    // streams: what makes all but the first, in one, and what leads back from each.
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;

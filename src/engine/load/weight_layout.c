@@ -152,8 +152,8 @@ static bool lay_out_experts(const struct gi_model_plan *plan, struct gi_plan_wei
     return lay_out_run(weight, &run, limits, err) && lay_out_run(weight, &rest, limits, err);
 }
 
-bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                      const struct gi_plan_limits *limits, struct glinfer_error *err)
+static bool cut_weight(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                       const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
     const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
     if (sections.n > 0) {
@@ -183,6 +183,56 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
         if (!lay_out_run(weight, &run, limits, err)) {
             return false;
         }
+    }
+    return true;
+}
+
+static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
+{
+    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    const uint32_t n_halves = weight->weight.is_split ? 2 : 1;
+    switch (weight->order) {
+    case GI_WEIGHT_ORDER_QKV:
+    case GI_WEIGHT_ORDER_QKV_GATED:
+    case GI_WEIGHT_ORDER_STACKED: {
+        const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
+        return sections.begins[sections.n];
+    }
+    case GI_WEIGHT_ORDER_GATE_UP:
+        return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
+    case GI_WEIGHT_ORDER_EXPERTS:
+    case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
+        return n_halves * gi_plan_experts(plan, weight) * gi_plan_expert_rows(weight);
+    case GI_WEIGHT_ORDER_PLAIN:
+        break;
+    }
+    return (uint32_t)gi_round_up(rows, two_tiles);
+}
+
+// True if gate and up, the sources from first on, are of different types.
+static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
+{
+    return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
+}
+
+bool gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                      const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    weight->weight.name = weight->name;
+    weight->weight.is_split = gi_plan_has_gate(weight->order) &&
+                              (plan->hparams.is_sparse[weight->layer] || has_two_types(weight, 0) ||
+                               (weight->n_sources > 2 && has_two_types(weight, 2)));
+    weight->weight.n_rows = gpu_rows(plan, weight);
+    weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
+    if (!cut_weight(plan, weight, limits, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
+        const struct gi_weight_part *part = &weight->weight.parts[i];
+        const uint64_t range =
+            part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
+        plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
+        plan->weight_bytes += gi_plan_part_size(part, limits->alignment);
     }
     return true;
 }

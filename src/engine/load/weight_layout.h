@@ -4,9 +4,9 @@
 
 #include "engine/load/model_plan.h"
 
-// Fills weight->weight.parts from the sources, which are checked. Fails with UNSUPPORTED if it
-// takes more than GI_MAX_PARTS.
-bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+// Fills weight->weight from the sources, which are checked, and adds its bytes to the plan's. Fails
+// with UNSUPPORTED if it takes more than GI_MAX_PARTS.
+bool gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight,
                       const struct gi_plan_limits *limits, struct glinfer_error *err);
 
 #endif

@@ -34,6 +34,7 @@ void gi_joint_layout(const struct gi_graph *graph,
     sizes[GI_JOINT_FFN_GATE_UP] = n_slots * row_stride(&graph->ffn_gate_up);
     sizes[GI_JOINT_FFN_ACT] = input_rows(n_slots) * row_stride(&graph->ffn_act_rows);
     sizes[GI_JOINT_INPUTS] = n_slots * row_stride(&graph->inputs);
+    sizes[GI_JOINT_STREAMS] = (n_slots + 1) * row_stride(&graph->stream_rows);
 }
 
 static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, uint64_t size)
@@ -55,6 +56,7 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         {&tables->graph.ffn_act_rows, GI_JOINT_FFN_ACT    },
         {&tables->graph.attn,         GI_JOINT_ATTENTION  },
         {&tables->graph.inputs,       GI_JOINT_INPUTS     },
+        {&tables->graph.stream_rows,  GI_JOINT_STREAMS    },
     };
     const uint32_t n_slots = tables->joint.n_slots;
     tables->joint.first_row = first;
@@ -62,7 +64,8 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct gi_range range = tables->ranges[rows[i].range];
         const bool is_input = rows[i].range == GI_JOINT_NORM || rows[i].range == GI_JOINT_FFN_ACT;
-        const uint32_t n_room = is_input ? input_rows(n_slots) : n_slots;
+        const bool has_more = rows[i].range == GI_JOINT_STREAMS;
+        const uint32_t n_room = is_input ? input_rows(n_slots) : n_slots + has_more;
         const struct gi_slot_array array = make_array(range, n_room, 0);
         *rows[i].rows = gi_joint_rows(&tables->joint, &array);
         rows[i].rows->range = n == n_slots ? range : rows[i].rows->range;

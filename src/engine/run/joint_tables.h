@@ -17,6 +17,7 @@ enum gi_joint_range {
     GI_JOINT_FFN_GATE_UP,
     GI_JOINT_FFN_ACT,
     GI_JOINT_INPUTS,
+    GI_JOINT_STREAMS, // rows of several streams of the residual, one more than of tokens
     GI_JOINT_RANGE_COUNT,
 };
 

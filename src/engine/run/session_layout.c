@@ -75,17 +75,28 @@ static uint32_t pairs_width(const struct gi_graph *graph)
                : n_pairs;
 }
 
+// Rows of all streams of the residual: one more, so that a stream of the last token can be bound as
+// a whole row.
+static uint64_t lay_out_streams(struct gi_graph *graph, const struct gi_session_shape *shape)
+{
+    const struct gi_session_shape more = {.n_batch = shape->n_batch + 1};
+    return lay_out_rows(&graph->stream_rows, &more,
+                        graph->hparams->altup.n * graph->hparams->n_embd);
+}
+
 static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape *shape,
                           uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     const uint32_t n_state = larger(recurrent->n_head * recurrent->dim, hparams->inputs.width);
-    const uint32_t n_q = larger(hparams->n_head * largest_head(hparams), n_state);
+    const uint32_t n_aside = larger(n_state, hparams->altup.branch_rank);
+    const uint32_t n_q = larger(hparams->n_head * largest_head(hparams), n_aside);
     const uint32_t n_router = gi_router_rows(&graph->experts);
     const uint32_t n_act = act_row_width(graph);
     const uint32_t n_inputs = hparams->n_layer * hparams->inputs.width;
-    const uint32_t n_gate_up = larger(pairs_width(graph), inputs_width(hparams));
+    const uint32_t n_pairs = larger(pairs_width(graph), hparams->altup.n * hparams->n_embd);
+    const uint32_t n_gate_up = larger(n_pairs, inputs_width(hparams));
     const uint32_t n_qkv = larger(graph->qkv_layout.n_rows, recurrent->n_column);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);
@@ -98,6 +109,7 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     sizes[GI_SESSION_FFN_ACT_ROWS] =
         lay_out_rows(&graph->ffn_act_rows, shape, larger(n_act, n_state));
     sizes[GI_SESSION_INPUTS] = lay_out_rows(&graph->inputs, shape, n_inputs);
+    sizes[GI_SESSION_STREAM_ROWS] = lay_out_streams(graph, shape);
 }
 
 // Lays out the caches of layers with and without a window, and a layer's state.
@@ -151,6 +163,23 @@ static uint64_t attention_scratch(struct gi_graph *graph, const struct gi_sessio
                                        full->head_dim < window->head_dim ? window : full);
 }
 
+// Returns the floats of the row that takes a step's projections.
+static uint32_t row_width(const struct gi_graph *graph)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    uint32_t width =
+        larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+    width = larger(width, hparams->recurrent.n_column);
+    width = larger(width, gi_router_rows(&graph->experts));
+    width = larger(width, inputs_width(hparams));
+    width = larger(width, graph->experts.n_used * graph->experts.y_width);
+    width = larger(width, hparams->altup.n * hparams->n_embd);
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        width = larger(width, hparams->is_sparse[i] ? pairs_width(graph) : 0);
+    }
+    return width;
+}
+
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
                        struct gi_session_kept *kept, uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
@@ -165,17 +194,15 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
     sizes[GI_SESSION_ATTENTION] = attention_scratch(graph, kept);
     sizes[GI_SESSION_FFN_ACT] =
-        (uint64_t)gi_x_size(larger(larger(act_width(graph), hparams->inputs.width),
-                                   recurrent->n_head * recurrent->dim)) *
+        (uint64_t)gi_x_size(
+            larger(larger(act_width(graph), hparams->inputs.width),
+                   larger(recurrent->n_head * recurrent->dim, hparams->altup.branch_rank))) *
         sizeof(float);
     graph->input.stride = inputs_width(hparams);
     sizes[GI_SESSION_INPUT] = (uint64_t)graph->input.stride * sizeof(float);
-    graph->row.stride =
-        larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
-    graph->row.stride = larger(graph->row.stride, recurrent->n_column);
-    graph->row.stride = larger(graph->row.stride, gi_router_rows(&graph->experts));
-    graph->row.stride = larger(graph->row.stride, inputs_width(hparams));
-    graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
+    graph->streams.stride = hparams->altup.n > 0 ? gi_altup_step_width(hparams->n_embd) : 0;
+    sizes[GI_SESSION_STREAMS] = (uint64_t)graph->streams.stride * sizeof(float);
+    graph->row.stride = row_width(graph);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);
     sizes[GI_SESSION_ADJUST] = gi_adjust_layout(&graph->adjust, hparams->n_vocab, shape->n_ctx);

@@ -15,7 +15,8 @@ enum gi_session_range {
     GI_SESSION_STREAM,
     GI_SESSION_ROW,
     GI_SESSION_FFN_ACT,
-    GI_SESSION_INPUT, // 0 bytes if layers have no inputs of their own
+    GI_SESSION_INPUT,   // 0 bytes if layers have no inputs of their own
+    GI_SESSION_STREAMS, // likewise, if the residual is one
     GI_SESSION_LOGITS,
     GI_SESSION_ATTENTION, // grows with the context
     GI_SESSION_ADJUST,    // likewise
@@ -28,6 +29,7 @@ enum gi_session_range {
     GI_SESSION_FFN_GATE_UP,
     GI_SESSION_FFN_ACT_ROWS,
     GI_SESSION_INPUTS,
+    GI_SESSION_STREAM_ROWS,
     GI_SESSION_VECTORS, // grows with the context
     GI_SESSION_RANGE_COUNT,
 };

@@ -21,6 +21,7 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->row.range = ranges[GI_SESSION_ROW];
     graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
     graph->input.range = ranges[GI_SESSION_INPUT];
+    graph->streams.range = ranges[GI_SESSION_STREAMS];
     graph->logits.range = ranges[GI_SESSION_LOGITS];
     graph->adjust.range = ranges[GI_SESSION_ADJUST];
     graph->vectors.range = ranges[GI_SESSION_VECTORS];
@@ -33,6 +34,7 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->ffn_gate_up.range = ranges[GI_SESSION_FFN_GATE_UP];
     graph->ffn_act_rows.range = ranges[GI_SESSION_FFN_ACT_ROWS];
     graph->inputs.range = ranges[GI_SESSION_INPUTS];
+    graph->stream_rows.range = ranges[GI_SESSION_STREAM_ROWS];
     tables->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
                                                     .ring = ranges[GI_SESSION_RING],
                                                     .counts = ranges[GI_SESSION_COUNTS]};
@@ -338,10 +340,8 @@ static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progres
 {
     const bool is_late = gi_gpu_quirks(tables->recorder.gpu) & GI_QUIRK_LATE_COMPILE;
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
-        if (!(lists >> i & 1)) {
-            continue;
-        }
-        if (!seal_list(tables, i, err) || (is_late && !warm_list(tables, i, progress, user, err))) {
+        if ((lists >> i & 1) && (!seal_list(tables, i, err) ||
+                                 (is_late && !warm_list(tables, i, progress, user, err)))) {
             return false;
         }
     }

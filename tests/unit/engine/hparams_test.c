@@ -57,11 +57,109 @@ static void inputs_of_layers_are_whole_blocks(void **state)
     gguf_finish(&b);
 }
 
+// Holds what a file of Gemma 3n says.
+struct gemma3n {
+    uint32_t n_streams, active, n_embd, n_input, rank, n_shared;
+    float shared_number; // not 0: written in place of n_shared
+    uint32_t n_sparsity; // numbers in the list: 0.5, minus infinity, then `odd`
+    float odd;
+};
+
+static const struct gemma3n sound = {4, 0, 64, 256, 32, 1, 0, 3, 1.5f};
+
+static bool read_gemma3n(const struct gemma3n *file, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
+{
+    const float numbers[] = {0.5f, -INFINITY, file->odd};
+    struct gguf_builder b = {0};
+    gguf_header(&b, 1, 7);
+    gguf_pair_u32(&b, "gemma3n.altup.num_inputs", file->n_streams);
+    gguf_pair_u32(&b, "gemma3n.altup.active_idx", file->active);
+    gguf_pair_u32(&b, "gemma3n.embedding_length_per_layer_input", file->n_input);
+    gguf_pair_u32(&b, "gemma3n.attention.sliding_window", 24);
+    gguf_pair_u32(&b, "gemma3n.attention.sliding_window_pattern", 2);
+    if (file->shared_number != 0.0f) {
+        gguf_key(&b, "gemma3n.attention.shared_kv_layers", GI_GGUF_KIND_F32);
+        gguf_f32(&b, file->shared_number);
+    } else {
+        gguf_pair_u32(&b, "gemma3n.attention.shared_kv_layers", file->n_shared);
+    }
+    gguf_array(&b, "gemma3n.activation_sparsity_scale", GI_GGUF_KIND_F32, file->n_sparsity);
+    for (uint32_t i = 0; i < file->n_sparsity; i++) {
+        gguf_f32(&b, numbers[i]);
+    }
+    gguf_tensor(&b, "blk.0.laurel_l.weight", 2, (const uint64_t[]){1, file->rank}, 0, 0);
+    gguf_pad(&b, 32);
+    for (uint32_t i = 0; i < file->rank; i++) {
+        gguf_f32(&b, 0);
+    }
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), err);
+    assert_non_null(gguf);
+    *hparams = (struct gi_hparams){.n_layer = 3, .n_embd = file->n_embd, .n_ff = 64};
+    const struct gi_hparams_reader reader = {gguf, "gemma3n", err};
+    const bool ok = gi_model_family_find("gemma3n", 7)->read_hparams(&reader, hparams);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+    return ok;
+}
+
+static void gemma3n_says_its_streams(void **state)
+{
+    static struct gi_hparams hparams;
+    struct glinfer_error err;
+    struct gemma3n file = sound;
+    (void)state;
+    assert_true(read_gemma3n(&file, &hparams, &err));
+    assert_int_equal(hparams.altup.n, 4);
+    assert_int_equal(hparams.altup.branch_rank, 32);
+    assert_int_equal(hparams.n_shared_kv, 1);
+    assert_true(hparams.is_sparse[0] && !hparams.is_sparse[1] && hparams.is_sparse[2]);
+    file.shared_number = 1.0f; // as some converters write it
+    assert_true(read_gemma3n(&file, &hparams, &err));
+    assert_int_equal(hparams.n_shared_kv, 1);
+}
+
+static void gemma3n_refuses_what_it_does_not_run(void **state)
+{
+    static struct gi_hparams hparams;
+    const struct {
+        struct gemma3n file;
+        enum glinfer_status status;
+    } wrong[] = {
+        {{3, 0, 64, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
+        {{0, 0, 64, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
+        {{4, 1, 64, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 96, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 0, 32, 1, 0, 3, 1.5f},            GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 40, 32, 1, 0, 3, 1.5f},           GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 256, 24, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 256, 96, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 256, 32, 3, 0, 3, 1.5f},          GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, UINT32_MAX, 0, 3, 1.5f}, GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, 1, -1.0f, 3, 1.5f},      GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, 1, 0.5f, 3, 1.5f},       GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, 1, NAN, 3, 1.5f},        GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, 1, 0, 2, 1.5f},          GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, 1, 0, 3, NAN},           GLINFER_STATUS_BAD_FILE   },
+        {{4, 0, 64, 256, 32, 1, 0, 3, INFINITY},      GLINFER_STATUS_BAD_FILE   },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct glinfer_error err = {0};
+        assert_false(read_gemma3n(&wrong[i].file, &hparams, &err));
+        if (err.status != wrong[i].status) {
+            fail_msg("%zu: %s", i, err.message);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_xielu_are_finite),
         cmocka_unit_test(inputs_of_layers_are_whole_blocks),
+        cmocka_unit_test(gemma3n_says_its_streams),
+        cmocka_unit_test(gemma3n_refuses_what_it_does_not_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
