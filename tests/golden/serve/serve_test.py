@@ -378,7 +378,7 @@ FORMS = {
     "lines": "<function_calls>{n}({% for k, v in a.items() %}{{ k }}={{ v | tojson }}{% endfor %})</function_calls>",
     "nemotron": '<TOOLCALL>[{"name": "{n}", "arguments": {{ a | tojson }}}]</TOOLCALL>',
     "apriel": '<tool_calls>[{"name": "{n}", "arguments": {{ a | tojson }}}]</tool_calls>',
-    "gemma": '<|tool_call>call:{n}{{ "{" }}{% for k, v in a.items() %}{{ k }}:<|"|>{{ v }}<|"|>{% endfor %}{{ "}" }}<tool_call|>',
+    "gemma": '<|tool_call>call:{n}{{ "{" }}{% for k, v in a.items() %}{{ k }}:<|"|>{{ v }}<|"|>{% endfor %}{{ "}" }}<tool_call|>{{ m.tool_responses[0].name ~ ":" ~ m.tool_responses[0].response if m.tool_responses }}',
     "granite": "",
 }
 
@@ -391,6 +391,7 @@ def calls_tools_in_the_forms_of_families():
         with Server(GLINFER, MODEL, "--chat-template", template) as server:
             prompt = server.ask("/apply-template", messages=HI + CALLED, tools=TOOLS)["prompt"]
             true("You can call" not in prompt and "weather" in prompt.split("hi there")[1], f"{name}: {prompt}")
+            same("weather:sunny" in prompt, name == "gemma", f"{name}: {prompt}")
             calls_tools(server)
 
 

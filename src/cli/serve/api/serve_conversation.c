@@ -244,6 +244,64 @@ static void write_calls(const struct serve_call_style *style, const char *fence,
     }
 }
 
+//-- for one that takes a call, its results and what follows in one message ------------------------
+
+// Returns the name of the tool that message answers to, of the calls of another.
+static const char *name_of_call(const cJSON *calls, const cJSON *message)
+{
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(message, "tool_call_id"), *call;
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(message, "name");
+    cJSON_ArrayForEach(call, calls)
+    {
+        const cJSON *own = cJSON_GetObjectItemCaseSensitive(call, "id");
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+        if (cJSON_IsString(id) && cJSON_IsString(own) &&
+            strcmp(id->valuestring, own->valuestring) == 0) {
+            name = cJSON_GetObjectItemCaseSensitive(function, "name");
+        }
+    }
+    return cJSON_IsString(name) ? name->valuestring : "unknown";
+}
+
+// Adds the result that a message has: an object if it is one.
+static void add_response(cJSON *responses, const cJSON *calls, const cJSON *message)
+{
+    const char *content = cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring;
+    cJSON *response = cli_json_append(responses), *value = cJSON_Parse(content);
+    cJSON_AddStringToObject(response, "name", name_of_call(calls, message));
+    if (cJSON_IsObject(value)) {
+        cJSON_AddItemToObject(response, "response", value);
+    } else {
+        cJSON_Delete(value);
+        cJSON_AddStringToObject(response, "response", content);
+    }
+}
+
+// Puts results, and the content that follows them, into the message with their calls.
+static void join_calls(cJSON *messages)
+{
+    cJSON *message;
+    cJSON_ArrayForEach(message, messages)
+    {
+        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(message, "tool_calls");
+        cJSON *next = message->next, *responses = NULL;
+        for (; cJSON_IsArray(calls) && next && is_role(next, "tool"); next = message->next) {
+            responses = responses ? responses : cJSON_AddArrayToObject(message, "tool_responses");
+            add_response(responses, calls, next);
+            cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
+        }
+        if (responses && next && is_role(next, "assistant") &&
+            !cJSON_GetObjectItemCaseSensitive(next, "tool_calls")) {
+            struct cli_bytes text = {0};
+            append(&text, cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring);
+            append(&text, cJSON_GetObjectItemCaseSensitive(next, "content")->valuestring);
+            set_text(message, &text);
+            cli_bytes_finish(&text);
+            cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
+        }
+    }
+}
+
 //-- either ----------------------------------------------------------------------------------------
 
 static bool has_calls(const struct serve_fields *fields)
@@ -277,6 +335,8 @@ bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_t
         if (tools->list) {
             tell_tools(messages, tools->list);
         }
+    } else if (style->is_whole) {
+        join_calls(messages);
     } else if (!style->is_written) {
         serve_make_fence(fence);
         write_calls(style, fence, messages);

@@ -82,7 +82,8 @@ static const struct serve_call_style *find_written(const char *called)
         {"<function name=\"probe_name\">",          &serve_style_minicpm     },
         {"<|tool_call_start|>[probe_name(",         &serve_style_lfm2_written},
         {"<function_calls>probe_name(",             &serve_style_olmo3       },
-        {"<|tool_call>call:probe_name{",            &serve_style_gemma       },
+        {"<|tool_response>response:probe_name{",    &serve_style_gemma       },
+        {"<|tool_call>call:probe_name{",            &serve_style_gemma_first },
     };
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (strstr(called, signs[i].sign)) {

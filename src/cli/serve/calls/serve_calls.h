@@ -41,6 +41,7 @@ struct serve_call_style {
     size_t id_size;       // letters that the template wants in a call's id; 0: any
     bool is_native;  // the model's template tells of tools itself; else a system message does so
     bool is_written; // the template writes calls itself; else they are text of the assistant
+    bool is_whole;   // it wants calls, their results and what follows these in one message
 };
 
 // <tool_call> around JSON, as Qwen's and Hermes' templates have it, and what is asked of models
@@ -56,8 +57,8 @@ extern const struct serve_call_style serve_style_mistral, serve_style_harmony;
 extern const struct serve_call_style serve_style_qwen, serve_style_seed, serve_style_minicpm;
 // Python: LFM2's, whose templates write none or do, and OLMo 3's.
 extern const struct serve_call_style serve_style_lfm2, serve_style_lfm2_written, serve_style_olmo3;
-// Gemma 4's dictionaries.
-extern const struct serve_call_style serve_style_gemma;
+// Gemma 4's dictionaries, and those of its first templates.
+extern const struct serve_call_style serve_style_gemma, serve_style_gemma_first;
 
 // Returns where calls begin in a text that was cut, perhaps in the middle of what a call begins
 // with; its size if there are none. A single character at its end may be anything.

@@ -169,12 +169,10 @@ const struct serve_call_style serve_style_olmo3 = {
 
 //-- dictionaries ----------------------------------------------------------------------------------
 
-const struct serve_call_style serve_style_gemma = {
-    .form = SERVE_CALL_GEMMA,
-    .before = "<|tool_call>call:",
-    .after = "<tool_call|>",
-    .trigger = "<|tool_call>",
-    .marks = {"<|tool_call>", "<tool_call|>", SERVE_GEMMA_QUOTE},
-    .is_native = true,
-    .is_written = true,
-};
+#define GEMMA                                                                                      \
+    .form = SERVE_CALL_GEMMA, .before = "<|tool_call>call:", .after = "<tool_call|>",              \
+    .trigger = "<|tool_call>", .marks = {"<|tool_call>", "<tool_call|>", SERVE_GEMMA_QUOTE},       \
+    .is_native = true, .is_written = true
+
+const struct serve_call_style serve_style_gemma = {GEMMA};
+const struct serve_call_style serve_style_gemma_first = {GEMMA, .is_whole = true};
