@@ -169,11 +169,18 @@ void main()
         group_barrier();
         weight_sum = rescale * weight_sum + sum_stripes();
     }
+    uint begin = token * (params.out_stride / 4u) + head * N_QUAD;
+#if 4 * KEYS < HEAD_DIM // a single slice, whose invocations have two quads each
+    if (2u * lane < N_QUAD) {
+        result[begin + 2u * lane] = low_sum / with_sink(weight_sum, largest, head);
+        result[begin + 2u * lane + 1u] = high_sum / with_sink(weight_sum, largest, head);
+    }
+#else
     vec4 sum = add_slices(lane, low_sum, high_sum);
     if (lane < N_QUAD) {
-        result[token * (params.out_stride / 4u) + head * N_QUAD + lane] =
-            sum / with_sink(weight_sum, largest, head);
+        result[begin + lane] = sum / with_sink(weight_sum, largest, head);
     }
+#endif
 }
 #else
 #if WRITE_SUMS

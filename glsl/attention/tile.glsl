@@ -23,6 +23,10 @@
 #define UNKNOWN_ZERO 0u
 #endif
 #define CHUNKS ((HEAD_DIM + 63) / 64)
+#ifndef SPLITS // groups (i, h, part) that share the sum of a wide head; each has all scores
+#define SPLITS 1
+#endif
+#define OWN_CHUNKS (CHUNKS / SPLITS)
 #define N_QUAD uint(HEAD_DIM / 4)
 
 layout(local_size_x = 256) in;
@@ -165,8 +169,9 @@ void main()
 {
     Share share = make_share(gl_WorkGroupID.y + first_group);
     float largest_a = MASKED, largest_b = MASKED, sum_a = 0.0, sum_b = 0.0;
-    vec4 first[CHUNKS], second[CHUNKS];
-    for (int i = 0; i < CHUNKS; i++) {
+    uint own = SPLITS > 1 ? gl_WorkGroupID.z * uint(OWN_CHUNKS) : 0u; // the first chunk of its sum
+    vec4 first[OWN_CHUNKS], second[OWN_CHUNKS];
+    for (int i = 0; i < OWN_CHUNKS; i++) {
         first[i] = vec4(0.0);
         second[i] = vec4(0.0);
     }
@@ -182,7 +187,7 @@ void main()
             if (chunk + 1u < uint(CHUNKS)) {
                 load_keys(stage, share, first_key, chunk + 1u);
             } else {
-                load_values(stage, share, first_key, 0u);
+                load_values(stage, share, first_key, own);
             }
             add_scores(share, chunk, a, b);
             if (chunk + 1u == uint(CHUNKS)) {
@@ -202,11 +207,11 @@ void main()
         sum_b = sum_b * shrink_b + weigh(share, b, share.token + 1u, next.y);
         largest_a = next.x;
         largest_b = next.y;
-        for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        for (int chunk = 0; chunk < OWN_CHUNKS; chunk++) {
             store_values(stage);
             group_barrier();
-            if (chunk + 1 < CHUNKS) {
-                load_values(stage, share, first_key, uint(chunk) + 1u);
+            if (chunk + 1 < OWN_CHUNKS) {
+                load_values(stage, share, first_key, own + uint(chunk) + 1u);
             } else {
                 load_keys(stage, share, first_key + KEYS, 0u);
             }
@@ -223,7 +228,7 @@ void main()
         sum += get_pair(share.token, i);
     }
     sum = vec2(with_sink(sum.x, largest_a, share.head), with_sink(sum.y, largest_b, share.head));
-    for (int chunk = 0; chunk < CHUNKS; chunk++) {
-        write_chunk(share, uint(chunk), first[chunk] / sum.x, second[chunk] / sum.y);
+    for (int chunk = 0; chunk < OWN_CHUNKS; chunk++) {
+        write_chunk(share, own + uint(chunk), first[chunk] / sum.x, second[chunk] / sum.y);
     }
 }

@@ -35,6 +35,15 @@ static uint32_t group_keys(uint32_t keys, const struct gi_kv_layer *layer)
     return keys * 4 < layer->head_dim ? layer->head_dim / 4 : keys;
 }
 
+// The same of a batch, but that Mali-T has no registers for large groups: as many invocations as a
+// head has vec8s do.
+static uint32_t lane_keys(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    const bool is_small =
+        !gi_program_available(gpu, GI_PROGRAM_GEMM) && layer->head_dim <= 8 * LANE_KEYS;
+    return is_small ? LANE_KEYS : group_keys(LANE_KEYS, layer);
+}
+
 // glsl/attention/attention_half.comp, of caches in f16.
 static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
@@ -63,8 +72,8 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
         return (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
     if (form != GI_BATCH_FORM_ROW || !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6,
-                                    group_keys(LANE_KEYS, layer), 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, lane_keys(gpu, layer),
+                                    0};
     }
     const uint32_t vectors = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
     const uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
@@ -404,6 +413,16 @@ bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi
     return is_tile(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
 }
 
+// Returns the groups that share the sums of a head: GPUs of processors have no registers for those
+// of a wide one.
+static uint32_t count_groups_of_head(const struct gi_gpu *gpu, const struct batch_shape *shape,
+                                     const struct gi_kv_layer *layer)
+{
+    const bool is_wide = layer->head_dim > 256 && layer->head_dim % 128 == 0;
+    const bool is_large = gi_gpu_class(gpu)->gemm_tile == GI_GEMM_TILE_WHOLE;
+    return is_tile(shape) && is_wide && !is_large ? 2 : 1;
+}
+
 // Adds a define that is 0 where it is missing.
 static void add_define(struct gi_program_key *key, const char *name, bool is_set)
 {
@@ -439,6 +458,10 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                               : (struct gi_define){"VECTORS", (int32_t)shape.vectors}},
     };
     struct gi_attention_params params = common_params(layer, rule);
+    const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
+    if (n_part > 1) {
+        key.defines[key.n_defines++] = (struct gi_define){"SPLITS", (int32_t)n_part};
+    }
     add_define(&key, "AFTER", rule->after > 0);
     add_define(&key, "ALIBI", rule->max_bias > 0);
     params.after = rule->after;
@@ -452,7 +475,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {1, layer->n_head, 1},
+        .grid = { .size = {1, layer->n_head, n_part},
                      .rule = GI_GRID_TOKENS,
                      .axis = 0,
                      .divisor = shape.n_tokens,

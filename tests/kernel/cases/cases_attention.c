@@ -270,16 +270,18 @@ static const struct kt_attention_case attention_batch_cases[] = {
 
 static const char *const batch_shapes[] = {"split", "lane", "row", "rolled"}; // of GLINFER_BATCH
 
-// Sets GLINFER_BATCH; rolled is split on a class of GPUs with is_rolled.
+// Sets GLINFER_BATCH; rolled is split on a class of GPUs of processors with is_rolled, lane that of
+// Mali-T.
 static bool set_batch_shape(struct kt_run *run, const char *shape)
 {
     static struct gi_device_class class;
-    const bool is_rolled = strcmp(shape, "rolled") == 0;
-    if (class.name != gi_gpu_class(run->gpu)->name) {
+    const bool is_rolled = strcmp(shape, "rolled") == 0, is_lane = strcmp(shape, "lane") == 0;
+    if (!class.name) {
         class = *gi_gpu_class(run->gpu);
     }
     class.is_rolled = is_rolled;
-    run->gpu->class = &class;
+    class.gemm_tile = is_rolled ? GI_GEMM_TILE_THIN : GI_GEMM_TILE_WHOLE;
+    run->gpu->class = is_lane ? gi_device_class_find("Mali-T", "Mesa") : &class;
     return kt_set(run, "GLINFER_BATCH", is_rolled ? "split" : shape);
 }
 
