@@ -1,6 +1,6 @@
 // Runs the self-test of programs that no device here chooses, on llvmpipe made to pass for one that
-// does: of a class with subgroups, which shared memory makes up, and fast halves. Their cases, and
-// the programs, would else run on such GPUs alone. Exit status 77 without llvmpipe.
+// does. Their cases, and the programs, would else run on such GPUs alone. Exit status 77 without
+// llvmpipe.
 #include "engine/api/device.h"
 #include "engine/run/session.h"
 #include "engine/selftest/selftest.h"
@@ -12,13 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CTX = 1280, SKIPPED = 77 };
+enum { N_CTX = 1280, MAX_SETTINGS = 5, SKIPPED = 77 };
 
-static const char *const settings[][2] = {
+// Subgroups, which shared memory makes up, and fast halves.
+static const char *const large_gpu[MAX_SETTINGS][2] = {
     {"GLINFER_CLASS",    "NVIDIA"          },
     {"GLINFER_QUIRKS",   "=shared-shuffles"},
     {"GLINFER_HALF",     "yes"             },
     {"GLINFER_DISPATCH", "multi"           },
+};
+
+// Projections that read sums of x.
+static const char *const board[MAX_SETTINGS][2] = {
+    {"GLINFER_CLASS",    "Mali-G52"},
+    {"GLINFER_DISPATCH", "multi"   },
 };
 
 // Programs by their names in glsl/programs.def.
@@ -66,7 +73,7 @@ static void on_tested(void *user, const struct glinfer_tested *tested)
 }
 
 // Programs and findings of other tests tell nothing here: there is no cache.
-static struct glinfer_device *open_device(void)
+static struct glinfer_device *open_device(const char *const (*settings)[2])
 {
     struct glinfer_device_params params;
     struct gi_settings own;
@@ -75,7 +82,7 @@ static struct glinfer_device *open_device(void)
     params.allow_software = true;
     params.cache_dir = "";
     gi_settings_read(&own, &(struct gi_log){0});
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (int i = 0; i < MAX_SETTINGS && settings[i][0]; i++) {
         assert_true(gi_settings_set(&own, settings[i][0], settings[i][1]));
     }
     struct glinfer_device *device = gi_device_create(&params, &own, &err);
@@ -86,8 +93,8 @@ static struct glinfer_device *open_device(void)
     return device;
 }
 
-// Makes a step and a prompt's batch ready, which tests their programs.
-static bool test_lists(struct glinfer_session *session, struct test *test,
+// Makes lists ready, which tests their programs.
+static bool test_lists(struct glinfer_session *session, uint32_t lists, struct test *test,
                        struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
@@ -97,8 +104,7 @@ static bool test_lists(struct glinfer_session *session, struct test *test,
     }
     tables->on_tested = on_tested;
     tables->tested_user = test;
-    const bool ok =
-        gi_tables_prepare(tables, 1u << GI_LIST_STEP | 1u << GI_LIST_PROMPT, NULL, NULL, err);
+    const bool ok = gi_tables_prepare(tables, lists, NULL, NULL, err);
     gi_session_leave(session, &saved);
     return ok;
 }
@@ -119,27 +125,39 @@ static void leave_halves(struct glinfer_device *device, struct gi_tables *tables
     assert_false(gi_selftest_leave_halves(tables, &why));
 }
 
-static void programs_of_large_gpus_pass_their_self_test(void **state)
+// Tests lists of a model on a device of these settings, then calls `then`, unless it is NULL.
+static void test_on(const char *const (*settings)[2], const char *path, uint32_t lists,
+                    struct test *test,
+                    void (*then)(struct glinfer_device *device, struct gi_tables *tables))
 {
-    (void)state;
     struct glinfer_model_params model_params;
     struct glinfer_session_params params;
     struct glinfer_error err = {0};
-    struct glinfer_device *device = open_device();
-    struct test test = {.programs = device->programs};
+    struct glinfer_device *device = open_device(settings);
+    test->programs = device->programs;
     glinfer_model_params_init(&model_params);
-    model_params.path = test_data("data/models/tiny-qwen35.gguf");
+    model_params.path = test_data(path);
     struct glinfer_model *model = glinfer_model_load(device, &model_params, &err);
     glinfer_session_params_init(&params);
     params.n_ctx = N_CTX;
     struct glinfer_session *session = model ? glinfer_session_create(model, &params, &err) : NULL;
-    if (!session || !test_lists(session, &test, &err)) {
+    if (!session || !test_lists(session, lists, test, &err)) {
         fail_msg("%s", err.message);
     }
-    leave_halves(device, &session->tables);
+    if (then) {
+        then(device, &session->tables);
+    }
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&model);
     glinfer_device_destroy(&device);
+}
+
+static void programs_of_large_gpus_pass_their_self_test(void **state)
+{
+    (void)state;
+    struct test test = {0};
+    test_on(large_gpu, "data/models/tiny-qwen35.gguf", 1u << GI_LIST_STEP | 1u << GI_LIST_PROMPT,
+            &test, leave_halves);
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         if (!test.is_right[wanted[i]]) {
             fprintf(stderr, "%s was not tested\n", names[wanted[i]]);
@@ -149,10 +167,22 @@ static void programs_of_large_gpus_pass_their_self_test(void **state)
     assert_int_equal(test.n_bad, 0);
 }
 
+// Layers of two widths share the programs that write sums, of which the first one's entry alone
+// runs.
+static void sums_of_layers_of_two_widths_pass(void **state)
+{
+    (void)state;
+    struct test test = {0};
+    test_on(board, "data/models/tiny-gemma4.gguf", 1u << GI_LIST_STEP, &test, NULL);
+    assert_int_equal(test.n_bad, 0);
+    assert_true(test.is_right[GI_PROGRAM_GEMV_PLAIN_BYTES]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_of_large_gpus_pass_their_self_test),
+        cmocka_unit_test(sums_of_layers_of_two_widths_pass),
     };
     return cmocka_run_group_tests_name("selftest", tests, NULL, NULL);
 }

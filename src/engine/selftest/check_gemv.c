@@ -1,4 +1,5 @@
 // The projections: what glsl/gemv, glsl/experts and glsl/gemm say they compute.
+#include "base/round.h"
 #include "engine/selftest/test_case.h"
 #include "ops/record/params.h"
 
@@ -11,10 +12,31 @@ struct gemv_params {
     float inv_n_embd, norm_eps;
 };
 
-// Reads x of a projection, from vec4 `source` of binding 1.
-static float *read_x(struct gi_test *test, uint32_t source)
+// Writes the sums of x that a kernel with SUMS reads behind it. The entry whose x it is may not
+// have run: of all that share a program the first one has.
+static void renew_sums(struct gi_test *test, uint64_t begin, const float *x)
 {
-    return gi_test_floats(test, 1, 4ull * source, test->sample->n_cols);
+    const struct gemv_params *params = (const void *)test->params;
+    const struct gi_range *range = &test->dispatch->bindings[1];
+    const size_t n_col = (size_t)params->n_block * GI_QUANT_BLOCK,
+                 size = n_col / 16 * sizeof(float);
+    const uint64_t at = range->offset + (begin + gi_round_up(n_col, 64)) * sizeof(float);
+    float *sums = gi_test_memory(test, n_col / 16, sizeof(*sums));
+    for (uint32_t i = 0; sums && i < test->sample->n_cols; i++) {
+        sums[i / 16] += x[i];
+    }
+    test->has_failed = !sums || !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, at,
+                                                 sums, size, test->err);
+}
+
+// Reads x of a projection, from vec4 `source` of binding 1.
+static float *read_x(struct gi_test *test, uint64_t source)
+{
+    float *x = gi_test_floats(test, 1, 4 * source, test->sample->n_cols);
+    if (x && gi_test_define(test, "SUMS")) {
+        renew_sums(test, 4 * source, x);
+    }
+    return test->has_failed ? NULL : x;
 }
 
 static uint32_t own_bias(const struct gi_test *test, uint32_t bias)
@@ -442,7 +464,7 @@ void gi_check_gemv_expert_glu(struct gi_test *test)
         return;
     }
     const uint64_t source = params->source + token * params->source_stride;
-    const float *x = gi_test_floats(test, 1, 4 * source, test->sample->n_cols);
+    const float *x = read_x(test, source);
     const float *before = gi_test_floats(test, 0, token * params->stride, params->n_row);
     const double scale = read_scale(test, has_norm);
     gi_test_run(test);
