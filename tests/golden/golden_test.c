@@ -1,5 +1,6 @@
 // golden_test MODEL GOLDEN [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] [--chain N]
-//     [--steps N] [--tolerance X] [--case NAME] [--device NAME] [--probs N] [--log TEXT]
+//     [--steps N] [--longest N] [--tolerance X] [--case NAME] [--device NAME] [--probs N]
+//     [--log TEXT]
 //
 // MODEL is a path or, without a slash, the name of a model that tools/fetch-model keeps.
 // Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h
@@ -8,6 +9,7 @@
 // 0.002 with f32; with products in f16 the margin is 0.1 and so is the difference; with q8_0, whose
 // keys and values are off by up to 0.4 %, 0.1 and 0.3; with q4_0, where they are off by up to 12 %
 // and the tiny models' weights are random, 1.3 and 2.5, which a cache of other contents misses.
+// --longest leaves out cases with prompts of more tokens, but where GLINFER_TEST_ALL is set.
 // --probs 0 compares tokens alone, as they come from steps that end without log-probabilities.
 // --log fails unless a message of the library holds TEXT: that what was asked for has happened. A
 // case ends early where both engines choose differently within the margin. Exits 77 without a model
@@ -46,6 +48,7 @@ struct options {
     bool is_half; // products in f16, where the device has them
     uint32_t chain;
     uint32_t steps; // of a case at most
+    size_t longest; // prompt that is run, 0: any
     double tolerance;
     uint32_t n_probs;
     const char *logged;
@@ -248,6 +251,10 @@ static int run_cases(struct glinfer_session *session, const struct options *opti
         if (options->only && strcmp(options->only, golden->name) != 0) {
             continue;
         }
+        if (options->longest && golden->n_prompt > options->longest) {
+            printf("%s is left out: its prompt has %zu tokens\n", golden->name, golden->n_prompt);
+            continue;
+        }
         if (options->steps && golden->n_steps > options->steps) {
             golden->n_steps = options->steps;
         }
@@ -311,6 +318,8 @@ static bool read_options(struct options *options, int argc, char **argv)
             options->tolerance = strtod(argv[i + 1], NULL);
         } else if (strcmp(argv[i], "--steps") == 0) {
             options->steps = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--longest") == 0) {
+            options->longest = getenv("GLINFER_TEST_ALL") ? 0 : strtoul(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--case") == 0) {
             options->only = argv[i + 1];
         } else if (strcmp(argv[i], "--probs") == 0) {
@@ -345,7 +354,7 @@ int main(int argc, char **argv)
     if (!read_options(&options, argc, argv)) {
         printf("usage: golden_test MODEL GOLDEN [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] "
                "[--chain "
-               "N] [--steps N] "
+               "N] [--steps N] [--longest N] "
                "[--tolerance X] "
                "[--case NAME] [--device NAME] [--probs N] [--log TEXT]\n");
         return 2;

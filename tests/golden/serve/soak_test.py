@@ -87,10 +87,12 @@ class Clients:
     def work(self, rng):
         while time.monotonic() < self.end and not self.failures:
             path, body = make_request(rng)
+            began, before = time.monotonic(), self.counts["whole"]
             try:
                 self.count(self.ask(rng, path, body))
             except Exception as error:  # of any kind: it is told at the end
-                self.failures.append(f"{path} {body}: {error!r}")
+                self.failures.append(f"{path} {body}: {error!r} after {time.monotonic() - began:.1f} s, in which "
+                                     f"{self.counts['whole'] - before} others were answered")
 
     def ask(self, rng, path, body):
         connection = self.server.connect(120)
