@@ -4,10 +4,10 @@
 // and n_quad, the quads of a row.
 
 // Returns what a quad of x adds to R (x * gamma).
-vec4 router_dots(uint quad, vec4 x)
+vec4 router_dots(uint quad, vec4 value)
 {
     uint at = params.router / 4u + quad;
-    vec4 normed = x * vectors[params.router_norm / 4u + quad];
+    vec4 normed = value * vectors[params.router_norm / 4u + quad];
     return vec4(dot(normed, vectors[at]), dot(normed, vectors[at + n_quad()]),
                 dot(normed, vectors[at + 2u * n_quad()]), dot(normed, vectors[at + 3u * n_quad()]));
 }
