@@ -74,6 +74,36 @@ static void dictionaries_have_rules_by_schema(void **state)
     serve_task_unref(task);
 }
 
+// Types that are listed often add their rules once, or lists in lists would multiply them.
+static void types_that_are_listed_often_count_once(void **state)
+{
+    (void)state;
+    static const char open[] = "{\"type\":[\"array\",\"array\",5,\"object\",\"array\"],\"items\":";
+    char text[2048] = "{\"properties\":{\"a\":";
+    for (int i = 0; i < 9; i++) {
+        strcat(text, open);
+    }
+    strcat(text, "{\"type\":[5]}");
+    for (int i = 0; i < 9; i++) {
+        strcat(text, "}");
+    }
+    strcat(text, "}}");
+    struct serve_task *task = make_grammar(&serve_style_gemma, text);
+    assert_true(strlen(task->grammar_text) < 8192);
+    assert_true(glinfer_grammar_check(&task->grammar, NULL));
+    serve_task_unref(task);
+}
+
+// Names of a dictionary within a value are written bare as well.
+static void names_in_values_are_checked_where_they_are_bare(void **state)
+{
+    (void)state;
+    static const char parameters[] = "{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":"
+                                     "{\"a:b\":{\"type\":\"string\"}}}}}";
+    assert_null(make_grammar(&serve_style_gemma, parameters));
+    serve_task_unref(make_grammar(&serve_style_qwen, parameters));
+}
+
 static void append(struct cli_bytes *text, const char *more)
 {
     cli_bytes_append(text, more, strlen(more));
@@ -133,6 +163,8 @@ int main(void)
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
         cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
         cmocka_unit_test(dictionaries_have_rules_by_schema),
+        cmocka_unit_test(types_that_are_listed_often_count_once),
+        cmocka_unit_test(names_in_values_are_checked_where_they_are_bare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,8 @@ static void open_arguments(struct serve_fields *fields, cJSON *message)
     {
         cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
         const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "arguments");
-        cJSON *arguments = cJSON_IsString(own) ? cJSON_Parse(own->valuestring) : NULL;
+        cJSON *arguments =
+            cJSON_IsString(own) ? cJSON_ParseWithOpts(own->valuestring, NULL, true) : NULL;
         if (own && !cJSON_IsString(own) && !cJSON_IsObject(own) && !cJSON_IsNull(own)) {
             serve_fields_refuse(fields, 400,
                                 "the \"arguments\" of a call are an object, or the text of one");
@@ -267,7 +268,8 @@ static const char *name_of_call(const cJSON *calls, const cJSON *message)
 static void add_response(cJSON *responses, const cJSON *calls, const cJSON *message)
 {
     const char *content = cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring;
-    cJSON *response = cli_json_append(responses), *value = cJSON_Parse(content);
+    cJSON *response = cli_json_append(responses);
+    cJSON *value = cJSON_ParseWithOpts(content, NULL, true); // and nothing behind it
     cJSON_AddStringToObject(response, "name", name_of_call(calls, message));
     if (cJSON_IsObject(value)) {
         cJSON_AddItemToObject(response, "response", value);
@@ -291,7 +293,7 @@ static void join_calls(cJSON *messages)
             cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
         }
         if (responses && next && is_role(next, "assistant") &&
-            !cJSON_GetObjectItemCaseSensitive(next, "tool_calls")) {
+            !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(next, "tool_calls"))) {
             struct cli_bytes text = {0};
             append(&text, cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring);
             append(&text, cJSON_GetObjectItemCaseSensitive(next, "content")->valuestring);
@@ -309,7 +311,8 @@ static bool has_calls(const struct serve_fields *fields)
     const cJSON *item;
     cJSON_ArrayForEach(item, serve_fields_get(fields, "messages"))
     {
-        if (is_role(item, "tool") || cJSON_GetObjectItemCaseSensitive(item, "tool_calls")) {
+        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(item, "tool_calls");
+        if (is_role(item, "tool") || (calls && !cJSON_IsNull(calls))) {
             return true;
         }
     }

@@ -139,12 +139,13 @@ static void embed(const struct serve_api *api, cJSON *body, bool is_native,
 
 //-- scores ----------------------------------------------------------------------------------------
 
-static void add_document(struct request *request, const char *query, const cJSON *document)
+static void add_document(struct request *request, const char *query, const char *name,
+                         const cJSON *document)
 {
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
     struct glinfer_error err;
     if (!cJSON_IsString(document)) {
-        serve_fields_refuse(&request->fields, 400, "what is scored is a list of texts");
+        serve_fields_refuse(&request->fields, 400, "\"%s\" is a list of texts", name);
     } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
         serve_fields_refuse(&request->fields, 400, "a request has at most %d documents",
                             SERVE_MAX_JOBS);
@@ -186,7 +187,7 @@ static void read_documents(struct request *request, const char *name)
     cJSON_ArrayForEach(item, documents)
     {
         if (!request->fields.is_wrong) {
-            add_document(request, query, item);
+            add_document(request, query, name, item);
         }
     }
 }

@@ -222,23 +222,44 @@ static bool is_bounded(const cJSON *list)
     return cJSON_GetArraySize(list) <= MAX_PROPERTIES;
 }
 
+static bool are_keys(const struct serve_call_style *style, const cJSON *properties)
+{
+    const cJSON *item;
+    bool are = true;
+    cJSON_ArrayForEach(item, properties)
+    {
+        are = are && (!item->string || serve_is_key(style, item->string));
+    }
+    return are;
+}
+
+// Looks at the names in values, too, for forms that write those without quotes.
+static bool are_nested_keys(const struct serve_call_style *style, const cJSON *value)
+{
+    const cJSON *item;
+    bool are = true;
+    cJSON_ArrayForEach(item, value)
+    {
+        const bool is_list = item->string && strcmp(item->string, "properties") == 0;
+        are = are && (!is_list || are_keys(style, item)) && are_nested_keys(style, item);
+    }
+    return are;
+}
+
 // Returns a tool's parameters as the grammar takes them; NULL, and why, if they cannot be taken.
 static cJSON *copy_parameters(const struct serve_call_style *style, const cJSON *function,
                               const char **why)
 {
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
-    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(parameters, "properties"), *item;
+    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(parameters, "properties");
     *why = too_large;
     if (!is_bounded(properties) || !is_bounded(required_of(parameters))) {
         return NULL;
     }
-    cJSON_ArrayForEach(item, properties)
-    {
-        if (!serve_is_key(style, item->string)) {
-            *why =
-                "the name of a tool's parameter has a sign that ends names in this model's calls";
-            return NULL;
-        }
+    if (!are_keys(style, properties) ||
+        (style->form == SERVE_CALL_GEMMA && !are_nested_keys(style, properties))) {
+        *why = "the name of a tool's parameter has a sign that ends names in this model's calls";
+        return NULL;
     }
     cJSON *own = cJSON_IsObject(parameters) ? cJSON_Duplicate(parameters, 1) : NULL;
     own = own ? own : cJSON_Parse("{\"type\":\"object\"}");

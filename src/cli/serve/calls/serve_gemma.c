@@ -170,6 +170,17 @@ static const cJSON *get(const cJSON *schema, const char *name)
     return cJSON_GetObjectItemCaseSensitive(schema, name);
 }
 
+static bool list_has(const cJSON *list, const char *text)
+{
+    const cJSON *item;
+    bool has = false;
+    cJSON_ArrayForEach(item, list)
+    {
+        has |= cJSON_IsString(item) && strcmp(item->valuestring, text) == 0;
+    }
+    return has;
+}
+
 static bool has_properties(const cJSON *schema)
 {
     const cJSON *properties = get(schema, "properties");
@@ -250,9 +261,27 @@ static void add_type(struct rules *rules, const cJSON *schema, const char *type,
     }
 }
 
-// Appends alternatives: the values of a list, its schemas, or the types that a schema may have.
-static void add_choices(struct rules *rules, const cJSON *list, const cJSON *typed, bool is_value,
-                        int depth)
+// Appends the types that a schema may have, each once, however often it is listed: each may add a
+// rule.
+static void add_types(struct rules *rules, const cJSON *schema, const cJSON *list, int depth)
+{
+    static const char *const types[] = {"integer", "number", "boolean", "null",
+                                        "array",   "object", "string"};
+    struct serve_writer *writer = rules->writer;
+    bool is_listed = false;
+    serve_writer_add(writer, "(");
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (list_has(list, types[i])) {
+            serve_writer_add(writer, "%s", is_listed ? "| " : "");
+            add_type(rules, schema, types[i], depth);
+            is_listed = true;
+        }
+    }
+    serve_writer_add(writer, is_listed ? ") " : "free) ");
+}
+
+// Appends alternatives: the values of a list, or its schemas.
+static void add_choices(struct rules *rules, const cJSON *list, bool is_value, int depth)
 {
     const cJSON *item;
     serve_writer_add(rules->writer, "(");
@@ -261,8 +290,6 @@ static void add_choices(struct rules *rules, const cJSON *list, const cJSON *typ
         serve_writer_add(rules->writer, "%s", item == list->child ? "" : "| ");
         if (is_value) {
             add_constant(rules, item);
-        } else if (typed) {
-            add_type(rules, typed, cJSON_IsString(item) ? item->valuestring : "", depth);
         } else {
             add_rule(rules, item, false, depth + 1);
         }
@@ -278,11 +305,11 @@ static void add_value(struct rules *rules, const cJSON *schema, int depth)
     if (constant) {
         add_constant(rules, constant);
     } else if (cJSON_IsArray(list) && list->child) {
-        add_choices(rules, list, NULL, true, depth);
+        add_choices(rules, list, true, depth);
     } else if (cJSON_IsArray(any) && any->child) {
-        add_choices(rules, any, NULL, false, depth);
+        add_choices(rules, any, false, depth);
     } else if (cJSON_IsArray(type) && type->child) {
-        add_choices(rules, type, schema, false, depth);
+        add_types(rules, schema, type, depth);
     } else {
         add_type(rules, schema, cJSON_IsString(type) ? type->valuestring : "", depth);
     }
