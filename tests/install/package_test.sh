@@ -51,6 +51,20 @@ if ldd "$build/glinfer" | grep -q libmicrohttpd; then
         grep -qE "^ExecStart=.*[$]\{?$name\b" "$units/glinfer.service" || die "the service does not read $name"
     done
     [ "$(dpkg-deb -I "$scratch"/glinfer_*.deb conffiles)" = /etc/default/glinfer ] || die "the settings are no conffile"
+    # Scripts that dpkg runs stop the service on removal alone, and do nothing where no systemd runs.
+    mkdir "$scratch/control" "$scratch/bin"
+    dpkg-deb -e "$scratch"/glinfer_*.deb "$scratch/control"
+    printf '#!/bin/sh\necho "$@" >>"%s"\n' "$scratch/asked" >"$scratch/bin/systemctl"
+    chmod +x "$scratch/bin/systemctl"
+    : >"$scratch/asked"
+    for call in 'postinst configure' 'prerm upgrade 1' 'postinst configure 1' 'postrm upgrade 2'; do
+        # shellcheck disable=SC2086
+        set -- $call
+        PATH=$scratch/bin:$PATH "$scratch/control/$1" "${@:2}" || die "$call fails"
+    done
+    ! grep -E 'stop|disable' "$scratch/asked" || die "an upgrade stops the service"
+    PATH=$scratch/bin:$PATH "$scratch/control/prerm" remove || die "prerm remove fails"
+    grep -q 'disable glinfer.socket glinfer.service' "$scratch/asked" || die "removal leaves the service enabled"
     for file in glinfer.service glinfer.socket glinfer.default nginx.conf; do
         [ -s "$scratch/prefix/share/doc/glinfer/examples/$file" ] || die "$file is not installed"
     done

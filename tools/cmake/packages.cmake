@@ -58,7 +58,9 @@ if(MICROHTTPD_FOUND)
     install(FILES ${examples}/glinfer.default DESTINATION ../etc/default RENAME glinfer # beside /usr
         COMPONENT command EXCLUDE_FROM_ALL)
     file(WRITE ${PROJECT_BINARY_DIR}/package/conffiles "/etc/default/glinfer\n")
-    set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/conffiles)
+    set(scripts ${PROJECT_SOURCE_DIR}/tools/cmake/debian)
+    set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_EXTRA
+        ${PROJECT_BINARY_DIR}/package/conffiles ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm)
     install(FILES ${examples}/glinfer.service ${examples}/glinfer.socket ${examples}/glinfer.default
         ${examples}/nginx.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT command)
 endif()
