@@ -310,7 +310,7 @@ def calls_tools(server):
     deltas = [e["choices"][0]["delta"] for e in server.stream("/v1/chat/completions", **body) if e != "[DONE]"]
     same([call["index"] for delta in deltas for call in delta.get("tool_calls", [])], [0], "streamed")
     same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
-    for wrong in [{"tools": 1}, {"tools": [{}]}, {"tools": [*TOOLS, {"type": "function", "function": {"name": "a/b"}}]}, {"tool_choice": "never"}, {"tool_choice": {"type": "function", "function": {"name": "x"}}}]:
+    for wrong in [{"tools": 1}, {"tools": [{}]}, {"tools": [*TOOLS, {"type": "function", "function": {"name": "a/b"}}]}, {"tool_choice": "never"}, {"tools": [], "tool_choice": "required"}, {"tool_choice": {"type": "function", "function": {"name": "x"}}}]:
         same(server.post("/v1/chat/completions", {**body, **wrong})[0], 400, str(wrong))
     for n in (6, 20):  # cut within the mark of a call, and behind it
         cut = server.ask("/v1/chat/completions", **{**body, "max_tokens": n})["choices"][0]

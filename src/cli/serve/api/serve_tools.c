@@ -174,6 +174,10 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
                             "\"tool_choice\" is none, auto, required, or {\"type\": "
                             "\"function\", \"function\": {\"name\": ...}}");
     }
+    if (tools->is_required && cJSON_GetArraySize(list) == 0) {
+        serve_fields_refuse(fields, 400,
+                            "\"tool_choice\" asks for a call, but there are no \"tools\"");
+    }
     if (fields->is_wrong || !list || (word && strcmp(word, "none") == 0) ||
         !copy_tools(fields, wanted, tools)) {
         return;
