@@ -126,19 +126,11 @@ static void write_python(struct serve_writer *writer, size_t tool, const char *n
         serve_writer_text(writer, item->string);
         serve_writer_add(writer, "\"=\" ");
         write_python_value(writer, item, parameters);
-        for (int k = 0; k < 2; k++) {
-            serve_writer_add(writer, "\nargs-%zu-%zu-%d ::= %sarg-%zu-%zu args-%zu-%zu-1", tool, i,
-                             k, k ? "\", \" " : "", tool, i, tool, i + 1);
-            if (!is_needed) {
-                serve_writer_add(writer, " | args-%zu-%zu-%d", tool, i + 1, k);
-            }
-        }
-        serve_writer_add(writer, "\n");
+        serve_writer_rules_of_entry(writer, "args", "arg", tool, i, is_needed, ", ");
         i++;
     }
     serve_names_finish(&required);
-    serve_writer_add(writer, "args-%zu-%zu-0 ::= \"\"\nargs-%zu-%zu-1 ::= \"\"\n", tool, i, tool,
-                     i);
+    serve_writer_rules_of_end(writer, "args", tool, i);
 }
 
 static void write_gemma(struct serve_writer *writer, const char *name, const cJSON *parameters)

@@ -170,17 +170,6 @@ static const cJSON *get(const cJSON *schema, const char *name)
     return cJSON_GetObjectItemCaseSensitive(schema, name);
 }
 
-static bool list_has(const cJSON *list, const char *text)
-{
-    const cJSON *item;
-    bool has = false;
-    cJSON_ArrayForEach(item, list)
-    {
-        has |= cJSON_IsString(item) && strcmp(item->valuestring, text) == 0;
-    }
-    return has;
-}
-
 static bool has_properties(const cJSON *schema)
 {
     const cJSON *properties = get(schema, "properties");
@@ -268,16 +257,18 @@ static void add_types(struct rules *rules, const cJSON *schema, const cJSON *lis
     static const char *const types[] = {"integer", "number", "boolean", "null",
                                         "array",   "object", "string"};
     struct serve_writer *writer = rules->writer;
+    struct serve_names listed = serve_names_of(list);
     bool is_listed = false;
     serve_writer_add(writer, "(");
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (list_has(list, types[i])) {
+        if (serve_names_have(&listed, types[i])) {
             serve_writer_add(writer, "%s", is_listed ? "| " : "");
             add_type(rules, schema, types[i], depth);
             is_listed = true;
         }
     }
     serve_writer_add(writer, is_listed ? ") " : "free) ");
+    serve_names_finish(&listed);
 }
 
 // Appends alternatives: the values of a list, or its schemas.
@@ -344,16 +335,9 @@ static void write_entries(struct rules *rules, const struct pending *dict)
         serve_writer_text(writer, sorted[i]->string);
         serve_writer_add(writer, "\":\" ");
         add_value(rules, sorted[i], dict->depth);
-        for (int k = 0; k < 2; k++) {
-            serve_writer_add(writer, "\nvalue-%zu-%zu-%d ::= %svalue-%zu-%zu value-%zu-%zu-1", d, i,
-                             k, k ? "\",\" " : "", d, i, d, i + 1);
-            if (!is_needed) {
-                serve_writer_add(writer, " | value-%zu-%zu-%d", d, i + 1, k);
-            }
-        }
-        serve_writer_add(writer, "\n");
+        serve_writer_rules_of_entry(writer, "value", "value", d, i, is_needed, ",");
     }
-    serve_writer_add(writer, "value-%zu-%zu-0 ::= \"\"\nvalue-%zu-%zu-1 ::= \"\"\n", d, n, d, n);
+    serve_writer_rules_of_end(writer, "value", d, n);
     serve_names_finish(&required);
     free(sorted);
 }

@@ -40,6 +40,29 @@ void serve_writer_escape(struct serve_writer *writer, const char *text, size_t s
     }
 }
 
+void serve_writer_rules_of_entry(struct serve_writer *writer, const char *rest, const char *entry,
+                                 size_t list, size_t i, bool is_needed, const char *separator)
+{
+    for (int k = 0; k < 2; k++) {
+        serve_writer_add(writer, "\n%s-%zu-%zu-%d ::= ", rest, list, i, k);
+        if (k) {
+            serve_writer_add(writer, "\"%s\" ", separator);
+        }
+        serve_writer_add(writer, "%s-%zu-%zu %s-%zu-%zu-1", entry, list, i, rest, list, i + 1);
+        if (!is_needed) {
+            serve_writer_add(writer, " | %s-%zu-%zu-%d", rest, list, i + 1, k);
+        }
+    }
+    serve_writer_add(writer, "\n");
+}
+
+void serve_writer_rules_of_end(struct serve_writer *writer, const char *rest, size_t list, size_t n)
+{
+    for (int k = 0; k < 2; k++) {
+        serve_writer_add(writer, "%s-%zu-%zu-%d ::= \"\"\n", rest, list, n, k);
+    }
+}
+
 int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *name, size_t size)
 {
     int32_t id = -1;

@@ -35,6 +35,15 @@ bool serve_writer_choices(struct serve_writer *writer, const cJSON *schema, cons
 // `text-I` is what may follow behind its first I bytes.
 void serve_writer_rules_of_text(struct serve_writer *writer, const char *end);
 
+// Ends the rule of entry I of a list of names and values, ENTRY-LIST-I, and writes the rules
+// REST-LIST-I-0 and REST-LIST-I-1: what may stand from it on after none, and after others, which
+// the separator divides. An entry that is not needed may be left out.
+void serve_writer_rules_of_entry(struct serve_writer *writer, const char *rest, const char *entry,
+                                 size_t list, size_t i, bool is_needed, const char *separator);
+// Writes the rules behind the last of n entries, of which nothing is left.
+void serve_writer_rules_of_end(struct serve_writer *writer, const char *rest, size_t list,
+                               size_t n);
+
 // Returns the id of the control token of a name, -1 if the vocabulary has none.
 int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *name, size_t size);
 
