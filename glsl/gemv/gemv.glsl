@@ -90,9 +90,6 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef X_QUADS
 #define X_QUADS 0
 #endif
-#ifndef SUMS
-#define SUMS 0
-#endif
 #ifndef UNROLL
 #define UNROLL 1
 #endif

@@ -132,6 +132,29 @@ void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
     }
 }
 
+#elif DOT == 2 && QUANT_BY_QUADS // DOT_BYTES
+
+void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
+{
+    for (int p = 0; p < PAIRS; p++) {
+        y[p] = vec2(0.0);
+    }
+    for (uint block = slice; block < params.n_block; block += uint(SLICES)) {
+        QuantBlock w[2 * PAIRS];
+        for (int p = 0; p < PAIRS; p++) {
+            w[2 * p] = quant_load(tiles[p].x, block, params.n_block, row);
+            w[2 * p + 1] = quant_load(tiles[p].y, block, params.n_block, row);
+        }
+        for (int k = 0; k < 8; k++) {
+            vec4 x = gemv_x(block * 8u + uint(k));
+            for (int p = 0; p < PAIRS; p++) {
+                y[p].x += dot(quant_quad(w[2 * p], k), x);
+                y[p].y += dot(quant_quad(w[2 * p + 1], k), x);
+            }
+        }
+    }
+}
+
 #else
 
 void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
@@ -183,23 +206,26 @@ void gemv_own(uint pair, uint row, vec2 y)
 }
 
 #if SLICES > 1
-shared vec2 gemv_partial[WG_SIZE * PAIRS]; // of a pair, a slice, a row
+// The sums of pair p of each invocation. Their place hangs on nothing else, so that little is alive
+// over the walk.
+shared vec2 gemv_partial[PAIRS * WG_SIZE];
 
 void gemv_run()
 {
-    uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(SLICES);
-    uint begin = GEMV_GROUP * GROUP_PAIRS, pair = lane / uint(8 * SLICES) * uint(PAIRS);
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u;
+    uint begin = GEMV_GROUP * GROUP_PAIRS;
     vec2 y[PAIRS];
-    gemv_products(begin + pair, slice, y);
+    gemv_products(begin + lane / uint(8 * SLICES) * uint(PAIRS), lane / 8u % uint(SLICES), y);
     for (int p = 0; p < PAIRS; p++) {
-        gemv_partial[((pair + uint(p)) * uint(SLICES) + slice) * 8u + row] = y[p];
+        gemv_partial[uint(p * WG_SIZE) + lane] = y[p];
     }
     group_barrier();
-    pair = lane / 8u;
+    uint pair = lane / 8u;
     if (pair < GROUP_PAIRS && begin + pair < params.n_pair) {
+        uint at = pair % uint(PAIRS) * uint(WG_SIZE) + pair / uint(PAIRS) * uint(8 * SLICES) + row;
         vec2 sum = vec2(0.0);
         for (int i = 0; i < SLICES; i++) {
-            sum += gemv_partial[(pair * uint(SLICES) + uint(i)) * 8u + row];
+            sum += gemv_partial[at + uint(8 * i)];
         }
         gemv_own(begin + pair, row, sum * gemv_norm());
     }

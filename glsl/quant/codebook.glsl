@@ -5,27 +5,26 @@
 //
 // A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its
 // quad, and its scale in CODE_SCALE(w).
+#define QUANT_BY_QUADS 1
 
-// The codes of four nibbles, each times 2^24: the sign comes with the top byte.
-vec4 codes_at_top(uvec4 nibbles, uvec4 codes)
+// The codes of four nibbles.
+vec4 select_codes(uvec4 nibbles, uvec4 codes)
 {
     uvec4 word = mix(mix(uvec4(codes.x), uvec4(codes.y), bvec4(nibbles & 4u)),
                      mix(uvec4(codes.z), uvec4(codes.w), bvec4(nibbles & 4u)),
                      bvec4(nibbles & 8u));
-    return vec4(ivec4((word << ((~nibbles & 3u) << 3u)) & 0xFF000000u));
+    return vec4(ivec4(word << ((~nibbles & 3u) << 3u)) >> 24);
 }
 
 vec4 low_codes(uint w, uvec4 codes)
 {
-    return codes_at_top(uvec4(w) >> uvec4(0u, 4u, 8u, 12u), codes);
+    return select_codes(uvec4(w) >> uvec4(0u, 4u, 8u, 12u), codes);
 }
 
 vec4 high_codes(uint w, uvec4 codes)
 {
-    return codes_at_top(uvec4(w) >> uvec4(16u, 20u, 24u, 28u), codes);
+    return select_codes(uvec4(w) >> uvec4(16u, 20u, 24u, 28u), codes);
 }
-
-const float code_weight = 1.0 / 16777216.0;
 
 #ifndef GEMV_SPLIT
 #define GEMV_SPLIT 0
@@ -38,7 +37,7 @@ shared float code_table[16 * 32];
 void quant_stage(uint lane)
 {
     for (uint i = lane; i < 16u * 32u; i += uint(WG_SIZE)) {
-        code_table[i] = code_weight * codes_at_top(uvec4(i / 32u), QUANT_CODES).x;
+        code_table[i] = select_codes(uvec4(i / 32u), QUANT_CODES).x;
     }
     group_barrier();
 }
@@ -74,7 +73,7 @@ float codes_dot(uvec4 w, vec4 x[8])
     p += high_codes(w.z, codes) * x[5];
     p += low_codes(w.w, codes) * x[6];
     p += high_codes(w.w, codes) * x[7];
-    return code_weight * ((p.x + p.y) + (p.z + p.w));
+    return (p.x + p.y) + (p.z + p.w);
 }
 #endif
 
@@ -85,5 +84,5 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return low_codes(w.quad[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) * (CODE_SCALE(w) * code_weight);
+    return low_codes(w.quad[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) * CODE_SCALE(w);
 }

@@ -116,6 +116,15 @@ void dot_bytes(uint w, vec4 a, inout DotSum s)
     s.p += float(bytes >> 24) * a.w;
 }
 
+// Adds 16 (nibble - 8) x: an exclusive or makes signed nibbles of unsigned ones, which are the high
+// halves of bytes then, so that no sum of x is needed.
+void dot_signed_nibbles(uint w, vec4 a, vec4 b, inout DotSum s)
+{
+    w ^= 0x88888888u;
+    dot_bytes((w << 4u) & 0xF0F0F0F0u, vec4(a.xz, b.xz), s);
+    dot_bytes(w & 0xF0F0F0F0u, vec4(a.yw, b.yw), s);
+}
+
 #elif DOT == DOT_PLACES
 
 const vec4 nibble_weight = vec4(1.0, 1.0 / 16.0, 1.0 / 256.0, 1.0 / 4096.0);

@@ -11,6 +11,9 @@
 // Types that say QUANT_SPLIT 1 also give a block eight weights at a time where DOT asks for it:
 // quant/dot.glsl.
 //
+// Types that say QUANT_BY_QUADS 1 take more registers by whole blocks than Mali G has, and go by
+// quads in its form of the GEMV.
+//
 // Types that say QUANT_TWO 1 also give two neighbouring blocks, whose scales share words, where
 // HALF asks for products in f16:
 //
@@ -47,6 +50,9 @@
 #define DOT 0
 #endif
 
+#ifndef SUMS
+#define SUMS 0
+#endif
 #ifndef WORDS
 #define WORDS 0
 #endif
@@ -170,6 +176,9 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 
 #ifndef QUANT_SPLIT
 #define QUANT_SPLIT 0
+#endif
+#ifndef QUANT_BY_QUADS
+#define QUANT_BY_QUADS 0
 #endif
 #ifndef QUANT_WORDS
 #define QUANT_WORDS 0

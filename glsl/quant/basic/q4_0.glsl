@@ -61,12 +61,20 @@ QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 
 void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
 {
+#if DOT == DOT_BYTES && !SUMS
+    dot_signed_nibbles(w.quad[k], a, b, s);
+#else
     dot_nibbles(w.quad[k], a, b, s);
+#endif
 }
 
 float quant_end(QuantBlock w, DotSum s, vec2 sum)
 {
+#if DOT == DOT_BYTES && !SUMS
+    return scale_of(w.d) * (0.0625 * s.p);
+#else
     return scale_of(w.d) * dot_nibbles_end(s, 8.0, sum);
+#endif
 }
 #endif
 

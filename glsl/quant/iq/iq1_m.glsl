@@ -3,6 +3,7 @@
 // high three bits of the index and whether the eighth is taken away. Scale words, two a
 // super-block: four times 16 bits, scales of 16 weights, three bits each, and in the top four a
 // digit of f16 d.
+#define QUANT_BY_QUADS 1
 #include "quant/iq/iq1.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)

@@ -2,6 +2,7 @@
 // blocks, two words a block: of 8 weights 16 bits, a 9-bit index of a point of the grid and 7 bits
 // of signs. Scale words, three a super-block: f16 d; a byte a block, scale of the first 16 weights
 // low.
+#define QUANT_BY_QUADS 1
 #include "quant/iq/iq2.glsl"
 
 #define N_TABLE 256u // words of the grid

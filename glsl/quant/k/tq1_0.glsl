@@ -7,6 +7,7 @@
 //   0 .. 4   digit b of quad 0             digit b of quad 1
 //   5, 6     digit 2 b - 10 of quad 2      digit 2 b - 9 of quad 2
 //   7        digit 4 of quad 2             digits 0, 1, 2, 3 of the last four bytes
+#define QUANT_BY_QUADS 1
 struct QuantBlock {
     uvec4 first, last;             // a byte a weight
     uint first_power, last_powers; // of 3; of each word of last, a byte each

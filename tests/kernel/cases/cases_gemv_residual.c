@@ -218,6 +218,10 @@ static const uint32_t dot_types[] = {
     GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0, GI_GGML_TYPE_Q4_K, GI_GGML_TYPE_Q6_K,
     GI_GGML_TYPE_Q5_0, GI_GGML_TYPE_Q5_1, GI_GGML_TYPE_Q5_K, GI_GGML_TYPE_Q3_K, GI_GGML_TYPE_Q2_K};
 
+// Types that the form by bytes takes by quads.
+static const uint32_t quad_types[] = {GI_GGML_TYPE_IQ4_NL, GI_GGML_TYPE_IQ2_XS, GI_GGML_TYPE_IQ1_M,
+                                      GI_GGML_TYPE_TQ1_0};
+
 // Odd and even numbers of blocks; x too large for the smallest uniform block.
 static const struct residual_size dot_sizes[] = {
     {40,  256,  0,  1,     false, true},
@@ -225,12 +229,20 @@ static const struct residual_size dot_sizes[] = {
     {128, 4608, 48, -2,    true,  true},
 };
 
+enum {
+    N_DOT_CASE = COUNT(dot_sizes) * COUNT(dot_types) * KT_GEMV_DOTS,
+    SHAPE_BYTES = KT_GEMV_SHAPES + 1,
+};
+
 static struct kt_gemv_variant get_dot_variant(size_t index, struct residual_size *size)
 {
-    const size_t type = index / KT_GEMV_DOTS % COUNT(dot_types);
-    const struct kt_gemv_variant variant = {dot_types[type],
-                                            index / KT_GEMV_DOTS / COUNT(dot_types),
-                                            KT_GEMV_SHAPES + index % KT_GEMV_DOTS};
+    struct kt_gemv_variant variant = {dot_types[index / KT_GEMV_DOTS % COUNT(dot_types)],
+                                      index / KT_GEMV_DOTS / COUNT(dot_types),
+                                      KT_GEMV_SHAPES + index % KT_GEMV_DOTS};
+    if (index >= N_DOT_CASE) {
+        index -= N_DOT_CASE;
+        variant = (struct kt_gemv_variant){quad_types[index], index % 2, SHAPE_BYTES};
+    }
     *size = dot_sizes[variant.size];
     size->n_cols -= variant.size == 1 && gi_ggml_type_find(variant.type)->block_size == 32 ? 32 : 0;
     return variant;
@@ -252,7 +264,7 @@ static bool run_dot(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_dot = {
     .kernel = "gemv_dot",
-    .n_case = COUNT(dot_sizes) * COUNT(dot_types) * KT_GEMV_DOTS,
+    .n_case = N_DOT_CASE + COUNT(quad_types),
     .name = name_dot,
     .run = run_dot,
 };
