@@ -48,8 +48,10 @@ uint n_quad()
 #include "altup/stream_norm.glsl"
 #endif
 
-// Returns in column b the coefficients of P_b, and the factor of y.
-mat4 find_shares(uint at, uint y_at, out float y_scale)
+shared vec4 shares[4]; // the coefficients of P_b: registers of small GPUs do not hold them and C
+
+// Finds shares, and returns the factor of y.
+float find_shares(uint at, uint y_at)
 {
     vec4 dots = vec4(0.0), squares = vec4(0.0);
     for (uint i = gl_LocalInvocationIndex; i < n_quad(); i += uint(WG_SIZE)) {
@@ -63,19 +65,18 @@ mat4 find_shares(uint at, uint y_at, out float y_scale)
     dots = reduce_sum_quad(dots);
     group_barrier();
     squares = reduce_sum_quad(squares);
-    vec4 m = modalities(dots, squares.x);
-    mat4 shares;
-    for (int b = 0; b < 4; b++) {
-        uint row = params.coefs / 4u + 4u * uint(b);
-        shares[b] = vec4(dot(vectors[row], m), dot(vectors[row + 1u], m), dot(vectors[row + 2u], m),
-                         dot(vectors[row + 3u], m));
+    if (gl_LocalInvocationIndex < 4u) {
+        vec4 m = modalities(dots, squares.x);
+        uint row = params.coefs / 4u + 4u * gl_LocalInvocationIndex;
+        shares[gl_LocalInvocationIndex] = vec4(dot(vectors[row], m), dot(vectors[row + 1u], m),
+                                               dot(vectors[row + 2u], m), dot(vectors[row + 3u], m));
     }
-    y_scale = inversesqrt(squares.y / float(params.n_embd) + params.eps);
-    return shares;
+    group_barrier();
+    return inversesqrt(squares.y / float(params.n_embd) + params.eps);
 }
 
 // Replaces four columns of the streams; returns those of P_0.
-vec4 predict_quad(mat4 shares, float y_scale, uint at, uint y_at, uint quad)
+vec4 predict_quad(float y_scale, uint at, uint y_at, uint quad)
 {
     uint from = at + quad, n = n_quad();
     vec4 own = vec4(0.0);
@@ -107,10 +108,9 @@ void main()
     uint token = min(gl_WorkGroupID.y, state.n_tokens - 1u);
     uint at = token * params.stride / 4u, y_at = token * params.y_stride / 4u;
     uint n_own = gl_WorkGroupID.y < state.n_tokens ? n_quad() : 0u;
-    float y_scale;
-    mat4 shares = find_shares(at, y_at, y_scale);
+    float y_scale = find_shares(at, y_at);
     for (uint i = gl_LocalInvocationIndex; i < n_own; i += uint(WG_SIZE)) {
-        write_quad(token * params.x_stride + 4u * i, predict_quad(shares, y_scale, at, y_at, i));
+        write_quad(token * params.x_stride + 4u * i, predict_quad(y_scale, at, y_at, i));
     }
 }
 #else
@@ -118,11 +118,10 @@ void main()
 {
     uint quad = gl_GlobalInvocationID.x;
     bool is_there = quad < n_quad();
-    float y_scale;
-    mat4 shares = find_shares(0u, 0u, y_scale);
+    float y_scale = find_shares(0u, 0u);
     vec4 first = vec4(0.0);
     if (is_there) {
-        first = predict_quad(shares, y_scale, 0u, 0u, quad);
+        first = predict_quad(y_scale, 0u, 0u, quad);
         write_quad(params.residual + 4u * quad, first);
     }
     write_stream_norm(quad, first, is_there);
