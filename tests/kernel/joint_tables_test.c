@@ -178,11 +178,29 @@ static void sampled_sequences_do_likewise(void **state)
     compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_PROBS);
 }
 
+// Layers of Gemma 3n have rows beside attention, wider here than its results: a joint step leaves
+// them in the same place, which attention's counters follow, and what it packs them into is its
+// own.
+static void rows_beside_attention_have_their_place(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    open_model(&f, "data/models/tiny-gemma3n.gguf");
+    const struct gi_graph *graph = &f.group->joint.graph;
+    const struct gi_range *own = &f.group->joint.ranges[GI_JOINT_FFN_ACT];
+    assert_true(graph->hparams->inputs.width > graph->hparams->n_head * graph->hparams->head_dim);
+    assert_true(graph->attention.counter >= graph->hparams->inputs.width);
+    assert_true(graph->q.stride >= graph->hparams->inputs.width);
+    assert_true(graph->q.range.buffer == own->buffer && graph->q.range.offset == own->offset);
+    close_model(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequences_get_the_tokens_that_they_get_alone),
         cmocka_unit_test(sampled_sequences_do_likewise),
+        cmocka_unit_test(rows_beside_attention_have_their_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

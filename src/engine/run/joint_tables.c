@@ -70,6 +70,7 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         *rows[i].rows = gi_joint_rows(&tables->joint, &array);
         rows[i].rows->range = n == n_slots ? range : rows[i].rows->range;
     }
+    tables->graph.q = tables->graph.ffn_act_rows; // room for halves: q of joint steps is elsewhere
 }
 
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,

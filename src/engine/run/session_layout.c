@@ -154,13 +154,20 @@ static uint64_t lay_out_tables(struct gi_graph *graph, const struct gi_session_s
     return end;
 }
 
+// Returns the floats of rows that layers have beside attention, where a joint step has its results.
+static uint32_t aside_width(const struct gi_hparams *hparams)
+{
+    return larger(hparams->inputs.width, hparams->altup.branch_rank);
+}
+
 // Lays out the scratch of attention of layers of all kinds.
 static uint64_t attention_scratch(struct gi_graph *graph, const struct gi_session_kept *kept)
 {
     const struct gi_kv_layer *full = &kept->kv[GI_LAYER_ATTENTION];
     const struct gi_kv_layer *window = &kept->kv[GI_LAYER_WINDOW];
     return gi_attention_scratch_layout(&graph->attention,
-                                       full->head_dim < window->head_dim ? window : full);
+                                       full->head_dim < window->head_dim ? window : full,
+                                       aside_width(graph->hparams));
 }
 
 // Returns the floats of the row that takes a step's projections.

@@ -93,13 +93,13 @@ static uint32_t partial_size(const struct gi_kv_layer *layer)
 }
 
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
-                                     const struct gi_kv_layer *layer)
+                                     const struct gi_kv_layer *layer, uint32_t least)
 {
-    const uint32_t n_count = count_ranges(layer);
+    const uint32_t n_count = count_ranges(layer), width = layer->n_head * layer->head_dim;
     const uint64_t n_range =
         n_count < GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n_count;
     scratch->slot_size = 0;
-    scratch->counter = gi_x_size(layer->n_head * layer->head_dim);
+    scratch->counter = gi_x_size(width > least ? width : least);
     scratch->partial = scratch->counter + (uint32_t)gi_round_up(4ull * layer->n_head, 64);
     return (scratch->partial + layer->n_head * n_range * partial_size(layer)) * sizeof(uint32_t);
 }

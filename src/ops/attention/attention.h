@@ -22,18 +22,18 @@ struct gi_score_rule {
     struct gi_range vectors;
 };
 
-// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then
-// four uints a head, some of them counters (zero between steps), and the partial results of key
-// ranges.
+// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats of that
+// or more, then four uints a head, some of them counters (zero between steps), and the partial
+// results of key ranges.
 struct gi_attention_scratch {
     struct gi_range range;     // of a joint list: of all slots
     uint32_t partial, counter; // offsets in floats (uints)
     uint64_t slot_size;        // of a joint list: bytes from one slot's to the next's, as above
 };
-// Sets the offsets for a layer's shape; returns the bytes that the range must have. The offsets
-// hold if a device can bind as many.
+// Sets the offsets for a layer's shape, with `least` floats at the start at least; returns the
+// bytes that the range must have. The offsets hold if a device can bind as many.
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
-                                     const struct gi_kv_layer *layer);
+                                     const struct gi_kv_layer *layer, uint32_t least);
 
 // Ranges that any scratch has room for, so that where partial results lie does not depend on the
 // context.
