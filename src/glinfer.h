@@ -995,7 +995,8 @@ GLINFER_API bool glinfer_profile(struct glinfer_session *session,
 
 // The first time that a program runs with a driver its results are compared with the same worked
 // out on the CPU; what is found is kept in the cache folder. One that is wrong, or that the driver
-// does not compile, is left out: another takes its place, or an answer fails and names it.
+// does not compile, is left out: another takes its place, or an answer fails and names it; answers
+// of several sessions take turns where only what computes them together is wrong.
 // GLINFER_SELFTEST=off in the environment leaves all that out.
 
 enum glinfer_test_result {
@@ -1012,10 +1013,11 @@ struct glinfer_tested {
     double ns;        // that the test took
 };
 
-// Tests every program that answers of the session's model need, whatever was found before. Calls
-// each for every one; what it is given lives only during the call, and it must not call back into
-// the library. Forgets what the session held. Fails with UNSUPPORTED (a program is wrong, and there
-// is no other), DRIVER, NO_MEMORY, GPU_LOST.
+// Tests every program that answers of the session's model need, whatever was found before; of one
+// that was created together with others also what their answers need together, unless one of them
+// is under way. Calls each for every one; what it is given lives only during the call, and it must
+// not call back into the library. Forgets what the session held. Fails with UNSUPPORTED (a program
+// is wrong, and there is no other), DRIVER, NO_MEMORY, GPU_LOST.
 GLINFER_API bool glinfer_selftest(struct glinfer_session *session,
                                   void (*each)(void *user, const struct glinfer_tested *tested),
                                   void *user, struct glinfer_error *err);

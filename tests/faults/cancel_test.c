@@ -57,8 +57,7 @@ static bool test_programs(struct glinfer_session *session, int at, int *n_tested
     }
     must(gi_session_enter(session, &saved, &err), &err);
     gi_tables_forget(tables);
-    tables->on_tested = cancel_at;
-    tables->tested_user = &canceller;
+    tables->listener = (struct gi_listener){cancel_at, &canceller};
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_gpu_watch(gi_session_gpu(session), &canceller.flag);
     is_slow = true;
@@ -66,7 +65,7 @@ static bool test_programs(struct glinfer_session *session, int at, int *n_tested
     is_slow = false;
     gi_gpu_watch(gi_session_gpu(session), NULL);
     gi_program_table_doubt(tables->recorder.programs, false);
-    tables->on_tested = NULL;
+    tables->listener = (struct gi_listener){0};
     assert_true(ok || err.status == GLINFER_STATUS_CANCELLED);
     gi_session_leave(session, &saved);
     *n_tested = canceller.n_tested;

@@ -102,8 +102,7 @@ static bool test_lists(struct glinfer_session *session, uint32_t lists, struct t
     if (!gi_session_enter(session, &saved, err)) {
         return false;
     }
-    tables->on_tested = on_tested;
-    tables->tested_user = test;
+    tables->listener = (struct gi_listener){on_tested, test};
     const bool ok = gi_tables_prepare(tables, lists, NULL, NULL, err);
     gi_session_leave(session, &saved);
     return ok;
@@ -115,14 +114,14 @@ static void leave_halves(struct glinfer_device *device, struct gi_tables *tables
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     const struct glinfer_error why = {.status = GLINFER_STATUS_UNSUPPORTED, .message = "no other"};
     assert_true(tables->recorder.is_half);
-    assert_false(gi_selftest_leave_halves(tables, &why)); // nothing is wrong
+    assert_false(gi_selftest_leave_halves(gi_tested_tables(tables), &why)); // nothing is wrong
     gi_quarantine_add(device->gpu, GI_PROGRAM_GLU, GI_QUANT_NONE, "wrong");
-    assert_true(gi_selftest_leave_halves(tables, &why));
+    assert_true(gi_selftest_leave_halves(gi_tested_tables(tables), &why));
     assert_false(tables->recorder.is_half || gi_quarantine_has_any(device->gpu));
     glinfer_device_describe(device, &info);
     assert_string_equal(info.half_refusal, "no other");
     gi_quarantine_add(device->gpu, GI_PROGRAM_GLU, GI_QUANT_NONE, "wrong in f32 too");
-    assert_false(gi_selftest_leave_halves(tables, &why));
+    assert_false(gi_selftest_leave_halves(gi_tested_tables(tables), &why));
 }
 
 // Tests lists of a model on a device of these settings, then calls `then`, unless it is NULL.

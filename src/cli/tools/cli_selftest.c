@@ -9,18 +9,24 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MAX_SLOTS = 16 };
+
 struct settings {
     struct cli_session_flags session;
+    int64_t n_slots;
     bool is_json;
 };
 
-static struct settings defaults = {.session.n_ctx = 1280};
+static struct settings defaults = {.session.n_ctx = 1280, .n_slots = 1};
 
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
     CLI_ANY_MODEL_FLAGS("a GGUF file; without it, models that are made up"),
     CLI_UBATCH_FLAG,
+    CLI_INT(n_slots, 1, MAX_SLOTS, "-np, --parallel", "N",
+            "the kernels of N answers together too, as glinfer serve -np N has them; default "
+            "1: none"),
     CLI_SWITCH(
         is_json, "--json",
         "one JSON object on standard output: glinfer, device, renderer, vendor, version, "
@@ -43,6 +49,7 @@ struct row {
 struct selftest {
     struct settings settings;
     struct cli_session session;
+    struct glinfer_session *sessions[MAX_SLOTS];
     struct {
         struct row *items;
         size_t count, capacity;
@@ -145,7 +152,7 @@ static bool test(struct selftest *self)
 {
     const double start = cli_now();
     cli_bar_wait(&self->session.bar, "testing kernels", true);
-    const bool is_done = glinfer_selftest(self->session.session, add_row, self, &self->err);
+    const bool is_done = glinfer_selftest(self->sessions[0], add_row, self, &self->err);
     cli_bar_clear(&self->session.bar);
     self->is_right = self->is_right && is_done;
     self->seconds += cli_now() - start;
@@ -153,10 +160,31 @@ static bool test(struct selftest *self)
     return is_done || cli_fail_error(&self->err);
 }
 
+// Creates as many sessions as are to answer together. An encoder has no answers.
+static bool start(struct selftest *self)
+{
+    struct glinfer_session_params params;
+    struct glinfer_error err;
+    const bool is_encoder = self->session.info.is_encoder;
+    const uint32_t n = is_encoder ? 1 : (uint32_t)self->settings.n_slots;
+    cli_session_fill(&self->session, &params);
+    const bool ok = glinfer_sessions_create(self->session.model, &params, n, self->sessions, &err);
+    return cli_bar_end(&self->session.bar, ok, &err);
+}
+
+static void stop(struct selftest *self)
+{
+    for (uint32_t i = 0; i < MAX_SLOTS; i++) {
+        glinfer_session_destroy(&self->sessions[i]);
+    }
+}
+
 static bool test_model(struct selftest *self)
 {
-    return cli_session_check(&self->session) && cli_session_load(&self->session) &&
-           cli_session_start(&self->session, NULL) && test(self);
+    const bool is_done = cli_session_check(&self->session) && cli_session_load(&self->session) &&
+                         start(self) && test(self);
+    stop(self);
+    return is_done;
 }
 
 // Tests a model that is made up, whose file is gone when it is loaded.
@@ -214,7 +242,8 @@ const struct cli_command cli_selftest_command = {
             "prints a report\nthat fits a bug tracker. Without a model, small ones are made up: a "
             "Llama, a Qwen 3 and a mixture\nof experts, with weights of the usual types. Status 0 "
             "if all are right, else 1.\n\n"
-            "    glinfer selftest",
+            "    glinfer selftest\n"
+            "    glinfer selftest -m MODEL -np 4",
     .device = &defaults.session.device,
     CLI_COMMAND(flags, defaults, run_command),
 };

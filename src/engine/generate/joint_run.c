@@ -70,22 +70,13 @@ static struct gi_generation *find_answer(const struct gi_session_group *group, u
     return session ? session->generation : NULL;
 }
 
-// Returns the end that serves two answers: each later one of those without adjusting serves those
-// before it, and one that adjusts serves the same without.
-static enum gi_step_end join_ends(enum gi_step_end a, enum gi_step_end b)
-{
-    const enum gi_step_end plain_a = a % GI_STEP_END_ADJUSTED, plain_b = b % GI_STEP_END_ADJUSTED;
-    const bool is_adjusted = a >= GI_STEP_END_ADJUSTED || b >= GI_STEP_END_ADJUSTED;
-    return (plain_a > plain_b ? plain_a : plain_b) + (is_adjusted ? GI_STEP_END_ADJUSTED : 0);
-}
-
 // Returns the end that serves the answers of a set.
 static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_t set)
 {
     enum gi_step_end end = GI_STEP_END_GREEDY;
     for (uint32_t i = 0; i < group->n_slots; i++) {
         const struct gi_generation *run = find_answer(group, i);
-        end = run && (set >> i & 1) ? join_ends(end, run->end) : end;
+        end = run && (set >> i & 1) ? gi_joint_end(end, run->end) : end;
     }
     return end;
 }
@@ -98,14 +89,13 @@ bool gi_joint_run_prepare(struct gi_generation *run)
         return true;
     }
     group->run = group->run ? group->run : create(group, run->err);
-    struct gi_joint_tables *tables = &group->joint;
     const uint32_t own = 1u << run->session->slot;
-    bool ok = group->run && gi_joint_tables_step(tables, own, run->end, run->err);
+    bool ok = group->run && gi_joint_tables_prepare(&group->joint, own, run->end, run->err);
     // Any set of answers ends as some pair of them does.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         const struct gi_generation *other = find_answer(group, i);
-        ok = !other ||
-             gi_joint_tables_step(tables, own | 1u << i, join_ends(other->end, run->end), run->err);
+        ok = !other || gi_joint_tables_prepare(&group->joint, own | 1u << i,
+                                               gi_joint_end(other->end, run->end), run->err);
     }
     return ok;
 }
@@ -147,16 +137,20 @@ static bool has_company(const struct gi_generation *run)
 }
 
 // In f32 all steps are joint ones, so that no bit depends on who else decodes; in f16, whose
-// results do not promise that, an answer alone takes faster ones.
+// results do not promise that, an answer alone takes faster ones. Where joint steps turn out to be
+// wrong those that were submitted are the last.
 bool gi_joint_run_suits(const struct gi_generation *run)
 {
     const struct gi_joint_run *joint = joint_of(run);
     if (!joint || !is_decoding(run) || run->has_logits) { // a step of its own is half submitted
         return false;
     }
-    return has_untaken(run) || run->late.status != GLINFER_STATUS_OK ||
-           (find_members(joint) & bit_of(run)) || !run->session->tables.recorder.is_half ||
-           has_company(run);
+    if (has_untaken(run) || run->late.status != GLINFER_STATUS_OK ||
+        (find_members(joint) & bit_of(run))) {
+        return true;
+    }
+    return !joint->group->joint.is_refused &&
+           (!run->session->tables.recorder.is_half || has_company(run));
 }
 
 // True if an answer has tokens that are not delivered, or a chain to look at.
@@ -195,8 +189,8 @@ static uint32_t choose_slots(const struct gi_joint_run *joint)
             set |= (uint32_t)is_ready(run) << i;
         }
     }
-    return n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT) || (is_alone && is_any_behind) ? 0
-                                                                                            : set;
+    const bool is_full = n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
+    return is_full || (is_alone && is_any_behind) || group->joint.is_refused ? 0 : set;
 }
 
 //-- submitting ------------------------------------------------------------------------------------
@@ -270,13 +264,19 @@ static void set_rows(struct gi_joint_run *joint, uint32_t set)
     joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(set)];
 }
 
-// Begins a chain of the answers of a set, which is submitted by submit_open.
+// Begins a chain of the answers of a set, which is submitted by submit_open; none if joint steps
+// turn out to be wrong.
 static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error *err)
 {
     struct gi_session_group *group = joint->group;
     struct gi_runner *runner = &joint->runner;
-    bool ok = true;
     joint->place.live = set;
+    gi_joint_tables_renew(&group->joint); // nothing is being submitted
+    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), err);
+    if (!joint->executor) {
+        return group->joint.is_refused;
+    }
+    bool ok = true;
     joint->n_past = 0;
     set_rows(joint, set);
     runner->budget_ns = UINT64_MAX;
@@ -299,9 +299,7 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error
     joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
     joint->begin_ns = gi_clock_ns();
     joint->cursor = (struct gi_replay_cursor){0};
-    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), err);
-    return ok && joint->executor &&
-           gi_time_box_reserve(&runner->box, group->model->device->programs, err);
+    return ok && gi_time_box_reserve(&runner->box, group->model->device->programs, err);
 }
 
 // Books a chain that is submitted, and asks for the logits of answers whose tokens the host

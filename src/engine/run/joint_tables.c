@@ -1,6 +1,8 @@
 #include "engine/run/joint_tables.h"
 
+#include "engine/selftest/selftest.h"
 #include "gpu/dispatch/multi_executor.h"
+#include "gpu/program/quarantine.h"
 #include "graph/graph_ends.h"
 #include "graph/joint_rows.h"
 
@@ -104,13 +106,28 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
     tables->joint.inputs = tables->graph.inputs;
 }
 
-void gi_joint_tables_finish(struct gi_joint_tables *tables)
+void gi_joint_tables_forget(struct gi_joint_tables *tables)
 {
     for (uint32_t list = 0; list < GI_JOINT_LIST_COUNT; list++) {
         for (int end = 0; end < GI_STEP_END_COUNT; end++) {
             gi_executor_destroy(tables->executors[list][end]);
+            tables->executors[list][end] = NULL;
         }
     }
+    tables->n_ready = 0;
+    tables->is_stale = false;
+}
+
+void gi_joint_tables_renew(struct gi_joint_tables *tables)
+{
+    if (tables->is_stale) {
+        gi_joint_tables_forget(tables);
+    }
+}
+
+void gi_joint_tables_finish(struct gi_joint_tables *tables)
+{
+    gi_joint_tables_forget(tables);
     memset(tables, 0, sizeof(*tables));
 }
 
@@ -190,17 +207,98 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
     return graph->recorder.table;
 }
 
+//-- lists that are ready --------------------------------------------------------------------------
+
+// Builds a list that was recorded, which it takes, and tests its programs. Sets *is_changed if some
+// must not be used: the list is then to be recorded anew. NULL then, too, or with what failed.
+static struct gi_executor *build_tested(struct gi_joint_tables *tables,
+                                        struct gi_dispatch_table *list, uint32_t set,
+                                        enum gi_step_end end, bool *is_changed,
+                                        struct glinfer_error *err)
+{
+    if (!gi_program_table_build_all(tables->recorder.programs, NULL, NULL, err)) {
+        gi_dispatch_table_destroy(list);
+        return NULL;
+    }
+    gi_selftest_check_refusals(gi_tested_joint(tables), list, is_changed);
+    if (*is_changed || !gi_dispatch_table_seal(list, err)) {
+        gi_dispatch_table_destroy(list);
+        return NULL;
+    }
+    struct gi_executor *executor = gi_multi_executor_create(list, err);
+    if (executor && (!gi_selftest_run_joint(tables, list, gi_joint_tables_rows(tables, set), end,
+                                            is_changed, err) ||
+                     *is_changed)) {
+        gi_executor_destroy(executor);
+        return NULL;
+    }
+    return executor;
+}
+
+// Makes a list ready, of the programs that are right. Lists that there are may have others.
+static struct gi_executor *make_ready(struct gi_joint_tables *tables, uint32_t set,
+                                      enum gi_step_end end, struct glinfer_error *err)
+{
+    struct gi_executor *executor = NULL;
+    bool is_changed = true;
+    while (is_changed) {
+        struct gi_dispatch_table *list = gi_joint_tables_record(tables, set, end, err);
+        is_changed = false;
+        if (list) {
+            executor = build_tested(tables, list, set, end, &is_changed, err);
+        } else {
+            is_changed = gi_selftest_leave_halves(gi_tested_joint(tables), err);
+        }
+        tables->is_stale = tables->is_stale || (is_changed && tables->n_ready > 0);
+    }
+    return executor;
+}
+
+// Has the answers of the sequences take turns, whose own lists may use what joint ones must not:
+// there a program may be right.
+static void refuse(struct gi_joint_tables *tables, const char *reason)
+{
+    struct gi_gpu *gpu = tables->recorder.gpu;
+    tables->is_refused = true;
+    gi_quarantine_clear(gpu);
+    gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
+                 "answers take turns, since they cannot decode together: %s", reason);
+}
+
+enum gi_step_end gi_joint_end(enum gi_step_end a, enum gi_step_end b)
+{
+    const enum gi_step_end plain_a = a % GI_STEP_END_ADJUSTED, plain_b = b % GI_STEP_END_ADJUSTED;
+    const bool is_adjusted = a >= GI_STEP_END_ADJUSTED || b >= GI_STEP_END_ADJUSTED;
+    return (plain_a > plain_b ? plain_a : plain_b) + (is_adjusted ? GI_STEP_END_ADJUSTED : 0);
+}
+
 struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_t set,
                                          enum gi_step_end end, struct glinfer_error *err)
 {
     uint32_t slot;
     const uint32_t list = is_alone(tables, set, &slot) ? 1 + slot : 0;
     struct gi_executor **executor = &tables->executors[list][end];
-    if (!*executor) {
-        *executor = gi_tables_build(tables->recorder.programs,
-                                    gi_joint_tables_record(tables, set, end, err), err);
+    struct glinfer_error why = {0};
+    if (*executor || tables->is_refused) {
+        return tables->is_refused ? NULL : *executor;
     }
-    return *executor;
+    struct gi_executor *made = make_ready(tables, set, end, &why);
+    if (!made && why.status == GLINFER_STATUS_UNSUPPORTED) {
+        refuse(tables, why.message);
+    } else if (!made) {
+        gi_error_set(err, why.status, "%s", why.message);
+    } else {
+        // Without halves a row alone has a list of its own.
+        tables->executors[is_alone(tables, set, &slot) ? 1 + slot : 0][end] = made;
+        tables->n_ready++;
+    }
+    return made;
+}
+
+bool gi_joint_tables_prepare(struct gi_joint_tables *tables, uint32_t set, enum gi_step_end end,
+                             struct glinfer_error *err)
+{
+    return gi_joint_tables_step(tables, set, end, err) || tables->is_refused;
 }
 
 uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set)

@@ -32,6 +32,10 @@ struct gi_joint_tables {
     struct gi_recorder recorder; // but for the list
     struct gi_range ranges[GI_JOINT_RANGE_COUNT];
     struct gi_executor *executors[GI_JOINT_LIST_COUNT][GI_STEP_END_COUNT]; // NULL: not ready yet
+    uint32_t n_ready;
+    bool is_stale;   // some were made before programs were left out that later ones do without
+    bool is_refused; // there are no lists: the device has no right programs for them
+    struct gi_listener listener;
 };
 
 // Sets the bytes that n_slots sequences take, whose graph is laid out.
@@ -52,10 +56,21 @@ void gi_joint_tables_finish(struct gi_joint_tables *tables);
 // it. NULL with what ops fail with.
 struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables, uint32_t set,
                                                  enum gi_step_end end, struct glinfer_error *err);
-// Returns the executor of joint steps of a set of slots that end so, made ready if it is not. NULL
-// with what that fails with.
+// Returns the executor of joint steps of a set of slots that end so, made ready and its programs
+// tested if it is not. NULL with what that fails with; with is_refused, and nothing in err, if a
+// program is wrong that no other takes the place of, which is logged once: answers take turns then.
 struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_t set,
                                          enum gi_step_end end, struct glinfer_error *err);
+// Makes it ready likewise. True with is_refused, too.
+bool gi_joint_tables_prepare(struct gi_joint_tables *tables, uint32_t set, enum gi_step_end end,
+                             struct glinfer_error *err);
+// Returns the end that serves two answers: each later one of those without adjusting serves those
+// before it, and one that adjusts serves the same without.
+enum gi_step_end gi_joint_end(enum gi_step_end a, enum gi_step_end b);
+// Forgets the lists, so that they are made anew, or only if they are stale. None is being
+// submitted.
+void gi_joint_tables_forget(struct gi_joint_tables *tables);
+void gi_joint_tables_renew(struct gi_joint_tables *tables);
 // Returns the rows that it computes: n_tokens of the list's step_state.
 uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set);
 // Returns the logits of a slot behind a joint step.

@@ -374,7 +374,7 @@ static bool make_ready(struct gi_tables *tables, uint32_t lists, glinfer_progres
     }
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
         if (lists >> i & 1) {
-            gi_selftest_check_refusals(tables, tables->recorded[i], is_changed);
+            gi_selftest_check_refusals(gi_tested_tables(tables), tables->recorded[i], is_changed);
         }
     }
     return *is_changed || (seal_lists(tables, lists, progress, user, err) &&
@@ -389,7 +389,7 @@ bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progres
     bool is_changed = missing != 0, ok = true;
     while (ok && is_changed) {
         ok = make_ready(tables, missing, progress, user, &is_changed, &why);
-        is_changed = ok ? is_changed : gi_selftest_leave_halves(tables, &why);
+        is_changed = ok ? is_changed : gi_selftest_leave_halves(gi_tested_tables(tables), &why);
         ok = ok || is_changed;
         if (!ok || is_changed) {
             drop_lists(tables, missing);

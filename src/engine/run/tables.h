@@ -31,6 +31,12 @@ enum {
     GI_LIST_COUNT = GI_LIST_CHOICE + GI_STEP_END_COUNT,
 };
 
+// Gets what the self-test finds (glinfer_selftest).
+struct gi_listener {
+    void (*each)(void *user, const struct glinfer_tested *tested); // NULL: nobody asks
+    void *user;
+};
+
 struct gi_tables {
     const struct glinfer_model *model;  // borrowed
     uint32_t n_batch;                   // tokens of a batch at most
@@ -44,9 +50,7 @@ struct gi_tables {
     struct gi_executor *executors[GI_LIST_COUNT];      // of the lists that are ready
     uint32_t ready;                                    // the set of those
     bool has_rest;                                     // gi_tables_prepare_rest was called
-    // Gets what the self-test finds (glinfer_selftest); NULL: nobody asks.
-    void (*on_tested)(void *user, const struct glinfer_tested *tested);
-    void *tested_user;
+    struct gi_listener listener;
 };
 
 // Points graph at the ranges, GI_SESSION_RANGE_COUNT of them, and at the sequence's cache. model,

@@ -153,6 +153,12 @@ uint32_t gi_verifier_rows(const struct glinfer_session *session)
     return n < 2 ? 0 : n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
 }
 
+bool gi_verifier_suits(const struct glinfer_session *session)
+{
+    const struct gi_hparams *hparams = &session->model->hparams;
+    return gi_verifier_rows(session) > 0 && !gi_has_recurrence(hparams) && !hparams->is_encoder;
+}
+
 static struct gi_verifier *create(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_verifier *verifier = gi_array_zeroed(1, sizeof(*verifier), "drafts", err);
@@ -186,9 +192,8 @@ bool gi_verifier_prepare(struct glinfer_session *session,
                          const struct glinfer_generate_params *params, enum gi_step_end end,
                          struct glinfer_error *err)
 {
-    const struct gi_hparams *hparams = &session->model->hparams;
     if (params->lookup == 0 || end >= GI_STEP_END_ADJUSTED || session->group->n_slots > 1 ||
-        gi_has_recurrence(hparams) || hparams->is_encoder || gi_verifier_rows(session) == 0) {
+        !gi_verifier_suits(session)) {
         return true;
     }
     return gi_tables_prepare(&session->tables, 1u << GI_LIST_PROMPT_SMALL, params->progress,

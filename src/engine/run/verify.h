@@ -19,6 +19,8 @@ bool gi_verifier_prepare(struct glinfer_session *session,
 // Accepts NULL.
 void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session);
 
+// True if a model's answers may have drafts, in sessions that decode alone.
+bool gi_verifier_suits(const struct glinfer_session *session);
 // Returns the rows of a batch at most; 0: there are no such batches.
 uint32_t gi_verifier_rows(const struct glinfer_session *session);
 // Returns where the step_states of the rows are, GI_STEP_STATE_STRIDE bytes each.

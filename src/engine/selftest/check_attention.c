@@ -230,10 +230,9 @@ void gi_check_attention_qkv(struct gi_test *test)
     const struct gi_kv_layer *layer = gi_test_layer(test, 3);
     const bool has_norm = gi_test_define(test, "NORM");
     const uint32_t n = layer->head_dim, width = layer->n_head * n, n_rot = params->n_rot;
-    const size_t n_vector = test->dispatch->bindings[2].size / sizeof(float);
     gi_test_fill_cache(test, layer, test->n_past);
-    const float *qkv = gi_test_floats(test, 1, 0, test->dispatch->bindings[1].size / sizeof(float));
-    const float *vectors = gi_test_floats(test, 2, 0, n_vector);
+    const float *qkv = gi_test_floats(test, 1, 0, gi_test_size(test, 1));
+    const float *vectors = gi_test_floats(test, 2, 0, gi_test_size(test, 2));
     struct gi_test_value *turned = gi_test_memory(test, width, sizeof(*turned));
     float *q = gi_test_memory(test, width, sizeof(*q));
     gi_test_run(test);

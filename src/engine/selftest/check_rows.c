@@ -79,7 +79,7 @@ void gi_check_embed_batch(struct gi_test *test)
 {
     const struct gi_embed_batch_params *params = (const void *)test->params;
     const uint32_t n = test->sample->n_cols;
-    const bool is_step = gi_test_define(test, "STEP");
+    const bool is_step = gi_test_define(test, "STEP") || gi_test_is_of_slots(test);
     const uint32_t *tokens =
         is_step ? &test->state.token : gi_test_words(test, 1, 0, test->n_tokens);
     float *row = gi_test_memory(test, n, sizeof(*row));

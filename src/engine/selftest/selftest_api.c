@@ -10,15 +10,50 @@ static void close_verifier(struct glinfer_session *session)
     session->verifier = NULL;
 }
 
-// Tests the lists of drafts, unless the budget leaves no room for any.
+// Tests the lists of drafts, unless the budget leaves no room for any. In a group no answer has
+// them, but what they are made of is the same.
 static bool test_drafts(struct glinfer_session *session, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params params = {.lookup = 1};
     struct glinfer_error own = {0};
-    const bool ok = gi_verifier_prepare(session, &params, GI_STEP_END_GREEDY, &own);
+    bool ok = true;
+    for (uint32_t end = 0; ok && end < GI_STEP_END_ADJUSTED && gi_verifier_suits(session); end++) {
+        ok = gi_verifier_open(session, (enum gi_step_end)end, &own);
+    }
     close_verifier(session);
     return ok || own.status == GLINFER_STATUS_OVER_BUDGET ||
            gi_error_set(err, own.status, "%s", own.message);
+}
+
+// True if another session of the group has an answer under way, whose lists are in use.
+static bool has_company(const struct glinfer_session *session)
+{
+    const struct gi_session_group *group = session->group;
+    bool is_any = false;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        is_any = is_any || (group->sessions[i] && group->sessions[i]->generation);
+    }
+    return is_any;
+}
+
+// Makes the lists of joint steps anew: of all sessions of the group, and of this one alone.
+static bool test_joint(const struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct gi_session_group *group = session->group;
+    struct gi_joint_tables *tables = &session->group->joint;
+    const uint32_t sets[] = {(1u << group->n_slots) - 1, 1u << session->slot};
+    bool ok = true;
+    if (group->n_slots == 1 || gi_has_recurrence(&group->model->hparams) || has_company(session)) {
+        return true;
+    }
+    gi_joint_tables_forget(tables);
+    tables->is_refused = false;
+    tables->listener = session->tables.listener;
+    for (uint32_t i = 0; ok && i < 2 * GI_STEP_END_COUNT; i++) {
+        const enum gi_step_end end = (enum gi_step_end)(i / 2);
+        ok = gi_joint_tables_prepare(tables, sets[i % 2], end, err);
+    }
+    tables->listener = (struct gi_listener){0};
+    return ok;
 }
 
 // Makes all lists anew that answers or, of an encoder, embeddings need.
@@ -54,8 +89,7 @@ bool glinfer_selftest(struct glinfer_session *session,
     }
     struct gi_tables *tables = &session->tables;
     gi_session_reset(session);
-    tables->on_tested = each;
-    tables->tested_user = user;
+    tables->listener = (struct gi_listener){each, user};
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_scorer_destroy(session->scorer, gi_session_gpu(session));
     session->scorer = NULL;
@@ -63,9 +97,10 @@ bool glinfer_selftest(struct glinfer_session *session,
     const bool ok = prepare_all(tables, err) &&
                     (session->model->hparams.is_encoder
                          ? test_embedder(session, err)
-                         : gi_scorer_open(session, err) && test_drafts(session, err));
+                         : gi_scorer_open(session, err) && test_drafts(session, err) &&
+                               test_joint(session, err));
     gi_program_table_doubt(tables->recorder.programs, false);
-    tables->on_tested = NULL;
+    tables->listener = (struct gi_listener){0};
     gi_session_leave(session, &saved);
     gi_device_end_call(session->model->device);
     return ok;

@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct gi_kv_layer *gi_test_layer(const struct gi_test *test, uint32_t binding)
+const struct gi_kv_layer *gi_test_layer(struct gi_test *test, uint32_t binding)
 {
     const struct gi_range *range = &test->dispatch->bindings[binding];
-    const struct gi_graph *graph = &test->tables->graph;
+    const struct gi_graph *graph = test->graph;
     for (uint32_t i = 0; i < graph->hparams->n_layer; i++) {
-        const struct gi_range *own = &graph->kv_cache[i].range;
+        const struct gi_range *own =
+            test->joint ? &test->joint->kv[i].range : &graph->kv_cache[i].range;
         if (own->buffer == range->buffer && own->offset == range->offset) {
-            return &graph->kv_cache[i];
+            test->layer = graph->kv_cache[i];
+            test->layer.range = test->joint ? gi_slot_range(&test->joint->kv[i], test->slot) : *own;
+            return &test->layer;
         }
     }
     return NULL;

@@ -4,6 +4,7 @@
 #include "base/round.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
+#include "ops/record/params.h"
 
 #include <assert.h>
 #include <math.h>
@@ -36,14 +37,20 @@ void *gi_test_memory(struct gi_test *test, size_t count, size_t size)
     return memory;
 }
 
+size_t gi_test_size(const struct gi_test *test, uint32_t binding)
+{
+    return (test->dispatch->bindings[binding].size - test->slot_begins[binding]) / sizeof(uint32_t);
+}
+
 uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
 {
     const struct gi_range *range = &test->dispatch->bindings[binding];
+    const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
     uint32_t *words = gi_test_memory(test, n, sizeof(*words));
-    assert((first + n) * sizeof(*words) <= range->size);
+    assert(begin + n * sizeof(*words) <= range->size);
     if (words && n > 0 &&
-        !gi_buffer_read(range->buffer, test->gpu, range->offset + first * sizeof(*words), words,
-                        n * sizeof(*words), test->err)) {
+        !gi_buffer_read(range->buffer, test->gpu, range->offset + begin, words, n * sizeof(*words),
+                        test->err)) {
         test->has_failed = true;
     }
     return test->has_failed ? NULL : words;
@@ -58,8 +65,10 @@ void gi_test_run(struct gi_test *test)
 {
     struct gi_multi_executor executor = gi_multi_executor_of(test->list);
     const struct gi_selection selection = {.entry = test->entry + 1};
-    const struct gi_chain chain = {
-        .n_past = test->n_past, .n_tokens = test->n_tokens, .n_steps = 1, .selection = &selection};
+    const struct gi_chain chain = {.n_past = test->run_past,
+                                   .n_tokens = test->run_tokens,
+                                   .n_steps = 1,
+                                   .selection = &selection};
     test->has_failed = test->has_failed || !gi_executor_submit(&executor.base, &chain, test->err) ||
                        !gi_gpu_check(test->gpu, "the self-test", test->err);
 }
@@ -102,6 +111,37 @@ int32_t gi_test_define(const struct gi_test *test, const char *name)
         }
     }
     return 0;
+}
+
+//-- slots -----------------------------------------------------------------------------------------
+
+bool gi_test_is_of_slots(const struct gi_test *test)
+{
+    return test->joint && gi_test_define(test, "ROWS") > 0;
+}
+
+// Kernels find a slot's part of a binding by what their Params say (glsl/lib/slot.glsl).
+void gi_test_find_slot(struct gi_test *test)
+{
+    const enum gi_program_id id = test->key->id;
+    const uint64_t slot = test->slot, word = sizeof(uint32_t);
+    uint64_t *begins = test->slot_begins;
+    if (!gi_test_is_of_slots(test)) {
+        return;
+    }
+    if (id == GI_PROGRAM_EMBED_BATCH) {
+        const struct gi_embed_batch_params *params = (const void *)test->params;
+        begins[0] = slot * params->stride * word;
+    } else if (id == GI_PROGRAM_ROPE_KV || id == GI_PROGRAM_NORM_ROPE_KV) {
+        const struct gi_rope_kv_params *params = (const void *)test->params;
+        begins[0] = begins[3] = slot * params->slot_cache * word;
+        begins[1] = slot * params->qkv_stride * word;
+    } else {
+        const struct gi_attention_params *params = (const void *)test->params;
+        begins[0] = slot * params->slot_scratch * word;
+        begins[1] = id == GI_PROGRAM_ATTENTION_QKV ? slot * params->q_stride * word : 0;
+        begins[3] = slot * params->slot_cache * 4 * word;
+    }
 }
 
 //-- weights ---------------------------------------------------------------------------------------

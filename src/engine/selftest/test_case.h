@@ -12,7 +12,8 @@
 
 struct gi_test {
     struct gi_gpu *gpu; // borrowed, as all of these
-    const struct gi_tables *tables;
+    const struct gi_graph *graph;
+    const struct gi_joint *joint;   // of a joint list; NULL: of another
     struct gi_dispatch_table *list; // sealed
     uint32_t entry;
     const struct gi_dispatch *dispatch;    // of the entry
@@ -20,8 +21,14 @@ struct gi_test {
     const struct gi_weight_sample *sample; // of the weights at binding 2; NULL: none
     uint32_t n_past, n_tokens;             // as in state
     struct gi_step_state state;            // as it is on the GPU
-    uint32_t params[64];                   // of the dispatch
-    double tolerance;                      // of the sum of magnitudes that went into a result
+    uint32_t run_past, run_tokens;         // that grids are counted for
+    // In a joint list an entry of all slots is seen as what it does for this one: the bindings
+    // begin so many bytes later, and state is the slot's.
+    uint32_t slot;
+    uint64_t slot_begins[GI_MAX_BINDINGS];
+    struct gi_kv_layer layer; // the last that gi_test_layer returned
+    uint32_t params[64];      // of the dispatch
+    double tolerance;         // of the sum of magnitudes that went into a result
 
     // The outcome.
     uint32_t n_checked;
@@ -38,8 +45,15 @@ void gi_test_finish(struct gi_test *test);
 // Frees memory of the test but the first n_memory pieces.
 void gi_test_rewind(struct gi_test *test, uint32_t n_memory);
 
+// True if the entry works for all slots of a joint list.
+bool gi_test_is_of_slots(const struct gi_test *test);
+// Sets where the bindings of the slot begin. params are read.
+void gi_test_find_slot(struct gi_test *test);
+
 // Returns zeroed memory of the test; NULL with has_failed.
 void *gi_test_memory(struct gi_test *test, size_t count, size_t size);
+// Returns the words of a binding, from where the slot's begin.
+size_t gi_test_size(const struct gi_test *test, uint32_t binding);
 // Reads n words from word `first` of a binding, as floats or bits. NULL with has_failed.
 float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
 uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
@@ -70,8 +84,9 @@ double gi_test_linear_factor(uint32_t activation, double x);
 
 //-- the cache -------------------------------------------------------------------------------------
 
-// Returns the layer whose cache lies at a binding, NULL if none does.
-const struct gi_kv_layer *gi_test_layer(const struct gi_test *test, uint32_t binding);
+// Returns the layer whose cache lies at a binding, NULL if none does: that of the slot, until the
+// next call.
+const struct gi_kv_layer *gi_test_layer(struct gi_test *test, uint32_t binding);
 // Reads keys or values of a head at positions first ... first + n - 1: (n, head_dim), NULL with
 // has_failed.
 float *gi_test_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,

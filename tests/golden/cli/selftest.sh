@@ -68,6 +68,9 @@ check 'nothing is tested' "$(GLINFER_SELFTEST=off answer 'wrong:EMBED_TOKEN' | t
 check 'status of a report' "$?" 0
 check 'programs of a report' "$(grep -c '^ok .*\.comp' "$dir/report" | sed 's/^[2-9][0-9]$/many/')" many
 check 'the drafts are in it' "$(grep -c '^ok .*logit_rows\.comp' "$dir/report")" 1
+"$glinfer" selftest -m "$model" -np 2 >"$dir/report" 2>"$dir/log"
+check 'status of a report on two answers together' "$?" 0
+check 'what serves both is in it' "$(grep -c '^ok .*\(embed_batch\|rope_kv\|attention_row\)\.comp .* ROWS=2:' "$dir/report")" 3
 check 'the report names the driver' "$(grep -c 'llvmpipe\|Mesa' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
 for class in V3D Mali-G52; do # weights that read packed rows, and others in the same layer
     GLINFER_CLASS=$class "$glinfer" selftest -m "$(dirname "$model")/tiny-qwen3.gguf" >"$dir/report" 2>"$dir/log"
