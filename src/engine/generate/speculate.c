@@ -32,6 +32,9 @@ bool gi_speculation_begin(struct gi_generation *run)
     if (!gi_verifier_prepare(session, params, run->end, run->err)) {
         return false;
     }
+    if (!gi_verifier_is_ready(session, run->end)) {
+        return true;
+    }
     const uint32_t most = params->lookup < n_rows - 1 ? params->lookup : n_rows - 1;
     gi_lookup_init(&run->speculation.lookup, &session->lookup_times, params->lookup_match, most,
                    params->lookup_always);

@@ -145,6 +145,26 @@ static bool record_tested(struct gi_verifier *verifier, struct glinfer_session *
     return true;
 }
 
+// Creates the executor of choices that end so, likewise.
+static struct gi_executor *create_choices(const struct gi_verifier *verifier,
+                                          struct glinfer_session *session, enum gi_step_end end,
+                                          struct glinfer_error *err)
+{
+    const struct gi_joint rows = {.n_slots = verifier->n_rows, .state = verifier->states};
+    struct gi_executor *choices = NULL;
+    bool is_changed = true;
+    while (is_changed) {
+        gi_executor_destroy(choices);
+        choices = record_choices(verifier, session, end, err);
+        if (!choices || !gi_selftest_run_choices(&session->tables, gi_multi_executor_list(choices),
+                                                 &rows, verifier->rows, end, &is_changed, err)) {
+            gi_executor_destroy(choices);
+            return NULL;
+        }
+    }
+    return choices;
+}
+
 //-- life ------------------------------------------------------------------------------------------
 
 uint32_t gi_verifier_rows(const struct glinfer_session *session)
@@ -183,7 +203,7 @@ bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
     }
     struct gi_verifier *verifier = session->verifier;
     if (verifier && !verifier->choices[end]) {
-        verifier->choices[end] = record_choices(verifier, session, end, err);
+        verifier->choices[end] = create_choices(verifier, session, end, err);
     }
     return verifier && verifier->choices[end];
 }
@@ -196,9 +216,25 @@ bool gi_verifier_prepare(struct glinfer_session *session,
         !gi_verifier_suits(session)) {
         return true;
     }
-    return gi_tables_prepare(&session->tables, 1u << GI_LIST_PROMPT_SMALL, params->progress,
-                             params->progress_user, err) &&
-           gi_verifier_open(session, end, err);
+    struct glinfer_error why = {0};
+    if (!gi_tables_prepare(&session->tables, 1u << GI_LIST_PROMPT_SMALL, params->progress,
+                           params->progress_user, err)) {
+        return false;
+    }
+    if (gi_verifier_open(session, end, &why)) {
+        return true;
+    }
+    if (why.status != GLINFER_STATUS_UNSUPPORTED) {
+        return gi_error_set(err, why.status, "%s", why.message);
+    }
+    gi_log_write(&session->model->device->log, GLINFER_LOG_WARN, "there are no drafts: %s",
+                 why.message);
+    return true;
+}
+
+bool gi_verifier_is_ready(const struct glinfer_session *session, enum gi_step_end end)
+{
+    return session->verifier && session->verifier->choices[end];
 }
 
 const struct gi_range *gi_verifier_states(const struct gi_verifier *verifier)

@@ -12,10 +12,13 @@
 bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
                       struct glinfer_error *err);
 // Makes ready what drafts of answers with such settings need, if they may have any: the small batch
-// too. Fails as gi_verifier_open and gi_tables_prepare.
+// too. Where a program of theirs is wrong that no other takes the place of, says so and does
+// without drafts. Fails as gi_verifier_open otherwise, and as gi_tables_prepare.
 bool gi_verifier_prepare(struct glinfer_session *session,
                          const struct glinfer_generate_params *params, enum gi_step_end end,
                          struct glinfer_error *err);
+// True if answers that end so can have drafts now.
+bool gi_verifier_is_ready(const struct glinfer_session *session, enum gi_step_end end);
 // Accepts NULL.
 void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session);
 

@@ -39,6 +39,12 @@ bool gi_selftest_run_joint(struct gi_joint_tables *tables, struct gi_dispatch_ta
                            uint32_t n_rows, enum gi_step_end end, bool *is_changed,
                            struct glinfer_error *err);
 
+// Tests likewise the programs of a list that chooses the token of each row of a draft, whose logits
+// the list of an executor leaves. Of rows, n_slots and state are set.
+bool gi_selftest_run_choices(struct gi_tables *tables, struct gi_dispatch_table *list,
+                             const struct gi_joint *rows, struct gi_executor *logits,
+                             enum gi_step_end end, bool *is_changed, struct glinfer_error *err);
+
 // Called where lists cannot be recorded, for the reason in err: has all of them compute in f32 in
 // place of f16 if a program in quarantine may be that reason, and returns true if they are to be
 // recorded again.

@@ -1,7 +1,8 @@
-// The self-test of joint lists. Their programs work for several sequences at a time, each with a
-// state, a position and a cache of its own: the slots' differ in all of that. A list is tested in
-// the memory of its group, where answers may be under way, so that whatever its entries read or
-// write is put back.
+// The self-test of lists with slots: joint ones, and those that choose a token for each row of a
+// draft. Programs of joint lists work for several sequences at a time, each with a state, a
+// position and a cache of its own: the slots' differ in all of that. A list is tested in the memory
+// of its sessions, where answers may be under way, so that whatever its entries read or write is
+// put back.
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
@@ -99,6 +100,7 @@ static bool keep_range(const struct gi_selftest_run *run, const struct gi_range 
 static bool keep(const struct gi_selftest_run *run, struct kept *kept)
 {
     bool ok = keep_range(run, &run->tested.joint->state.range, kept) &&
+              keep_range(run, &run->tested.state, kept) &&
               keep_range(run, &run->tested.graph->x.range, kept);
     for (uint32_t i = 0; ok && i < gi_dispatch_table_count(run->list); i++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(run->list, i);
@@ -138,28 +140,56 @@ static void forget(struct kept *kept)
 
 //-- a list ----------------------------------------------------------------------------------------
 
+// Computes the logits of all rows by the list of an executor.
+static bool run_logits(const struct gi_selftest_run *run, struct gi_executor *logits)
+{
+    const struct gi_chain chain = {
+        .n_past = run->state.n_past, .n_tokens = run->state.n_tokens, .n_steps = 1};
+    return gi_selftest_write_states(run) && gi_executor_submit(logits, &chain, run->err);
+}
+
+// Tests a list of so many rows that ends so. Its logits come from that of an executor, or from
+// nowhere.
+static bool run_list(struct gi_selftest_run *run, uint32_t n_rows, enum gi_step_end end,
+                     struct gi_executor *logits)
+{
+    const uint64_t begin = gi_clock_ns(), waits = gi_gpu_wait_count(gi_selftest_gpu(run));
+    struct gi_step_state slots[GI_MAX_ROWS];
+    struct kept kept = {0};
+    *run->is_changed = false;
+    if (!gi_selftest_is_asked(&run->tested)) {
+        return true;
+    }
+    choose_states(run, slots, n_rows, end);
+    if (!gi_selftest_look_up(run) || *run->is_changed) {
+        return true;
+    }
+    bool ok = keep(run, &kept);
+    if (ok) {
+        ok = gi_selftest_write_rows(run, n_rows) &&
+             (logits ? run_logits(run, logits) : write_logits(run)) && gi_selftest_run_list(run);
+        ok = restore(run, &kept, ok);
+    }
+    forget(&kept);
+    gi_selftest_log_cost(run, begin, waits);
+    return ok;
+}
+
 bool gi_selftest_run_joint(struct gi_joint_tables *tables, struct gi_dispatch_table *list,
                            uint32_t n_rows, enum gi_step_end end, bool *is_changed,
                            struct glinfer_error *err)
 {
     struct gi_selftest_run run = {
         .tested = gi_tested_joint(tables), .list = list, .is_changed = is_changed, .err = err};
-    const uint64_t begin = gi_clock_ns(), waits = gi_gpu_wait_count(tables->recorder.gpu);
-    struct gi_step_state slots[GI_MAX_ROWS];
-    struct kept kept = {0};
-    *is_changed = false;
-    if (!gi_selftest_is_asked(&run.tested)) {
-        return true;
-    }
-    choose_states(&run, slots, n_rows, end);
-    if (!gi_selftest_look_up(&run) || *is_changed) {
-        return true;
-    }
-    const bool is_kept = keep(&run, &kept);
-    const bool ok = is_kept && restore(&run, &kept,
-                                       gi_selftest_write_rows(&run, n_rows) && write_logits(&run) &&
-                                           gi_selftest_run_list(&run));
-    forget(&kept);
-    gi_selftest_log_cost(&run, begin, waits);
-    return ok;
+    return run_list(&run, n_rows, end, NULL);
+}
+
+bool gi_selftest_run_choices(struct gi_tables *tables, struct gi_dispatch_table *list,
+                             const struct gi_joint *rows, struct gi_executor *logits,
+                             enum gi_step_end end, bool *is_changed, struct glinfer_error *err)
+{
+    struct gi_selftest_run run = {
+        .tested = gi_tested_tables(tables), .list = list, .is_changed = is_changed, .err = err};
+    run.tested.joint = rows;
+    return run_list(&run, rows->n_slots, end, logits);
 }

@@ -59,6 +59,8 @@ done
 check 'nothing is scored by a wrong kernel' \
     "$(GLINFER_FAULT=wrong:LOGPROB "$glinfer" perplexity -m "$model" -f "$0" -c 64 2>&1 >/dev/null |
         grep -c 'cannot be used: logprob.comp .* wrong results: .*; there is no other')" 1
+check 'text without drafts, which are wrong' "$(answer wrong:LOGIT_ROWS '--spec-type ngram-simple')" "$wanted"
+check 'drafts are said to be wrong' "$(grep -c 'there are no drafts: .* wrong results: ' "$dir/log")" 1
 check 'text where a compile fails once' "$(answer 'compile:GEMV_GLU_TEXEL:1')" "$wanted"
 check 'text where a kernel does not compile' "$(answer 'compile:GEMV_GLU_TEXEL')" "$wanted"
 check 'a fault of no program is said' "$(answer 'wrong:gemv_glu' >/dev/null; grep -c "no program 'gemv_glu'" "$dir/log")" 1
