@@ -1,0 +1,60 @@
+// Calls of tools as models write them, on any bytes: the first one chooses the style, the others
+// are an answer. Calls that are read have a name and an object of arguments; what is shown of an
+// answer that goes on stays shown.
+#include "cli/serve/calls/serve_calls.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct serve_call_style *const styles[] = {
+    &serve_style_tagged,      &serve_style_told,         &serve_style_plain,  &serve_style_listed,
+    &serve_style_granite,     &serve_style_nemotron,     &serve_style_apriel, &serve_style_mistral,
+    &serve_style_harmony,     &serve_style_qwen,         &serve_style_seed,   &serve_style_minicpm,
+    &serve_style_lfm2,        &serve_style_lfm2_written, &serve_style_olmo3,  &serve_style_gemma,
+    &serve_style_gemma_first,
+};
+
+enum { N_STYLES = sizeof(styles) / sizeof(styles[0]) };
+
+static const char tools_text[] =
+    "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
+    "\"properties\":{\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"},\"r\":{\"$ref\":"
+    "\"#/$defs/t\"},\"$ a\":{}},\"$defs\":{\"t\":{\"enum\":[\"1\",\"2\"]}}}}}]";
+
+static void check_call(const cJSON *call)
+{
+    const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(function, "name");
+    const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+    FUZZ_CHECK(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(call, "id")));
+    FUZZ_CHECK(cJSON_IsString(name) && *name->valuestring && cJSON_IsString(arguments));
+    cJSON *object = cJSON_Parse(arguments->valuestring);
+    FUZZ_CHECK(cJSON_IsObject(object));
+    cJSON_Delete(object);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    const struct serve_call_style *style = styles[data[0] % N_STYLES];
+    const char *text = (const char *)data + 1;
+    const size_t n = size - 1, n_shown = serve_count_shown(style, text, n);
+    size_t shown = n;
+    FUZZ_CHECK(n_shown <= n && serve_count_shown(style, text, n / 2) <= n_shown);
+    FUZZ_CHECK(serve_find_cut_call(style, text, n) <= n);
+    FUZZ_CHECK(serve_measure_mark(style, text, n) <= n);
+    cJSON *tools = cJSON_Parse(tools_text);
+    cJSON *list = serve_read_calls(style, tools, text, n, &shown);
+    const cJSON *call;
+    FUZZ_CHECK(shown <= n && (list ? cJSON_GetArraySize(list) > 0 : shown == n));
+    cJSON_ArrayForEach(call, list)
+    {
+        check_call(call);
+    }
+    cJSON_Delete(list);
+    cJSON_Delete(tools);
+    return 0;
+}
