@@ -180,26 +180,35 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
     return gi_program_available(gpu, shape->program);
 }
 
-static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t max_tokens)
+// A group cannot be divided further, so that on a very slow device it takes fewer tokens: those
+// that its class works off in 20 ms.
+static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t n_cols, uint32_t max_tokens)
 {
-    const uint32_t n_tokens = gi_gpu_class(gpu)->lane_tokens;
+    enum { N_ROWS = 64, MOST_US = 20000 };
+    const struct gi_device_class *class = gi_gpu_class(gpu);
+    const uint64_t most_mac = (uint64_t) class->rates.mmac_per_s * MOST_US; // 0: not known
+    uint32_t n_tokens = class->lane_tokens < max_tokens ? class->lane_tokens : max_tokens;
+    while (n_tokens > 1 && most_mac > 0 && (uint64_t)N_ROWS * n_tokens * n_cols > most_mac) {
+        n_tokens /= 2;
+    }
     return (struct gemm_shape){
         .program = GI_PROGRAM_GEMM_LANE,
-        .n_rows = 64,
-        .n_tokens = n_tokens < max_tokens ? n_tokens : max_tokens,
+        .n_rows = N_ROWS,
+        .n_tokens = n_tokens,
         .n_defines = 4,
     };
 }
 
 // The tile where the device has one or GLINFER_GEMM names it.
-static struct gemm_shape choose_packed(const struct gi_gpu *gpu, uint32_t max_tokens)
+static struct gemm_shape choose_packed(const struct gi_gpu *gpu, uint32_t n_cols,
+                                       uint32_t max_tokens)
 {
     enum gi_gemm_tile tile;
     const bool is_asked =
         parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, &tile) && tile == GI_GEMM_TILE_ROLLED;
     const bool is_tile =
         is_asked || (gi_batch_has_tiles(gpu) && is_tile_possible(gpu, GI_GEMM_TILE_ROLLED));
-    return is_tile ? tiles[GI_GEMM_TILE_ROLLED] : choose_lane(gpu, max_tokens);
+    return is_tile ? tiles[GI_GEMM_TILE_ROLLED] : choose_lane(gpu, n_cols, max_tokens);
 }
 
 static uint32_t max_tokens_of(const struct gi_rows *x)
@@ -216,7 +225,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     *site = 0;
     uint32_t max_tokens = max_tokens_of(x);
     if (gi_rows_are_packed(gpu, x)) {
-        return choose_packed(gpu, max_tokens);
+        return choose_packed(gpu, n_cols, max_tokens);
     }
     if (x->is_half) {
         return choose_tile(recorder, part, n_cols, max_tokens, true, site);
@@ -226,7 +235,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     if (form == GI_BATCH_FORM_ROW && choose_row(gpu, part, x, max_tokens, &shape)) {
         return shape;
     }
-    shape = choose_lane(gpu, max_tokens);
+    shape = choose_lane(gpu, n_cols, max_tokens);
     if (has_tile(gpu) && (gi_batch_has_tiles(gpu) || !gi_program_available(gpu, shape.program))) {
         return choose_tile(recorder, part, n_cols, max_tokens, false, site);
     }
@@ -342,7 +351,7 @@ static struct gemm_shape expert_shape(const struct gi_gpu *gpu, uint32_t n, uint
     if (gi_batch_form(gpu) == GI_BATCH_FORM_ROW && choose_row(gpu, part, x, n, &shape)) {
         return shape;
     }
-    shape = choose_lane(gpu, n);
+    shape = choose_lane(gpu, 0, n); // all parts of experts take as many tokens
     const bool is_tile =
         gi_batch_has_tiles(gpu) && gi_gpu_class(gpu)->gemm_tile != GI_GEMM_TILE_LOW;
     if (has_tile(gpu) && (is_tile || !gi_program_available(gpu, shape.program))) {

@@ -54,7 +54,7 @@ check 'totals of a plan' "$(grep -c ' submissions, the longest of ' plan)" 2
 # No dispatch is estimated at more than the budget, a step's and experts' neither: all can be cut. On a class
 # that is a hundred times slower than the boards', small models are what large ones are there.
 models=$(dirname "$model")
-for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3 tiny-falcon_h1; do
+for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3 tiny-falcon_h1 tiny-qwen35; do
     GLINFER_CLASS=softpipe "$glinfer" profile -m "$models/$name.gguf" -p 128 -d 120 -n 1 --plan --max-batch-ms 20 \
         >plan 2>errors || cat errors
     check "dispatches of $name that are estimated over the budget" \
