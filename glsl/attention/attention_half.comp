@@ -117,7 +117,7 @@ void load_keys(out Stage stage, Share share, uint first_key, uint chunk)
     stage.word3 = cached(params.k, share, key + 96u, chunk);
 }
 
-void store_keys(Stage stage)
+void store_keys(Stage stage, Share share)
 {
     uint key = gl_LocalInvocationID.x / WORDS, word = gl_LocalInvocationID.x % WORDS;
     kv_tile[key_word(key, word)] = stage.word0;
@@ -144,7 +144,7 @@ void store_pairs(uint pair, uvec4 a, uvec4 b)
     kv_tile[at + WORDS] = uvec4(low.z, high.z, low.w, high.w);
 }
 
-void store_values(Stage stage)
+void store_values(Stage stage, Share share)
 {
     uint pair = gl_LocalInvocationID.x / WORDS;
     store_pairs(pair, stage.word0, stage.word1);

@@ -7,19 +7,32 @@
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
 //   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_vec8.glsl
 //
-// Group (i, h) owns 32 tokens of head h, the last tokens first, so that the longest walks begin
-// first. It walks over the keys that its last token sees by tiles of KEYS. k and then v of a tile
-// are staged in shared memory, a chunk of 64 elements of the head at a time, and the next chunk is
-// loaded before this one is worked on. An invocation owns 2 tokens: by KEYS / 16 keys of the
-// scores, and by 4 elements of every chunk of the sum. Softmax is online, in f32: each tile
+// Group (i, h) owns 32 tokens of head h, with TALL 1 64, the last tokens first, so that the longest
+// walks begin first. It walks over the keys that its last token sees by tiles of KEYS. k and then v
+// of a tile are staged in shared memory, a chunk of 64 elements of the head at a time, and the next
+// chunk is loaded before this one is worked on. An invocation owns 2 tokens: by KEYS / 16 keys of
+// the scores, and by 4 elements of every chunk of the sum. Softmax is online, in f32: each tile
 // rescales what was summed before.
+//
+// ROLLED 1 is for compilers that run out of registers, or have fewer lanes or waves then: loops
+// over a tile have a bound that they do not know, a chunk is loaded when it is stored, and what
+// follows from an invocation's number is computed again for each tile, and behind its scores.
 //
 // A kernel defines KEYS, HALF, QUAD_OF(lane), and in front of this file the structs Stage (a chunk
 // of k or v on its way to shared memory) and Scores (of a token and the invocation's keys of a
 // tile).
-#define TOKENS 32u
+#ifndef TALL
+#define TALL 0
+#endif
+#ifndef ROLLED
+#define ROLLED 0
+#endif
+#define GROUP (TALL == 1 ? 512u : 256u)
+#define TOKENS (GROUP / 8u)
 #define LANES 16u // of a token
-#ifndef UNKNOWN_ZERO // keeps a loop rolled, where a kernel asks for that
+#if ROLLED
+#define UNKNOWN_ZERO (params.n_head >> 31u)
+#else
 #define UNKNOWN_ZERO 0u
 #endif
 #define CHUNKS ((HEAD_DIM + 63) / 64)
@@ -29,7 +42,11 @@
 #define OWN_CHUNKS (CHUNKS / SPLITS)
 #define N_QUAD uint(HEAD_DIM / 4)
 
+#if TALL
+layout(local_size_x = 512) in;
+#else
 layout(local_size_x = 256) in;
+#endif
 
 #if HALF
 #include "gemm/half_rows_store.glsl" // HEAD_DIM is a multiple of 64
@@ -47,7 +64,7 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 // quad `quad` of every chunk.
 struct Share {
     uint head, kv_head, first_token, n_key; // n_key: keys that the last token sees
-    uint token, lane, quad;
+    uint id, token, lane, quad;             // id: the invocation's number
 };
 
 //-- what a kernel defines -------------------------------------------------------------------------
@@ -56,8 +73,8 @@ struct Share {
 void load_keys(out Stage stage, Share share, uint first_key, uint chunk);
 void load_values(out Stage stage, Share share, uint first_key, uint chunk);
 // Stores it in the tile in shared memory.
-void store_keys(Stage stage);
-void store_values(Stage stage);
+void store_keys(Stage stage, Share share);
+void store_values(Stage stage, Share share);
 // Stages q where it is read from shared memory; returns the factor of the products of both tokens.
 vec2 load_queries(Share share);
 // Adds a chunk's share of q . k of both tokens.
@@ -150,18 +167,25 @@ void write_chunk(Share share, uint chunk, vec4 first, vec4 second)
 
 //-- the walk --------------------------------------------------------------------------------------
 
+// Sets what follows from the number of an invocation.
+void place(inout Share share, uint id)
+{
+    uint lane = id % 32u, warp = id / 32u;
+    share.id = id;
+    share.token = 2u * (lane / 8u + warp / 2u * 4u);
+    share.lane = lane % 8u + warp % 2u * 8u;
+    share.quad = QUAD_OF(share.lane);
+}
+
 Share make_share(uint head)
 {
-    uint lane = gl_LocalInvocationID.x % 32u, warp = gl_LocalInvocationID.x / 32u;
     uint n_group = (state.n_tokens + TOKENS - 1u) / TOKENS;
     Share share;
     share.head = head;
     share.kv_head = head * params.n_kv_head / params.n_head;
     share.first_token = (n_group - 1u - min(gl_WorkGroupID.x, n_group - 1u)) * TOKENS;
     share.n_key = end_seen(state.n_past + min(share.first_token + TOKENS, state.n_tokens));
-    share.token = 2u * (lane / 8u + warp / 2u * 4u);
-    share.lane = lane % 8u + warp % 2u * 8u;
-    share.quad = QUAD_OF(share.lane);
+    place(share, gl_LocalInvocationID.x);
     return share;
 }
 
@@ -177,19 +201,32 @@ void main()
     }
     uint first_key = first_seen(state.n_past + share.first_token + 1u) / KEYS * KEYS;
     Stage stage;
+#if !ROLLED
     load_keys(stage, share, first_key, 0u);
+#endif
     vec2 scale = load_queries(share);
     for (; first_key < share.n_key; first_key += KEYS) {
+#if ROLLED
+        place(share, gl_LocalInvocationID.x + (first_key >> 31u)); // the same number: it only looks new
+#endif
         Scores a = NO_SCORES, b = NO_SCORES;
         for (uint chunk = 0u; chunk < uint(CHUNKS); chunk++) {
-            store_keys(stage);
+#if ROLLED
+            load_keys(stage, share, first_key, chunk);
+#endif
+            store_keys(stage, share);
             group_barrier();
+#if !ROLLED
             if (chunk + 1u < uint(CHUNKS)) {
                 load_keys(stage, share, first_key, chunk + 1u);
             } else {
                 load_values(stage, share, first_key, own);
             }
+#endif
             add_scores(share, chunk, a, b);
+#if ROLLED
+            place(share, gl_LocalInvocationID.x + (first_key >> 30u));
+#endif
             if (chunk + 1u == uint(CHUNKS)) {
                 finish_scores(share, scale.x, share.token, first_key, a);
                 finish_scores(share, scale.y, share.token + 1u, first_key, b);
@@ -208,13 +245,18 @@ void main()
         largest_a = next.x;
         largest_b = next.y;
         for (int chunk = 0; chunk < OWN_CHUNKS; chunk++) {
-            store_values(stage);
+#if ROLLED
+            load_values(stage, share, first_key, own + uint(chunk));
+#endif
+            store_values(stage, share);
             group_barrier();
+#if !ROLLED
             if (chunk + 1 < OWN_CHUNKS) {
                 load_values(stage, share, first_key, own + uint(chunk) + 1u);
             } else {
                 load_keys(stage, share, first_key + KEYS, 0u);
             }
+#endif
             first[chunk] *= shrink_a;
             second[chunk] *= shrink_b;
             add_values(share, first[chunk], second[chunk]);

@@ -192,10 +192,14 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
                   .first_batch = 64, .gemv_batch = counted_gemv_batch,                             \
                   CANDIDATES(counted_candidates), .indirect = GI_INDIRECT_YES
 
-// Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake.
+// Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake. Prompt attention
+// has 16 where the sums of a head of 64 are all that an invocation keeps.
 #define INTEL                                                                                      \
     COUNTED, .sample = {.argmax_size = 512, .n_groups = 32, .size = 256},                          \
-             .attention = {64, 4, 1, 24}
+             .attention = {64, 4, 1, 24}, .is_rolled = true, .tall_head_dim = 64
+
+// Groups of 512 that share 32 KiB: four waves a SIMD, two of them a compute unit.
+#define AMD COUNTED, LARGE_SAMPLE, .is_rolled = true, .tall_head_dim = 128
 
 // A row an invocation, no shared memory, few registers.
 #define SMALLER                                                                                    \
@@ -233,10 +237,8 @@ static const struct gi_device_class
     intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,
                    .gemm_tile = GI_GEMM_TILE_THIN},
     intel_xe2 = {INTEL, .name = "Intel Xe2", .gemv = wide_gemv, RATES(40000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
-    amd_gcn = {COUNTED, LARGE_SAMPLE, .name = "AMD GCN", .gemv = wide_gemv, RATES(20000, 12000, 20), .wave_groups = 32,
-               .gemm_tile = GI_GEMM_TILE_THIN, .is_rolled = true},
-    amd_rdna = {COUNTED, LARGE_SAMPLE, .name = "AMD RDNA", .gemv = wide_gemv, RATES(40000, 20000, 20), .wave_groups = 32,
-                .gemm_tile = GI_GEMM_TILE_NARROW, .is_rolled = true},
+    amd_gcn = {AMD, .name = "AMD GCN", .gemv = wide_gemv, RATES(20000, 12000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN},
+    amd_rdna = {AMD, .name = "AMD RDNA", .gemv = wide_gemv, RATES(40000, 20000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
     amd_r600 = {LARGE, .name = "AMD r600", RATES(2000, 4000, 20), .indirect = GI_INDIRECT_NO},
     apple = {COUNTED, LARGE_SAMPLE, .name = "Apple", .gemv = wide_gemv, RATES(60000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN,
              .is_rolled = true}, // no compiler to count with

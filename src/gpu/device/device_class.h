@@ -102,7 +102,9 @@ struct gi_device_class {
     uint32_t lane_tokens;                       // of a group in GI_BATCH_FORM_LANE
     enum gi_gemm_tile gemm_tile; // where it fills the device; WHOLE: by size, or none in
                                  // GI_BATCH_FORM_LANE
-    bool is_rolled;     // its compilers keep fewer values alive in loops than in straight-line code
+    bool is_rolled; // its compilers keep fewer values alive in loops than in straight-line code
+    uint32_t tall_head_dim; // prompt attention by tiles of heads of at most so many elements takes
+                            // groups of 512 and 64 tokens; they are 256 and 32 else
     bool packs_rows;    // inputs of its products, in f16 (src/ops/gemm/pack_rows.h): it waits for
                         // loads, or unpacks halves for nothing
     bool is_batch_open; // where the device can, tuning may find that it prefers GI_BATCH_FORM_SPLIT

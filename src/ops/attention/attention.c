@@ -52,6 +52,14 @@ static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *la
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_HALF);
 }
 
+#define TALL_TOKENS 64 // of a group with TALL of glsl/attention/tile.glsl
+static bool is_tall(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    return layer->head_dim <= gi_gpu_class(gpu)->tall_head_dim && limits->max_invocations >= 512 &&
+           limits->max_group_size[0] >= 512;
+}
+
 // glsl/attention/attention_batch.comp, with q in shared memory where that has room for it.
 static enum gi_program_id tile_program(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
@@ -62,14 +70,17 @@ static enum gi_program_id tile_program(const struct gi_gpu *gpu, const struct gi
 }
 
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                                       enum gi_half_form out)
+                                       enum gi_half_form out, const struct gi_score_rule *rule)
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 5, 0, 0};
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
-        return (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
+        // Tall groups have no registers for slopes; with q they would be half as many.
+        return is_tall(gpu, layer) && !(rule && rule->max_bias > 0)
+                   ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, TALL_TOKENS, 6, 0, 0}
+                   : (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
     if (form != GI_BATCH_FORM_ROW || !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, lane_keys(gpu, layer),
@@ -409,7 +420,7 @@ static bool is_tile(const struct batch_shape *shape)
 
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const struct batch_shape shape = choose_shape(recorder->gpu, layer, GI_HALF_FORM_LARGE);
+    const struct batch_shape shape = choose_shape(recorder->gpu, layer, GI_HALF_FORM_LARGE, NULL);
     return is_tile(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
 }
 
@@ -439,7 +450,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
-    struct batch_shape shape = choose_shape(recorder->gpu, layer, gi_half_form(out));
+    const struct batch_shape shape = choose_shape(recorder->gpu, layer, gi_half_form(out), rule);
     const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
                            (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
                            shape.program != GI_PROGRAM_ATTENTION_HALF;
@@ -462,6 +473,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     if (n_part > 1) {
         key.defines[key.n_defines++] = (struct gi_define){"SPLITS", (int32_t)n_part};
     }
+    add_define(&key, "TALL", is_tile(&shape) && shape.n_tokens == TALL_TOKENS);
     add_define(&key, "AFTER", rule->after > 0);
     add_define(&key, "ALIBI", rule->max_bias > 0);
     params.after = rule->after;

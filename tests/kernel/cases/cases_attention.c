@@ -270,8 +270,8 @@ static const struct kt_attention_case attention_batch_cases[] = {
 
 static const char *const batch_shapes[] = {"split", "lane", "row", "rolled"}; // of GLINFER_BATCH
 
-// Sets GLINFER_BATCH; rolled is split on a class of GPUs of processors with is_rolled, lane that of
-// Mali-T.
+// Sets GLINFER_BATCH; rolled is split on a class of GPUs of processors with is_rolled and groups of
+// 512 for narrow heads, lane that of Mali-T.
 static bool set_batch_shape(struct kt_run *run, const char *shape)
 {
     static struct gi_device_class class;
@@ -280,6 +280,7 @@ static bool set_batch_shape(struct kt_run *run, const char *shape)
         class = *gi_gpu_class(run->gpu);
     }
     class.is_rolled = is_rolled;
+    class.tall_head_dim = is_rolled ? 64 : 0;
     class.gemm_tile = is_rolled ? GI_GEMM_TILE_THIN : GI_GEMM_TILE_WHOLE;
     run->gpu->class = is_lane ? gi_device_class_find("Mali-T", "Mesa") : &class;
     return kt_set(run, "GLINFER_BATCH", is_rolled ? "split" : shape);
