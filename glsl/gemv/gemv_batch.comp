@@ -34,11 +34,11 @@ shared float partial[N_PARTIAL * TOKENS * GROUP_ROWS];
 #if LANE_PAIRS == 2
 #define Sums vec4
 #define Quad mat4
-#define quad_of(w, i) transpose(mat4(w[0][i], w[1][i], w[2][i], w[3][i]))
+#define quad_of(k) transpose(mat4(quant_quad(w0, k), quant_quad(w1, k), quant_quad(w2, k), quant_quad(w3, k)))
 #else
 #define Sums vec2
 #define Quad mat4x2
-#define quad_of(w, i) transpose(mat2x4(w[0][i], w[1][i]))
+#define quad_of(k) transpose(mat2x4(quant_quad(w0, k), quant_quad(w1, k)))
 #endif
 
 void add_quad(Quad w, uint at, uint begin[TOKENS], inout Sums sum[TOKENS])
@@ -52,18 +52,18 @@ void add_quad(Quad w, uint at, uint begin[TOKENS], inout Sums sum[TOKENS])
     }
 }
 
-// Unrolled by hand: not every compiler does.
+// Unrolled by hand: not every compiler does. A quad of weights is unpacked where it is multiplied:
+// all of a block take registers that Mesa 25 lacks for 16 lanes on Intel (glsl/measurements.md).
 void add_block(uint first_tile, uint block, uint row, uint begin[TOKENS], inout Sums sum[TOKENS])
 {
-    vec4 w[LANE_TILES][8];
     uint at = block * 8u, last = params.n_rows / TILE_ROWS - 1u;
-    quant_unpack(quant_load(min(first_tile, last), block, params.n_block, row), w[0]);
-    quant_unpack(quant_load(min(first_tile + 1u, last), block, params.n_block, row), w[1]);
+    QuantBlock w0 = quant_load(min(first_tile, last), block, params.n_block, row);
+    QuantBlock w1 = quant_load(min(first_tile + 1u, last), block, params.n_block, row);
 #if LANE_PAIRS == 2
-    quant_unpack(quant_load(min(first_tile + 2u, last), block, params.n_block, row), w[2]);
-    quant_unpack(quant_load(min(first_tile + 3u, last), block, params.n_block, row), w[3]);
+    QuantBlock w2 = quant_load(min(first_tile + 2u, last), block, params.n_block, row);
+    QuantBlock w3 = quant_load(min(first_tile + 3u, last), block, params.n_block, row);
 #endif
-#define ADD_QUAD(k) add_quad(quad_of(w, k), at + uint(k), begin, sum);
+#define ADD_QUAD(k) add_quad(quad_of(k), at + uint(k), begin, sum);
     EACH_QUAD(ADD_QUAD)
 }
 
