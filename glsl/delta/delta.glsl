@@ -9,7 +9,7 @@
 //   q (n_k_head, DIM), k (n_k_head, DIM), v (n_head, DIM), then at offsets of their own the gate z
 //   (n_head, DIM), and for each head what its rate and its decay come from
 //
-// Head h has q and k of head h % n_k_head. The state of a layer, f32:
+// Head h has q and k of a head that delta/keys.glsl finds. The state of a layer, f32:
 //
 //   ring    (TAPS, n_channel)    row p % TAPS: the projection's row of position p
 //   matrix  (n_head, DIM, DIM)   row i: of element i of k

@@ -22,7 +22,7 @@ shared vec2 sums[2 * WG_SIZE];
 // Stages tokens first ... first + N_STAGED - 1; past the last one its own again.
 void stage(uint first, uint head, uint column)
 {
-    uint k_head = head % params.n_k_head, n_channel = (2u * params.n_k_head + params.n_head) * uint(DIM);
+    uint k_head = key_of(head), n_channel = (2u * params.n_k_head + params.n_head) * uint(DIM);
     for (uint i = gl_LocalInvocationIndex; i < N_STAGED * uint(DIM); i += uint(WG_SIZE)) {
         uint row = min(first + i / uint(DIM), state.n_tokens - 1u) * params.y_stride;
         uint at = row + k_head * uint(DIM) + i % uint(DIM);

@@ -26,7 +26,7 @@ shared vec4 scalars[16];
 // Stages tokens first ... first + N_STAGED - 1; past the last one its own again.
 void stage(uint first, uint head, uint column)
 {
-    uint k_head = head % params.n_k_head, n_channel = (2u * params.n_k_head + params.n_head) * uint(DIM);
+    uint k_head = key_of(head), n_channel = (2u * params.n_k_head + params.n_head) * uint(DIM);
     uint to_keys = params.n_k_head * uint(DIM), lane = gl_LocalInvocationIndex;
     for (uint i = lane; i < N_STAGED * PAIRS; i += uint(WG_SIZE)) {
         uint row = min(first + i / PAIRS, state.n_tokens - 1u) * params.y_stride;

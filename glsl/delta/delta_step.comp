@@ -29,6 +29,7 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 #include "delta/delta.glsl"
+#include "delta/keys.glsl"
 #include "delta/sums.glsl"
 
 #define N_QUAD uint(DIM / 4)
@@ -41,7 +42,7 @@ shared float sum_k[4 * WG_SIZE], sum_q[4 * WG_SIZE];
 // The channel of element i of q, k and v of a head, one behind the other.
 uint channel_of(uint head, uint i)
 {
-    uint k_head = head % params.n_k_head, line = i / uint(DIM);
+    uint k_head = key_of(head), line = i / uint(DIM);
     uint first = line == 0u ? k_head : line == 1u ? params.n_k_head + k_head : 2u * params.n_k_head + head;
     return first * uint(DIM) + i % uint(DIM);
 }
@@ -65,7 +66,7 @@ void load_lines(uint head)
     for (uint i = gl_LocalInvocationIndex; i < uint(3 * DIM); i += uint(WG_SIZE)) {
         uint channel = channel_of(head, i);
         lines[i] = convolve(channel, n_channel);
-        if ((i >= uint(2 * DIM) || head < params.n_k_head) && !IS_OVER) {
+        if ((i >= uint(2 * DIM) || is_first_of_key(head)) && !IS_OVER) {
             memory[row + channel] = source[channel];
         }
     }

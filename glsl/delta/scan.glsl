@@ -19,16 +19,20 @@ layout(std140, binding = 0) uniform Params
 #error "DIM of a head, a multiple of 16; TAPS: tokens that the convolution sees"
 #endif
 
+#include "delta/keys.glsl"
+
 // Copies the channels of a head of v, and those of its q and k if it is the first that has them.
 void keep_ring(uint head)
 {
     uint n_channel = (2u * params.n_k_head + params.n_head) * uint(DIM);
     uint n_row = min(state.n_tokens, uint(TAPS - 1));
-    uint n_line = head < params.n_k_head ? 3u : 1u;
+    uint n_line = is_first_of_key(head) ? 3u : 1u, k_head = first_key_of(head);
     for (uint i = gl_LocalInvocationIndex; i < n_row * n_line * uint(DIM); i += uint(WG_SIZE)) {
         uint m = state.n_tokens - n_row + i / (n_line * uint(DIM));
         uint line = i / uint(DIM) % n_line;
-        uint first = line == 0u ? 2u * params.n_k_head + head : line == 1u ? head : params.n_k_head + head;
+        uint first = line == 0u   ? 2u * params.n_k_head + head
+                     : line == 1u ? k_head
+                                  : params.n_k_head + k_head;
         uint channel = first * uint(DIM) + i % uint(DIM);
         memory[(state.n_past + m) % uint(TAPS) * n_channel + channel] = x[m * params.x_stride + channel];
     }

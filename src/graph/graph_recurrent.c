@@ -11,6 +11,7 @@ static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
         .n_head = hparams->n_head,
         .n_k_head = hparams->n_k_head,
         .dim = hparams->dim,
+        .n_neighbour = hparams->n_neighbour,
         .n_taps = hparams->n_taps,
         .n_column = hparams->n_column,
         .taps = norm_offset(graph, layer, GI_NORM_CONV),

@@ -41,6 +41,9 @@ struct gi_recurrent_hparams {
     // Matrices (state_dim, dim) and their size, with heads of q and k, or groups of b and c; a
     // layer without them has one head of its width.
     uint32_t n_head, n_k_head, dim, state_dim;
+    // Heads side by side that share a head of q and k, where these are fewer; 0: they take them in
+    // turn.
+    uint32_t n_neighbour;
     bool has_norm;       // of what they give: a family's files may lack it
     uint32_t n_column;   // GPU rows of the projection to them
     uint32_t state_size; // floats of a layer's state

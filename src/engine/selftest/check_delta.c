@@ -23,7 +23,9 @@ struct lines {
 static struct lines lines_of(const struct gi_test *test, uint32_t n_head, uint32_t n_k_head,
                              uint32_t head)
 {
-    const uint32_t dim = (uint32_t)gi_test_define(test, "DIM"), k_head = head % n_k_head;
+    const uint32_t dim = (uint32_t)gi_test_define(test, "DIM");
+    const uint32_t n_neighbour = (uint32_t)gi_test_define(test, "NEIGHBOURS");
+    const uint32_t k_head = n_neighbour > 0 ? head / n_neighbour : head % n_k_head;
     return (struct lines){
         .dim = dim,
         .n_channel = (2 * n_k_head + n_head) * dim,

@@ -55,12 +55,25 @@ static struct gi_program_key make_key(const struct gi_delta *delta, enum gi_prog
     };
 }
 
+// The same of a kernel that looks for the q and k of a head.
+static struct gi_program_key make_head_key(const struct gi_delta *delta, enum gi_program_id id,
+                                           uint32_t wg_size)
+{
+    struct gi_program_key key = make_key(delta, id, wg_size);
+    if (delta->n_neighbour > 1) {
+        assert(delta->n_neighbour == delta->n_head / delta->n_k_head);
+        key.defines[key.n_defines].name = "NEIGHBOURS";
+        key.defines[key.n_defines++].value = (int32_t)delta->n_neighbour;
+    }
+    return key;
+}
+
 bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta, struct gi_range x,
                       const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
                       struct glinfer_error *err)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, group_size(recorder));
-    const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_STEP, wg_size);
+    const struct gi_program_key key = make_head_key(delta, GI_PROGRAM_DELTA_STEP, wg_size);
     assert(4 * wg_size >= delta->dim && 4 * wg_size % delta->dim == 0);
     const struct gi_delta_step_params params = {
         .n_head = delta->n_head,
@@ -138,7 +151,7 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *del
     const enum gi_program_id id = has_subgroup_scan(recorder->gpu, delta)
                                       ? GI_PROGRAM_DELTA_SCAN_SUBGROUP
                                       : GI_PROGRAM_DELTA_SCAN;
-    const struct gi_program_key key = make_key(delta, id, wg_size);
+    const struct gi_program_key key = make_head_key(delta, id, wg_size);
     const struct gi_delta_scan_params params = {
         .x_stride = x->stride,
         .y_stride = mixed->stride,

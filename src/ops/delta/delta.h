@@ -9,8 +9,10 @@
 // The projection of a layer and its vectors. Columns of a row: q (n_k_head, dim), k likewise, v
 // (n_head, dim) from 0 on, the rest where it says. Vectors: offsets in floats.
 struct gi_delta {
-    uint32_t n_head, n_k_head, dim;  // dim is a multiple of 16, n_head of n_k_head
-    uint32_t n_taps;                 // tokens that the convolution sees
+    uint32_t n_head, n_k_head, dim; // dim is a multiple of 16, n_head of n_k_head
+    uint32_t n_neighbour; // heads of v side by side that have the same q and k: n_head / n_k_head,
+                          // or 0: head h has those of head h % n_k_head
+    uint32_t n_taps;      // tokens that the convolution sees
     uint32_t z, rate, decay;         // columns: (n_head, dim), (n_head), (n_head)
     uint32_t n_column;               // of a row
     uint32_t taps;                   // of vectors: (2 n_k_head dim + n_head dim, n_taps)

@@ -14,28 +14,32 @@
 
 static const struct delta_case {
     uint32_t n_head, n_k_head, dim, n_taps, n_tokens, n_past;
+    bool has_neighbours;
 } cases[] = {
-    {2,  2,  16,  4, 1,   0 },
-    {4,  2,  32,  4, 1,   5 },
-    {2,  1,  64,  2, 1,   6 },
-    {3,  3,  128, 4, 1,   9 },
-    {2,  2,  16,  4, 2,   1 },
-    {4,  2,  32,  4, 33,  6 },
-    {2,  1,  64,  2, 9,   0 },
-    {3,  3,  128, 4, 130, 11},
-    {16, 16, 128, 4, 300, 0 },
+    {2,  2,  16,  4, 1,   0,  false},
+    {4,  2,  32,  4, 1,   5,  false},
+    {2,  1,  64,  2, 1,   6,  false},
+    {3,  3,  128, 4, 1,   9,  false},
+    {2,  2,  16,  4, 2,   1,  false},
+    {4,  2,  32,  4, 33,  6,  false},
+    {2,  1,  64,  2, 9,   0,  false},
+    {3,  3,  128, 4, 130, 11, false},
+    {16, 16, 128, 4, 300, 0,  false},
+    {6,  2,  32,  4, 1,   5,  true },
+    {4,  2,  16,  4, 9,   6,  true },
 };
 
 static const struct delta_case benches[] = {
-    {16, 16, 128, 4, 1,   100},
-    {32, 16, 128, 4, 1,   100},
-    {16, 16, 128, 4, 512, 100},
+    {16, 16, 128, 4, 1,   100, false},
+    {32, 16, 128, 4, 1,   100, false},
+    {16, 16, 128, 4, 512, 100, false},
 };
 
 static void write_name(const struct delta_case *c, char *text, size_t size)
 {
-    snprintf(text, size, "%u of %u heads of %u, %u taps, %u tokens behind %u", c->n_head,
-             c->n_k_head, c->dim, c->n_taps, c->n_tokens, c->n_past);
+    snprintf(text, size, "%u of %u heads of %u%s, %u taps, %u tokens behind %u", c->n_head,
+             c->n_k_head, c->dim, c->has_neighbours ? " side by side" : "", c->n_taps, c->n_tokens,
+             c->n_past);
 }
 
 static void name_case(size_t index, char *text, size_t size)
@@ -66,6 +70,7 @@ static void lay_out(struct delta_run *s, const struct delta_case *c)
     s->delta = (struct gi_delta){.n_head = c->n_head,
                                  .n_k_head = c->n_k_head,
                                  .dim = c->dim,
+                                 .n_neighbour = c->has_neighbours ? c->n_head / c->n_k_head : 0,
                                  .n_taps = c->n_taps,
                                  .eps = 1e-6f};
     const uint32_t n_channel = gi_delta_channels(&s->delta);
@@ -137,6 +142,7 @@ static void work_out(struct delta_run *s)
         .n_k_head = c->n_k_head,
         .dim = c->dim,
         .n_taps = c->n_taps,
+        .n_neighbour = delta->n_neighbour,
         .n_channel = gi_delta_channels(delta),
         .n_column = delta->n_column,
         .z = delta->z,

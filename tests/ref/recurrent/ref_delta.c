@@ -84,8 +84,10 @@ void ref_delta(const struct ref_delta *delta, double *matrix, double *out, doubl
         for (size_t head = 0; head < delta->n_head; head++) {
             double *q = lines, *k = lines + dim, *v = lines + 2 * dim, *o = lines + 3 * dim;
             const size_t at = (token * delta->n_head + head) * dim;
-            convolve_line(delta, token, head % n_k_head * dim, true, q);
-            convolve_line(delta, token, (n_k_head + head % n_k_head) * dim, true, k);
+            const size_t k_head =
+                delta->n_neighbour > 0 ? head / delta->n_neighbour : head % n_k_head;
+            convolve_line(delta, token, k_head * dim, true, q);
+            convolve_line(delta, token, (n_k_head + k_head) * dim, true, k);
             convolve_line(delta, token, (2 * n_k_head + head) * dim, false, v);
             change_and_read(delta, token, head, q, k, v, matrix + head * dim * dim, o);
             write_out(delta, token, head, o, out + at, magnitude + at);

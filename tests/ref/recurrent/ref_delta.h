@@ -7,6 +7,8 @@
 
 struct ref_delta {
     size_t n_tokens, n_head, n_k_head, dim, n_taps;
+    size_t n_neighbour; // heads side by side with the same q and k; 0: head h has those of h %
+                        // n_k_head
     size_t n_channel, n_column; // of q, k and v; of a row of x
     size_t z, rate, decay;      // columns of x
     const float *x;             // (n_tokens, n_column)
