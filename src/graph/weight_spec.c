@@ -13,6 +13,8 @@ static uint32_t recurrent_size(const struct gi_recurrent_hparams *recurrent, enu
         return recurrent->n_channel;
     case GI_DIM_CONV:
         return recurrent->n_channel * recurrent->n_taps;
+    case GI_DIM_STATE_KEYS:
+        return recurrent->n_k_head * recurrent->dim;
     case GI_DIM_STATE_HEADS:
         return recurrent->n_head;
     case GI_DIM_STATE_HEAD:
@@ -75,6 +77,7 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_d
         return hparams->n_shared * hparams->n_expert_ff;
     case GI_DIM_CHANNEL:
     case GI_DIM_CONV:
+    case GI_DIM_STATE_KEYS:
     case GI_DIM_STATE_HEADS:
     case GI_DIM_STATE_HEAD:
     case GI_DIM_STATE:

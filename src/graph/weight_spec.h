@@ -96,6 +96,7 @@ enum gi_dim {
     GI_DIM_HEADS,       // of q: their number
     GI_DIM_CHANNEL,     // of a recurrent layer: struct gi_recurrent_hparams
     GI_DIM_CONV,        // n_taps of each channel
+    GI_DIM_STATE_KEYS,  // of all heads of k
     GI_DIM_STATE_HEADS, // how many
     GI_DIM_STATE_HEAD,  // elements of one
     GI_DIM_STATE,       // of all heads
@@ -103,7 +104,7 @@ enum gi_dim {
     GI_DIM_STATE_NORM,  // of the heads of a group, a row each; none where states have no norm
 };
 
-#define GI_MAX_SOURCES 4
+#define GI_MAX_SOURCES 6
 
 struct gi_weight_spec {
     enum gi_slot slot;
@@ -112,12 +113,16 @@ struct gi_weight_spec {
     enum gi_dim cols;
     struct {
         // "blk.%u.attn_q", without .weight and .bias; a bias is taken if there is one. Sources of
-        // one name are slices of a tensor's rows, one behind the other.
+        // one name are slices of a tensor's rows, one behind the other; or, if they alternate, of
+        // each of them in turn the rows that belong to a state's head of k.
         const char *name;
         enum gi_dim rows;
         const char *instead; // what the matrix is where the file has none of that name; NULL: none
+        bool is_alternating;
     } sources[GI_MAX_SOURCES];
     enum gi_norm next_norm; // the norm that follows, whose gamma travels with the matrix
+    // The same matrix of files that have the first source of this one and lack ours; NULL: none.
+    const struct gi_weight_spec *other;
 };
 
 struct gi_norm_spec {

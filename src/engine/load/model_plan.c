@@ -25,21 +25,17 @@ static const char *find_suffix(const struct gi_model_plan *plan, const struct gi
                                const char *stem, uint32_t layer)
 {
     const char *suffix = gi_norm_suffix(spec->norm);
-    char name[GI_PLAN_NAME_SIZE], bare[GI_PLAN_NAME_SIZE];
-    gi_plan_name(stem, layer, suffix, name);
-    gi_plan_name(stem, layer, "", bare);
     const bool is_bare =
-        !gi_gguf_tensor_find(plan->gguf, name) && gi_gguf_tensor_find(plan->gguf, bare);
+        !gi_plan_has(plan, stem, layer, suffix) && gi_plan_has(plan, stem, layer, "");
     return is_bare ? "" : suffix;
 }
 
 static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec *spec,
                      const char *stem, uint32_t layer)
 {
-    char name[GI_PLAN_NAME_SIZE];
-    gi_plan_name(stem, layer, gi_norm_suffix(spec->norm), name);
     return gi_dim_size(&plan->hparams, layer, spec->size) > 0 &&
-           (!gi_norm_is_optional(spec->norm) || gi_gguf_tensor_find(plan->gguf, name));
+           (!gi_norm_is_optional(spec->norm) ||
+            gi_plan_has(plan, stem, layer, gi_norm_suffix(spec->norm)));
 }
 
 static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct glinfer_error *err)
@@ -113,9 +109,7 @@ static const char *source_name(const struct gi_model_plan *plan, const struct gi
                                uint32_t source, uint32_t layer)
 {
     const char *pattern = spec->sources[source].name, *instead = spec->sources[source].instead;
-    char name[GI_PLAN_NAME_SIZE];
-    gi_plan_name(pattern, layer, "weight", name);
-    return instead && !gi_gguf_tensor_find(plan->gguf, name) ? instead : pattern;
+    return instead && !gi_plan_has(plan, pattern, layer, "weight") ? instead : pattern;
 }
 
 // True if a layer has the matrix, or the source of one.
@@ -160,14 +154,10 @@ static const char *find_stack(const struct gi_model_plan *plan, const struct gi_
     };
     const size_t order = (size_t)spec->order;
     const char *stack = order < sizeof(stacks) / sizeof(stacks[0]) ? stacks[order] : NULL;
-    char name[GI_PLAN_NAME_SIZE], first[GI_PLAN_NAME_SIZE];
-    if (!stack) {
-        return NULL;
-    }
-    gi_plan_name(stack, layer, "weight", name);
-    gi_plan_name(spec->sources[0].name, layer, "weight", first);
-    return gi_gguf_tensor_find(plan->gguf, name) && !gi_gguf_tensor_find(plan->gguf, first) ? stack
-                                                                                            : NULL;
+    return stack && gi_plan_has(plan, stack, layer, "weight") &&
+                   !gi_plan_has(plan, spec->sources[0].name, layer, "weight")
+               ? stack
+               : NULL;
 }
 
 // Refuses a shared expert whose pieces do not end where its blocks do.
@@ -192,6 +182,7 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
     const uint32_t first = weight->n_sources, n_expert = gi_plan_expert_sources(spec->order);
     const bool is_shared = n_expert > 0 && first >= n_expert;
     const bool is_cut = is_shared && spec->order == GI_WEIGHT_ORDER_EXPERTS;
+    const uint32_t n_group = spec->sources[first].is_alternating ? hparams->recurrent.n_k_head : 1;
     struct gi_plan_source whole = {0};
     uint32_t n_rows = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -205,11 +196,24 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
         return false;
     }
     for (uint32_t i = first; i < first + n; i++) {
-        weight->sources[i] = whole;
-        weight->sources[i].n_rows = gi_dim_size(hparams, layer, spec->sources[i].rows);
-        whole.row_begin += weight->sources[i].n_rows;
+        struct gi_plan_source *source = &weight->sources[i];
+        *source = whole;
+        source->n_rows = gi_dim_size(hparams, layer, spec->sources[i].rows);
+        source->n_run = n_group > 1 ? source->n_rows / n_group : 0;
+        source->run_step = n_rows / n_group;
+        whole.row_begin += source->n_rows / n_group;
     }
     return true;
+}
+
+// Returns the form of a matrix that a file has.
+static const struct gi_weight_spec *choose_form(const struct gi_model_plan *plan,
+                                                const struct gi_weight_spec *spec, uint32_t layer)
+{
+    const bool is_other = spec->other &&
+                          !gi_plan_has(plan, spec->sources[0].name, layer, "weight") &&
+                          gi_plan_has(plan, spec->other->sources[0].name, layer, "weight");
+    return is_other ? spec->other : spec;
 }
 
 static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
@@ -316,7 +320,7 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
         for (size_t i = 0; i < n; i++) {
             const struct gi_weight_spec *spec =
                 is_recurrent ? &family->recurrent->weights[i] : &family->weights[i];
-            if (!plan_layer_weight(plan, spec, layer, limits, err)) {
+            if (!plan_layer_weight(plan, choose_form(plan, spec, layer), layer, limits, err)) {
                 return false;
             }
         }

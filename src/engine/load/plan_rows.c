@@ -211,6 +211,10 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
     if (!find_row(plan, weight, part, row, source, source_row)) {
         return false;
     }
-    *source_row += weight->sources[*source].row_begin;
+    const struct gi_plan_source *from = &weight->sources[*source];
+    if (from->n_run > 0) {
+        *source_row = *source_row / from->n_run * from->run_step + *source_row % from->n_run;
+    }
+    *source_row += from->row_begin;
     return true;
 }

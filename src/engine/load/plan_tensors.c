@@ -29,6 +29,14 @@ static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_te
                         tensor->type->name, gi_quant_names());
 }
 
+bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                 const char *suffix)
+{
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_name(pattern, layer, suffix, name);
+    return gi_gguf_tensor_find(plan->gguf, name);
+}
+
 bool gi_plan_check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
                          uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                          struct glinfer_error *err)

@@ -11,6 +11,10 @@
 void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
                   char name[GI_PLAN_NAME_SIZE]);
 
+// True if the file has the tensor.
+bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                 const char *suffix);
+
 // Fails with BAD_FILE if a tensor is not (n_matrix, n_rows, n_cols).
 bool gi_plan_check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
                          uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
