@@ -3,9 +3,12 @@
 // text are alike, so that the sections of the rotation are one. Layers behind the last, which
 // predict further tokens, are left alone. Its mixtures have experts in all layers, and one that all
 // tokens take by a share of its own.
+#include "models/qwen/qwen35.h"
+
 #include "base/round.h"
-#include "models/decoder_weights.h"
 #include "ops/delta/delta.h"
+
+#include <stdio.h>
 
 static bool read_sizes(const struct gi_hparams_reader *reader, struct gi_recurrent_hparams *sizes)
 {
@@ -30,14 +33,39 @@ static bool read_sizes(const struct gi_hparams_reader *reader, struct gi_recurre
                sizes->n_taps);
 }
 
+// Finds the layers with linear attention: by a list, or all but each one behind an interval.
+static bool read_kinds(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    char key[96];
+    struct gi_gguf_array list = {0};
+    uint32_t interval;
+    snprintf(key, sizeof(key), "%s.attention.recurrent_layers", reader->prefix);
+    if (!gi_hparams_u32(reader, "full_attention_interval", 4, &interval)) {
+        return false;
+    }
+    const bool has_list =
+        gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0;
+    if (has_list && list.count < hparams->n_layer) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %s has %zu elements, and there are %u layers",
+                            gi_gguf_path(reader->gguf), key, (size_t)list.count, hparams->n_layer);
+    }
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const bool is_linear =
+            has_list ? list.data[i] != 0 : interval == 0 || (i + 1) % interval != 0;
+        if (is_linear) {
+            gi_set_recurrent(hparams, i);
+        }
+    }
+    return true;
+}
+
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     struct gi_recurrent_hparams *sizes = &hparams->recurrent;
     const uint32_t two_tiles = 2 * GI_TILE_ROWS;
-    uint32_t interval, n_next;
-    if (!read_sizes(reader, sizes) ||
-        !gi_hparams_u32(reader, "full_attention_interval", 4, &interval) ||
-        !gi_hparams_u32(reader, "nextn_predict_layers", 0, &n_next)) {
+    uint32_t n_next;
+    if (!read_sizes(reader, sizes) || !gi_hparams_u32(reader, "nextn_predict_layers", 0, &n_next)) {
         return false;
     }
     if (n_next >= hparams->n_layer) {
@@ -46,11 +74,6 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                             gi_gguf_path(reader->gguf), n_next, hparams->n_layer);
     }
     hparams->n_layer -= n_next;
-    for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        if (interval == 0 || (i + 1) % interval != 0) {
-            gi_set_recurrent(hparams, i);
-        }
-    }
     const struct gi_delta delta = {.n_head = sizes->n_head,
                                    .n_k_head = sizes->n_k_head,
                                    .dim = sizes->dim,
@@ -60,7 +83,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                                  gi_round_up((uint64_t)sizes->n_head * sizes->dim, two_tiles) +
                                  2 * gi_round_up(sizes->n_head, two_tiles));
     sizes->state_size = gi_delta_state_size(&delta);
-    return true;
+    return read_kinds(reader, hparams);
 }
 
 #define QKV                                                                                        \
@@ -78,7 +101,7 @@ static const struct gi_weight_spec weights[] = {
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
 
-static const struct gi_norm_spec norms[] = {
+const struct gi_norm_spec gi_qwen35_norms[GI_QWEN35_N_NORMS] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm",           GI_DIM_EMBD},
     {GI_NORM_Q,    "blk.%u.attn_q_norm",         GI_DIM_HEAD},
     {GI_NORM_K,    "blk.%u.attn_k_norm",         GI_DIM_HEAD},
@@ -95,18 +118,15 @@ static const struct gi_norm_spec norms[] = {
         .sources[2] = {"blk.%u.ssm_beta", GI_DIM_STATE_HEADS},                                     \
         .sources[3] = {"blk.%u.ssm_alpha", GI_DIM_STATE_HEADS}, .next_norm = GI_NORM_NONE,         \
     }
-#define LINEAR_OUT                                                                                 \
-    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_STATE, "ssm_out",         \
-                  GI_DIM_EMBD, GI_NORM_FFN)
 
 static const struct gi_weight_spec linear_weights[] = {
     LINEAR_IN,
-    LINEAR_OUT,
+    GI_QWEN35_LINEAR_OUT,
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
 
-static const struct gi_norm_spec linear_norms[] = {
+const struct gi_norm_spec gi_qwen35_linear_norms[GI_QWEN35_N_LINEAR_NORMS] = {
     {GI_NORM_ATTN,       "blk.%u.attn_norm",           GI_DIM_EMBD       },
     {GI_NORM_FFN,        "blk.%u.post_attention_norm", GI_DIM_EMBD       },
     {GI_NORM_CONV,       "blk.%u.ssm_conv1d",          GI_DIM_CONV       },
@@ -122,7 +142,7 @@ static bool record_linear_layer(struct gi_graph *graph, uint32_t layer, struct g
 
 static const struct gi_recurrent_layers linear_layers = {
     GI_WEIGHTS(linear_weights),
-    GI_NORMS(linear_norms),
+    GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = record_linear_layer,
 };
 
@@ -131,21 +151,21 @@ const struct gi_model_family gi_model_family_qwen35 = {
     .rope_pairing = GI_ROPE_PAIRING_HALVES,
     .read_hparams = read_hparams,
     GI_WEIGHTS(weights),
-    GI_NORMS(norms),
+    GI_NORMS(gi_qwen35_norms),
     .record_layer = gi_head_norm_record_layer,
     .recurrent = &linear_layers,
 };
 
 //-- mixtures --------------------------------------------------------------------------------------
 
-static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+bool gi_qwen35_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     const struct gi_router_rule rule = {.has_shared_gate = true, .scale = 1.0f};
     hparams->router = rule;
     return read_hparams(reader, hparams) && gi_hparams_read_shared(reader, hparams->n_ff, hparams);
 }
 
-static const struct gi_weight_spec expert_weights[] = {
+const struct gi_weight_spec gi_qwen35_expert_weights[GI_QWEN35_N_WEIGHTS] = {
     QKV,
     GI_WEIGHT_OUT(GI_NORM_FFN),
     GI_WEIGHT_EXPERTS_GATE_UP,
@@ -155,31 +175,31 @@ static const struct gi_weight_spec expert_weights[] = {
 
 static const struct gi_weight_spec linear_expert_weights[] = {
     LINEAR_IN,
-    LINEAR_OUT,
+    GI_QWEN35_LINEAR_OUT,
     GI_WEIGHT_EXPERTS_GATE_UP,
     GI_WEIGHT_EXPERTS_DOWN,
     GI_WEIGHT_ROUTER_GATED,
 };
 
-static bool record_linear_expert_layer(struct gi_graph *graph, uint32_t layer,
-                                       struct glinfer_error *err)
+bool gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer,
+                                   struct glinfer_error *err)
 {
     return gi_graph_delta_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
 }
 
 static const struct gi_recurrent_layers linear_expert_layers = {
     GI_WEIGHTS(linear_expert_weights),
-    GI_NORMS(linear_norms),
-    .record_layer = record_linear_expert_layer,
+    GI_NORMS(gi_qwen35_linear_norms),
+    .record_layer = gi_qwen35_record_linear_layer,
 };
 
 const struct gi_model_family gi_model_family_qwen35moe = {
     .name = "qwen35moe",
     .rope_pairing = GI_ROPE_PAIRING_HALVES,
-    .read_hparams = read_expert_hparams,
+    .read_hparams = gi_qwen35_expert_hparams,
     .has_experts = true,
-    GI_WEIGHTS(expert_weights),
-    GI_NORMS(norms),
+    GI_WEIGHTS(gi_qwen35_expert_weights),
+    GI_NORMS(gi_qwen35_norms),
     .record_layer = gi_head_norm_expert_record_layer,
     .recurrent = &linear_expert_layers,
 };

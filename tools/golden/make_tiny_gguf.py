@@ -75,7 +75,7 @@ def parse_arguments():
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
-                        "qwen35moe", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "gemma4", "gemma3n"], default="llama")
+                        "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "gemma4", "gemma3n"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -118,6 +118,7 @@ def parse_arguments():
     parser.add_argument("--state-dim", type=int, default=32, help="Mamba-2: rows of a state, whose heads, groups, columns "
                         "and taps are those of linear attention")
     parser.add_argument("--state-norm", action="store_true", help="falcon-h1: a norm of what states give")
+    parser.add_argument("--one-in", type=int, default=0, help="qwen3next: first layers with one tensor for q, k, v and gate")
     parser.add_argument("--next", type=int, default=0, help="qwen35: layers behind the last, which predict further tokens")
     parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
@@ -256,6 +257,10 @@ def add_facts(writer, args, n_vocab):
         writer.add_ssm_time_step_rank(args.linear_heads)
         writer.add_ssm_inner_size(args.linear_heads * args.linear_dim)
         writer.add_uint32(f"{args.arch}.full_attention_interval", args.interval)
+        if args.arch == "qwen3next":
+            writer.add_array("qwen3next.attention.recurrent_layers",
+                             [(layer + 1) % args.interval != 0 for layer in range(args.layers)])
+    if args.arch in ("qwen35", "qwen35moe"):
         n_pair = (args.rot or args.head_dim) // 2
         writer.add_rope_dimension_sections([n_pair - 2 * (n_pair // 3), n_pair // 3, n_pair // 3, 0])
     if args.arch in SSM:
@@ -371,16 +376,16 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
+HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "qwen3next", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma-embedding", "gemma3", "gemma4", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 # The name of the norm before the network.
-FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "gpt-oss"), "post_attention_norm")
+FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "qwen3next", "gpt-oss"), "post_attention_norm")
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
-LINEAR = ("qwen35", "qwen35moe")  # with linear attention in most layers, and gates in the others
+LINEAR = ("qwen35", "qwen35moe", "qwen3next")  # with linear attention in most layers, and gates in the others
 SSM = ("granitehybrid", "falcon-h1")  # with Mamba-2, in place of attention or beside it
 SHORT_CONV = ("lfm2", "lfm2moe")  # with short convolutions in most layers, and the embedding's norm for the output
 ROUTER_BIASES = ("lfm2moe",)  # whose choice of experts has a bias
-SHARED_GATES = ("qwen2moe", "qwen35moe")  # whose shared expert has a share of its own
+SHARED_GATES = ("qwen2moe", "qwen35moe", "qwen3next")  # whose shared expert has a share of its own
 SHARED_KV = ("gemma4", "gemma3n")  # with layers that read the keys and values of earlier ones
 ONE_NORM = ("phi2",)  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
@@ -389,16 +394,22 @@ STACKED_QKV = ("phi3", "phi2")  # with q, k and v in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 
 
-def add_linear_attention(make, args, prefix):
+def add_linear_attention(make, args, prefix, layer):
     """The gated delta rule. Rates of decay are such that a state keeps tens of tokens."""
     n_head, size = args.linear_heads, args.linear_heads * args.linear_dim
     n_channel = size + 2 * args.linear_k_heads * args.linear_dim
     make.norm(f"{prefix}attn_norm.weight", args.embd)
     make.norm(f"{prefix}post_attention_norm.weight", args.embd)
-    make.matrix(prefix, "attn_qkv", n_channel, args.embd, 1.5, kind="attn_q")
-    make.matrix(prefix, "attn_gate", size, args.embd, kind="attn_v")
-    make.matrix(prefix, "ssm_beta", n_head, args.embd, kind="ssm")
-    make.matrix(prefix, "ssm_alpha", n_head, args.embd, kind="ssm")
+    if layer < args.one_in:
+        make.matrix(prefix, "ssm_in", n_channel + size, args.embd, 1.5, kind="attn_q")
+    else:
+        make.matrix(prefix, "attn_qkv", n_channel, args.embd, 1.5, kind="attn_q")
+        make.matrix(prefix, "attn_gate", size, args.embd, kind="attn_v")
+    if args.arch == "qwen3next":
+        make.matrix(prefix, "ssm_ba", 2 * n_head, args.embd, kind="ssm")
+    else:
+        make.matrix(prefix, "ssm_beta", n_head, args.embd, kind="ssm")
+        make.matrix(prefix, "ssm_alpha", n_head, args.embd, kind="ssm")
     taps = make.draw(f"{prefix}ssm_conv1d.weight", (n_channel, args.linear_taps))
     make.writer.add_tensor(f"{prefix}ssm_conv1d.weight", taps * np.float32(0.6))
     make.vector(f"{prefix}ssm_dt.bias", n_head, np.float32(0), 0.5)
@@ -579,7 +590,7 @@ def add_layer(make, args, prefix, layer):
         add_gemma4_layer(make, args, prefix, layer)
         return
     if args.arch in LINEAR and (layer + 1) % args.interval:
-        add_linear_attention(make, args, prefix)
+        add_linear_attention(make, args, prefix, layer)
         add_network_or_experts(make, args, prefix, layer)
         return
     if is_conv(args, layer):
