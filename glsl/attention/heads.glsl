@@ -1,5 +1,5 @@
-// Attention of one token by groups that take HEADS heads of a kv head, and every n_range-th tile of
-// its keys: a key and a value are read and converted once for all of these heads, and what does not
+// Attention of one token by groups that take HEADS heads of a kv head, the last of these groups maybe
+// some that another has, too, and every n_range-th tile of its keys: a key and a value are read and converted once for all of these heads, and what does not
 // depend on the number of keys is done once for them. For GPUs of boards and Intel's.
 //
 // First an invocation scores EACH keys of a tile at a time, with q from a uniform block; then the
@@ -79,11 +79,17 @@ uint bound(int n)
     return uint(n) + (params.n_ctx >> 31u);
 }
 
-// The quads of the group's result that the invocation owns.
-#if N_OWN <= WG_SIZE
-#define EACH_OWN(i) uint i = lane; if (i < uint(N_OWN))
+// The quads of the group's result that the invocation owns, behind those of heads that another
+// group has.
+#if REP % HEADS == 0
+#define FIRST_OWN 0u
 #else
-#define EACH_OWN(i) for (uint i = lane; i < uint(N_OWN); i += uint(WG_SIZE))
+#define FIRST_OWN (max(gl_WorkGroupID.y * uint(HEADS), uint(REP - HEADS)) - uint(REP - HEADS)) * N_QUAD
+#endif
+#if N_OWN <= WG_SIZE
+#define EACH_OWN(i) uint i = lane + FIRST_OWN; if (i < uint(N_OWN))
+#else
+#define EACH_OWN(i) for (uint i = lane + FIRST_OWN; i < uint(N_OWN); i += uint(WG_SIZE))
 #endif
 
 // The group's: its kv head's first row in the cache, its first head, keys up to the token's own,
@@ -108,9 +114,6 @@ void add_products(uint first, uint vec8, inout vec4 sum[N_SCORE])
     }
     for (int h = 0; h < HEADS; h++) {
         uint head = first_head + uint(h);
-#if REP % HEADS != 0
-        head = min(head, params.n_head - 1u);
-#endif
         uint at = head * N_QUAD + 2u * vec8;
         vec4 a = query_at(at), b = query_at(at + 1u);
         for (int i = 0; i < EACH; i++) {
@@ -209,20 +212,11 @@ void sum_values()
     group_barrier();
 }
 
-// True if the quad is of one of the kv head's heads: the last run may have fewer than HEADS.
-bool is_of_head(uint own)
-{
-    return REP % HEADS == 0 ||
-           first_head + own / N_QUAD < (KV_HEAD + 1u) * uint(REP);
-}
-
 // Writes quad `own` of the group's results, or of its range's partial ones.
 void write_own(uint own, bool is_partial, vec4 sum, vec2 softmax)
 {
     uint head = first_head + own / N_QUAD;
-    if (is_of_head(own)) {
-        write_head_quad(head, gl_WorkGroupID.x, own % N_QUAD, is_partial, sum, softmax);
-    }
+    write_head_quad(head, gl_WorkGroupID.x, own % N_QUAD, is_partial, sum, softmax);
 #if WRITE_SUMS
     vec4 value = sum / with_sink(softmax.y, softmax.x, head);
     sums[own].x = (value.x + value.y) + (value.z + value.w);
@@ -266,7 +260,7 @@ void write_sums()
     uint begin = sums_begin(params.n_head * uint(HEAD_DIM));
     begin += first_head * uint(HEAD_DIM) / SUM_SIZE;
     EACH_OWN(i) {
-        if (i % 4u == 0u && is_of_head(i)) {
+        if (i % 4u == 0u) {
             float sum = (sums[i].x + sums[i + 1u].x) + (sums[i + 2u].x + sums[i + 3u].x);
             uint at = SCRATCH_BEGIN + begin + i / 4u;
             scratch_quads[at / 4u][at % 4u] = floatBitsToUint(sum);
@@ -283,7 +277,7 @@ void main()
     lane = gl_LocalInvocationIndex;
     k_data = params.k;
     v_data = params.v;
-    first_head = KV_HEAD * uint(REP) + gl_WorkGroupID.y * uint(HEADS);
+    first_head = KV_HEAD * uint(REP) + min(gl_WorkGroupID.y * uint(HEADS), uint(REP - HEADS));
     first_row = KV_HEAD * params.n_ctx;
     n_key = min(state.n_past + 1u, params.n_ctx);
     n_seen = first_seen(n_key);
