@@ -123,17 +123,27 @@ void add_values(uint lane, uint first_row, uint n_key, inout vec4 low_sum, inout
     }
 }
 
-// Adds the slices of each vec8 through shared memory; returns quad `lane` of the result.
-vec4 add_slices(uint lane, vec4 low_sum, vec4 high_sum)
+// The quads of the result that an invocation writes.
+#if 4 * KEYS < HEAD_DIM
+#define EACH_OWN(quad) for (uint quad = lane; quad < N_QUAD; quad += uint(KEYS))
+#else
+#define EACH_OWN(quad) uint quad = lane; if (quad < N_QUAD)
+#endif
+
+// Leaves an invocation's sums for add_slices.
+void leave_slice(uint lane, vec4 low_sum, vec4 high_sum)
 {
     sums[2u * lane] = low_sum;
     sums[2u * lane + 1u] = high_sum;
     group_barrier();
-    vec4 sum = sums[lane];
-    if (lane < N_QUAD) {
-        for (uint i = 1u; i < bound(N_SLICE); i++) {
-            sum += sums[lane + i * N_QUAD];
-        }
+}
+
+// Returns a quad of the result.
+vec4 add_slices(uint quad)
+{
+    vec4 sum = sums[quad];
+    for (uint i = 1u; i < bound(N_SLICE); i++) {
+        sum += sums[quad + i * N_QUAD];
     }
     return sum;
 }
@@ -170,17 +180,10 @@ void main()
         weight_sum = rescale * weight_sum + sum_stripes();
     }
     uint begin = token * (params.out_stride / 4u) + head * N_QUAD;
-#if 4 * KEYS < HEAD_DIM // a single slice, whose invocations have two quads each
-    if (2u * lane < N_QUAD) {
-        result[begin + 2u * lane] = low_sum / with_sink(weight_sum, largest, head);
-        result[begin + 2u * lane + 1u] = high_sum / with_sink(weight_sum, largest, head);
+    leave_slice(lane, low_sum, high_sum);
+    EACH_OWN(quad) {
+        result[begin + quad] = add_slices(quad) / with_sink(weight_sum, largest, head);
     }
-#else
-    vec4 sum = add_slices(lane, low_sum, high_sum);
-    if (lane < N_QUAD) {
-        result[begin + lane] = sum / with_sink(weight_sum, largest, head);
-    }
-#endif
 }
 #else
 #if WRITE_SUMS
@@ -223,17 +226,21 @@ void main()
     sum_weights(lane);
     vec4 low_sum = vec4(0.0), high_sum = vec4(0.0);
     add_values(lane, first_row, n_key, low_sum, high_sum);
-    vec4 sum = add_slices(lane, low_sum, high_sum);
-    vec2 softmax = vec2(largest, sum_stripes());
+    leave_slice(lane, low_sum, high_sum);
 
     bool is_split = n_range - first_range > 1u;
-    if (is_needed && lane < N_QUAD) {
-        write_head_quad(head, range, lane, is_split, sum, softmax);
+    if (is_needed) {
+        EACH_OWN(quad) {
+            write_head_quad(head, range, quad, is_split, add_slices(quad), vec2(largest, sum_stripes()));
+        }
     }
     bool is_merging = is_last_range(lane, head, n_range - first_range, is_needed && is_split);
-    if (is_merging && lane < N_QUAD) {
-        sum = merge_ranges(head, first_range, n_range, lane, softmax);
-        write_head_quad(head, range, lane, false, sum, softmax);
+    if (is_merging) {
+        EACH_OWN(quad) {
+            vec2 softmax;
+            vec4 sum = merge_ranges(head, first_range, n_range, quad, softmax);
+            write_head_quad(head, range, quad, false, sum, softmax);
+        }
     }
 #if WRITE_SUMS
     memoryBarrierBuffer();

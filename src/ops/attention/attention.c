@@ -28,20 +28,13 @@ struct batch_shape {
 
 #define LANE_KEYS 64 // of a group of glsl/attention/attention.comp with BATCH 1
 
-// Returns the keys of a group of glsl/attention/attention.comp, whose invocations must also be as
-// many as a head has quads.
-static uint32_t group_keys(uint32_t keys, const struct gi_kv_layer *layer)
+// Returns the keys of a group of glsl/attention/attention.comp, `keys` or more: its invocations
+// must be as many as a head has quads, or vec8s where larger groups have no registers.
+static uint32_t group_keys(const struct gi_gpu *gpu, uint32_t keys, const struct gi_kv_layer *layer)
 {
-    return keys * 4 < layer->head_dim ? layer->head_dim / 4 : keys;
-}
-
-// The same of a batch, but that Mali-T has no registers for large groups: as many invocations as a
-// head has vec8s do.
-static uint32_t lane_keys(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
-{
-    const bool is_small =
-        !gi_program_available(gpu, GI_PROGRAM_GEMM) && layer->head_dim <= 8 * LANE_KEYS;
-    return is_small ? LANE_KEYS : group_keys(LANE_KEYS, layer);
+    const bool is_small = !gi_program_available(gpu, GI_PROGRAM_GEMM);
+    const uint32_t least = layer->head_dim / (is_small ? 8 : 4);
+    return keys < least ? least : keys;
 }
 
 // glsl/attention/attention_half.comp, of caches in f16.
@@ -83,8 +76,8 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
                    : (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
     if (form != GI_BATCH_FORM_ROW || !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, lane_keys(gpu, layer),
-                                    0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6,
+                                    group_keys(gpu, LANE_KEYS, layer), 0};
     }
     const uint32_t vectors = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
     const uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
@@ -247,7 +240,8 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
         .n_defines = 7,
-        .keys = group_keys(gi_recorder_wg_size(recorder, gi_gpu_class(gpu)->attention_keys), layer),
+        .keys = group_keys(gpu, gi_recorder_wg_size(recorder, gi_gpu_class(gpu)->attention_keys),
+                           layer),
         .max_range = count_ranges(layer),
         .n_group = layer->n_head,
     };

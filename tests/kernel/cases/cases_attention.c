@@ -146,7 +146,9 @@ static bool run_joint(struct kt_run *run, size_t index)
 {
     const size_t i = index % COUNT(joint_shapes);
     const struct gi_device_class *class = gi_gpu_class(run->gpu);
-    struct gi_device_class joint = *class;
+    // Mali T has heads in small groups that are too large to be together.
+    struct gi_device_class joint =
+        joint_shapes[i].wg_size == 32 ? *gi_device_class_find("Mali-T", "Mesa") : *class;
     joint.attention = joint_shapes[i];
     if (joint.attention.has_dots) { // projections that want sums
         joint.gemv = gi_device_class_find("V3D", "Mesa")->gemv;
