@@ -1,7 +1,8 @@
 // Norms q and k, then does what rope_kv.comp does:
 //   x' = x * gamma / sqrt(mean(x^2) + eps) over a head, or over all of q and of k; then turned
 // or, with NORM_LAST, turned before gamma, which leaves the mean as it is. With VALUE_NORM heads of v
-// are normed too, without gamma.
+// are normed too, without gamma. With LAYERNORM x is less its mean first, and each head has a gamma of its
+// own.
 //
 //   q        (n_tokens, q_stride)    written, pair order
 //   qkv      (n_tokens, qkv_stride)  in the row order of the stacked projection (ops/record/weight.h)
@@ -24,6 +25,9 @@
 #endif
 #ifndef VALUE_NORM
 #define VALUE_NORM 0
+#endif
+#ifndef LAYERNORM
+#define LAYERNORM 0
 #endif
 
 layout(std140, binding = 0) uniform Params
@@ -55,27 +59,53 @@ struct Share {
 
 Share share;
 float scale; // that the norm gives
+#if LAYERNORM
+float mean; // that it takes away
+#endif
 
 Share make_share(uint group)
 {
-    uint n_q_group = params.n_q_pair / params.q_norm_pair;
+    uint gamma_step = uint(LAYERNORM), n_q_group = params.n_q_pair / params.q_norm_pair;
     uint n_kv_group = params.n_kv_pair / params.kv_norm_pair;
     if (group < n_q_group) {
         return Share(0u, params.q_begin, group * params.q_norm_pair, params.q_norm_pair,
-                     params.q_gamma);
+                     params.q_gamma + gamma_step * group * params.q_norm_pair);
     }
     group -= n_q_group;
     bool is_k = group < n_kv_group;
     group = is_k ? group : group - n_kv_group;
     return Share(is_k ? 1u : 2u, is_k ? params.k_begin : params.v_begin,
-                 group * params.kv_norm_pair, params.kv_norm_pair, params.k_gamma);
+                 group * params.kv_norm_pair, params.kv_norm_pair,
+                 params.k_gamma + gamma_step * group * params.kv_norm_pair);
 }
+
+// A pair of what the norm is over.
+vec2 own_pair(uint token, uint pair)
+{
+#if LAYERNORM
+    return read_pair(token, share.begin, pair) - vec2(mean);
+#else
+    return read_pair(token, share.begin, pair);
+#endif
+}
+
+#if LAYERNORM
+float own_total(uint token)
+{
+    float sum = 0.0;
+    for (uint i = gl_LocalInvocationIndex; i < share.n_pair; i += uint(WG_SIZE)) {
+        vec2 value = read_pair(token, share.begin, share.first + i);
+        sum += value.x + value.y;
+    }
+    return sum;
+}
+#endif
 
 float own_sum(uint token)
 {
     float sum = 0.0;
     for (uint i = gl_LocalInvocationIndex; i < share.n_pair; i += uint(WG_SIZE)) {
-        vec2 value = read_pair(token, share.begin, share.first + i);
+        vec2 value = own_pair(token, share.first + i);
         sum += dot(value, value);
     }
     return sum;
@@ -83,13 +113,13 @@ float own_sum(uint token)
 
 vec2 normed_pair(uint token, uint pair)
 {
-    return read_pair(token, share.begin, pair) * scale * vectors[share.gamma + pair - share.first];
+    return own_pair(token, pair) * scale * vectors[share.gamma + pair - share.first];
 }
 
 #if NORM_LAST
 vec2 turned_pair(uint token, uint position, uint pair)
 {
-    vec2 value = read_pair(token, share.begin, pair) * scale;
+    vec2 value = own_pair(token, pair) * scale;
     return turn(value, pair, position) * vectors[share.gamma + pair - share.first];
 }
 #else
@@ -127,8 +157,12 @@ void main()
     uint token = is_used ? gl_WorkGroupID.y : 0u;
     uint position = row_position(token);
     share = make_share(gl_WorkGroupID.x);
-    float mean = reduce_sum(own_sum(token), uint(WG_SIZE)) / float(2u * share.n_pair);
-    scale = inversesqrt(mean + params.eps);
+#if LAYERNORM
+    mean = reduce_sum(own_total(token), uint(WG_SIZE)) / float(2u * share.n_pair);
+    group_barrier();
+#endif
+    float square = reduce_sum(own_sum(token), uint(WG_SIZE)) / float(2u * share.n_pair);
+    scale = inversesqrt(square + params.eps);
     if (is_used && position < params.n_ctx) {
         write_share(token, position);
     }

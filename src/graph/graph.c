@@ -179,17 +179,9 @@ bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope, struct glinfer_error *err)
 {
-    const struct gi_hparams *hparams = graph->hparams;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_qkv_layout layout = qkv_layout(graph, layer);
-    const struct gi_head_norm norm = {
-        .q_gamma = norm_offset(graph, layer, GI_NORM_Q),
-        .k_gamma = norm_offset(graph, layer, GI_NORM_K),
-        .q_width = gi_dim_size(hparams, layer, graph->norm_layout.dims[GI_NORM_Q]),
-        .k_width = gi_dim_size(hparams, layer, graph->norm_layout.dims[GI_NORM_K]),
-        .has_v = hparams->has_value_norm,
-        .eps = hparams->norm_eps,
-    };
+    const struct gi_head_norm norm = head_norm(graph, layer);
     const struct gi_rows q = {kv->range, layout.n_head * layout.head_dim, false};
     if (graph->joint) {
         return qkv_rows(graph, layer, before, err) &&

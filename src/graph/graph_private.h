@@ -16,6 +16,23 @@ static inline uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer,
     return gi_norm_offset(&graph->norm_layout, layer, norm);
 }
 
+// Returns the norms of q and k of a layer; those that have a gamma for each head are layernorms.
+static inline struct gi_head_norm head_norm(const struct gi_graph *graph, uint32_t layer)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const enum gi_dim *dims = graph->norm_layout.dims;
+    const bool is_layernorm = dims[GI_NORM_Q] == GI_DIM_Q_ROWS;
+    return (struct gi_head_norm){
+        .q_gamma = norm_offset(graph, layer, GI_NORM_Q),
+        .k_gamma = norm_offset(graph, layer, GI_NORM_K),
+        .q_width = gi_dim_size(hparams, layer, is_layernorm ? GI_DIM_HEAD : dims[GI_NORM_Q]),
+        .k_width = gi_dim_size(hparams, layer, is_layernorm ? GI_DIM_HEAD : dims[GI_NORM_K]),
+        .is_layernorm = is_layernorm,
+        .has_v = hparams->has_value_norm,
+        .eps = hparams->norm_eps,
+    };
+}
+
 // Records a projection of norm(x) to qkv of a batch, or row.
 bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
                            enum gi_slot slot, enum gi_norm before, struct glinfer_error *err);

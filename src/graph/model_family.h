@@ -34,6 +34,9 @@ struct gi_model_family {
     const struct gi_model_family *leading;
     // The family of files of this name that have experts; NULL: they are not told apart.
     const struct gi_model_family *with_experts;
+    // The family of files of this name that have a tensor, which is named without its suffix.
+    const struct gi_model_family *other;
+    const char *other_tensor; // "blk.%u.attn_q_norm", of the first layer
 };
 
 // Returns the family whose tables a layer has: its own or that of leading layers.

@@ -40,10 +40,12 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_d
     case GI_DIM_HEAD:
         return heads.head_dim;
     case GI_DIM_Q:
+    case GI_DIM_Q_ROWS:
         return hparams->n_head * heads.head_dim;
     case GI_DIM_Q_GATED:
         return 2 * hparams->n_head * heads.head_dim;
     case GI_DIM_KV:
+    case GI_DIM_KV_ROWS:
         return has_kv ? heads.n_kv_head * heads.head_dim : 0;
     case GI_DIM_K_HEAD:
         return has_kv ? heads.head_dim : 0;
@@ -95,6 +97,8 @@ void gi_norm_shape(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim
 {
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
     *n_rows = dim == GI_DIM_CONV          ? recurrent->n_channel
+              : dim == GI_DIM_Q_ROWS      ? hparams->n_head
+              : dim == GI_DIM_KV_ROWS     ? gi_layer_heads(hparams, layer).n_kv_head
               : dim == GI_DIM_ROUTER      ? hparams->altup.n
               : dim == GI_DIM_PREDICT     ? hparams->altup.n * hparams->altup.n
               : dim == GI_DIM_CORRECT     ? hparams->altup.n

@@ -78,7 +78,9 @@ enum gi_dim {
     GI_DIM_HEAD,
     GI_DIM_Q,       // n_head * head_dim
     GI_DIM_Q_GATED, // twice as many
+    GI_DIM_Q_ROWS,  // as many as GI_DIM_Q, a row for each head
     GI_DIM_KV,      // n_kv_head * head_dim; 0 of a layer that reads those of an earlier one
+    GI_DIM_KV_ROWS, // as many, a row for each head
     GI_DIM_K_HEAD,  // head_dim, or 0 likewise
     GI_DIM_FF,
     GI_DIM_VOCAB,

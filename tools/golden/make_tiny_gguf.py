@@ -128,6 +128,7 @@ def parse_arguments():
     parser.add_argument("--input", type=int, default=0, help="gemma4, gemma3n: width of layers' own inputs")
     parser.add_argument("--rank", type=int, default=64, help="gemma3n: of the branch beside attention")
     parser.add_argument("--sparse", type=int, default=10, help="gemma3n: first layers of whose gates few are open")
+    parser.add_argument("--parallel", action="store_true", help="stablelm: blocks side by side, norms of each head")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--pooling", type=int, help="of embeddings: 0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--dense", action="store_true", help="projections behind the pooling")
@@ -602,7 +603,7 @@ def add_layer(make, args, prefix, layer):
         make.norm(f"{prefix}attn_norm.weight", args.embd)
         if args.arch == "falcon-h1":  # as its converter leaves it
             make.norm(f"{prefix}ffn_norm", args.embd)
-        elif args.arch not in ONE_NORM:
+        elif args.arch not in ONE_NORM and not args.parallel:
             make.norm(f"{prefix}{FFN_NORMS.get(args.arch, 'ffn_norm')}.weight", args.embd)
     if args.arch in SSM and (args.arch == "falcon-h1" or not has_attention(args, layer)):
         add_ssm(make, args, prefix)
@@ -627,6 +628,9 @@ def add_attention(make, args, prefix, q_size, kv_size):
     if args.arch in HEAD_NORMS:
         make.norm(f"{prefix}attn_q_norm.weight", args.head_dim)
         make.norm(f"{prefix}attn_k_norm.weight", args.head_dim)
+    if args.parallel:
+        make.vector(f"{prefix}attn_q_norm.weight", (args.heads, args.head_dim), np.float32(1), 0.2)
+        make.vector(f"{prefix}attn_k_norm.weight", (args.kv_heads, args.head_dim), np.float32(1), 0.2)
     if args.arch in ("olmo2", "olmoe"):
         make.norm(f"{prefix}attn_q_norm.weight", q_size)
         make.norm(f"{prefix}attn_k_norm.weight", kv_size)

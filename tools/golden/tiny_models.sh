@@ -91,6 +91,8 @@ make tiny-ernie4_5 --arch ernie4_5 $like_llama
 make tiny-minicpm --arch minicpm $like_llama --scales
 make tiny-stablelm --arch stablelm --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
     --rot 8 --bias --untied
+make tiny-stablelm_12b --arch stablelm --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 24 --ff 128 \
+    --layers 2 --rot 8 --parallel --untied
 make tiny-mistral3 --arch mistral3 $like_llama --rope-scaling yarn --head-dim 32
 make tiny-hunyuan-dense --arch hunyuan-dense $like_llama --head-dim 32
 # Networks without a gate.

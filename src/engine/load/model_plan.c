@@ -332,11 +332,15 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
 
 //-- the whole -----------------------------------------------------------------------------------
 
-// Takes the family of a mixture of experts, which may bear the name of the family it is made after.
-static bool choose_by_experts(struct gi_model_plan *plan, struct glinfer_error *err)
+// Takes the family of a mixture of experts, which may bear the name of the family it is made after,
+// or the family of files with a tensor.
+static bool choose_variant(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_hparams_reader reader = {plan->gguf, plan->family->name, err};
     uint32_t n_expert;
+    if (plan->family->other && gi_plan_has(plan, plan->family->other_tensor, 0, "weight")) {
+        plan->family = plan->family->other;
+    }
     if (!plan->family->with_experts) {
         return true;
     }
@@ -365,7 +369,7 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
                             "%s: the model family \"%.*s\" is not supported; supported are: %s",
                             gi_gguf_path(plan->gguf), shown, name.data, gi_model_family_names());
     }
-    return choose_by_experts(plan, err);
+    return choose_variant(plan, err);
 }
 
 // Refuses layers without attention, or without experts, where the family has no others.

@@ -13,7 +13,8 @@ struct section {
     const float *qkv, *gamma;
     uint32_t begin, n, width;
     double eps;
-    bool is_last; // gamma comes after the rotation
+    bool is_last;      // gamma comes after the rotation
+    bool is_layernorm; // gamma is of all n elements
 };
 
 // Reads element i in pair order (ops/record/weight.h).
@@ -25,17 +26,23 @@ static float raw(const struct section *section, uint32_t i)
 
 static struct gi_test_value normed(const struct section *section, uint32_t i)
 {
-    double value = raw(section, i), sum = 0;
+    double value = raw(section, i), magnitude = 0, mean = 0, sum = 0;
     if (section->width > 0) {
         const bool has_gamma = section->gamma && !section->is_last;
         const uint32_t first = i / section->width * section->width;
-        for (uint32_t j = first; j < first + section->width; j++) {
-            sum += (double)raw(section, j) * raw(section, j);
+        const uint32_t at = section->is_layernorm ? i : i - first;
+        for (uint32_t j = first; section->is_layernorm && j < first + section->width; j++) {
+            mean += (double)raw(section, j) / section->width;
         }
-        value *=
-            (has_gamma ? section->gamma[i - first] : 1) / sqrt(sum / section->width + section->eps);
+        for (uint32_t j = first; j < first + section->width; j++) {
+            sum += (raw(section, j) - mean) * (raw(section, j) - mean);
+        }
+        const double scale =
+            (has_gamma ? section->gamma[at] : 1) / sqrt(sum / section->width + section->eps);
+        magnitude = fabs(mean * scale);
+        value = (value - mean) * scale;
     }
-    return (struct gi_test_value){value, fabs(value)};
+    return (struct gi_test_value){value, magnitude + fabs(value)};
 }
 
 // Works out n elements from `first` on, turned by the rotations of n_rot elements of a head.
@@ -105,8 +112,9 @@ void gi_check_rope_kv(struct gi_test *test)
     if (has_norm) {
         q.width = 2 * params->q_norm_pair;
         k.width = 2 * params->kv_norm_pair;
-        q.gamma = gi_test_floats(test, 2, 2ull * params->q_gamma, q.width);
-        k.gamma = gi_test_floats(test, 2, 2ull * params->k_gamma, k.width);
+        q.is_layernorm = k.is_layernorm = gi_test_define(test, "LAYERNORM");
+        q.gamma = gi_test_floats(test, 2, 2ull * params->q_gamma, q.is_layernorm ? q.n : q.width);
+        k.gamma = gi_test_floats(test, 2, 2ull * params->k_gamma, k.is_layernorm ? k.n : k.width);
         q.eps = k.eps = params->eps;
         q.is_last = k.is_last = gi_test_define(test, "NORM_LAST");
         v.width = gi_test_define(test, "VALUE_NORM") ? k.width : 0;

@@ -107,8 +107,9 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
 // True if heads of q and k are normed one by one, or not at all.
 static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
 {
-    return norm->q_width == 0 || (norm->q_width == head_dim && norm->k_width == head_dim &&
-                                  !norm->has_v && norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
+    return norm->q_width == 0 ||
+           (norm->q_width == head_dim && norm->k_width == head_dim && !norm->has_v &&
+            !norm->is_layernorm && norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
 }
 
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,

@@ -119,6 +119,10 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
         assert(norm->k_width == layout->head_dim || layout->n_kv_head == 0);
         key.defines[key.n_defines++] = (struct gi_define){"VALUE_NORM", 1};
     }
+    if (norm->is_layernorm) {
+        assert(norm->q_width == layout->head_dim && norm->k_width == layout->head_dim);
+        key.defines[key.n_defines++] = (struct gi_define){"LAYERNORM", 1};
+    }
     const bool has_kv = layout->n_kv_head > 0;
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, rope->table);

@@ -47,6 +47,7 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
 struct gi_head_norm {
     uint32_t q_gamma, k_gamma;
     uint32_t q_width, k_width; // widths of gamma, too
+    bool is_layernorm;         // of each head: x less its mean, with a gamma of its own
     bool has_v;                // heads of v are normed too: x / rms(x)
     float eps;
 };

@@ -150,6 +150,12 @@ static bool has_value_norm(size_t index)
     return index % 6 == 3;
 }
 
+// Some of norms of each head are layernorms.
+static bool is_layernorm(size_t index)
+{
+    return index % 12 == 6;
+}
+
 static void norm_rope_name(size_t index, char *text, size_t size)
 {
     rope_name(index / 3, text, size);
@@ -158,6 +164,7 @@ static void norm_rope_name(size_t index, char *text, size_t size)
              is_whole(index)         ? ", one norm"
              : is_last(index)        ? ", norm last"
              : has_value_norm(index) ? ", norm of v"
+             : is_layernorm(index)   ? ", layernorm"
                                      : "");
 }
 
@@ -183,7 +190,12 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
     float *values;
     kt_layer_init(&layer, run, &c->shape, c->shape.n_ctx);
     kt_qkv_init(&qkv, run, &c->shape, c->n_tokens);
-    struct gi_vectors vectors = kt_normed_table(run, c, is_whole(index), &norm, &values);
+    struct gi_vectors vectors =
+        kt_normed_table(run, c, is_whole(index) || is_layernorm(index), &norm, &values);
+    if (is_layernorm(index)) {
+        norm.is_layernorm = true;
+        norm.q_width = norm.k_width = c->shape.head_dim;
+    }
     norm.has_v = has_value_norm(index);
     const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot, .is_before_norm = is_last(index)};
     uint32_t stride = kt_pad32(c->shape.n_head * c->shape.head_dim);
