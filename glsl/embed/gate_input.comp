@@ -1,10 +1,11 @@
-// act[m][i] = f(gate[m][i]) * inputs[m][begin + i]: what a layer makes of its own input.
+// act[m][i] = f(gate[m][i]) * inputs[m][begin + i]: what a layer makes of its own input, of a batch;
+// a decode step does so in gemv/gemv_glu.comp.
 //
 //   act     (n_tokens, act_stride)   width columns written
 //   gate    (n_tokens, gate_stride)  the residual's projection to the input's width
 //   inputs  (n_tokens, stride)       those of all layers, the layer's from column begin on
 //
-// An invocation owns four columns of a row. Bound by memory, in a decode step by the dispatch.
+// An invocation owns four columns of a row. Bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"

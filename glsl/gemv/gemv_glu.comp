@@ -1,7 +1,7 @@
 // act[i] = f(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias, or without NORM of
 // W x + bias: the gated FFN, a gated linear unit. f is the activation.
 //
-//   dst     act (n_ff), with WRITE_SUMS its sums        with SIDE 2 read, too
+//   dst     act (n_ff), with WRITE_SUMS its sums        with SIDE 2 and 3 read, too
 //   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd)
 //   W       a part: gate rows, then the same number of up rows; with SIDE rows of one of them
 //
@@ -23,7 +23,7 @@ layout(std140, binding = 0) uniform Params
     float square, fall, slope, edge; // of xielu
 } params;
 
-#if SIDE == 2
+#if SIDE >= 2
 layout(std430, binding = 0) restrict buffer Act { float act[]; };
 #else
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };

@@ -3,10 +3,11 @@
 //   0   the tiles of a pair are one of gate and one of up:  act = f(gate) * up
 //   1   both are of gate, whose type is not up's:           act = f(gate)
 //   2   both are of up, in a later dispatch:                act = act * up
-// Needs act, with SIDE 2 to be read, params.n_pair and norm/activation.glsl.
+//   3   both are of gate, and act has the other factor:     act = act * f(gate)
+// Needs act, with SIDE 2 and 3 to be read, params.n_pair and norm/activation.glsl.
 #include "lib/publish.glsl"
 #ifndef SIDE
-#error "SIDE: 0 gate and up, 1 gate, 2 up"
+#error "SIDE: 0 gate and up, 1 gate, 2 up, 3 gate of what is there"
 #endif
 
 // Returns the distance in tiles of a matrix from one pair to the next, and within a pair.
@@ -24,6 +25,8 @@ void glu_store_side(uint begin, uint i, uint n, float y)
     if (i < n) {
 #if SIDE == 1
         act[begin + i] = activate(y);
+#elif SIDE == 3
+        act[begin + i] *= activate(y);
 #else
         act[begin + i] *= linear_factor(y);
 #endif

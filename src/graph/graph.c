@@ -59,26 +59,26 @@ bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t lay
 }
 
 bool gi_graph_project_back(struct gi_graph *graph, const char *label,
-                           const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                           const struct gi_weight *weight, struct gi_step_x x,
                            const struct gi_rows *rows, struct glinfer_error *err)
 {
     const float scale = graph->hparams->residual_scale;
     if (graph->is_batch) {
         return gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x, err);
     }
-    return gi_op_gemv_residual(&graph->recorder, label, weight, range, 0, has_sums, scale,
-                               &graph->stream, err);
+    return gi_op_gemv_residual(&graph->recorder, label, weight, x.range, x.offset, x.has_sums,
+                               scale, &graph->stream, err);
 }
 
 bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
-                                  const struct gi_weight *weight, struct gi_range range,
-                                  bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
-                                  enum gi_norm next, uint32_t scale, struct glinfer_error *err)
+                                  const struct gi_weight *weight, struct gi_step_x x,
+                                  const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
+                                  uint32_t scale, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
-    if (!gi_graph_project_aside(graph, label, weight, range, has_sums, rows, err)) {
+    if (!gi_graph_project_aside(graph, label, weight, x, rows, err)) {
         return false;
     }
     if (graph->is_batch) {
@@ -278,25 +278,25 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     return attention_step(graph, kv, &rule, err);
 }
 
-bool gi_graph_attn_has_sums(const struct gi_graph *graph, uint32_t layer)
+struct gi_step_x gi_graph_attn_x(const struct gi_graph *graph, uint32_t layer)
 {
-    return graph->qkv_layout.gate_begin == 0 &&
-           gi_attention_has_sums(&graph->recorder, &graph->kv_cache[layer]);
+    const bool has_sums = graph->qkv_layout.gate_begin == 0 &&
+                          gi_attention_has_sums(&graph->recorder, &graph->kv_cache[layer]);
+    return (struct gi_step_x){graph->attention.range, 0, has_sums};
 }
 
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                                 graph->attention.range, gi_graph_attn_has_sums(graph, layer),
-                                 &graph->attn_input, err);
+                                 gi_graph_attn_x(graph, layer), &graph->attn_input, err);
 }
 
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return gi_graph_project_back_normed(
-        graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT), graph->attention.range,
-        gi_graph_attn_has_sums(graph, layer), &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN,
-        UINT32_MAX, err);
+    return gi_graph_project_back_normed(graph, "attn_out", layer,
+                                        layer_weight(graph, layer, GI_SLOT_OUT),
+                                        gi_graph_attn_x(graph, layer), &graph->attn_input,
+                                        GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX, err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -337,15 +337,15 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
-                                 graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input, err);
+                                 gi_graph_ffn_x(graph), &graph->ffn_input, err);
 }
 
 static bool ffn_down_normed(struct gi_graph *graph, uint32_t layer, uint32_t scale,
                             struct glinfer_error *err)
 {
     return gi_graph_project_back_normed(
-        graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
-        graph->ffn_act_has_sums, &graph->ffn_input, GI_NORM_FFN_POST, GI_NORM_NEXT, scale, err);
+        graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN), gi_graph_ffn_x(graph),
+        &graph->ffn_input, GI_NORM_FFN_POST, GI_NORM_NEXT, scale, err);
 }
 
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

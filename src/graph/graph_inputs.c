@@ -30,7 +30,6 @@ bool gi_graph_gate_input(struct gi_graph *graph, uint32_t layer, struct glinfer_
     const uint32_t width = graph->hparams->inputs.width;
     const struct gi_weight *gate = layer_weight(graph, layer, GI_SLOT_INPUT_GATE);
     const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_INPUT_OUT);
-    const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
     struct gi_rows rows;
     return graph->is_batch
                ? gi_graph_input_rows(graph, "input_gate", layer, GI_NORM_NONE, gate, &rows, err) &&
@@ -41,10 +40,9 @@ bool gi_graph_gate_input(struct gi_graph *graph, uint32_t layer, struct glinfer_
                                       &graph->attn, err) &&
                      gi_graph_pass_on(graph, "attn_half", &graph->attn, width, out, &graph->q,
                                       &graph->attn_input, err)
-               : gi_op_gemv(recorder, "input_gate", gate, graph->stream.range,
-                            graph->stream.residual, false, graph->row.range, err) &&
-                     gi_op_gate_input(recorder, "input_act", &graph->row, &graph->input,
-                                      layer * width, width, graph->hparams->activation, &act, err);
+               : gi_op_gemv_gate_input(recorder, "input_gate", gate, layer * width, width,
+                                       graph->hparams->activation, &graph->stream,
+                                       graph->input.range, err);
 }
 
 bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -52,16 +50,17 @@ bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer
     return gi_graph_gate_input(graph, layer, err) &&
            gi_graph_project_back_normed(
                graph, "input_out", layer, layer_weight(graph, layer, GI_SLOT_INPUT_OUT),
-               graph->ffn_act, false, &graph->attn_input, GI_NORM_INPUT_POST, GI_NORM_NEXT,
+               gi_graph_input_x(graph, layer), &graph->attn_input, GI_NORM_INPUT_POST, GI_NORM_NEXT,
                norm_offset(graph, layer, GI_NORM_OUT_SCALE), err);
 }
 
 bool gi_graph_project_aside(struct gi_graph *graph, const char *label,
-                            const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                            const struct gi_weight *weight, struct gi_step_x x,
                             const struct gi_rows *rows, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     return graph->is_batch
                ? gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm, err)
-               : gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err);
+               : gi_op_gemv(recorder, label, weight, x.range, x.offset, x.has_sums,
+                            graph->row.range, err);
 }

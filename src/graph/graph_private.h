@@ -33,12 +33,32 @@ static inline struct gi_head_norm head_norm(const struct gi_graph *graph, uint32
     };
 }
 
+// What a projection of a decode step reads: from `offset` floats of the range on, with has_sums
+// gi_x_size of them.
+struct gi_step_x {
+    struct gi_range range;
+    uint32_t offset;
+    bool has_sums;
+};
+
+// Returns attention's result, that of a network's first matrix, and a layer's own input as
+// gi_graph_gate_input leaves it.
+struct gi_step_x gi_graph_attn_x(const struct gi_graph *graph, uint32_t layer);
+static inline struct gi_step_x gi_graph_ffn_x(const struct gi_graph *graph)
+{
+    return (struct gi_step_x){graph->ffn_act, 0, graph->ffn_act_has_sums};
+}
+static inline struct gi_step_x gi_graph_input_x(const struct gi_graph *graph, uint32_t layer)
+{
+    return (struct gi_step_x){graph->input.range, layer * graph->hparams->inputs.width, false};
+}
+
 // Records a projection of norm(x) to qkv of a batch, or row.
 bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
                            enum gi_slot slot, enum gi_norm before, struct glinfer_error *err);
-// Records residual += scale * W x. In a decode step x is range, in a batch rows.
+// Records residual += scale * W x. In a decode step x is that, in a batch rows.
 bool gi_graph_project_back(struct gi_graph *graph, const char *label,
-                           const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                           const struct gi_weight *weight, struct gi_step_x x,
                            const struct gi_rows *rows, struct glinfer_error *err);
 // Makes *input what the projection `out` of a batch reads of rows in f32, (n_tokens, width): halves
 // in the place of `spare`, with that label, or the rows themselves.
@@ -52,19 +72,17 @@ bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t lay
                          struct glinfer_error *err);
 // Records W x, which becomes row, or norm in a batch.
 bool gi_graph_project_aside(struct gi_graph *graph, const char *label,
-                            const struct gi_weight *weight, struct gi_range range, bool has_sums,
+                            const struct gi_weight *weight, struct gi_step_x x,
                             const struct gi_rows *rows, struct glinfer_error *err);
-// Records what a layer makes of its own input, activation(gate(x)) * input: ffn_act, or attn_input
-// in a batch.
+// Records what a layer makes of its own input, activation(gate(x)) * input: in the place of that,
+// or attn_input in a batch.
 bool gi_graph_gate_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-// True if attention leaves sums of its result behind it.
-bool gi_graph_attn_has_sums(const struct gi_graph *graph, uint32_t layer);
 
 // Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
 // offset in the vectors; UINT32_MAX: it is 1.
 bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
-                                  const struct gi_weight *weight, struct gi_range range,
-                                  bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
-                                  enum gi_norm next, uint32_t scale, struct glinfer_error *err);
+                                  const struct gi_weight *weight, struct gi_step_x x,
+                                  const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
+                                  uint32_t scale, struct glinfer_error *err);
 
 #endif

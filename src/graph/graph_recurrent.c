@@ -1,6 +1,12 @@
 #include "base/round.h"
 #include "graph/graph_private.h"
 
+// Returns where kernels with a state leave their result in a decode step.
+static struct gi_step_x state_x(const struct gi_graph *graph)
+{
+    return (struct gi_step_x){graph->ffn_act, 0, false};
+}
+
 //-- linear attention ----------------------------------------------------------------------------
 
 static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
@@ -43,8 +49,8 @@ bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer
                                    &graph->q, &graph->attn_input, err)
             : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
                                graph->ffn_act, err);
-    return ok && gi_graph_project_back(graph, "attn_out", out, graph->ffn_act, false,
-                                       &graph->attn_input, err);
+    return ok &&
+           gi_graph_project_back(graph, "attn_out", out, state_x(graph), &graph->attn_input, err);
 }
 
 //-- a short convolution -------------------------------------------------------------------------
@@ -67,8 +73,7 @@ bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct gl
                             graph->states[layer], graph->is_batch ? &graph->attn : &act, err) &&
            (!graph->is_batch || gi_graph_pass_on(graph, "attn_half", &graph->attn, n_channel, out,
                                                  &graph->q, &graph->attn_input, err)) &&
-           gi_graph_project_back(graph, "attn_out", out, graph->ffn_act, false, &graph->attn_input,
-                                 err);
+           gi_graph_project_back(graph, "attn_out", out, state_x(graph), &graph->attn_input, err);
 }
 
 //-- a state space model -------------------------------------------------------------------------
@@ -129,5 +134,5 @@ bool gi_graph_ssm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *
 bool gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_project_back(graph, "ssm_out", layer_weight(graph, layer, GI_SLOT_SSM_OUT),
-                                 graph->ffn_act, false, &graph->ssm_input, err);
+                                 state_x(graph), &graph->ssm_input, err);
 }

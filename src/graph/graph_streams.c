@@ -83,14 +83,13 @@ bool gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer, struct gli
     const struct gi_altup altup = altup_of(graph);
     const struct gi_altup_router router = router_of(graph, layer, GI_NORM_CORRECT);
     return gi_graph_project_aside(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
-                                  graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input,
-                                  err) &&
+                                  gi_graph_ffn_x(graph), &graph->ffn_input, err) &&
            gi_op_altup_correct(&graph->recorder, "stream_correct", &router, aside(graph),
                                norm_offset(graph, layer, GI_NORM_FFN_POST),
                                norm_offset(graph, layer, GI_NORM_CORRECT_SCALE), &altup, err) &&
            gi_graph_gate_input(graph, layer, err) &&
            gi_graph_project_aside(graph, "input_out", layer_weight(graph, layer, GI_SLOT_INPUT_OUT),
-                                  graph->ffn_act, false, &graph->attn_input, err);
+                                  gi_graph_input_x(graph, layer), &graph->attn_input, err);
 }
 
 // Records what leads back from stream i + 1, of a batch.
@@ -166,8 +165,7 @@ bool gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer, struct gli
         .gamma = norm_offset(graph, layer, GI_NORM_FFN),
     };
     return gi_graph_project_aside(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                                  graph->attention.range, gi_graph_attn_has_sums(graph, layer),
-                                  &graph->attn_input, err) &&
+                                  gi_graph_attn_x(graph, layer), &graph->attn_input, err) &&
            gi_op_laurel_join(&graph->recorder, "branch_join", &norms, aside(graph),
                              &graph->ffn_gate_up, &altup, err);
 }

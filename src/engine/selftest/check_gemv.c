@@ -181,7 +181,7 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
                              square * (2 * fabs(g.value) + g.magnitude);
         g.value = gi_test_activate(activation, &xielu, g.value);
         g.magnitude = slope * g.magnitude + fabs(g.value);
-        u = (struct gi_test_value){1, 0};
+        u = side == 3 ? u : (struct gi_test_value){1, 0};
     }
     if (side == 2 && !project(test, i, x, scale, &g)) {
         return false;

@@ -176,6 +176,7 @@ enum glu_side {
     GLU_BOTH,
     GLU_GATE,
     GLU_UP,
+    GLU_GATE_INPUT,
 };
 
 // Parts of gate come before those of up and leave their factor in the result; without a gate that
@@ -233,6 +234,41 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
     }
     if (has_sums) {
         *has_sums = has_written;
+    }
+    return true;
+}
+
+bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
+                           const struct gi_weight *weight, uint32_t begin, uint32_t width,
+                           enum gi_activation activation, const struct gi_stream *stream,
+                           struct gi_range inputs, struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && weight->n_rows >= width);
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_GATE_INPUT, weight, i);
+        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
+        gi_gemv_add_define(&part.key, "NORM", 0);
+        gi_gemv_add_define(&part.key, "SIDE", GLU_GATE_INPUT);
+        gi_gemv_add_define(&part.key, "WRITE_SUMS", 0);
+        const struct gi_gemv_glu_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = stream->residual / 4,
+            .bias = part.weight->bias,
+            .ff_begin = begin + part.weight->row_begin,
+            .n_ff = begin + width,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {inputs, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        gi_gemv_add_source(&part, recorder, params.source, false, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
     }
     return true;
 }

@@ -69,6 +69,13 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
                      uint32_t out_scale, struct gi_stream *stream, struct glinfer_error *err);
 
+// inputs[begin + i] *= f(W residual)[i] for i < width: what a layer makes of its own input, in the
+// place of that. W (width, n_embd); inputs one row.
+bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
+                           const struct gi_weight *weight, uint32_t begin, uint32_t width,
+                           enum gi_activation activation, const struct gi_stream *stream,
+                           struct gi_range inputs, struct glinfer_error *err);
+
 // Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
 // infinity makes the index UINT32_MAX). One storage range of uints:
 //   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index };   scratch: sample.h

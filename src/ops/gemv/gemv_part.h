@@ -15,6 +15,7 @@ enum gi_gemv_kernel {
     GI_GEMV_PLAIN,
     GI_GEMV_EXPERT_GLU,
     GI_GEMV_EXPERT,
+    GI_GEMV_GATE_INPUT,
 };
 
 struct gi_gemv_part {

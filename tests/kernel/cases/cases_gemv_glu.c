@@ -166,3 +166,67 @@ const struct kt_suite kt_gemv_glu_half = {
     .name = name_glu_half,
     .run = run_glu_half,
 };
+
+//-- what a layer makes of its own input ---------------------------------------------------------
+
+// Parts, of which the last has rows for nothing, and an input between those of other layers.
+enum { INPUT_EMBD = 96, INPUT_BEGIN = 64, INPUT_WIDTH = 40, INPUT_END = 128, N_INPUT_VARIANT = 5 };
+
+static struct kt_gemv_variant get_input_variant(size_t index)
+{
+    static const struct kt_gemv_variant variants[N_INPUT_VARIANT] = {
+        {GI_GGML_TYPE_Q8_0, 0, 0                             },
+        {GI_GGML_TYPE_F32,  0, 4                             },
+        {GI_GGML_TYPE_Q4_0, 0, 6                             },
+        {GI_GGML_TYPE_Q4_0, 0, KT_GEMV_NAMED - KT_GEMV_HALVES},
+        {GI_GGML_TYPE_Q8_0, 0, KT_GEMV_NAMED                 },
+    };
+    return variants[index];
+}
+
+static void name_input(size_t index, char *text, size_t size)
+{
+    struct kt_gemv_variant variant = get_input_variant(index);
+    int n = kt_gemv_print(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u", INPUT_WIDTH, INPUT_EMBD);
+}
+
+static bool run_input(struct kt_run *run, size_t index)
+{
+    const struct kt_gemv_variant variant = get_input_variant(index);
+    struct kt_gemv_stream stream;
+    struct kt_weight weight;
+    struct glinfer_error err;
+    const struct kt_weight_params params = {
+        .type = variant.type, .n_rows = 48, .n_cols = INPUT_EMBD, .max_part_rows = 32};
+    float inputs[INPUT_END];
+    struct ref_value y[48], want[INPUT_END];
+    kt_fill(run, inputs, INPUT_END, -3, 3);
+    struct gi_range range = kt_range(run, "inputs", inputs, sizeof(inputs));
+    bool is_good =
+        kt_gemv_stream_init(&stream, run, INPUT_EMBD, 0, 1) & kt_weight_init(&weight, run, &params);
+    ref_gemv(y, weight.dense, stream.values + stream.stream.residual, weight.bias, 48, INPUT_EMBD,
+             1);
+    for (uint32_t i = 0; i < INPUT_END; i++) {
+        const bool is_own = i >= INPUT_BEGIN && i < INPUT_BEGIN + INPUT_WIDTH;
+        const struct ref_value own = {(double)inputs[i], 0};
+        want[i] = is_own ? ref_gemv_glu(y[i - INPUT_BEGIN], own, REF_GELU) : own;
+    }
+    is_good =
+        is_good && kt_gemv_set_shape(run, &variant) &&
+        (gi_op_gemv_gate_input(&run->recorder, "inputs", &weight.weight, INPUT_BEGIN, INPUT_WIDTH,
+                               GI_ACTIVATION_GELU_TANH, &stream.stream, range, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 0, 1) &&
+        kt_gemv_compare(run, "inputs", &range, 0, want, INPUT_END);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_gate_input = {
+    .kernel = "gemv_gate_input",
+    .n_case = N_INPUT_VARIANT,
+    .name = name_input,
+    .run = run_input,
+};
