@@ -16,9 +16,9 @@ const struct gi_weight_spec gi_ungated_weights[4] = {
 
 const struct gi_weight_spec gi_post_norm_weights[4] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
-    GI_WEIGHT_OUT(GI_NORM_NONE),
+    GI_WEIGHT_OUT_NORMED,
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
-    GI_WEIGHT_DOWN(GI_NORM_NONE),
+    GI_WEIGHT_DOWN_NORMED,
 };
 
 const struct gi_weight_spec gi_expert_weights[5] = {

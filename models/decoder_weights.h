@@ -56,6 +56,18 @@
 #define GI_WEIGHT_OUT(norm)                                                                        \
     GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_Q, "attn_output",         \
                   GI_DIM_EMBD, norm)
+// The same where the result has a norm of its own before it is added.
+#define GI_WEIGHT_NORMED(slot_, name_, cols_, tensor, norm, post)                                  \
+    {                                                                                              \
+        .slot = (slot_), .name = (name_), .order = GI_WEIGHT_ORDER_PLAIN, .cols = (cols_),         \
+        .sources[0] = {"blk.%u." tensor, GI_DIM_EMBD}, .next_norm = (norm), .post_norm = (post),   \
+    }
+#define GI_WEIGHT_OUT_NORMED                                                                       \
+    GI_WEIGHT_NORMED(GI_SLOT_OUT, "attn_out", GI_DIM_Q, "attn_output", GI_NORM_FFN,                \
+                     GI_NORM_ATTN_POST)
+#define GI_WEIGHT_DOWN_NORMED                                                                      \
+    GI_WEIGHT_NORMED(GI_SLOT_DOWN, "ffn_down", GI_DIM_FF, "ffn_down", GI_NORM_NEXT,                \
+                     GI_NORM_FFN_POST)
 #define GI_WEIGHT_DOWN(norm)                                                                       \
     GI_WEIGHT_ONE(GI_SLOT_DOWN, "ffn_down", GI_WEIGHT_ORDER_PLAIN, GI_DIM_FF, "ffn_down",          \
                   GI_DIM_EMBD, norm)

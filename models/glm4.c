@@ -4,9 +4,9 @@
 
 static const struct gi_weight_spec weights[] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
-    GI_WEIGHT_OUT(GI_NORM_NONE),
+    GI_WEIGHT_OUT_NORMED,
     GI_WEIGHT_GATE_UP("ffn_up", "ffn_up"),
-    GI_WEIGHT_DOWN(GI_NORM_NONE),
+    GI_WEIGHT_DOWN_NORMED,
 };
 
 const struct gi_model_family gi_model_family_glm4 = {

@@ -12,6 +12,8 @@
 //   calls               gemv_run() once, outside all control flow; gemv_source(i) for vec4 i of its
 //                       source (binding 1)
 //   may define GEMV_SOURCE  where x begins, in vec4, if not at params.source
+//   may define GEMV_SUM    gemv/gemv_group_sums.glsl; void gemv_begin(vec4 sums) takes the sums, before
+//                           gemv_prepare
 //   has in Params       n_block, n_pair, source (x, in vec4), and with GEMV_NORM ssq (in vec4), n_ssq,
 //                       inv_n_embd, norm_eps
 //
@@ -32,6 +34,9 @@
 //                  GPUs make least of (quant/dot.glsl). With SERIAL its rows come one after the other.
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   PIECES 1       The dispatch may run in pieces (lib/first_group.glsl); not with LOOP.
+//   PARTED 1       x is a + s b, b being behind a, rounded up to two blocks, as gemv/gemv_post.comp
+//                  leaves the residual or its norm; ssq (in vec4) are its n_ssq sums. Not with
+//                  PIPELINED.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
 //                  fast: it turns a load from a storage block inside a loop into a loop over lanes.
 // Reads a row's blocks once, and x once for the rows that an invocation owns.
@@ -90,6 +95,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef X_QUADS
 #define X_QUADS 0
 #endif
+#ifndef PARTED
+#define PARTED 0
+#endif
 #ifndef UNROLL
 #define UNROLL 1
 #endif
@@ -120,7 +128,19 @@ void gemv_finish(uint pair, uint row, vec2 y);
 // Invocations of a reduction over owners: a power of two.
 #define GEMV_REDUCED uint(2 << findMSB(GEMV_OWNERS - 1))
 
-#if X_QUADS
+// Vec4 from x to what lies behind it: x rounded up to two blocks.
+#define GEMV_BEHIND ((params.n_block + 1u) / 2u * 16u)
+
+#if PARTED
+float gemv_part_scale; // s
+float gemv_part_rms;   // 1 / rms of the residual
+
+vec4 gemv_x(uint i)
+{
+    i += GEMV_SOURCE;
+    return gemv_source(i) + gemv_part_scale * gemv_source(i + GEMV_BEHIND);
+}
+#elif X_QUADS
 layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
 #define gemv_x(i) x_quads[i]
 #else
@@ -128,13 +148,10 @@ layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
 #endif
 
 #if SUMS
-// The sums begin so many vec4 from x: behind it, rounded up to two blocks.
-#define GEMV_SUMS ((params.n_block + 1u) / 2u * 16u)
-
 // Sums of the halves of block 2 * pair + odd of x.
 vec2 gemv_sums(uint pair, uint odd)
 {
-    vec4 s = gemv_x(GEMV_SUMS + pair);
+    vec4 s = gemv_x(GEMV_BEHIND + pair);
     return odd == 0u ? s.xy : s.zw;
 }
 #endif
@@ -161,11 +178,35 @@ float gemv_ssq4(uint i)
     v = mix(vec4(0.0), v, lessThan(at, uvec4(params.n_ssq)));
     return (v.x + v.y) + (v.z + v.w);
 }
+#endif
 
+#if GEMV_NORM || PARTED
 float gemv_inv_rms(float ssq)
 {
     return inversesqrt(ssq * params.inv_n_embd + params.norm_eps);
 }
+#endif
+
+#if PARTED
+#define GEMV_SUM(i) gemv_source(params.ssq + (i))
+#define GEMV_N_SUM params.n_ssq
+
+// Takes the sums of r^2, r u, u^2 and y^2.
+void gemv_begin(vec4 sums)
+{
+    float s = gemv_inv_rms(sums.w);
+    gemv_part_scale = s;
+    gemv_part_rms = gemv_inv_rms(max(sums.x + s * (2.0 * sums.y + s * sums.z), 0.0));
+}
+#endif
+#ifdef GEMV_SUM
+#include "gemv/gemv_group_sums.glsl"
+#if !PARTED
+void gemv_begin(vec4 sums);
+#endif
+#define gemv_begin_x() gemv_begin(gemv_add_group_sums())
+#else
+#define gemv_begin_x()
 #endif
 
 #if GEMV_SPLIT
@@ -180,7 +221,7 @@ float gemv_inv_rms(float ssq)
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
 // True if each slice adds up a share of the sum of squares.
-#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && PREFETCH) && !PIPELINED)
+#define SSQ_BY_SLICE (GEMV_NORM && !PARTED && !(HALF && PREFETCH) && !PIPELINED)
 
 #if BATCH > 1
 uint gemv_set = 0u; // of the turns of a batch, where its sums are
@@ -334,7 +375,9 @@ uint gemv_near(uint pair)
 #endif
 
 // Each file is there once: this one in front of both that use it.
-#if GEMV_NORM && (PIPELINED || (HALF && PREFETCH))
+#if PARTED && GEMV_NORM
+#define gemv_shared_inv_rms() gemv_part_rms
+#elif GEMV_NORM && (PIPELINED || (HALF && PREFETCH))
 #include "gemv/gemv_ssq.glsl"
 #else
 #define gemv_shared_inv_rms() 1.0
@@ -352,8 +395,11 @@ void gemv_pass(uint first, bool is_first_pass)
     // All that the first blocks need is asked for before anything is waited for.
     QuantBlock w[2 * UNROLL];
     gemv_load_weights(slice, tiles, row, w);
+    if (is_first_pass) {
+        gemv_begin_x();
+    }
     float ssq = 0.0;
-#if GEMV_NORM
+#if SSQ_BY_SLICE
     ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
     ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
 #endif
@@ -370,14 +416,14 @@ void gemv_pass(uint first, bool is_first_pass)
         gemv_load_weights(block, tiles, row, w);
         y += gemv_dot_weights(block, w);
     }
-#if GEMV_NORM
+#if SSQ_BY_SLICE
     for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
         ssq += gemv_ssq4(i);
     }
 #endif
     gemv_share(lane, y, ssq);
     if (is_owner) {
-        gemv_finish(first + lane / 8u, row, gemv_collect(lane));
+        gemv_finish(first + lane / 8u, row, gemv_shared_inv_rms() * gemv_collect(lane));
     }
 }
 

@@ -83,8 +83,7 @@ void gemv_pair_up(uint i, vec4 a, vec4 b, bool is_wanted)
 void gemv_stage(uint lane)
 {
     for (uint i = lane; i < 4u * uint(N_BLOCK); i += uint(WG_SIZE)) {
-        uint at = GEMV_SOURCE + 2u * i;
-        gemv_pair_up(i, gemv_source(at), gemv_source(at + 1u), true);
+        gemv_pair_up(i, gemv_x(2u * i), gemv_x(2u * i + 1u), true);
     }
     group_barrier();
 }
@@ -94,7 +93,7 @@ void gemv_stage(uint lane)
     for (uint block = lane; block < uint(N_BLOCK); block += uint(WG_SIZE)) {
         vec4 x[8];
         for (int k = 0; k < 8; k++) {
-            x[k] = gemv_source(GEMV_SOURCE + block * 8u + uint(k));
+            x[k] = gemv_x(block * 8u + uint(k));
         }
         vec2 sum = quant_sums(x);
         float largest = max(max(largest_of(x[0], x[1]), largest_of(x[2], x[3])),

@@ -52,7 +52,7 @@ vec2 gemv_dot_step(uint step, QuantBlock w[2 * PREFETCH])
 
 //-- the sum of squares ----------------------------------------------------------------------------
 
-#if GEMV_NORM
+#if GEMV_NORM && !PARTED
 // The invocation's share.
 float gemv_lane_ssq(uint lane)
 {
@@ -74,9 +74,10 @@ void gemv_run()
     uvec2 tiles = gemv_tiles(gemv_near(first + lane / uint(8 * N_SLICE)));
     QuantBlock w[2 * PREFETCH];
     gemv_load_step(slice, tiles, row, w);
-#if GEMV_NORM
+#if GEMV_NORM && !PARTED
     gemv_share_ssq(lane, gemv_lane_ssq(lane));
 #endif
+    gemv_begin_x();
     gemv_stage(lane);
     bool is_owner = lane < uint(GEMV_OWNERS) && gemv_has(first + lane / 8u);
     if (is_owner) {

@@ -175,7 +175,9 @@ void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
 
 #endif
 
-#if GEMV_NORM
+#if GEMV_NORM && PARTED
+#define gemv_norm() gemv_part_rms
+#elif GEMV_NORM
 float gemv_norm()
 {
     float ssq = 0.0;
@@ -214,6 +216,7 @@ void gemv_run()
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u;
     uint begin = GEMV_GROUP * GROUP_PAIRS;
+    gemv_begin_x();
     vec2 y[PAIRS];
     gemv_products(begin + lane / uint(8 * SLICES) * uint(PAIRS), lane / 8u % uint(SLICES), y);
     for (int p = 0; p < PAIRS; p++) {
@@ -235,6 +238,7 @@ void gemv_run()
 {
     uint lane = gl_LocalInvocationIndex;
     uint first = GEMV_GROUP * GROUP_PAIRS + lane / 8u * uint(PAIRS);
+    gemv_begin_x();
     vec2 y[PAIRS];
     gemv_products(first, 0u, y);
     float norm = gemv_norm();

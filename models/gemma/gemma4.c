@@ -49,13 +49,13 @@ static const struct gi_weight_spec weights[] = {
                     {"blk.%u.attn_v", GI_DIM_KV, "blk.%u.attn_k"}},
      .next_norm = GI_NORM_NONE,
      },
-    GI_WEIGHT_OUT(GI_NORM_NONE),
+    GI_WEIGHT_OUT_NORMED,
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
-    GI_WEIGHT_DOWN(GI_NORM_NONE),
+    GI_WEIGHT_DOWN_NORMED,
     GI_WEIGHT_ONE(GI_SLOT_INPUT_GATE, "input_gate", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "inp_gate",
                   GI_DIM_INPUT, GI_NORM_NONE),
-    GI_WEIGHT_ONE(GI_SLOT_INPUT_OUT, "input_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_INPUT, "proj",
-                  GI_DIM_EMBD, GI_NORM_NONE),
+    GI_WEIGHT_NORMED(GI_SLOT_INPUT_OUT, "input_out", GI_DIM_INPUT, "proj", GI_NORM_NEXT,
+                     GI_NORM_INPUT_POST),
 };
 
 static const struct gi_norm_spec norms[] = {

@@ -70,25 +70,6 @@ bool gi_graph_project_back(struct gi_graph *graph, const char *label,
                                scale, &graph->stream, err);
 }
 
-bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
-                                  const struct gi_weight *weight, struct gi_step_x x,
-                                  const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
-                                  uint32_t scale, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_hparams *hparams = graph->hparams;
-    const uint32_t gamma = norm_offset(graph, layer, norm);
-    if (!gi_graph_project_aside(graph, label, weight, x, rows, err)) {
-        return false;
-    }
-    if (graph->is_batch) {
-        return gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
-                                 &graph->vectors, gamma, scale, hparams->norm_eps, &graph->x, err);
-    }
-    return gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
-                           norm_offset(graph, layer, next), scale, &graph->stream, err);
-}
-
 //-- attention -----------------------------------------------------------------------------------
 
 bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
@@ -102,8 +83,7 @@ bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t l
                gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv, err);
     }
     if (before == GI_NORM_NONE) {
-        return gi_op_gemv(recorder, label, weight, graph->stream.range, graph->stream.residual,
-                          false, graph->row.range, err);
+        return gi_op_gemv_stream(recorder, label, weight, &graph->stream, graph->row.range, err);
     }
     return norm_step(graph, "attn_norm", layer, before, err) &&
            gi_op_gemv_norm(recorder, label, weight, &graph->stream, graph->row.range, err);

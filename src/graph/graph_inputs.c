@@ -64,3 +64,26 @@ bool gi_graph_project_aside(struct gi_graph *graph, const char *label,
                : gi_op_gemv(recorder, label, weight, x.range, x.offset, x.has_sums,
                             graph->row.range, err);
 }
+
+bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
+                                  const struct gi_weight *weight, struct gi_step_x x,
+                                  const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
+                                  uint32_t scale, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_hparams *hparams = graph->hparams;
+    const uint32_t gamma = norm_offset(graph, layer, norm);
+    if (!graph->is_batch && gi_gemv_post_suits(recorder, weight)) {
+        return gi_op_gemv_post(recorder, label, weight, x.range, x.offset, scale != UINT32_MAX,
+                               &graph->stream, err);
+    }
+    if (!gi_graph_project_aside(graph, label, weight, x, rows, err)) {
+        return false;
+    }
+    if (graph->is_batch) {
+        return gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
+                                 &graph->vectors, gamma, scale, hparams->norm_eps, &graph->x, err);
+    }
+    return gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
+                           norm_offset(graph, layer, next), scale, &graph->stream, err);
+}

@@ -33,7 +33,7 @@ static inline struct gi_head_norm head_norm(const struct gi_graph *graph, uint32
     };
 }
 
-// What a projection of a decode step reads: from `offset` floats of the range on, with has_sums
+// The x of a projection of a decode step: from `offset` floats of the range on, with has_sums
 // gi_x_size of them.
 struct gi_step_x {
     struct gi_range range;

@@ -125,6 +125,7 @@ struct gi_weight_spec {
     enum gi_norm next_norm; // the norm that follows, whose gamma travels with the matrix
     // The same matrix of files that have the first source of this one and lack ours; NULL: none.
     const struct gi_weight_spec *other;
+    enum gi_norm post_norm; // likewise that of its result; GI_NORM_ATTN, which is none of one: none
 };
 
 struct gi_norm_spec {

@@ -33,6 +33,21 @@ void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double si
     b->magnitude = first.magnitude * fabs(sine) + second.magnitude * fabs(cosine);
 }
 
+void ref_add_normed(struct ref_value *x, struct ref_value *y, const float *gamma, size_t n,
+                    double eps, double scale)
+{
+    double ssq = 0;
+    for (size_t i = 0; i < n; i++) {
+        ssq += y[i].value * y[i].value;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double factor = (double)gamma[i] * ref_inv_rms(ssq, n, eps);
+        x[i].value = scale * (x[i].value + factor * y[i].value);
+        // The error of rms(y) is no larger than those of all of y.
+        x[i].magnitude = fabs(scale) * (x[i].magnitude + 2 * fabs(factor) * y[i].magnitude);
+    }
+}
+
 struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up,
                               enum ref_activation activation)
 {

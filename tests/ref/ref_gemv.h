@@ -23,6 +23,11 @@ double ref_inv_rms(double sum_of_squares, size_t n, double eps);
 // (a, b) turned by the angle whose cosine and sine are given.
 void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double sine);
 
+// scale * (x[i] + y[i] * gamma[i] / rms(y)): a residual that what has a norm of its own is added
+// to. x and y are overwritten.
+void ref_add_normed(struct ref_value *x, struct ref_value *y, const float *gamma, size_t n,
+                    double eps, double scale);
+
 // f(gate) * up (ref_batch.h).
 struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up,
                               enum ref_activation activation);

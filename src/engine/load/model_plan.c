@@ -245,6 +245,11 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     weight->weight.is_ungated =
         spec->slot == GI_SLOT_GATE_UP && spec->order == GI_WEIGHT_ORDER_PLAIN;
     weight->gamma = norm_after(plan, layer, spec->next_norm);
+    if (spec->post_norm != GI_NORM_ATTN) {
+        weight->post = norm_after(plan, layer, spec->post_norm);
+        weight->weight.is_normed = weight->post != NULL;
+        weight->scale = norm_after(plan, layer, GI_NORM_OUT_SCALE);
+    }
     return gi_weight_layout(plan, weight, limits, err);
 }
 

@@ -24,6 +24,8 @@ struct gi_plan_weight {
     uint32_t n_sources;
     struct gi_plan_source sources[GI_MAX_SOURCES];
     const struct gi_gguf_tensor *gamma; // of the norm that travels with it; NULL: none
+    const struct gi_gguf_tensor *post;  // likewise of the norm of its result
+    const struct gi_gguf_tensor *scale; // and the number that the layer multiplies by behind it
     struct gi_weight weight;
 };
 

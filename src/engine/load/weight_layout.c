@@ -8,7 +8,7 @@
 struct run {
     const struct gi_quant *quant;
     uint32_t begin, n_rows, step;
-    bool has_bias, has_gamma;
+    bool has_bias, has_gamma, has_post, has_scale;
 };
 
 // Returns the bytes of aux before the vectors: the type's table and the scales.
@@ -23,7 +23,7 @@ static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols
 {
     const uint64_t vector = gi_round_up(n_rows, 4) * 4;
     return vectors_offset(run, n_rows, n_cols) + (run->has_bias ? vector : 0) +
-           (run->has_gamma ? vector : 0);
+           (run->has_gamma ? vector : 0) + (run->has_post ? vector : 0) + (run->has_scale ? 16 : 0);
 }
 
 // Gate and up rows of a tile of results in f16 (ops/gemm/half_rows.h), at which parts begin if they
@@ -44,6 +44,13 @@ static uint32_t rows_that_fit(const struct run *run, uint32_t n_cols, uint64_t m
     return (uint32_t)(is_cut ? n_rows / TILE_PAIR_ROWS * TILE_PAIR_ROWS : n_rows);
 }
 
+static uint32_t place(bool is_there, uint32_t size, uint32_t *word)
+{
+    const uint32_t begin = *word;
+    *word += is_there ? size : 0;
+    return is_there ? begin : GI_NO_OFFSET;
+}
+
 static void lay_out_part(struct gi_weight_part *part, const struct run *run, uint32_t row,
                          uint32_t n_rows, uint32_t n_cols, uint32_t alignment)
 {
@@ -57,14 +64,11 @@ static void lay_out_part(struct gi_weight_part *part, const struct run *run, uin
         part->aux.size = 16; // a range may not be empty
     }
     uint32_t word = (uint32_t)(vectors_offset(run, n_rows, n_cols) / 4);
-    part->bias = part->gamma = GI_NO_OFFSET;
-    if (run->has_bias) {
-        part->bias = word;
-        word += (uint32_t)gi_round_up(n_rows, 4);
-    }
-    if (run->has_gamma) {
-        part->gamma = word;
-    }
+    const uint32_t vector = (uint32_t)gi_round_up(n_rows, 4);
+    part->bias = place(run->has_bias, vector, &word);
+    part->gamma = place(run->has_gamma, vector, &word);
+    part->post = place(run->has_post, vector, &word);
+    part->scale = place(run->has_scale, 4, &word);
 }
 
 static bool lay_out_run(struct gi_plan_weight *weight, const struct run *run,
@@ -164,7 +168,9 @@ static bool cut_weight(const struct gi_model_plan *plan, struct gi_plan_weight *
     struct run run = {.n_rows = weight->weight.n_rows / n_runs,
                       .step = 2 * GI_TILE_ROWS,
                       .has_bias = has_any_bias(weight),
-                      .has_gamma = weight->gamma != NULL};
+                      .has_gamma = weight->gamma != NULL,
+                      .has_post = weight->post != NULL,
+                      .has_scale = weight->scale != NULL};
     for (uint32_t i = 0; i < n_runs; i++) {
         run.quant = source_quant(weight, i);
         run.begin = i * run.n_rows;

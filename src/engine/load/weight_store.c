@@ -301,12 +301,25 @@ static bool load_vector(struct loader *loader, const struct gi_plan_weight *weig
     return ok;
 }
 
+// Writes the number that a weight may have.
+static bool load_scale(struct loader *loader, const struct gi_plan_weight *weight,
+                       const struct gi_weight_part *part)
+{
+    float value;
+    struct gi_range aux = part->aux;
+    aux.offset += sizeof(float) * (uint64_t)part->scale;
+    return part->scale == GI_NO_OFFSET ||
+           (gi_read_vector(loader->plan->gguf, weight->scale, 1, &value, loader->err) &&
+            write_range(loader, &aux, &value, sizeof(value)));
+}
+
 static bool load_weight(struct loader *loader, struct gi_weight_store *store, uint32_t index)
 {
     const struct gi_plan_weight *weight = &loader->plan->weights[index];
     const struct gi_weight *target = &store->weights[index];
     const struct gi_gguf_tensor *biases[GI_MAX_SOURCES] = {NULL};
     const struct gi_gguf_tensor *gammas[GI_MAX_SOURCES] = {weight->gamma};
+    const struct gi_gguf_tensor *posts[GI_MAX_SOURCES] = {weight->post};
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         biases[i] = weight->sources[i].bias;
@@ -317,6 +330,8 @@ static bool load_weight(struct loader *loader, struct gi_weight_store *store, ui
         if (!load_tiles(loader, weight, part, part->quads, part->aux) ||
             !load_vector(loader, weight, part, part->aux, part->bias, biases) ||
             !load_vector(loader, weight, part, part->aux, part->gamma, gammas) ||
+            !load_vector(loader, weight, part, part->aux, part->post, posts) ||
+            !load_scale(loader, weight, part) ||
             !gi_weight_samples_keep(&store->samples, loader->plan, index, part, loader->err)) {
             return false;
         }

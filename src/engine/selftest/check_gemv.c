@@ -33,21 +33,26 @@ static void renew_sums(struct gi_test *test, uint64_t begin, const float *x)
 static float *read_x(struct gi_test *test, uint64_t source)
 {
     float *x = gi_test_floats(test, 1, 4 * source, test->sample->n_cols);
+    if (x && gi_test_define(test, "PARTED")) {
+        gi_test_add_second(test, 4 * source, x);
+    }
     if (x && gi_test_define(test, "SUMS")) {
         renew_sums(test, 4 * source, x);
     }
     return test->has_failed ? NULL : x;
 }
 
-static uint32_t own_bias(const struct gi_test *test, uint32_t bias)
-{
-    return gi_test_define(test, "HAS_BIAS") ? bias : GI_NO_OFFSET;
-}
-
 // Returns 1 / rms of the stream, 1 without a norm.
 static double read_scale(struct gi_test *test, bool has_norm)
 {
     const struct gemv_params *params = (const void *)test->params;
+    double sums[4];
+    if (has_norm && gi_test_define(test, "PARTED") &&
+        gi_test_add_part_sums(test, 1, 4ull * params->ssq, params->n_ssq, sums)) {
+        const double s = 1 / sqrt(sums[3] * params->inv_n_embd + params->norm_eps);
+        const double ssq = sums[0] + s * (2 * sums[1] + s * sums[2]);
+        return 1 / sqrt(ssq * params->inv_n_embd + params->norm_eps);
+    }
     const float *ssq = has_norm ? gi_test_floats(test, 1, 4ull * params->ssq, params->n_ssq) : NULL;
     double sum = 0;
     for (uint32_t i = 0; ssq && i < params->n_ssq; i++) {
@@ -61,7 +66,7 @@ static bool project(struct gi_test *test, uint32_t row, const float *x, double s
                     struct gi_test_value *y)
 {
     const struct gemv_params *params = (const void *)test->params;
-    const uint32_t bias = own_bias(test, params->bias);
+    const uint32_t bias = gi_test_own_bias(test, params->bias);
     struct gi_test_value plain;
     if (!gi_test_dot(test, row, x, GI_NO_OFFSET, &plain) || !gi_test_dot(test, row, x, bias, y)) {
         return false;
@@ -69,16 +74,6 @@ static bool project(struct gi_test *test, uint32_t row, const float *x, double s
     y->value += (scale - 1) * plain.value;
     y->magnitude += (scale - 1) * plain.magnitude;
     return true;
-}
-
-static uint32_t sampled_row(const struct gi_test *test, uint32_t i)
-{
-    return test->sample->tiles[i / GI_TILE_ROWS] * GI_TILE_ROWS + i % GI_TILE_ROWS;
-}
-
-static uint32_t n_sampled(const struct gi_test *test)
-{
-    return test->sample->n_tiles * GI_TILE_ROWS;
 }
 
 //-- one token -------------------------------------------------------------------------------------
@@ -90,9 +85,9 @@ void gi_check_gemv_plain(struct gi_test *test)
     const double scale = read_scale(test, gi_test_define(test, "NORM"));
     gi_test_run(test);
     const float *y = gi_test_floats(test, 0, params->row_begin, 16ull * params->n_pair);
-    for (uint32_t i = 0; x && y && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; x && y && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         if (project(test, row, x, scale, &expected)) {
             gi_test_expect(test, "y", row, expected.value, expected.magnitude, y[row]);
         }
@@ -134,10 +129,10 @@ void gi_check_gemv_residual(struct gi_test *test)
     gi_test_run(test);
     const float *residual = gi_test_floats(test, 0, params->residual + first, n);
     const float *norm = gi_test_floats(test, 0, params->norm + first, n);
-    for (uint32_t i = 0; norm && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; norm && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value y;
-        const uint32_t row = sampled_row(test, i);
-        if (row < n && gi_test_dot(test, row, x, own_bias(test, params->bias), &y)) {
+        const uint32_t row = gi_test_sampled_row(test, i);
+        if (row < n && gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &y)) {
             const double expected = before[row] + params->scale * y.value;
             const double magnitude = fabs((double)before[row]) + fabs(params->scale * y.magnitude);
             const double weight = gamma ? gamma[row] : 1;
@@ -211,9 +206,9 @@ void gi_check_gemv_glu(struct gi_test *test)
     const double scale = read_scale(test, gi_test_define(test, "NORM"));
     gi_test_run(test);
     const float *act = gi_test_floats(test, 0, params->ff_begin, n);
-    for (uint32_t i = 0; act && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; act && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         if (row < n && gate(test, row, params->n_pair, x, scale, before[row], &expected)) {
             gi_test_expect(test, "act", row, expected.value, expected.magnitude, act[row]);
         }
@@ -259,9 +254,9 @@ void gi_check_gemv_qkv(struct gi_test *test)
     const double scale = read_scale(test, true);
     gi_test_run(test);
     const float *q = gi_test_floats(test, 0, 0, 2ull * params->n_q_pair);
-    for (uint32_t i = 0; q && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; q && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value y[2];
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         const uint32_t p = params->pair_begin + row / 16 * 8 + row % 8;
         if (row % 16 >= 8 || !project(test, row, x, scale, &y[0]) ||
             !project(test, row + 8, x, scale, &y[1])) {
@@ -314,9 +309,9 @@ void gi_check_gemv_vocab(struct gi_test *test)
     const double scale = read_scale(test, true);
     gi_test_run(test);
     const float *logits = gi_test_floats(test, 0, first, n);
-    for (uint32_t i = 0; logits && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; logits && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value y;
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         if (row < n && project(test, row, x, scale, &y)) {
             double logit = params->scale * y.value;
             if (gi_test_define(test, "SOFTCAP")) {
@@ -343,11 +338,11 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
                         const float *y)
 {
     const struct gi_gemm_params *params = (const void *)test->params;
-    for (uint32_t i = 0; i < n_sampled(test); i++) {
+    for (uint32_t i = 0; i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         if (row >= params->n_rows ||
-            !gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
+            !gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &expected)) {
             continue;
         }
         if (params->is_added && before) {
@@ -469,9 +464,9 @@ void gi_check_gemv_expert_glu(struct gi_test *test)
     const double scale = read_scale(test, has_norm);
     gi_test_run(test);
     const float *act = gi_test_floats(test, 0, token * params->stride, params->n_row);
-    for (uint32_t i = 0; act && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; act && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         if (row < params->n_row &&
             gate(test, row, params->n_pair, x, scale, before[row], &expected)) {
             gi_test_expect(test, "act", row, expected.value, expected.magnitude, act[row]);
@@ -489,11 +484,11 @@ void gi_check_gemv_expert(struct gi_test *test)
     const float *x = gi_test_floats(test, 1, source, test->sample->n_cols);
     gi_test_run(test);
     const float *y = gi_test_floats(test, 0, token * params->stride, params->n_row);
-    for (uint32_t i = 0; y && i < n_sampled(test); i++) {
+    for (uint32_t i = 0; y && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
-        const uint32_t row = sampled_row(test, i);
+        const uint32_t row = gi_test_sampled_row(test, i);
         if (row < params->n_row &&
-            gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
+            gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &expected)) {
             gi_test_expect(test, "y", row, expected.value, expected.magnitude, y[row]);
         }
     }

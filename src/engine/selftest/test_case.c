@@ -315,6 +315,7 @@ static const struct {
     FORMS(GEMV_GLU, gi_check_gemv_glu),
     FORMS(GEMV_VOCAB, gi_check_gemv_vocab),
     FORMS(GEMV_PLAIN, gi_check_gemv_plain),
+    {GI_PROGRAM_GEMV_POST_SPLIT, GI_PROGRAM_GEMV_POST_TEXEL,     gi_check_gemv_post      },
     FORMS(GEMV_EXPERT_GLU, gi_check_gemv_expert_glu),
     FORMS(GEMV_EXPERT, gi_check_gemv_expert),
     ONE(ROUTE, gi_check_route),

@@ -140,6 +140,7 @@ void gi_check_gather_rows(struct gi_test *test);
 void gi_check_embed_token(struct gi_test *test);
 void gi_check_embed_batch(struct gi_test *test);
 void gi_check_add_inputs(struct gi_test *test);
+void gi_check_gemv_post(struct gi_test *test);
 void gi_check_gate_input(struct gi_test *test);
 void gi_check_add_positions(struct gi_test *test);
 void gi_check_last_row(struct gi_test *test);
@@ -175,5 +176,29 @@ void gi_check_attention_qkv(struct gi_test *test);
 void gi_check_logit_rows(struct gi_test *test);
 void gi_check_logprob(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
+
+// Adds up sums of a parted residual (ops/record/stream.h), vec4 of a binding from float `at` on: of
+// r^2, r u, u^2 and y^2. Returns false with has_failed.
+bool gi_test_add_part_sums(struct gi_test *test, uint32_t binding, uint64_t at, uint32_t n,
+                           double sums[4]);
+// Adds to x, which begins at a float of binding 1, what lies behind it in a parted residual, times
+// its scale.
+void gi_test_add_second(struct gi_test *test, uint64_t begin, float *x);
+
+// Returns row i of those of a part that were kept; how many these are.
+static inline uint32_t gi_test_sampled_row(const struct gi_test *test, uint32_t i)
+{
+    return test->sample->tiles[i / GI_TILE_ROWS] * GI_TILE_ROWS + i % GI_TILE_ROWS;
+}
+
+static inline uint32_t gi_test_n_sampled(const struct gi_test *test)
+{
+    return test->sample->n_tiles * GI_TILE_ROWS;
+}
+// Returns the place of a bias if the program has one.
+static inline uint32_t gi_test_own_bias(const struct gi_test *test, uint32_t bias)
+{
+    return gi_test_define(test, "HAS_BIAS") ? bias : GI_NO_OFFSET;
+}
 
 #endif

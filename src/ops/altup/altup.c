@@ -50,6 +50,7 @@ static void note_stream(const struct gi_recorder *recorder, const struct gi_altu
     if (!is_batch(altup)) {
         altup->stream->n_ssq = groups_of(recorder, altup);
         altup->stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
+        altup->stream->is_parted = false;
         assert(altup->stream->n_ssq <= altup->stream->max_ssq);
     }
 }

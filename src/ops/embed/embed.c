@@ -55,6 +55,7 @@ bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
     assert(weight->n_cols == stream->n_embd && stream->n_embd % 4 == 0 && gamma_offset % 4 == 0);
     uint32_t n_block = gi_weight_blocks(weight);
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
+    stream->is_parted = false;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         const struct gi_weight_part *part = &weight->parts[i];
         const struct gi_embed_token_params params = {
@@ -194,6 +195,7 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
     };
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
+    stream->is_parted = false;
     assert(stream->n_ssq <= stream->max_ssq);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -10,8 +10,21 @@
 
 // The parameters of a kernel that multiplies its results by 1 / rms.
 #define NORM_PARAMS(stream)                                                                        \
-    .ssq = (stream)->ssq / 4, .n_ssq = (stream)->n_ssq,                                            \
-    .inv_n_embd = 1.0f / (float)(stream)->n_embd, .norm_eps = (stream)->norm_eps
+    .ssq = ((stream)->is_parted ? (stream)->part_sums[(stream)->parity] : (stream)->ssq) / 4,      \
+    .n_ssq = (stream)->n_ssq, .inv_n_embd = 1.0f / (float)(stream)->n_embd,                        \
+    .norm_eps = (stream)->norm_eps
+
+// Adds what is known of x where that is the stream's, as gi_gemv_add_source does.
+static void add_stream(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                       uint32_t begin, bool has_sums, const struct gi_stream *stream,
+                       struct gi_dispatch *dispatch)
+{
+    if (stream->is_parted) {
+        gi_gemv_add_define(&part->key, "PARTED", 1);
+    } else {
+        gi_gemv_add_source(part, recorder, begin, has_sums, dispatch);
+    }
+}
 
 bool gi_gemv_qkv_suits(const struct gi_recorder *recorder, const struct gi_weight *weight,
                        const struct gi_kv_layer *layer)
@@ -37,7 +50,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
     assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
     assert(gi_gemv_qkv_suits(recorder, weight, layer));
     uint32_t half_dim = layout->head_dim / 2;
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_QKV, weight, i);
         gi_gemv_add_define(&part.key, "HEAD_DIM", layout->head_dim);
@@ -69,7 +82,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
                               GI_PARAM_BIT(struct gi_gemv_qkv_params, k) |
                               GI_PARAM_BIT(struct gi_gemv_qkv_params, v),
         };
-        gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
+        add_stream(&part, recorder, params.source, stream->has_sums, stream, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -77,13 +90,14 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
     return true;
 }
 
-// source is bound for x, with what params say of the norm.
+// source is bound for x, with what params say of the norm; stream is whose it is, or NULL.
 static bool record_plain(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range source, bool has_norm,
-                         bool has_sums, struct gi_gemv_plain_params params, struct gi_range y,
+                         bool has_sums, const struct gi_stream *stream,
+                         struct gi_gemv_plain_params params, struct gi_range y,
                          struct glinfer_error *err)
 {
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_PLAIN, weight, i);
         gi_gemv_add_define(&part.key, "NORM", has_norm);
@@ -97,7 +111,11 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
+        if (stream) {
+            add_stream(&part, recorder, params.source, has_sums, stream, &dispatch);
+        } else {
+            gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
+        }
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -114,7 +132,20 @@ bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
         .source = stream->norm / 4,
         NORM_PARAMS(stream),
     };
-    return record_plain(recorder, label, weight, stream->range, true, stream->has_sums, params, y,
+    return record_plain(recorder, label, weight, stream->range, true, stream->has_sums, stream,
+                        params, y, err);
+}
+
+bool gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
+                       const struct gi_weight *weight, const struct gi_stream *stream,
+                       struct gi_range y, struct glinfer_error *err)
+{
+    const struct gi_gemv_plain_params params = {
+        .source = stream->residual / 4,
+        NORM_PARAMS(stream),
+    };
+    assert(weight->n_cols == stream->n_embd);
+    return record_plain(recorder, label, weight, stream->range, false, false, stream, params, y,
                         err);
 }
 
@@ -124,7 +155,7 @@ bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi
 {
     assert(x_offset % 4 == 0);
     const struct gi_gemv_plain_params params = {.source = x_offset / 4};
-    return record_plain(recorder, label, weight, x, false, has_sums, params, y, err);
+    return record_plain(recorder, label, weight, x, false, has_sums, NULL, params, y, err);
 }
 
 bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
@@ -135,7 +166,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     assert(weight->n_rows >= stream->n_embd && x_offset % 4 == 0);
     uint32_t n_ssq = 0;
     bool has_written = true;
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_RESIDUAL, weight, i);
         gi_gemv_add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
@@ -168,6 +199,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     }
     stream->n_ssq = n_ssq;
     stream->has_sums = has_written;
+    stream->is_parted = false;
     return true;
 }
 
@@ -198,7 +230,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
     assert(weight->n_cols == stream->n_embd);
     assert(weight->n_rows / (weight->is_ungated ? 1 : 2) >= n_ff);
     assert(stream->n_ssq > 0);
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
         const uint32_t row = part.weight->row_begin;
@@ -227,7 +259,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
-        gi_gemv_add_source(&part, recorder, params.source, has_norm && stream->has_sums, &dispatch);
+        add_stream(&part, recorder, params.source, has_norm && stream->has_sums, stream, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -244,7 +276,7 @@ bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
                            struct gi_range inputs, struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= width);
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_GATE_INPUT, weight, i);
         gi_gemv_add_define(&part.key, "ACTIVATION", activation);
@@ -256,6 +288,7 @@ bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
             .n_pair = part.n_pair,
             .source = stream->residual / 4,
             .bias = part.weight->bias,
+            NORM_PARAMS(stream),
             .ff_begin = begin + part.weight->row_begin,
             .n_ff = begin + width,
         };
@@ -265,7 +298,7 @@ bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        gi_gemv_add_source(&part, recorder, params.source, false, &dispatch);
+        add_stream(&part, recorder, params.source, false, stream, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -306,7 +339,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
     assert(stream->n_ssq > 0);
     logits->n_partial = 0;
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);
         gi_gemv_add_define(&part.key, "SOFTCAP", softcap > 0);
@@ -329,7 +362,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .params_size = sizeof(params),
         };
         add_partials(recorder, logits, &part);
-        gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
+        add_stream(&part, recorder, params.source, stream->has_sums, stream, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -390,7 +423,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
     } else {
         params.source_stride = x->stride / 4;
     }
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, experts, &params);
         params.bias = part.weight->bias;
@@ -417,7 +450,7 @@ bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
                        struct glinfer_error *err)
 {
     const uint32_t expert_rows = weight->n_rows / experts->n_expert;
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
+    for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         struct gi_gemv_expert_glu_params common = {0};
         begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, experts, &common);

@@ -26,11 +26,17 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
                     const struct gi_stream *stream, const struct gi_kv_layer *layer,
                     struct glinfer_error *err);
 
+// All that read the stream here or below read a parted residual (stream.h), too.
+
 // y = W norm / rms + bias, for what has a dispatch of its own after it. y takes weight->n_rows
 // floats, in the GPU order of rows.
 bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
                      struct gi_range y, struct glinfer_error *err);
+// y = W residual + bias likewise.
+bool gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
+                       const struct gi_weight *weight, const struct gi_stream *stream,
+                       struct gi_range y, struct glinfer_error *err);
 // y = W x + bias likewise; x is n_cols floats at x_offset floats of x, with has_sums gi_x_size of
 // them.
 bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
@@ -44,6 +50,15 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
                          bool has_sums, float scale, struct gi_stream *stream,
                          struct glinfer_error *err);
+
+// True if a list may have parted residuals, and the weight the norm of its result.
+bool gi_gemv_post_suits(const struct gi_recorder *recorder, const struct gi_weight *weight);
+// residual = c * (residual + y * post / rms(y)), y = W x + bias, which leaves it parted; norm is
+// that times gamma, if the weight has it. c is the number that the weight has, with is_scaled,
+// or 1.
+bool gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
+                     const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
+                     bool is_scaled, struct gi_stream *stream, struct glinfer_error *err);
 
 // act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without
 // has_norm of W residual + bias. Of an ungated W act[i] = f(u[i]).

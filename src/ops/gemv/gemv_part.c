@@ -31,6 +31,7 @@ static const struct {
     [GI_GEMV_EXPERT_GLU] = {GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT,
                      {"gemv_expert_glu", "gemv_expert_glu_half"}                                  },
     [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT,     {"gemv_expert", "gemv_expert_half"}        },
+    [GI_GEMV_POST] = {GI_PROGRAM_GEMV_POST_SPLIT,       {"gemv_post", "gemv_post_half"}            },
     [GI_GEMV_GATE_INPUT] = {GI_PROGRAM_GEMV_GLU_SPLIT,        {"gemv_gate_input", "gemv_gate_input_half"}},
 };
 

@@ -1,6 +1,6 @@
 // One part of a weight on its way into the table: what the ops of gemv.h have in common. An op
 // begins the part, adds the defines and parameters of its kernel, and records it. Private to
-// gemv.c.
+// this folder.
 #ifndef GI_OPS_GEMV_PART_H
 #define GI_OPS_GEMV_PART_H
 
@@ -16,6 +16,7 @@ enum gi_gemv_kernel {
     GI_GEMV_EXPERT_GLU,
     GI_GEMV_EXPERT,
     GI_GEMV_GATE_INPUT,
+    GI_GEMV_POST,
 };
 
 struct gi_gemv_part {

@@ -116,6 +116,7 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const uint32_t type = part->quant->type;
     return is_sound(shape) && has_room(shape, first, part->quant) &&
+           (first != GI_PROGRAM_GEMV_POST_SPLIT || !gi_gemv_has_dot(shape)) &&
            shape->wg_size <= limits->max_invocations &&
            shared_size(gpu, shape) <= limits->max_shared_size &&
            !gi_quarantine_find(gpu, gi_gemv_program(gpu, first, shape, type), type) &&

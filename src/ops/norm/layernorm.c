@@ -68,6 +68,7 @@ bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
     };
     stream->n_ssq = 1;
     stream->has_sums = false;
+    stream->is_parted = false;
     const struct gi_rows y = {stream->range, 0, false};
     return record_norm(recorder, label, &params, false, &y, (struct gi_range){0}, vectors, err);
 }

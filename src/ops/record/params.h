@@ -14,6 +14,7 @@
     X(GEMV_GLU, gemv_glu)                                                                          \
     X(GEMV_VOCAB, gemv_vocab)                                                                      \
     X(GEMV_PLAIN, gemv_plain)                                                                      \
+    X(GEMV_POST, gemv_post)                                                                        \
     X(GEMV_EXPERT_GLU, gemv_expert_glu)                                                            \
     X(GEMV_EXPERT, gemv_expert)                                                                    \
     X(ROUTE, route)                                                                                \
@@ -137,6 +138,23 @@
     GI_PARAMS_GEMV(X)                                                                              \
     GI_PARAMS_GEMV_NORM(X)                                                                         \
     X(uint32_t, row_begin)
+
+// Offsets in the stream are in floats.
+#define GI_PARAMS_GEMV_POST(X)                                                                     \
+    GI_PARAMS_GEMV(X)                                                                              \
+    X(uint32_t, post)                                                                              \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, scale)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, behind)                                                                            \
+    X(uint32_t, sums) /* of the part's first */                                                    \
+    X(uint32_t, old_sums)                                                                          \
+    X(uint32_t, n_old)                                                                             \
+    X(uint32_t, row_begin)                                                                         \
+    X(uint32_t, n_embd)                                                                            \
+    X(float, inv_n_embd)                                                                           \
+    X(float, norm_eps)
 
 // Parameters of one part, results of an expert and a token: glsl/experts/gemv_expert_glu.comp.
 #define GI_PARAMS_GEMV_EXPERT_GLU(X)                                                               \

@@ -24,13 +24,17 @@ uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_
     uint32_t max_ssq = pad_part(n_embd / 2 + GI_TILE_ROWS * GI_MAX_PARTS);
     stream->n_embd = n_embd;
     stream->n_rot = n_rot;
+    stream->behind = pad_part(n_embd);
     stream->residual = 0;
-    stream->norm = pad_part(n_embd);
-    stream->ssq = stream->norm + gi_x_size(n_embd);
-    stream->rope = stream->ssq + max_ssq;
+    stream->norm = 2 * stream->behind;
+    stream->ssq = stream->norm + 2 * stream->behind; // the sums of norm take less than it
+    stream->part_sums[0] = stream->ssq + max_ssq;
+    stream->part_sums[1] = stream->part_sums[0] + 4 * max_ssq;
+    stream->rope = stream->part_sums[1] + 4 * max_ssq;
     stream->max_ssq = max_ssq;
     stream->n_ssq = 0;
-    stream->has_sums = false;
+    stream->has_sums = stream->is_parted = false;
+    stream->parity = 0;
     stream->norm_eps = norm_eps;
     return (stream->rope + (uint64_t)pad_part(n_rot)) * sizeof(float);
 }

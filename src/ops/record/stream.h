@@ -6,6 +6,10 @@
 //   rope     (n_rot)    cos, sin of each rotary pair at this position, copied by embed_token
 // Offsets are in floats and multiples of 4; each part is padded to 64 floats with finite values,
 // which is the alignment of a uniform block.
+//
+// A residual is parted where gi_op_gemv_post has added what has a norm of its own: x is r + s u
+// then. residual has r and, `behind` floats from it, u; norm likewise both times gamma; s and the
+// sum of squares of x come from n_ssq vec4 of partial sums, which begin at part_sums[parity].
 #ifndef GI_OPS_STREAM_H
 #define GI_OPS_STREAM_H
 
@@ -15,9 +19,12 @@ struct gi_stream {
     struct gi_range range;
     uint32_t n_embd, n_rot;
     uint32_t residual, norm, ssq, rope;
+    uint32_t behind, part_sums[2];
     uint32_t max_ssq;
     uint32_t n_ssq; // written by the latest recorded producer; kept by the ops while recording
     bool has_sums;  // likewise: whether it wrote the sums of norm
+    bool is_parted; // likewise
+    uint32_t parity;
     float norm_eps;
 };
 

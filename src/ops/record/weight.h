@@ -39,17 +39,26 @@ struct gi_weight_part {
     uint32_t bias;  // offset in aux in uints of the bias added to each result; GI_NO_OFFSET: none
     uint32_t gamma; // likewise of the weights of the norm that follows (gemv_residual);
                     // GI_NO_OFFSET: none
+    uint32_t post;  // likewise of the weights of the norm of the result (gemv_post)
+    uint32_t scale; // likewise of a number that then multiplies the residual; GI_NO_OFFSET: 1
 };
 
 struct gi_weight {
     const char *name; // "blk.0.attn_qkv": for labels and messages
     uint32_t n_rows;  // in GPU order, padding included: a multiple of 16
     uint32_t n_cols;
+    bool is_normed;  // its result has a norm of its own, whose weights are in aux
     bool is_split;   // gate and up: see above
     bool is_ungated; // a network's first matrix whose rows are up's alone, in plain order
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };
+
+// Returns how many splits a weight has, each of which takes a dispatch of a decode step.
+static inline uint32_t gi_weight_splits(const struct gi_weight *weight)
+{
+    return weight->n_parts;
+}
 
 static inline uint32_t gi_weight_blocks(const struct gi_weight *weight)
 {
