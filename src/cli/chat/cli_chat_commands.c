@@ -51,7 +51,8 @@ static bool run_undo(struct cli_chat *chat, const char *argument)
     if (!cli_turns_undo(&chat->turns)) {
         return cli_fail(CLI_EXIT_FAILED, "there is no message to forget");
     }
-    const size_t n = chat->turns.conversation.count;
+    const struct cli_conversation *conversation = &chat->turns.conversation;
+    const size_t n = conversation->count - cli_conversation_count_system(conversation);
     chat->is_saved = false;
     fprintf(stderr, "the last message and its answer are forgotten, %zu message%s %s left\n", n,
             cli_plural(n), n == 1 ? "is" : "are");
@@ -146,10 +147,11 @@ static bool run_set(struct cli_chat *chat, const char *argument)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const bool is_named =
             strlen(names[i].name) == size && strncmp(names[i].name, argument, size) == 0;
-        if (is_named && value[0]) {
-            return names[i].set(chat, value);
+        const bool is_set = is_named && value[0];
+        if (is_set && !names[i].set(chat, value)) {
+            return false;
         }
-        if (is_named || size == 0) {
+        if ((is_named || size == 0) && !(is_set && names[i].set == run_system)) {
             names[i].print(chat);
         }
         is_known = is_known || is_named;

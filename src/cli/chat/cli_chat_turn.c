@@ -39,8 +39,7 @@ static bool encode_without(struct cli_turns *turns, size_t n)
 {
     struct cli_conversation view = {0};
     fill_view(&turns->conversation, n, &view);
-    const bool is_encoded = cli_tokenize_chat(glinfer_model_tokenizer(turns->session->model),
-                                              view.items, view.count, &turns->ids);
+    const bool is_encoded = cli_tokenize_chat(turns->session, view.items, view.count, &turns->ids);
     cli_conversation_finish(&view);
     return is_encoded;
 }

@@ -1,7 +1,7 @@
 #include "cli/chat/cli_conversation.h"
 
 #include "cli/common/cli_io.h"
-#include "cli/common/cli_json.h"
+#include "cli/common/cli_session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,12 +73,8 @@ void cli_conversation_set_system(struct cli_conversation *conversation, const ch
 static char *print_json(const struct cli_conversation *conversation)
 {
     cJSON *object = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(object, "messages");
-    for (size_t i = 0; i < conversation->count; i++) {
-        cJSON *entry = cli_json_append(list);
-        cJSON_AddStringToObject(entry, "role", conversation->items[i].role);
-        cJSON_AddStringToObject(entry, "content", conversation->items[i].content);
-    }
+    cJSON_AddItemToObject(object, "messages",
+                          cli_json_messages(conversation->items, conversation->count));
     char *text = cJSON_Print(object);
     cJSON_Delete(object);
     return text;

@@ -1,5 +1,6 @@
 #include "cli/common/cli_session.h"
 
+#include "cli/common/cli_json.h"
 #include "cli/flags/cli_text_file.h"
 
 #include <stdlib.h>
@@ -60,6 +61,36 @@ bool cli_parse_template_file(const char *path, void *field, char *why, size_t si
     }
     *(const char **)field = text;
     return true;
+}
+
+const char *const cli_thinkings[] = {"auto", "on", "off", NULL};
+
+bool cli_parse_variables(const char *text, void *field, char *why, size_t size)
+{
+    cJSON *json = cJSON_Parse(text);
+    const bool is_object = cJSON_IsObject(json);
+    cJSON_Delete(json);
+    snprintf(why, size, "a JSON object such as {\"enable_thinking\": false}");
+    *(const char **)field = is_object ? text : NULL;
+    return is_object;
+}
+
+// Templates ask for one of two names.
+char *cli_session_variables(const struct cli_session_flags *flags)
+{
+    static const char *const names[] = {"enable_thinking", "thinking"};
+    if (!flags->variables && flags->reasoning == CLI_THINKING_AUTO) {
+        return NULL;
+    }
+    cJSON *object = flags->variables ? cJSON_Parse(flags->variables) : cJSON_CreateObject();
+    for (size_t i = 0; flags->reasoning != CLI_THINKING_AUTO && i < 2; i++) {
+        if (!cJSON_HasObjectItem(object, names[i])) {
+            cJSON_AddBoolToObject(object, names[i], flags->reasoning == CLI_THINKING_ON);
+        }
+    }
+    char *text = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    return text;
 }
 
 void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags)
@@ -201,11 +232,52 @@ bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfe
     return true;
 }
 
-bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
-                       const struct glinfer_message *messages, size_t n, struct cli_ids *ids)
+cJSON *cli_json_messages(const struct glinfer_message *messages, size_t n)
 {
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++) {
+        cJSON *message = cli_json_append(list);
+        cJSON_AddStringToObject(message, "role", messages[i].role);
+        cJSON_AddStringToObject(message, "content", messages[i].content);
+    }
+    return list;
+}
+
+bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
+                       const struct glinfer_chat_json *chat, struct cli_ids *ids,
+                       struct glinfer_error *err)
+{
+    do {
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        if (!glinfer_chat_tokenize_json(tokenizer, chat, ids->items, ids->capacity, &ids->count,
+                                        err)) {
+            return false;
+        }
+    } while (ids->count > ids->capacity);
+    return true;
+}
+
+bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
+                       size_t n, struct cli_ids *ids)
+{
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(session->model);
     struct glinfer_error err;
-    return cli_chat_ids(tokenizer, messages, n, ids, &err) || cli_fail_error(&err);
+    char *variables = cli_session_variables(session->flags), *text = NULL;
+    bool is_done;
+    if (variables) {
+        struct glinfer_chat_json chat;
+        cJSON *list = cli_json_messages(messages, n);
+        glinfer_chat_json_init(&chat);
+        chat.messages = text = cJSON_PrintUnformatted(list);
+        chat.variables = variables;
+        cJSON_Delete(list);
+        is_done = cli_chat_json_ids(tokenizer, &chat, ids, &err);
+    } else {
+        is_done = cli_chat_ids(tokenizer, messages, n, ids, &err);
+    }
+    cJSON_free(text);
+    cJSON_free(variables);
+    return is_done || cli_fail_error(&err);
 }
 
 //-- answers ---------------------------------------------------------------------------------------

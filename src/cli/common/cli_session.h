@@ -9,11 +9,21 @@
 
 #include <cjson/cJSON.h>
 
+// Tells whether a chat template is to have the model think before it answers.
+enum cli_thinking {
+    CLI_THINKING_AUTO, // as the template does by itself
+    CLI_THINKING_ON,
+    CLI_THINKING_OFF,
+};
+extern const char *const cli_thinkings[]; // auto, on, off
+
 struct cli_session_flags {
     struct cli_device_flags device;
     struct cli_hub_flags hub;
     const char *model;
     const char *chat_template; // NULL: the file's own
+    const char *variables;     // of the chat template, a JSON object; NULL: none
+    int reasoning;             // enum cli_thinking
     uint64_t mem_budget;
     int64_t n_ctx, n_batch;
     int type_k, type_v; // enum glinfer_cache_type
@@ -43,7 +53,13 @@ struct cli_session_flags {
                "this chat template in place of the file's, such as chatml or llama3, or a "        \
                "template's text; a wrong name is answered with all of them"),                      \
         CLI_FILE(session.chat_template, cli_parse_template_file, "--chat-template-file", "FILE",   \
-                 "a file with a chat template, in Jinja as model files have it")
+                 "a file with a chat template, in Jinja as model files have it"),                  \
+        CLI_CUSTOM(session.variables, cli_parse_variables, "--chat-template-kwargs", "JSON",       \
+                   "an object of what the chat template asks for, such as "                        \
+                   "{\"reasoning_effort\": \"low\"}"),                                             \
+        CLI_CHOICE(session.reasoning, cli_thinkings, "-rea, --reasoning", "MODE",                  \
+                   "on, off or auto (default): have the model think before it answers, or not, "   \
+                   "where the chat template has enable_thinking or thinking")
 #define CLI_SPEED_FLAGS                                                                            \
     CLI_CUSTOM(session.chain, cli_parse_chain, "--chain", "N",                                     \
                "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "       \
@@ -63,6 +79,7 @@ struct cli_session_flags {
 
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size);
 bool cli_parse_template(const char *text, void *field, char *why, size_t size);
+bool cli_parse_variables(const char *text, void *field, char *why, size_t size);
 bool cli_parse_template_file(const char *path, void *field, char *why, size_t size);
 
 struct cli_session {
@@ -101,11 +118,21 @@ void cli_session_finish(struct cli_session *session);
 // Replaces ids by those of a text, flags: GLINFER_TOKENIZE_*, or of a conversation.
 bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_bytes *text,
                   unsigned flags, struct cli_ids *ids);
+// Returns messages as a list of objects with a role and a content.
+cJSON *cli_json_messages(const struct glinfer_message *messages, size_t n);
 // Tokenizes messages with the model's template, with room for all. Fails as glinfer_chat_tokenize.
 bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfer_message *messages,
                   size_t n, struct cli_ids *ids, struct glinfer_error *err);
-bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
-                       const struct glinfer_message *messages, size_t n, struct cli_ids *ids);
+// The same of a conversation as JSON; err may be NULL.
+bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
+                       const struct glinfer_chat_json *chat, struct cli_ids *ids,
+                       struct glinfer_error *err);
+// The same of messages for a session's model, with the variables that its flags ask for; prints
+// what failed.
+bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
+                       size_t n, struct cli_ids *ids);
+// Returns what the flags say to the chat template, as JSON, to be freed; NULL: nothing.
+char *cli_session_variables(const struct cli_session_flags *flags);
 
 // Runs glinfer_generate with the progress bar until the first token or the end; on_token clears it.
 // Where the GPU is lost, or computes something impossible, recovers once, says so, and goes on.

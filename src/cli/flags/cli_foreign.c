@@ -14,10 +14,10 @@
 #define TEXT    "models read text alone; leave it out"
 #define DRAFT   "there is no second model; --spec-type ngram-simple drafts from the text itself"
 #define SIMPLE  "--spec-type ngram-simple, --spec-ngram-simple-size-n and -size-m are there"
-#define KWARGS                                                                                     \
-    "requests to `glinfer serve` have chat_template_kwargs, such as {\"enable_thinking\": false}"
-#define PAGE  "the page keeps its own settings in the browser"
-#define PROXY "a proxy such as nginx in front does that: tools/examples/serve"
+#define EFFORT  "--chat-template-kwargs takes {\"reasoning_effort\": \"low\"}"
+#define BUDGET  "--reasoning off has no thoughts at all, and a prompt may ask for short ones"
+#define PAGE    "the page keeps its own settings in the browser"
+#define PROXY   "a proxy such as nginx in front does that: tools/examples/serve"
 
 #define NOTED(names_, why)       CLI_IGNORED(names_, why)
 #define NOTED_VALUE(names_, why) CLI_IGNORED_VALUE(names_, why)
@@ -166,11 +166,9 @@ static const struct cli_flag flags[] = {
             "--json has the ids of the prompt, `glinfer tokenize` those of any text"),
     MISSING("-sp, --special", "special tokens are no text; --json of `glinfer run` has their ids"),
     MISSING("--no-jinja", "--chat-template names a template that is built in"),
-    MISSING_VALUE("--chat-template-kwargs", KWARGS),
-    MISSING_VALUE("-rea, --reasoning", KWARGS),
-    MISSING_VALUE("--reasoning-effort", KWARGS),
-    MISSING_VALUE("--reasoning-budget", KWARGS),
-    MISSING_VALUE("--reasoning-budget-message", KWARGS),
+    MISSING_VALUE("--reasoning-effort", EFFORT),
+    MISSING_VALUE("--reasoning-budget", BUDGET),
+    MISSING_VALUE("--reasoning-budget-message", BUDGET),
     NOTED_VALUE("--reasoning-format", "what a model thinks is printed as it writes it"),
     NOTED("--reasoning-preserve, --no-reasoning-preserve",
           "the chat template says which thoughts it keeps"),

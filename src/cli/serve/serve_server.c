@@ -24,6 +24,7 @@ struct server {
     struct serve_scheduler *scheduler;
     struct serve_api api;
     struct serve_http *http;
+    char *variables; // of the chat template, where requests say nothing
     int signal_fd;
     bool is_ready, is_draining;
     int signal;      // that ended it
@@ -107,6 +108,7 @@ static const char *name_of(const char *path)
 static bool open_http(struct server *server)
 {
     const struct serve_server_params *params = server->params;
+    server->variables = cli_session_variables(params->flags);
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
         .sampling = params->sampling,
@@ -119,6 +121,7 @@ static bool open_http(struct server *server)
         .has_slots = params->has_slots,
         .has_raw_thoughts = params->has_raw_thoughts,
         .started = (int64_t)time(NULL),
+        .variables = server->variables,
         .slot_folder = params->slot_folder,
     };
     const struct serve_http_params own = {
@@ -211,6 +214,7 @@ static void close_server(struct server *server)
     serve_scheduler_destroy(server->scheduler);
     serve_sockets_close(&server->sockets);
     serve_access_finish(&server->access);
+    cJSON_free(server->variables);
     if (server->signal_fd >= 0) {
         close(server->signal_fd);
     }

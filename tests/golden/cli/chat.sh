@@ -73,13 +73,14 @@ check 'is refused' "$(said 'leaves no room for an answer')" 1
 
 chat 'Hello there\n/retry\n/undo\n/undo\n' >"$dir/again"
 check 'a message that is not there cannot be forgotten' $? 1
+check 'a message that is forgotten' "$(said '0 messages are left')" 1
 check 'retry answers again' "$(cat "$dir/again")" "$(cat "$dir/once" "$dir/once")"
 chat 'one \\\ntwo\n"""three\nfour\n"""\n/save '"$dir"'/lines.json\n' >/dev/null
 check 'lines that go on' "$(grep -c -e 'one .ntwo"' -e '"three.nfour"' "$dir/lines.json")" 2
 chat '"""/reset\n"""\n"""//two"""\n/system """/brief"""\n/save '"$dir"'/slashes.json\n' >/dev/null
 check 'quoted text is no command' "$(grep -c -e '"/reset"' -e '"//two"' -e '"/brief"' "$dir/slashes.json")" 3
 chat '/set tokens 3\n/set temperature 0.5\n/set system be brief\n/set\n/set tokens\nHi\n/stats\n' >/dev/null
-check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 4
+check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 6
 check 'and hold' "$(said '^answer  *3 tokens')" 1
 chat '/set tokens many\n/set top\n' >/dev/null
 check 'wrong settings fail the chat' "$?$(said 'expected a number from 1')$(said 'expected temperature, tokens')" 111

@@ -395,6 +395,15 @@ def calls_tools_in_the_forms_of_families():
             calls_tools(server)
 
 
+def takes_variables_of_the_template():
+    template = "{{ enable_thinking is defined and enable_thinking }} {{ mood }} {{ messages[0].content }}"
+    with Server(GLINFER, MODEL, "--chat-template", template, "--reasoning", "on", "--chat-template-kwargs", '{"mood": "glad"}') as server:
+        same(server.ask("/apply-template", messages=HI)["prompt"], "True glad hi there", "those of the server")
+        prompt = server.ask("/apply-template", messages=HI, chat_template_kwargs={"enable_thinking": False})["prompt"]
+        same(prompt, "False glad hi there", "those of a request come first")
+        same(server.ask("/apply-template", messages=HI, chat_template_kwargs=None)["prompt"], "True glad hi there", "null is none")
+
+
 def saves_slots():
     prompt = {"prompt": "Once upon a time there was", "n_predict": 8, "temperature": 0, "ignore_eos": True, "id_slot": 0}
     with tempfile.TemporaryDirectory() as folder:
@@ -581,7 +590,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
+ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, takes_variables_of_the_template, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, answers_at_once_go_on_after_a_lost_device, refuses_to_start]
 
 

@@ -18,6 +18,7 @@ struct serve_api {
     bool has_metrics, has_slots;         // these endpoints are there
     bool has_raw_thoughts;               // they are text of the answer, marks and all
     int64_t started;                     // seconds since 1970
+    const char *variables;               // a JSON object of the chat template's; NULL: none
     const char *slot_folder;             // where slots are saved; borrowed, NULL: nowhere
 };
 

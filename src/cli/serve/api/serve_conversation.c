@@ -95,7 +95,6 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
 {
     struct glinfer_chat_json chat;
     struct glinfer_error err;
-    bool is_done;
     const cJSON *own = serve_fields_get(fields, "chat_template_kwargs");
     char *text = cJSON_PrintUnformatted(messages);
     char *tool_text = tools ? cJSON_PrintUnformatted(tools) : NULL;
@@ -105,11 +104,7 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
     chat.tools = tool_text;
     chat.variables = variables;
     chat.control_fence = fence;
-    do {
-        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
-        is_done = glinfer_chat_tokenize_json(tokenizer, &chat, ids->items, ids->capacity,
-                                             &ids->count, &err);
-    } while (is_done && ids->count > ids->capacity);
+    const bool is_done = cli_chat_json_ids(tokenizer, &chat, ids, &err);
     cJSON_free(text);
     cJSON_free(tool_text);
     cJSON_free(variables);
@@ -317,6 +312,24 @@ static bool has_calls(const struct serve_fields *fields)
         }
     }
     return false;
+}
+
+void serve_add_variables(const char *variables, cJSON *body)
+{
+    cJSON *own = cJSON_GetObjectItemCaseSensitive(body, "chat_template_kwargs");
+    cJSON *all = variables ? cJSON_Parse(variables) : NULL;
+    const cJSON *item;
+    if (all && (!own || cJSON_IsNull(own))) {
+        cJSON_DeleteItemFromObjectCaseSensitive(body, "chat_template_kwargs");
+        own = cJSON_AddObjectToObject(body, "chat_template_kwargs");
+    }
+    cJSON_ArrayForEach(item, all)
+    {
+        if (cJSON_IsObject(own) && !cJSON_HasObjectItem(own, item->string)) {
+            cJSON_AddItemToObject(own, item->string, cJSON_Duplicate(item, 1));
+        }
+    }
+    cJSON_Delete(all);
 }
 
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,

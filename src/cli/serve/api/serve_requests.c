@@ -387,6 +387,7 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     struct request request;
     struct serve_tools tools = {0};
     struct cli_ids ids = {0};
+    serve_add_variables(api->variables, body);
     open_request(&request, api, body, &serve_format_chat);
     read_shared(&request);
     read_reasoning(&request);

@@ -242,6 +242,7 @@ void serve_handle_template(const struct serve_api *api, cJSON *body, struct serv
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
     struct cli_ids ids = {0};
     struct serve_tools tools = {0};
+    serve_add_variables(api->variables, body);
     struct serve_task *task = serve_task_create(NULL);
     serve_tools_read(&fields, tokenizer, task, &tools);
     if (fields.is_wrong || !serve_read_conversation(&fields, tokenizer, &tools, &ids)) {

@@ -29,16 +29,10 @@ static char *probe(const struct glinfer_tokenizer *tokenizer, const char *messag
     struct glinfer_chat_json chat;
     struct cli_ids ids = {0};
     char *text = NULL;
-    bool is_done;
     glinfer_chat_json_init(&chat);
     chat.messages = messages;
     chat.tools = PROBE_TOOL;
-    do {
-        ids.items = cli_reserve(ids.items, &ids.capacity, ids.count, sizeof(*ids.items));
-        is_done =
-            glinfer_chat_tokenize_json(tokenizer, &chat, ids.items, ids.capacity, &ids.count, NULL);
-    } while (is_done && ids.count > ids.capacity);
-    if (is_done) {
+    if (cli_chat_json_ids(tokenizer, &chat, &ids, NULL)) {
         cJSON *raw = serve_write_tokens(tokenizer, ids.items, ids.count);
         cJSON *json = cJSON_Parse(raw->valuestring);
         text = cJSON_IsString(json) ? cli_copy(json->valuestring) : NULL;

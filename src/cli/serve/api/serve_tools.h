@@ -22,6 +22,8 @@ void serve_tools_finish(struct serve_tools *tools);
 // Returns how the model's template has calls of tools, found out by having it write one.
 const struct serve_call_style *serve_find_style(const struct glinfer_tokenizer *tokenizer);
 
+// Gives a request's chat_template_kwargs the server's variables that it does not have itself.
+void serve_add_variables(const char *variables, cJSON *body);
 // Appends the tokens of "messages" with the tools.
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                              const struct serve_tools *tools, struct cli_ids *ids);
