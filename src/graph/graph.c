@@ -72,6 +72,21 @@ bool gi_graph_project_back(struct gi_graph *graph, const char *label,
 
 //-- attention -----------------------------------------------------------------------------------
 
+// Makes *input the norm that a batch's projection reads: that which the branch beside attention has
+// left, if it did.
+static bool norm_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                      const struct gi_weight *weight, struct gi_rows *input,
+                      struct glinfer_error *err)
+{
+    if (graph->branch_input.range.size == 0) {
+        return gi_graph_input_rows(graph, "attn_norm", layer, before, weight, input, err);
+    }
+    *input = graph->branch_input;
+    graph->branch_input = (struct gi_rows){0};
+    return input->is_half || gi_op_pack_rows(&graph->recorder, "pack_rows", input,
+                                             graph->hparams->n_embd, weight, err);
+}
+
 bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
                            enum gi_slot slot, enum gi_norm before, struct glinfer_error *err)
 {
@@ -79,7 +94,7 @@ bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t l
     const struct gi_weight *weight = layer_weight(graph, layer, slot);
     struct gi_rows input;
     if (graph->is_batch) {
-        return gi_graph_input_rows(graph, "attn_norm", layer, before, weight, &input, err) &&
+        return norm_rows(graph, layer, before, weight, &input, err) &&
                gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv, err);
     }
     if (before == GI_NORM_NONE) {

@@ -89,6 +89,9 @@ struct gi_graph {
     struct gi_rows stream_rows;  // altup.n * n_embd, with room for a row more
     // Inputs of attn_out, ffn_down and ssm_out, set while recording.
     struct gi_rows attn_input, ffn_input, ssm_input;
+    // Likewise the norm that the low-rank branch has read, where attention's projection is to read
+    // it too; else its range is empty.
+    struct gi_rows branch_input;
 };
 
 // Records y = the norm of each row of a batch's x, an rmsnorm or a layernorm as the family has it.

@@ -125,15 +125,21 @@ bool gi_graph_streams_end(struct gi_graph *graph, struct glinfer_error *err)
 
 //-- the branch beside attention -----------------------------------------------------------------
 
-// Leaves the branch's result where projections of a batch's network come later.
+// Leaves the branch's result where projections of a batch's network come later, and its input for
+// attention's, unless that is packed for this weight's type.
 static bool branch_rows(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *in = layer_weight(graph, layer, GI_SLOT_BRANCH_IN);
     const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_BRANCH_OUT);
     struct gi_rows input, act;
-    return gi_graph_input_rows(graph, "branch_norm", layer, GI_NORM_ATTN, in, &input, err) &&
-           gi_op_gemm(recorder, "branch_in", in, &input, false, 1.0f, &graph->attn, err) &&
+    if (!gi_graph_input_rows(graph, "branch_norm", layer, GI_NORM_ATTN, in, &input, err)) {
+        return false;
+    }
+    if (!gi_rows_are_packed(recorder->gpu, &input)) {
+        graph->branch_input = input;
+    }
+    return gi_op_gemm(recorder, "branch_in", in, &input, false, 1.0f, &graph->attn, err) &&
            gi_graph_pass_on(graph, "branch_half", &graph->attn, graph->hparams->altup.branch_rank,
                             out, &graph->ffn_act_rows, &act, err) &&
            gi_op_gemm(recorder, "branch_out", out, &act, false, 1.0f, &graph->ffn_gate_up, err);
