@@ -214,6 +214,7 @@ void find_last(bool is_listed)
         load_list();
     }
     for (uint cut = CUT_IS_EXACT ? 1u : 0u; cut < (limits_mass() ? bound(2u) : 1u); cut++) {
+        read_sampler(); // anew, or Midgard spills what a cut keeps alive
         bool is_by_mass = cut == 1u;
         uvec2 share = CUT_IS_EXACT ? CUT_SHARE : mass_goal(uvec2(last_lo, last_hi));
         uvec2 goal = is_by_mass ? share : uvec2(top_k, 0u);
