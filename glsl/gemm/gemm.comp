@@ -12,7 +12,11 @@
 // words take two columns: for GPUs that wait for loads. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
-#define LATE 1 // of quant/quant.glsl
+#if ROLLED
+#define LATE 2 // of quant/quant.glsl
+#else
+#define LATE 1
+#endif
 #include "gemm/product.glsl"
 
 #if !defined(TILE_TOKENS) || !defined(QUADS) || !defined(ROLLED)

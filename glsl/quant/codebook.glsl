@@ -4,7 +4,7 @@
 // copy in a bank of its own.
 //
 // A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its
-// quad, and its scale in CODE_SCALE(w).
+// quad, a LateQuad, and its scale in CODE_SCALE(w).
 #define QUANT_BY_QUADS 1
 
 // The codes of four nibbles.
@@ -79,10 +79,10 @@ float codes_dot(uvec4 w, vec4 x[8])
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    return CODE_SCALE(w) * codes_dot(w.quad, x);
+    return CODE_SCALE(w) * codes_dot(LATE_QUAD(w.quad), x);
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return low_codes(w.quad[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) * CODE_SCALE(w);
+    return low_codes(LATE_QUAD(w.quad)[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) * CODE_SCALE(w);
 }

@@ -35,7 +35,8 @@
 //   uvec4 quant_half_word(QuantBlock w, int k)
 //                               weights 8 k .. 8 k + 7
 //
-// With LATE 1 types without scales load each quad where it is asked for, so that few are alive.
+// With LATE 1 types without scales load each quad where it is asked for, so that few are alive; with
+// LATE 2 so do types whose QuantBlock has a LateQuad, of which only quant_quad may be called then.
 //
 // A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it:
 // as storage blocks, with WORDS 1 of single words and of quads, or with TEXELS 1 as buffer
@@ -151,6 +152,17 @@ uint move_bits(uint w, int places)
 {
     return places < 0 ? w >> uint(-places) : w << uint(places);
 }
+
+// A quad of weights, or with LATE 2 where it is.
+#if LATE == 2
+#define LateQuad     uint
+#define late_quad(i) (i)
+#define LATE_QUAD(q) quad_at(q)
+#else
+#define LateQuad     uvec4
+#define late_quad(i) quad_at(i)
+#define LATE_QUAD(q) (q)
+#endif
 
 #include QUANT_FILE
 

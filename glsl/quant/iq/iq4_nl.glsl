@@ -3,7 +3,7 @@
 #include "quant/paired_scale.glsl"
 
 struct QuantBlock {
-    uvec4 quad;
+    LateQuad quad;
     PairedScale d;
 };
 
@@ -12,7 +12,7 @@ struct QuantBlock {
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
-    w.quad = quad_at(quant_index(tile, block, n_block, 1u, row));
+    w.quad = late_quad(quant_index(tile, block, n_block, 1u, row));
     w.d = paired_scale(tile, block, n_block, row, 1u);
     return w;
 }

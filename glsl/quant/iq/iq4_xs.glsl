@@ -2,7 +2,7 @@
 // a super-block of 8 blocks: f16 d low, the high two bits of the scales above it; their low four
 // bits.
 struct QuantBlock {
-    uvec4 quad;
+    LateQuad quad;
     float d;
 };
 
@@ -11,7 +11,7 @@ struct QuantBlock {
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
-    w.quad = quad_at(quant_index(tile, block, n_block, 1u, row));
+    w.quad = late_quad(quant_index(tile, block, n_block, 1u, row));
     uint b = block & 7u;
     uint at = quant_index(tile, block / 8u, n_block / 8u, 2u, row);
     uint header = aux_at(at);

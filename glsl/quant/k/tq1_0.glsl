@@ -9,10 +9,13 @@
 //   7        digit 4 of quad 2             digits 0, 1, 2, 3 of the last four bytes
 #define QUANT_BY_QUADS 1
 struct QuantBlock {
-    uvec4 first, last;             // a byte a weight
+    LateQuad first, last;          // a byte a weight
     uint first_power, last_powers; // of 3; of each word of last, a byte each
+    uint rest;                     // of block 7, in place of last where LATE is 2
     float d;
 };
+
+#define REST_POWERS 0x1B090301u // of block 7
 
 #include "quant/super_pair.glsl"
 
@@ -27,19 +30,32 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     uint b = block & 7u;
     uint index = quant_index(tile, block / 8u, n_block / 8u, 3u, row);
     uint at = quant_index(tile, block / 16u, (n_block + 15u) / 16u, 3u, row);
-    w.first = quad_at(index + (b < 5u ? 0u : 2u) * TILE_ROWS);
-    w.last = quad_at(index + (b < 5u ? 1u : 2u) * TILE_ROWS);
+    w.first = late_quad(index + (b < 5u ? 0u : 2u) * TILE_ROWS);
+    w.last = late_quad(index + (b < 5u ? 1u : 2u) * TILE_ROWS);
     w.first_power = power_of_3(b < 5u ? b : 2u * b - 10u);
     w.last_powers = power_of_3(b < 5u ? b : 2u * b - 9u) * 0x01010101u;
     if (b == 7u) {
-        w.last = uvec4(aux_at(at + (1u + (block / 8u & 1u)) * TILE_ROWS));
-        w.last_powers = 0x1B090301u;
+        w.last_powers = REST_POWERS;
+        w.rest = aux_at(at + (1u + (block / 8u & 1u)) * TILE_ROWS);
+#if LATE != 2
+        w.last = uvec4(w.rest);
+#endif
     }
     w.d = super_pair_scale(tile, block, n_block, row, 3u, 0u);
     return w;
 }
 
 const vec4 digit_weight = vec4(1.0 / 256.0, 1.0 / 256.0, 1.0 / 16777216.0, 1.0 / 16777216.0);
+
+// Bytes 4 k .. 4 k + 3 of first and last.
+uint four_bytes(QuantBlock w, int k)
+{
+#if LATE == 2
+    return k >= 4 && w.last_powers == REST_POWERS ? w.rest : quad_at(k < 4 ? w.first : w.last)[k & 3];
+#else
+    return k < 4 ? w.first[k & 3] : w.last[k & 3];
+#endif
+}
 
 // The digits of four bytes where they come out.
 vec4 digits_in_place(uint w, uint power)
@@ -51,20 +67,20 @@ vec4 digits_in_place(uint w, uint power)
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    vec4 p = digits_in_place(w.first.x, w.first_power) * x[0];
-    p += digits_in_place(w.first.y, w.first_power) * x[1];
-    p += digits_in_place(w.first.z, w.first_power) * x[2];
-    p += digits_in_place(w.first.w, w.first_power) * x[3];
-    p += digits_in_place(w.last.x, w.last_powers & 0xFFu) * x[4];
-    p += digits_in_place(w.last.y, (w.last_powers >> 8u) & 0xFFu) * x[5];
-    p += digits_in_place(w.last.z, (w.last_powers >> 16u) & 0xFFu) * x[6];
-    p += digits_in_place(w.last.w, w.last_powers >> 24u) * x[7];
+    vec4 p = digits_in_place(LATE_QUAD(w.first).x, w.first_power) * x[0];
+    p += digits_in_place(LATE_QUAD(w.first).y, w.first_power) * x[1];
+    p += digits_in_place(LATE_QUAD(w.first).z, w.first_power) * x[2];
+    p += digits_in_place(LATE_QUAD(w.first).w, w.first_power) * x[3];
+    p += digits_in_place(LATE_QUAD(w.last).x, w.last_powers & 0xFFu) * x[4];
+    p += digits_in_place(LATE_QUAD(w.last).y, (w.last_powers >> 8u) & 0xFFu) * x[5];
+    p += digits_in_place(LATE_QUAD(w.last).z, (w.last_powers >> 16u) & 0xFFu) * x[6];
+    p += digits_in_place(LATE_QUAD(w.last).w, w.last_powers >> 24u) * x[7];
     return w.d * (dot(p, digit_weight) - (sum.x + sum.y));
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    vec4 digits = k < 4 ? digits_in_place(w.first[k & 3], w.first_power)
-                        : digits_in_place(w.last[k & 3], (w.last_powers >> (8 * (k & 3))) & 0xFFu);
+    uint power = k < 4 ? w.first_power : (w.last_powers >> (8 * (k & 3))) & 0xFFu;
+    vec4 digits = digits_in_place(four_bytes(w, k), power);
     return digits * (w.d * digit_weight) - w.d;
 }

@@ -142,9 +142,9 @@ const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes)
 // The other weight types: in a form of each way of reading, with more tokens than a tile, and than
 // gemv_batch has them with.
 static const struct batch_shape quant_shapes[] = {
-    {"split", "split", "narrow" },
-    {"wide",  "split", "32x64:2"},
-    {"lane",  "lane",  "narrow" },
+    {"rolled", "split", "rolled" },
+    {"wide",   "split", "32x64:2"},
+    {"lane",   "lane",  "narrow" },
 };
 
 static struct gemm_case quant_case(size_t index)
