@@ -120,6 +120,13 @@ static void leave_halves(struct glinfer_device *device, struct gi_tables *tables
     assert_false(tables->recorder.is_half || gi_quarantine_has_any(device->gpu));
     glinfer_device_describe(device, &info);
     assert_string_equal(info.half_refusal, "no other");
+    for (uint32_t i = 0; i < 64; i++) { // that is full of them
+        gi_quarantine_add(device->gpu, GI_PROGRAM_GLU, i, "wrong, as all are");
+    }
+    assert_false(gi_program_available(device->gpu, GI_PROGRAM_RMSNORM));
+    assert_string_equal(gi_quarantine_find(device->gpu, GI_PROGRAM_RMSNORM, GI_QUANT_NONE),
+                        "wrong, as all are");
+    gi_quarantine_clear(device->gpu);
     gi_quarantine_add(device->gpu, GI_PROGRAM_GLU, GI_QUANT_NONE, "wrong in f32 too");
     assert_false(gi_selftest_leave_halves(gi_tested_tables(tables), &why));
 }

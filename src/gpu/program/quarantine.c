@@ -14,8 +14,17 @@ void gi_quarantine_add(struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant
     }
 }
 
+// A driver with so many wrong programs is trusted with none.
+static bool is_full(const struct gi_gpu *gpu)
+{
+    return gpu->n_quarantined == GI_MAX_QUARANTINED;
+}
+
 const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant)
 {
+    if (is_full(gpu)) {
+        return gpu->quarantined[0].reason;
+    }
     for (uint32_t i = 0; i < gpu->n_quarantined; i++) {
         const struct gi_quarantined *entry = &gpu->quarantined[i];
         if (entry->program == (uint32_t)id && entry->quant == quant) {
@@ -43,7 +52,7 @@ bool gi_program_available_for(const struct gi_gpu *gpu, enum gi_program_id id, u
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)
 {
     for (uint32_t i = 0; i < gpu->n_quarantined; i++) {
-        if (gpu->quarantined[i].program == (uint32_t)id) {
+        if (gpu->quarantined[i].program == (uint32_t)id || is_full(gpu)) {
             return false;
         }
     }

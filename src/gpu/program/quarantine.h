@@ -10,7 +10,7 @@
 // which is copied as far as there is room.
 void gi_quarantine_add(struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant,
                        const char *reason);
-// Returns the reason, NULL if the program is not in quarantine.
+// Returns the reason, NULL if the program is not in quarantine. Once that is full all are.
 const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
 // Lets all programs out, for lists of another form that are tested anew; those that were found to
 // be wrong come back when they are asked for.
