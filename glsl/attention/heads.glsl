@@ -1,6 +1,7 @@
 // Attention of one token by groups that take HEADS heads of a kv head, the last of these groups maybe
-// some that another has, too, and every n_range-th tile of its keys: a key and a value are read and converted once for all of these heads, and what does not
-// depend on the number of keys is done once for them. For GPUs of boards and Intel's.
+// some that another has, too, and every n_range-th tile of its keys: a key and a value are read and
+// converted once for all of these heads, and what does not depend on the number of keys is done
+// once for them. For GPUs of boards and Intel's.
 //
 // First an invocation scores EACH keys of a tile at a time, with q from a uniform block; then the
 // scores, all in shared memory, become weights; then it takes a vec8 of the values of every

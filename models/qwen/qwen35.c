@@ -43,8 +43,11 @@ static bool read_kinds(const struct gi_hparams_reader *reader, struct gi_hparams
     if (!gi_hparams_u32(reader, "full_attention_interval", 4, &interval)) {
         return false;
     }
-    const bool has_list =
-        gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0;
+    if (gi_gguf_has(reader->gguf, key) &&
+        !gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, reader->err)) {
+        return false;
+    }
+    const bool has_list = list.count > 0;
     if (has_list && list.count < hparams->n_layer) {
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
                             "%s: %s has %zu elements, and there are %u layers",

@@ -67,7 +67,7 @@ const char *const cli_thinkings[] = {"auto", "on", "off", NULL};
 
 bool cli_parse_variables(const char *text, void *field, char *why, size_t size)
 {
-    cJSON *json = cJSON_Parse(text);
+    cJSON *json = cJSON_ParseWithOpts(text, NULL, true);
     const bool is_object = cJSON_IsObject(json);
     cJSON_Delete(json);
     snprintf(why, size, "a JSON object such as {\"enable_thinking\": false}");
@@ -84,7 +84,7 @@ char *cli_session_variables(const struct cli_session_flags *flags)
     }
     cJSON *object = flags->variables ? cJSON_Parse(flags->variables) : cJSON_CreateObject();
     for (size_t i = 0; flags->reasoning != CLI_THINKING_AUTO && i < 2; i++) {
-        if (!cJSON_HasObjectItem(object, names[i])) {
+        if (!cJSON_GetObjectItemCaseSensitive(object, names[i])) {
             cJSON_AddBoolToObject(object, names[i], flags->reasoning == CLI_THINKING_ON);
         }
     }

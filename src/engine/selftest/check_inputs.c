@@ -80,12 +80,15 @@ void gi_test_add_second(struct gi_test *test, uint64_t begin, float *x)
     }
 }
 
-// The sums are of the results that were compared before, but for that of the projection's squares.
-static void check_part_sums(struct gi_test *test, const float *r, const float *u, uint32_t n)
+// The sums are of the results that were compared before. Those of the projection's squares take it
+// from u = c * post * y, unless a weight of the norm is 0.
+static void check_part_sums(struct gi_test *test, const float *r, const float *u, const float *post,
+                            double c, uint32_t n)
 {
     const struct gi_gemv_post_params *params = (const void *)test->params;
     const uint32_t each = gi_test_define(test, "WG_SIZE") == 8 ? 8 : 1;
-    double sums[4], expected[3] = {0}, magnitude = 0;
+    double sums[4], expected[4] = {0}, magnitude = 0;
+    bool has_all = true;
     if (!gi_test_add_part_sums(test, 0, params->sums, test->dispatch->grid.size[0] * each, sums)) {
         return;
     }
@@ -94,10 +97,16 @@ static void check_part_sums(struct gi_test *test, const float *r, const float *u
         expected[1] += (double)r[i] * u[i];
         expected[2] += (double)u[i] * u[i];
         magnitude += fabs((double)r[i] * u[i]);
+        const double weight = c * (double)post[i], y = weight != 0 ? u[i] / weight : 0;
+        expected[3] += y * y;
+        has_all = has_all && weight != 0;
     }
     gi_test_expect(test, "sum of r r", 0, expected[0], expected[0], (float)sums[0]);
     gi_test_expect(test, "sum of r u", 0, expected[1], magnitude, (float)sums[1]);
     gi_test_expect(test, "sum of u u", 0, expected[2], expected[2], (float)sums[2]);
+    if (has_all) {
+        gi_test_expect(test, "sum of y y", 0, expected[3], expected[3], (float)sums[3]);
+    }
 }
 
 // Parts of the stream: residual or norm, and what lies behind it.
@@ -173,6 +182,6 @@ void gi_check_gemv_post(struct gi_test *test)
         }
     }
     if (!test->has_failed) {
-        check_part_sums(test, residual.first, residual.second, n);
+        check_part_sums(test, residual.first, residual.second, post, scales.c, n);
     }
 }

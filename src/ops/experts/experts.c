@@ -115,8 +115,8 @@ bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
         .ssq = stream->ssq,
         .scale = scale,
     };
+    assert(!stream->is_parted);
     stream->has_sums = false;
-    stream->is_parted = false;
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     stream->n_ssq = (params.n_embd / 4 + wg_size - 1) / wg_size;
     assert(stream->n_ssq <= stream->max_ssq);

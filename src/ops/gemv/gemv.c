@@ -197,9 +197,9 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
             return false;
         }
     }
+    assert(!stream->is_parted);
     stream->n_ssq = n_ssq;
     stream->has_sums = has_written;
-    stream->is_parted = false;
     return true;
 }
 

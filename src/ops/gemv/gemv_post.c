@@ -4,10 +4,22 @@
 
 #include <assert.h>
 
+// True unless a form of the kernel was found wrong: then all blocks are normed by post_norm, since
+// the next reads what the last one leaves.
+static bool is_trusted(const struct gi_gpu *gpu)
+{
+    bool is_good = true;
+    for (uint32_t id = GI_PROGRAM_GEMV_POST_SPLIT; id <= GI_PROGRAM_GEMV_POST_TEXEL; id++) {
+        is_good = is_good && (!gi_program_is_possible(gpu, (enum gi_program_id)id) ||
+                              gi_program_available(gpu, (enum gi_program_id)id));
+    }
+    return is_good;
+}
+
 bool gi_gemv_post_suits(const struct gi_recorder *recorder, const struct gi_weight *weight)
 {
     return !gi_recorder_is_uniform(recorder) && !gi_gemv_wants_sums(recorder->gpu) &&
-           weight->is_normed;
+           weight->is_normed && is_trusted(recorder->gpu);
 }
 
 // Returns what all parts of a weight have in common; what is read of the stream is what its latest

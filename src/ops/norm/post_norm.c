@@ -43,7 +43,7 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     };
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = has_sums;
-    stream->is_parted = false;
+    assert(!stream->is_parted);
     assert(stream->n_ssq <= stream->max_ssq);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

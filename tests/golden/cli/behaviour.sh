@@ -45,10 +45,11 @@ check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l 
 "$glinfer" run -m "$model" --raw -p 'Once upon' --json --grammar 'root ::= ""' >"$dir/json" 2>/dev/null
 check 'json of an answer without tokens' "$(grep -c '"tokens":\[\],"text":""' "$dir/json")" 1
 
-"$glinfer" run -m "$model" -p 'Once' -n 1 --json --reasoning off --chat-template '{{ "upon" if enable_thinking is false else "" }}' \
-    >"$dir/json" 2>/dev/null
+template='{{ messages[0].content }}{{ " upon" if enable_thinking is false else "" }}'
+"$glinfer" run -m "$model" -p 'Once' -n 1 --json --reasoning off --chat-template "$template" >"$dir/json" 2>/dev/null
 check 'no thoughts, by a template' "$(grep -o '"prompt_tokens":[^]]*' "$dir/json")" \
-    "$("$glinfer" run -m "$model" -p 'Once' -n 1 --json --chat-template 'upon{{ "" }}' 2>/dev/null | grep -o '"prompt_tokens":[^]]*')"
+    "$(run -p 'Once upon' -n 1 --json | grep -o '"prompt_tokens":[^]]*')"
+check 'which has tokens' "$(grep -c '"prompt_tokens":\[[0-9]' "$dir/json")" 1
 
 run -p 'Once upon' -n 90 -c 32 --temp 0 --json >"$dir/json"
 check 'json stops at the end of the context' "$(grep -c '"stop":"context"' "$dir/json")" 1

@@ -30,6 +30,10 @@ done
 check 'text where all projections of one kind are of another form' \
     "$(answer 'wrong:GEMV_GLU_TEXEL' '-ctk q8_0')" "$(answer '' '-ctk q8_0')"
 
+gemma=$(dirname "$model")/tiny-gemma3.gguf
+normed=$(model=$gemma answer '')
+check 'text without the norm within a projection, which is wrong' "$(model=$gemma answer 'wrong:GEMV_POST*')" "$normed"
+
 # Products in f16 that are wrong have a model compute in f32, which is said, by later processes too.
 half()
 {

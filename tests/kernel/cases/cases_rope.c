@@ -212,7 +212,7 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
                    kt_check_untouched(run, c, &layer);
-    // What is left of x less its mean has the rounding of x, whose norm is about 1.
+    // Holds the rounding of x, of which a layernorm takes the mean; normed values are about 1.
     const double slack = is_layernorm(index) ? 4 * (double)FLT_EPSILON : 0;
     float *gammas = is_last(index) ? leave_gammas(&norm, values) : NULL;
     kt_norm_qkv(&qkv, c, &norm, values);

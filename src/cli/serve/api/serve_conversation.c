@@ -325,7 +325,7 @@ void serve_add_variables(const char *variables, cJSON *body)
     }
     cJSON_ArrayForEach(item, all)
     {
-        if (cJSON_IsObject(own) && !cJSON_HasObjectItem(own, item->string)) {
+        if (cJSON_IsObject(own) && !cJSON_GetObjectItemCaseSensitive(own, item->string)) {
             cJSON_AddItemToObject(own, item->string, cJSON_Duplicate(item, 1));
         }
     }
