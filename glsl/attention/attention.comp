@@ -227,11 +227,18 @@ void main()
     vec4 low_sum = vec4(0.0), high_sum = vec4(0.0);
     add_values(lane, first_row, n_key, low_sum, high_sum);
     leave_slice(lane, low_sum, high_sum);
+#if 4 * KEYS < HEAD_DIM
+#define SUM_OF(quad) add_slices(quad)
+#else // within the branch LLVM asks for all slices at once, into 140 registers of AMD's
+#define SUM_OF(quad) own_sum
+    vec4 own_sum = lane < N_QUAD ? add_slices(lane) : vec4(0.0);
+#endif
+    vec2 own = vec2(largest, sum_stripes());
 
     bool is_split = n_range - first_range > 1u;
     if (is_needed) {
         EACH_OWN(quad) {
-            write_head_quad(head, range, quad, is_split, add_slices(quad), vec2(largest, sum_stripes()));
+            write_head_quad(head, range, quad, is_split, SUM_OF(quad), own);
         }
     }
     bool is_merging = is_last_range(lane, head, n_range - first_range, is_needed && is_split);
