@@ -208,9 +208,14 @@ void gemv_own(uint pair, uint row, vec2 y)
 }
 
 #if SLICES > 1
-// The sums of pair p of each invocation. Their place hangs on nothing else, so that little is alive
-// over the walk.
+// The sums of pair p of each invocation. With several Mali G has no registers for more than its
+// number over the walk; with one the place is the same, and AMD's compiler takes fewer for this.
 shared vec2 gemv_partial[PAIRS * WG_SIZE];
+#if PAIRS > 1
+#define PARTIAL_AT(p) (uint((p) * WG_SIZE) + lane)
+#else
+#define PARTIAL_AT(p) ((lane / uint(8 * SLICES) * uint(SLICES) + lane / 8u % uint(SLICES)) * 8u + row)
+#endif
 
 void gemv_run()
 {
@@ -220,7 +225,7 @@ void gemv_run()
     vec2 y[PAIRS];
     gemv_products(begin + lane / uint(8 * SLICES) * uint(PAIRS), lane / 8u % uint(SLICES), y);
     for (int p = 0; p < PAIRS; p++) {
-        gemv_partial[uint(p * WG_SIZE) + lane] = y[p];
+        gemv_partial[PARTIAL_AT(p)] = y[p];
     }
     group_barrier();
     uint pair = lane / 8u;

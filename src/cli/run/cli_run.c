@@ -421,6 +421,8 @@ static const char *check_settings(const struct settings *settings)
            : settings->is_raw && has_system(settings)      ? "--raw and -sys exclude each other"
            : settings->is_raw && settings->session.chat_template
                ? "--raw and --chat-template exclude each other"
+           : settings->is_raw && (settings->session.variables || settings->session.reasoning)
+               ? "--raw has no chat template to take --reasoning or --chat-template-kwargs"
            : prompt->text && !prompt->text[0]            ? "the prompt is empty"
            : settings->n_probs > 0 && !settings->is_json ? "--n-probs needs --json"
            : !settings->cache.path && (settings->cache.has_answers || settings->cache.is_read_only)

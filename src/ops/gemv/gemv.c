@@ -14,12 +14,12 @@
     .n_ssq = (stream)->n_ssq, .inv_n_embd = 1.0f / (float)(stream)->n_embd,                        \
     .norm_eps = (stream)->norm_eps
 
-// Adds what is known of x where that is the stream's, as gi_gemv_add_source does.
+// Adds what is known of x as gi_gemv_add_source does, where that is the stream's; NULL: it is not.
 static void add_stream(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                        uint32_t begin, bool has_sums, const struct gi_stream *stream,
                        struct gi_dispatch *dispatch)
 {
-    if (stream->is_parted) {
+    if (stream && stream->is_parted) {
         gi_gemv_add_define(&part->key, "PARTED", 1);
     } else {
         gi_gemv_add_source(part, recorder, begin, has_sums, dispatch);
@@ -111,11 +111,7 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        if (stream) {
-            add_stream(&part, recorder, params.source, has_sums, stream, &dispatch);
-        } else {
-            gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
-        }
+        add_stream(&part, recorder, params.source, has_sums, stream, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }

@@ -83,6 +83,7 @@ refused 2 '-n 0' run -n 0 -p x
 refused 2 'the prompt is empty' run
 refused 2 'expected a JSON object' run -p x --chat-template-kwargs '[1]'
 refused 2 'expected a JSON object' run -p x --chat-template-kwargs '{}} x'
+refused 2 'has no chat template to take' run -p x --raw --reasoning off
 head -c 2000000 /dev/zero | tr '\000' 'x' >long
 refused 1 'tokens, the context 16: shorten it' "$glinfer" run -m "$model" -c 16 --chat-template zephyr -f long
 truncate -s 300000000 zeros
