@@ -52,28 +52,25 @@ static bool is_sound(const struct gi_gemv_shape *shape)
            (is_power(pairs) || n_slice > 1);
 }
 
-// x as glsl/gemv/gemv_half.glsl keeps it.
-#define F16_BLOCK_SIZE 80
+#define F16_BLOCK_SIZE 80   // of x as glsl/gemv/gemv_half.glsl keeps it
+#define CODES_SIZE     2048 // of glsl/quant/codebook.glsl
 
 // Partial sums, at most a pair and a number an invocation, and where subgroups do not add them up
-// what lib/reduce.glsl has: two numbers more.
+// two numbers more of lib/reduce.glsl, 64 vec4 of glsl/gemv/gemv_group_sums.glsl, and at most 512
+// bytes that owners of glsl/gemv/gemv_post.comp have and others have not.
 static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
 {
     const bool has_subgroups = gi_program_available(gpu, GI_PROGRAM_GEMV_VOCAB_SUBGROUP);
     const bool is_shuffled = has_subgroups && shape->wg_size >= 32 * shape->pairs;
-    return shape->wg_size * (is_shuffled ? 12 : 20);
+    return shape->wg_size * 12 + (is_shuffled ? 0 : shape->wg_size * 8 + 1536);
 }
 
-static uint32_t rows_size(const struct gi_gemv_shape *shape)
-{
-    const uint32_t sums = gi_gemv_slices(shape) > 1 ? 8 * shape->pairs : 0;
-    return shape->wg_size * (sums + 8) + 8 * gi_gemv_group_pairs(shape) * 4;
-}
-
-// Returns the bytes of partial sums, and of glsl/gemv/gemv_sums.glsl and lib/reduce.glsl.
+// Returns the bytes of partial sums and codes, and of glsl/gemv/gemv_sums.glsl and lib/reduce.glsl.
 static uint32_t shared_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
 {
-    return gi_gemv_is_split(shape) ? partials_size(gpu, shape) : rows_size(shape);
+    const uint32_t sums = gi_gemv_slices(shape) > 1 ? 8 * shape->pairs : 0;
+    const uint32_t rows = shape->wg_size * (sums + 8) + 8 * gi_gemv_group_pairs(shape) * 4;
+    return gi_gemv_is_split(shape) ? partials_size(gpu, shape) + CODES_SIZE : rows;
 }
 
 static bool has_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)

@@ -22,8 +22,16 @@ static const struct post_size {
 static const size_t shapes[] = {
     0, 1, 2, 4, KT_GEMV_NAMED - KT_GEMV_HALVES, KT_GEMV_NAMED - KT_GEMV_HALVES + 2};
 
+// The case behind these: the largest groups, whose sums, with the codes of a codebook, have to fit
+// shared memory.
+#define N_SHAPED     (COUNT(sizes) * COUNT(shapes))
+#define LARGE_GROUPS "split:1024:1"
+
 static struct kt_gemv_variant get_variant(size_t index)
 {
+    if (index == N_SHAPED) {
+        return (struct kt_gemv_variant){GI_GGML_TYPE_IQ4_NL, 1, shapes[0]};
+    }
     const size_t shape = index % COUNT(shapes);
     const bool is_float = shape == 0 || shape == 3;
     return (struct kt_gemv_variant){is_float ? GI_GGML_TYPE_F32 : GI_GGML_TYPE_Q4_0,
@@ -34,7 +42,8 @@ static void name_post(size_t index, char *text, size_t size)
 {
     const struct kt_gemv_variant variant = get_variant(index);
     const struct post_size *s = &sizes[variant.size];
-    const int n = kt_gemv_print(&variant, text, size);
+    const int n = index < N_SHAPED ? kt_gemv_print(&variant, text, size)
+                                   : snprintf(text, size, "iq4_nl " LARGE_GROUPS " ");
     snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s", s->n_embd, s->n_cols,
              s->part_rows ? " split" : "", s->has_bias ? " bias" : "", s->has_gamma ? " gamma" : "",
              s->is_parted ? " parted" : "", s->is_scaled ? " scaled" : "");
@@ -47,6 +56,7 @@ struct post_run {
     float *x;
     struct gi_range x_range;
     struct gi_range norm_range, plain_range; // what reads the residual with its norm, and as it is
+    struct gi_logits logits;                 // with its norm, too
 };
 
 // Has the stream be parted by sums as a norm leaves them.
@@ -80,6 +90,8 @@ static bool init(struct post_run *s, struct kt_run *run, const struct kt_gemv_va
     s->x = kt_gemv_x(run, size->n_cols, &s->x_range);
     s->norm_range = kt_range(run, "norm", NULL, 48 * sizeof(float));
     s->plain_range = kt_range(run, "plain", NULL, 48 * sizeof(float));
+    const size_t logits_size = (size_t)gi_logits_layout(&s->logits, N_ROW);
+    s->logits.range = kt_range(run, "logits", NULL, logits_size);
     const bool is_good = kt_gemv_stream_init(&s->stream, run, size->n_embd, 0, 1) &
                          kt_weight_init(&s->in, run, &in) & kt_weight_init(&s->out, run, &out);
     if (is_good && size->is_parted) {
@@ -105,7 +117,9 @@ static bool record(struct post_run *s, struct kt_run *run)
                             stream, &err) &&
             gi_op_gemv_stream(recorder, "plain", &s->out.weight, stream, s->plain_range, &err) &&
             (!s->size->has_gamma ||
-             gi_op_gemv_norm(recorder, "norm", &s->out.weight, stream, s->norm_range, &err))) ||
+             (gi_op_gemv_norm(recorder, "norm", &s->out.weight, stream, s->norm_range, &err) &&
+              gi_op_gemv_vocab(recorder, "logits", &s->out.weight, stream, 1, 0, &s->logits,
+                               &err)))) ||
            kt_fail(run, "%s", err.message);
 }
 
@@ -134,7 +148,7 @@ static struct ref_value *residual_of(const struct post_run *s)
     return x;
 }
 
-// Compares W x, or W (x * gamma) / rms(x).
+// Compares W x, or W (x * gamma) / rms(x), which the logits are as well.
 static bool compare(struct post_run *s, struct kt_run *run, const struct ref_value *x,
                     bool has_norm)
 {
@@ -157,15 +171,17 @@ static bool compare(struct post_run *s, struct kt_run *run, const struct ref_val
         y[row].magnitude += has_norm ? fabs(y[row].value) * sqrt(errors / ssq) : 0;
     }
     return kt_gemv_compare(run, has_norm ? "norm" : "plain",
-                           has_norm ? &s->norm_range : &s->plain_range, 0, y, N_ROW);
+                           has_norm ? &s->norm_range : &s->plain_range, 0, y, N_ROW) &&
+           (!has_norm || kt_gemv_compare(run, "logits", &s->logits.range, 0, y, N_ROW));
 }
 
 static bool run_post(struct kt_run *run, size_t index)
 {
     const struct kt_gemv_variant variant = get_variant(index);
     struct post_run s;
-    bool is_good =
-        init(&s, run, &variant) && record(&s, run) && kt_seal(run) && kt_replay(run, 0, 1);
+    bool is_good = init(&s, run, &variant) &&
+                   (index < N_SHAPED || kt_set(run, "GLINFER_GEMV", LARGE_GROUPS)) &&
+                   record(&s, run) && kt_seal(run) && kt_replay(run, 0, 1);
     if (is_good) {
         struct ref_value *x = residual_of(&s);
         is_good = compare(&s, run, x, false) && (!s.size->has_gamma || compare(&s, run, x, true));
@@ -177,7 +193,7 @@ static bool run_post(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_post = {
     .kernel = "gemv_post",
-    .n_case = COUNT(sizes) * COUNT(shapes),
+    .n_case = N_SHAPED + 1,
     .name = name_post,
     .run = run_post,
 };
