@@ -18,6 +18,9 @@ static const struct gi_state_shape shape = {
     .n_ctx = N_CTX,
 };
 
+_Static_assert(GI_CACHE_Q4_0 == 3 && GI_CACHE_Q8_0 == 2,
+               "make_cache_corpus.py writes these, and other types are refused");
+
 // Writes what was read, and compares.
 static void rewrite(const struct gi_source *source, const struct gi_state_head *head,
                     const uint32_t *tokens, const uint8_t *origins)

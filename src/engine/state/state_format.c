@@ -18,6 +18,7 @@ enum {
     AT_N_TOKENS = 40,
     AT_PENDING = 44,
     AT_N_SHIFTED = 48,
+    AT_ZEROS = 52,
     AT_HASH = 64,
 };
 
@@ -143,7 +144,8 @@ static bool read_head(const struct gi_source *source, const struct gi_state_shap
         .n_shifted = gi_load_u32(bytes + AT_N_SHIFTED),
         .has_rows = (flags & FLAG_HAS_ROWS) != 0,
     };
-    if (flags > FLAG_HAS_ROWS || (pending != UINT32_MAX && pending >= shape->n_vocab)) {
+    const uint64_t zeros = gi_load_u64(bytes + AT_ZEROS) | gi_load_u32(bytes + AT_ZEROS + 8);
+    if (flags > FLAG_HAS_ROWS || (pending != UINT32_MAX && pending >= shape->n_vocab) || zeros) {
         return damaged(source, "the head says what cannot be", err);
     }
     return head->n_tokens <= shape->n_ctx ||

@@ -165,8 +165,7 @@ uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, ui
 
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
-    uint32_t each = shape->wg_size == 8 ? 8 : 1;
-    return gi_gemv_groups(shape, n_pair) * each;
+    return gi_gemv_groups(shape, n_pair) * (shape->wg_size == 8 ? 8 : 1);
 }
 
 // The time that the end of a turn takes, in blocks of a pair.

@@ -52,7 +52,7 @@ PROGRAMS = {
 STATE_ROW_SIZE = 24
 
 
-def state(tokens, origins, pending=-1, has_rows=True, types=(0, 2), version=2, cut=0, n_shifted=0):
+def state(tokens, origins, pending=-1, has_rows=True, types=(3, 2), version=2, cut=0, n_shifted=0):
     head = b"glistate" + struct.pack("<II", version, has_rows) + bytes(range(16))
     head += struct.pack("<IIIi", *types, len(tokens), pending) + struct.pack("<I", n_shifted) + bytes(12 + 16)
     body = struct.pack(f"<{len(tokens)}I", *tokens) + bytes(origins) + bytes(-len(origins) % 4)
@@ -72,6 +72,7 @@ STATES = {
     "wrong_token": state([1, 300], [1, 0]),
     "wrong_origin": state([1, 2], [1, 3]),
     "wrong_type": state([1], [1], types=(9, 2)),
+    "wrong_zeros": state([1], [1])[:52] + b"~" + state([1], [1])[53:],
     "shifted": state([1, 2], [1, 2], n_shifted=2**32 - 1),
     "wrong_version": state([1], [1], version=1),
     "cut": state([1, 2, 3], [1, 0, 0], cut=5),
