@@ -89,7 +89,7 @@ bool gi_joint_run_prepare(struct gi_generation *run)
         return true;
     }
     group->run = group->run ? group->run : create(group, run->err);
-    const uint32_t own = 1u << run->session->slot;
+    const uint32_t own = bit_of(run);
     bool ok = group->run && gi_joint_tables_prepare(&group->joint, own, run->end, run->err);
     // Any set of answers ends as some pair of them does.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
@@ -200,11 +200,6 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static uint64_t least_ns(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 // Steps of a chain: as gi_generation_submit_chain has them for the answer that has the least.
 static uint32_t choose_length(const struct gi_joint_run *joint)
 {
@@ -290,7 +285,7 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error
         joint->place.n_past[i] = n_past;
         joint->place.first[i] = run->n_submitted;
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
-        gi_runner_set_budget(runner, least_ns(runner->budget_ns, budget_ns));
+        gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
         run->session->runner.last = NULL; // the counts of its own lists are no longer its state's
         run->err = err;                   // of this call, which is another answer's turn
         ok = gi_host_sample_write(run);
@@ -398,7 +393,7 @@ static bool look(struct gi_joint_run *joint, struct gi_generation *run)
 }
 
 // Hands an answer what the chain left of it.
-static bool take(struct gi_joint_run *joint, struct gi_generation *run)
+static void take(struct gi_joint_run *joint, struct gi_generation *run)
 {
     joint->untaken &= ~bit_of(run);
     run->landing = gi_landing_of_slot(&joint->landing, run->session->slot);
@@ -407,7 +402,6 @@ static bool take(struct gi_joint_run *joint, struct gi_generation *run)
     run->last_ns = joint->times.last_ns;
     run->last_cpu_ns = gi_clock_cpu_ns();
     run->rested_ns = 0;
-    return true;
 }
 
 //-- turns -----------------------------------------------------------------------------------------
@@ -425,13 +419,13 @@ static bool is_any_behind(const struct gi_joint_run *joint)
 static bool advance(struct gi_generation *run, bool *has_landed)
 {
     struct gi_joint_run *joint = joint_of(run);
-    *has_landed = false;
+    *has_landed = has_untaken(run);
     if (run->late.status != GLINFER_STATUS_OK) {
         return gi_error_set(run->err, run->late.status, "%s", run->late.message);
     }
-    if (has_untaken(run)) {
-        *has_landed = true;
-        return take(joint, run);
+    if (*has_landed) {
+        take(joint, run);
+        return true;
     }
     const uint32_t set = joint->executor ? 0 : write_masks(joint, choose_slots(joint));
     if (set != 0 && !begin(joint, set, run->err)) {

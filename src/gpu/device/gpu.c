@@ -24,17 +24,13 @@ static uint32_t get_indexed(GLenum name, GLuint index)
     return value > 0 ? (uint32_t)value : 0;
 }
 
-static uint32_t min_uint(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
 {
     GLint64 block_size = 0;
     glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block_size);
-    limits->max_storage_blocks = min_uint(get_uint(GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS),
-                                          get_uint(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS));
+    const uint32_t n_block = get_uint(GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS);
+    const uint32_t n_binding = get_uint(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS);
+    limits->max_storage_blocks = n_block < n_binding ? n_block : n_binding;
     limits->max_storage_block_size = block_size > 0 ? (uint64_t)block_size : 0;
     limits->storage_alignment = get_uint(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
     limits->max_uniform_block_size = get_uint(GL_MAX_UNIFORM_BLOCK_SIZE);
