@@ -5,7 +5,6 @@
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct fixture {
     struct tiny_model tiny;
@@ -287,7 +286,7 @@ static const struct {
     {"glinfer_model_inspect",         "info is NULL",         inspect_no_info        },
     {"glinfer_model_inspect",         "type_k is 26",         inspect_type           },
     {"glinfer_model_load",            "device is NULL",       load_no_device         },
-    {"glinfer_model_load",            "path is NULL",         load_no_path           },
+    {"glinfer_model_load",            ": path is NULL",       load_no_path           },
     {"glinfer_model_load",            "path is NULL",         load_no_params         },
     {"glinfer_model_load",            "struct_size",          load_cut               },
     {"glinfer_model_load",            "type_v is ",           load_type              },
@@ -317,7 +316,7 @@ static const struct {
     {"glinfer_grammar_check",         "line 1",               grammar_wrong          },
     {"glinfer_session_create",        "model is NULL",        session_no_model       },
     {"glinfer_session_create",        "struct_size",          session_cut            },
-    {"glinfer_session_create",        "type_k is 53",         session_type_k         },
+    {"glinfer_session_create",        ": type_k is 53",       session_type_k         },
     {"glinfer_session_create",        "type_v is ",           session_type_v         },
     {"glinfer_session_create",        "precision is 3",       session_precision      },
     {"glinfer_session_create",        "struct_size",          session_expected       },
@@ -329,7 +328,7 @@ static const struct {
     {"glinfer_generate",              "session is NULL",      generate_no_session    },
     {"glinfer_generate",              "prompt has no tokens", generate_no_params     },
     {"glinfer_generate",              "prompt has no tokens", generate_no_prompt     },
-    {"glinfer_generate",              "stop is NULL",         generate_no_stops      },
+    {"glinfer_generate",              ": stop is NULL",       generate_no_stops      },
     {"glinfer_generate",              "stop[i] is NULL",      generate_no_stop       },
     {"glinfer_generate",              "struct_size",          generate_unfilled_stats},
     {"glinfer_generate",              "struct_size",          generate_cut           },
@@ -399,10 +398,8 @@ static const struct {
     {"glinfer_version",           version_takes_nothing      },
 };
 
-enum {
-    N_REFUSED = sizeof(refused) / sizeof(refused[0]),
-    N_IGNORED = sizeof(ignored) / sizeof(ignored[0]),
-};
+enum { N_REFUSED = sizeof(refused) / sizeof(refused[0]) };
+enum { N_IGNORED = sizeof(ignored) / sizeof(ignored[0]) };
 
 static void what_cannot_be_taken_is_refused(void **state)
 {
@@ -412,6 +409,9 @@ static void what_cannot_be_taken_is_refused(void **state)
         assert_true(refused[i].is_refused(*state, &err));
         assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(err.message, refused[i].words));
+        const size_t size = strcspn(err.message, ": "); // of a name in front of a colon
+        assert_true(err.message[size] == ' ' ||
+                    strncmp(err.message, refused[i].function, size) == 0);
         assert_true(refused[i].is_refused(*state, NULL));
     }
 }

@@ -2,20 +2,33 @@
 
 #include <string.h>
 
+// Return what a caller of glinfer.h knows of a check's place: its function if that is none of ours,
+// and the argument without the variable of ours that holds it.
+static const char *known_function(const char *function)
+{
+    return strncmp(function, "glinfer_", 8) == 0 ? function : "the arguments";
+}
+
+static const char *known_name(const char *name)
+{
+    const char *dot = strrchr(name, '.'), *arrow = strrchr(name, '>');
+    return dot ? dot + 1 : arrow ? arrow + 1 : name;
+}
+
 bool gi_check_set(const void *argument, const char *name, const char *function,
                   struct glinfer_error *err)
 {
-    return argument ||
-           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
+    return argument || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is NULL",
+                                    known_function(function), known_name(name));
 }
 
 bool gi_check_enum(int64_t value, int64_t last, const char *name, const char *function,
                    struct glinfer_error *err)
 {
-    const char *dot = strrchr(name, '.');
     return (value >= 0 && value <= last) ||
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is %lld, expected 0 to %lld",
-                        function, dot ? dot + 1 : name, (long long)value, (long long)last);
+                        known_function(function), known_name(name), (long long)value,
+                        (long long)last);
 }
 
 // The size of a struct with pointers is a multiple of a pointer's: another one would cut a pointer.
@@ -38,7 +51,7 @@ bool gi_sized_check(const void *sized, const char *name, const char *function,
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                         "%s: the struct_size of %s is %zu, expected what its _init function, or "
                         "sizeof, says",
-                        function, name, read_size(sized));
+                        known_function(function), known_name(name), read_size(sized));
 }
 
 bool gi_sized_take(void *own, size_t size, const void *params, const char *name,

@@ -1,6 +1,6 @@
 // Checks that the functions of glinfer.h make of their arguments before anything else: pointers,
 // enums, and structs that may grow, of which struct_size in front tells how much the caller knows.
-// Refusals are INVALID_ARGUMENT and name the function and the argument.
+// Refusals are INVALID_ARGUMENT and name the argument, and the function if it is of glinfer.h.
 #ifndef GI_ENGINE_ARGUMENTS_H
 #define GI_ENGINE_ARGUMENTS_H
 
