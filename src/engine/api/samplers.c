@@ -49,7 +49,7 @@ static bool check_bounds(const struct bound *bounds, size_t n, struct glinfer_er
 
 static bool check_numbers(const struct glinfer_samplers *s, struct glinfer_error *err)
 {
-    const float most = 1e30f;
+    const float most = 1e30f, n_bias = (float)s->n_logit_bias;
     const struct bound bounds[] = {
         {"repeat_penalty",    s->repeat_penalty,    1e-6f, 1e6f },
         {"presence_penalty",  s->presence_penalty,  -most, most },
@@ -67,6 +67,7 @@ static bool check_numbers(const struct glinfer_samplers *s, struct glinfer_error
         {"mirostat_eta",      s->mirostat_eta,      0,     1e6f },
         {"adaptive_target",   s->adaptive_target,   -most, 1    },
         {"adaptive_decay",    s->adaptive_decay,    0,     0.99f},
+        {"n_logit_bias",      n_bias,               0,     4e9f },
     };
     return check_bounds(bounds, sizeof(bounds) / sizeof(bounds[0]), err);
 }
@@ -112,7 +113,7 @@ bool gi_samplers_check(const struct glinfer_generate_params *params, uint32_t n_
     struct gi_sampler_order order;
     return take(&own, params->samplers, err) && read_order(&order, &own, err) &&
            check_numbers(&own, err) && GI_CHECK_ARRAY(own.logit_bias, own.n_logit_bias, err) &&
-           own.n_logit_bias <= UINT32_MAX && check_biases(&own, n_vocab, err) &&
+           check_biases(&own, n_vocab, err) &&
            GI_CHECK_ARRAY(own.dry_breakers, own.n_dry_breakers, err) && check_breakers(&own, err);
 }
 

@@ -19,6 +19,23 @@
 
 //-- parameters ------------------------------------------------------------------------------------
 
+static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
+                      struct glinfer_error *err)
+{
+    const size_t room = session->sequence.n_ctx - session->sequence.n_past;
+    char taken[40] = "";
+    if (n_prompt <= room) {
+        return true;
+    }
+    if (session->sequence.n_past > 0) {
+        snprintf(taken, sizeof(taken), ", %u of which are taken", session->sequence.n_past);
+    }
+    return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                        "the prompt has %zu tokens, the context %u%s: shorten it or ask for a "
+                        "larger context",
+                        n_prompt, session->sequence.n_ctx, taken);
+}
+
 static bool check_params(const struct glinfer_session *session,
                          const struct glinfer_generate_params *params, struct glinfer_error *err)
 {
@@ -35,10 +52,8 @@ static bool check_params(const struct glinfer_session *session,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "temperature, top_p or min_p is not a number");
     }
-    if (!gi_samplers_check(params, (uint32_t)n_vocab, err) || !gi_constraint_check(params, err)) {
-        return false;
-    }
-    if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err) ||
+    if (!gi_samplers_check(params, (uint32_t)n_vocab, err) || !gi_constraint_check(params, err) ||
+        !GI_CHECK_ARRAY(params->stop, params->n_stop, err) ||
         !GI_CHECK_ENUM(params->context_full, GLINFER_CONTEXT_FULL_SHIFT, err)) {
         return false;
     }
@@ -51,6 +66,9 @@ static bool check_params(const struct glinfer_session *session,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "the session has no answer that broke off");
     }
+    if (!params->resume && !check_fit(session, params->n_prompt, err)) {
+        return false;
+    }
     for (size_t i = 0; i < params->n_prompt; i++) {
         if (params->prompt[i] < 0 || (size_t)params->prompt[i] >= n_vocab) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
@@ -59,23 +77,6 @@ static bool check_params(const struct glinfer_session *session,
         }
     }
     return true;
-}
-
-static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
-                      struct glinfer_error *err)
-{
-    const size_t room = session->sequence.n_ctx - session->sequence.n_past;
-    char taken[40] = "";
-    if (n_prompt <= room) {
-        return true;
-    }
-    if (session->sequence.n_past > 0) {
-        snprintf(taken, sizeof(taken), ", %u of which are taken", session->sequence.n_past);
-    }
-    return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
-                        "the prompt has %zu tokens, the context %u%s: shorten it or ask for a "
-                        "larger context",
-                        n_prompt, session->sequence.n_ctx, taken);
 }
 
 // The prompt with the token that is pending in front; freed by the caller.

@@ -411,6 +411,7 @@ static void impossible_settings_are_refused(void **state)
     REFUSE(mirostat, 3, "mirostat");
     REFUSE(adaptive_decay, 1.0f, "adaptive_decay");
     REFUSE(n_logit_bias, 2, "logit_bias");
+    REFUSE(n_logit_bias, SIZE_MAX, "n_logit_bias");
     REFUSE(n_dry_breakers, 2, "dry_breakers");
     struct glinfer_samplers samplers = defaults();
     samplers.logit_bias = &bias;

@@ -398,6 +398,9 @@ static void a_prompt_that_fills_the_context_gives_one_token(void **state)
     params = ask(prompt, 1, 1, &none);
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    params.n_prompt = SIZE_MAX; // no id behind the context's end is read
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
     glinfer_session_destroy(&session);
     session = open_session(*state, 8, 256, 0);
     params = ask(prompt, N_PROMPT, 1, &roomy);
