@@ -17,7 +17,7 @@ bool gi_device_is_free(const struct glinfer_device *device, struct glinfer_error
 {
     if (device->is_busy) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "a callback calls back into a device that is busy with the call");
+                            "the device is busy: a callback calls back, or two threads use it");
     }
     return gi_platform_is_own(device->platform, err);
 }

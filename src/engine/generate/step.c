@@ -44,10 +44,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
                       struct glinfer_stats *stats, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err)) {
-        return false;
-    }
-    if (!can_begin(session, err)) {
+    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err) || !can_begin(session, err)) {
         return false;
     }
     struct gi_generation *run = gi_generation_create(session, params, err);
@@ -262,10 +259,7 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
                    struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err)) {
-        return false;
-    }
-    if (!can_begin(session, err)) {
+    if (!GI_CHECK_SET(session, err) || !can_begin(session, err)) {
         return false;
     }
     struct gi_generation *run = gi_generation_create(session, params, err);
@@ -304,13 +298,13 @@ bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glin
         return false;
     }
     gi_sized_give(event, &full, sizeof(full));
+    if (!gi_device_is_free(device, err)) {
+        return false;
+    }
     if (count_answers(device) == 0) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "no session of the device has an answer under way: glinfer_begin "
                             "begins one");
-    }
-    if (!gi_device_is_free(device, err)) {
-        return false;
     }
     gi_wake_forget(device);
     const bool ok = take_turns(device, until_ns, &full, err);

@@ -174,7 +174,8 @@ bool glinfer_session_save_memory(struct glinfer_session *session, void *data, si
 {
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(size, err) ||
-        !GI_CHECK_ARRAY(data, cap, err)) {
+        !GI_CHECK_ARRAY(data, cap, err) || !gi_device_is_free(session->model->device, err) ||
+        !gi_session_check_idle(session, err)) {
         return false;
     }
     gi_sequence_settle(&session->sequence);

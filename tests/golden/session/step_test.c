@@ -252,6 +252,7 @@ static void misuse_is_refused(void **state)
     struct glinfer_error err = {0};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
     float logprobs[N_PROMPT];
+    size_t size;
     assert_false(glinfer_step(f->device, 1000, &event, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
     assert_null(event.session);
@@ -268,6 +269,8 @@ static void misuse_is_refused(void **state)
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
     assert_false(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_false(glinfer_session_save_memory(session, NULL, 0, &size, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
     must_step(f, 1000);
     glinfer_session_destroy(&session); // in the middle of its answer
