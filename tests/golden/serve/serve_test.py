@@ -437,6 +437,8 @@ def saves_slots():
             true(again["timings"]["cache_n"] > 0, "by what was saved")
     with Server(GLINFER, MODEL) as server:
         same(server.post("/slots/0?action=erase", {})[0], 501, "turned off")
+        status, _, told = server.get("/metrics")
+        same((status, "--metrics turns it on" in str(told)), (501, True), told)
 
 
 def warns_of_a_foreign_template():

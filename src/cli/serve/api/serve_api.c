@@ -111,7 +111,9 @@ static void handle_route(const struct serve_api *api, const struct route *route,
     } else if (!has_method) {
         serve_reply_error(reply, 405, "%s takes %s", route->path, route->get ? "GET" : "POST");
     } else if (!is_on(api, route)) {
-        serve_reply_error(reply, 501, "%s is turned off in this server", route->path);
+        const char *name = route->path + 1; // of the flag too
+        serve_reply_error(reply, 501, "%s is turned off in this server: --%.*s turns it on",
+                          route->path, (int)strcspn(name, "/"), name);
     } else if (!route->is_early && state != SERVE_READY && state != SERVE_DRAINING) {
         serve_reply_error(reply, 503, state == SERVE_LOADING ? "Loading model" : "the server ends");
     } else if (call->method == SERVE_GET) {

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -164,22 +166,51 @@ bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_
            (path ? open_path(sockets, path) : open_host(sockets, host, port));
 }
 
+static void print_address(const struct sockaddr *address, socklen_t size, const char *before,
+                          const char *port)
+{
+    char host[NI_MAXHOST];
+    if (getnameinfo(address, size, host, sizeof(host), NULL, 0, NI_NUMERICHOST) == 0) {
+        const bool is_six = address->sa_family == AF_INET6;
+        cli_say("%s http://%s%s%s:%s", before, is_six ? "[" : "", host, is_six ? "]" : "", port);
+    }
+}
+
+// Says where others in the network find what listens on all addresses of IPv4.
+static void print_own_addresses(const char *port)
+{
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all) < 0) {
+        return;
+    }
+    for (const struct ifaddrs *own = all; own; own = own->ifa_next) {
+        const unsigned wanted = IFF_UP | IFF_RUNNING;
+        if (own->ifa_addr && own->ifa_addr->sa_family == AF_INET &&
+            (own->ifa_flags & (wanted | IFF_LOOPBACK)) == wanted) {
+            print_address(own->ifa_addr, sizeof(struct sockaddr_in), "from other machines", port);
+        }
+    }
+    freeifaddrs(all);
+}
+
 static void print_socket(int fd)
 {
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&address;
     socklen_t size = sizeof(address);
-    char host[NI_MAXHOST], service[NI_MAXSERV];
+    char port[NI_MAXSERV];
     if (getsockname(fd, (struct sockaddr *)&address, &size) < 0) {
         return;
     }
     if (address.ss_family == AF_UNIX) {
         const struct sockaddr_un *path = (const struct sockaddr_un *)&address;
         cli_say("listening on %s", path->sun_path);
-    } else if (getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), service,
-                           sizeof(service), NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
-        const bool is_six = address.ss_family == AF_INET6;
-        cli_say("listening on http://%s%s%s:%s", is_six ? "[" : "", host, is_six ? "]" : "",
-                service);
+    } else if (getnameinfo((struct sockaddr *)&address, size, NULL, 0, port, sizeof(port),
+                           NI_NUMERICSERV) == 0) {
+        print_address((struct sockaddr *)&address, size, "listening on", port);
+        if (address.ss_family == AF_INET && four->sin_addr.s_addr == htonl(INADDR_ANY)) {
+            print_own_addresses(port);
+        }
     }
 }
 
