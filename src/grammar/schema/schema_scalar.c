@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define INTEGER_MAX 9007199254740992.0 // JSON numbers are exact up to here
+
 void gi_schema_write_shared(struct gi_schema_writer *writer)
 {
     static const char *const rules[] = {
@@ -38,8 +40,22 @@ void gi_schema_write_shared(struct gi_schema_writer *writer)
     }
 }
 
+// True if a value has no number that reading it as a double has changed.
+static bool keeps_numbers(const cJSON *value)
+{
+    bool ok = !cJSON_IsNumber(value) || fabs(value->valuedouble) <= INTEGER_MAX;
+    for (const cJSON *child = value->child; ok && child; child = child->next) {
+        ok = keeps_numbers(child);
+    }
+    return ok;
+}
+
 void gi_schema_write_constant(struct gi_schema_writer *writer, const cJSON *value)
 {
+    if (!keeps_numbers(value)) {
+        gi_schema_refuse(writer, "a constant beyond 2^53 is not supported");
+        return;
+    }
     char *text = cJSON_PrintUnformatted(value);
     if (!text) {
         gi_schema_no_memory(writer);
@@ -169,8 +185,6 @@ static void write_range(struct gi_schema_writer *writer, uint64_t lo, uint64_t h
         most = most * 10 + 9;
     }
 }
-
-#define INTEGER_MAX 9007199254740992.0 // JSON numbers are exact up to here
 
 // Returns a bound as a whole number within the range; `absent` if there is none.
 static int64_t bound_of(struct gi_schema_writer *writer, const cJSON *schema, const char *keyword,

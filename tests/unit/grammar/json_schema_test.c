@@ -248,6 +248,7 @@ static void what_is_not_supported_is_named(void **state)
         {"{\"maximum\":1}",                                         "'maximum' is supported with"                                },
         {"{\"type\":\"thing\"}",                                    "'type' \"thing\""                                           },
         {"{\"type\":[]}",                                           "'type' names no type"                                       },
+        {"{\"enum\":[1,{\"a\":[1e19]}]}",                           "a constant beyond 2^53 is not supported"                    },
         {"{\"format\":\"email\"}",                                  "'format' \"email\" is not supported"                        },
         {"{\"format\":\"date\",\"minLength\":3}",                   "'format' beside 'minLength'"                                },
         {"{\"pattern\":\"^a$\",\"maxLength\":3}",                   "'pattern' beside 'minLength'"                               },
