@@ -357,7 +357,7 @@ const struct gi_device_class *gi_device_class_find(const char *renderer, const c
 {
     for (size_t i = 0; i < COUNT(names); i++) {
         if (strcasestr(renderer, names[i].renderer) &&
-            (!names[i].version || strcasestr(version, names[i].version))) {
+            (!version || !names[i].version || strcasestr(version, names[i].version))) {
             return names[i].class;
         }
     }

@@ -128,7 +128,7 @@ struct gi_device_class {
     } persistent;
 };
 
-// Finds the class of a device by its GL_RENDERER and GL_VERSION. Never NULL.
+// Finds the class of a device by its GL_RENDERER and GL_VERSION, NULL: any version. Never NULL.
 const struct gi_device_class *gi_device_class_find(const char *renderer, const char *version);
 
 #endif

@@ -219,8 +219,8 @@ bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kin
 
 static bool set_class(struct gi_settings *settings, const char *text)
 {
-    settings->device_class = gi_device_class_find(text, text);
-    return settings->device_class != gi_device_class_find("", "");
+    settings->device_class = gi_device_class_find(text, NULL);
+    return settings->device_class != gi_device_class_find("", NULL);
 }
 
 //-- all -------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ static const struct row {
     {"GLINFER_QUIRKS",   set_quirks,   FIELD(quirks),
      "RENDERER[@FROM-TO]=FLAG[,FLAG...], a semicolon between two; `man glinfer` has the flags"},
     {"GLINFER_GEMM",     set_gemm,     FIELD(gemm),
-     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, thin, short or few"                   },
+     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, rolled, thin, short, low or few"      },
     {"GLINFER_GEMV",     set_gemv,     FIELD(gemv),
      "split, f16, row, texel, halves, bytes, places, bits, texbits or eights"                 },
     {"GLINFER_HALF",     set_half,     FIELD(half),         "yes or no"                       },

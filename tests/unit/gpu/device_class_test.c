@@ -51,6 +51,8 @@ static const struct {
     {"NVIDIA Tegra X1",                                                    "OpenGL ES 3.2 NVIDIA 32.7.1",     "NVIDIA"             },
     {"NVA8",                                                               MESA,                              "nouveau nv50"       },
     {"NV132",                                                              MESA,                              "nouveau"            },
+    {"Intel(R) Xe Graphics (TGL GT2)",                                     NULL,                              "Intel gen 11 and 12"},
+    {"NVIDIA",                                                             NULL,                              "NVIDIA"             },
     {"A GPU of tomorrow",                                                  "OpenGL ES 3.2",                   "unknown"            },
 };
 

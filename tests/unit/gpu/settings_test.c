@@ -162,6 +162,18 @@ static void words_of_kernels_are_known(void **state)
     assert_memory_equal(&settings, &none, sizeof(none));
 }
 
+// The classes that only Mesa's version tells from others too.
+static void classes_are_found_by_renderer(void **state)
+{
+    (void)state;
+    assert_true(gi_settings_set(&settings, "GLINFER_CLASS", "navi21"));
+    assert_string_equal(settings.device_class->name, "AMD RDNA");
+    assert_true(gi_settings_set(&settings, "GLINFER_CLASS", "FD630"));
+    assert_string_equal(settings.device_class->name, "Adreno 6");
+    assert_false(gi_settings_set(&settings, "GLINFER_CLASS", "A GPU of tomorrow"));
+    assert_null(settings.device_class);
+}
+
 static void faults_are_of_named_programs(void **state)
 {
     static const char *const bad[] = {"wrong",      "wrong:",      "wrongs:GLU",
@@ -213,6 +225,7 @@ int main(void)
         cmocka_unit_test(numbers_may_be_left_out_from_the_end),
         cmocka_unit_test(ill_formed_settings_are_refused),
         cmocka_unit_test(words_of_kernels_are_known),
+        cmocka_unit_test(classes_are_found_by_renderer),
         cmocka_unit_test(faults_are_of_named_programs),
         cmocka_unit_test(environment_is_read_and_what_is_unknown_said),
     };
