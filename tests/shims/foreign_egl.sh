@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# foreign_egl.sh MATRIX: tools/driver-matrix skips Mesa's drivers, and says so, where another vendor's EGL answers.
+# foreign_egl.sh MATRIX: tools/driver-matrix skips Mesa's drivers, and says so, where another vendor's EGL answers. A
+# name of no driver is refused.
 set -u
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
@@ -16,4 +17,8 @@ for driver in llvmpipe softpipe gles30; do
     echo "$words"
     [ "$status" = 77 ] && grep -q '^skip .*another vendor.*"Foreign GPU"' <<<"$words" || failed=1
 done
+
+# A name that no driver has is wrong usage, not a skip.
+"$1" -b "$build" --only llvmpip
+[ $? = 2 ] || failed=1
 exit "$failed"
