@@ -37,6 +37,15 @@ static bool check_recursion(const struct gi_grammar *grammar, const struct gi_sy
                           err);
 }
 
+static bool check_end(const struct gi_grammar *grammar, const struct gi_syntax *syntax,
+                      const char *text, size_t size, struct glinfer_error *err)
+{
+    bool has_end;
+    return gi_grammar_find_end(grammar, &has_end, err) &&
+           (has_end || gi_syntax_fail(syntax, text, size, grammar->root,
+                                      "never ends: each of its texts has another one within", err));
+}
+
 struct gi_grammar *gi_grammar_create(const char *text, size_t size,
                                      const struct gi_grammar_names *names,
                                      struct glinfer_error *err)
@@ -48,7 +57,8 @@ struct gi_grammar *gi_grammar_create(const char *text, size_t size,
     }
     if (!gi_syntax_parse(&syntax, text, size, names, err) ||
         !gi_grammar_compile(grammar, &syntax, err) ||
-        !check_recursion(grammar, &syntax, text, size, err)) {
+        !check_recursion(grammar, &syntax, text, size, err) ||
+        !check_end(grammar, &syntax, text, size, err)) {
         gi_grammar_destroy(grammar);
         grammar = NULL;
     }

@@ -174,7 +174,13 @@ static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
     }
     const char *text = written.data ? written.data : grammar->gbnf;
     const size_t size = written.data ? written.size : strlen(text);
-    struct gi_grammar *read = gi_grammar_create(text, size, names, err);
+    struct glinfer_error why = {0};
+    struct gi_grammar *read = gi_grammar_create(text, size, names, &why);
+    if (!read) {
+        gi_error_set(err, why.status, "%s%s",
+                     grammar->json_schema ? "the schema, which may refer to itself too soon: " : "",
+                     why.message);
+    }
     free(written.data);
     return read;
 }

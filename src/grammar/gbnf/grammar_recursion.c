@@ -8,25 +8,30 @@
 
 static const char purpose[] = "a grammar";
 
-//-- what may be empty -----------------------------------------------------------------------------
+//-- what may end ----------------------------------------------------------------------------------
 
 // Every node that others depend on names them: entries from first[i] to first[i + 1] of `users`.
 struct users {
     uint32_t *first, *users;
 };
 
-// Calls visit for each node that `index` depends on: where it goes on, and the rule it calls.
-static void depend(const struct gi_grammar *grammar, uint32_t index, uint32_t on[2], int *n)
+// Lists the nodes that `index` depends on: where it goes on, without text or over_text, and the
+// rule it calls.
+static void depend(const struct gi_grammar *grammar, uint32_t index, bool over_text, uint32_t on[2],
+                   int *n)
 {
     const struct gi_node *node = &grammar->nodes.data[index];
+    const bool is_call = node->kind == GI_NODE_CALL;
     *n = 0;
-    if (node->kind == GI_NODE_SPLIT || node->kind == GI_NODE_CALL) {
+    if (node->kind == GI_NODE_SPLIT || is_call) {
         on[(*n)++] = node->next;
-        on[(*n)++] = node->kind == GI_NODE_CALL ? grammar->rules.data[node->a] : node->a;
+        on[(*n)++] = is_call ? grammar->rules.data[node->a] : node->a;
+    } else if (over_text && node->kind != GI_NODE_END) {
+        on[(*n)++] = node->next;
     }
 }
 
-static bool find_users(const struct gi_grammar *grammar, struct users *users,
+static bool find_users(const struct gi_grammar *grammar, bool over_text, struct users *users,
                        struct glinfer_error *err)
 {
     const uint32_t n_nodes = (uint32_t)grammar->nodes.count;
@@ -38,7 +43,7 @@ static bool find_users(const struct gi_grammar *grammar, struct users *users,
         return false;
     }
     for (uint32_t i = 0; i < n_nodes; i++) {
-        for (depend(grammar, i, on, &n); n > 0; n--) {
+        for (depend(grammar, i, over_text, on, &n); n > 0; n--) {
             users->first[on[n - 1] + 2]++;
         }
     }
@@ -46,24 +51,24 @@ static bool find_users(const struct gi_grammar *grammar, struct users *users,
         users->first[i] += users->first[i - 1];
     }
     for (uint32_t i = 0; i < n_nodes; i++) { // moves first[i + 1] from the begin of i to its end
-        for (depend(grammar, i, on, &n); n > 0; n--) {
+        for (depend(grammar, i, over_text, on, &n); n > 0; n--) {
             users->users[users->first[on[n - 1] + 1]++] = i;
         }
     }
     return true;
 }
 
-// Sets is_empty[i] to 1 for nodes from which the end of their rule is reached without text. Each
-// node that becomes so lets those that depend on it be looked at again.
-static bool find_empty(const struct gi_grammar *grammar, uint8_t *is_empty,
-                       struct glinfer_error *err)
+// Sets ends[i] to 1 for nodes from which the end of their rule is reached, without text or
+// over_text. Each node that becomes so lets those that depend on it be looked at again.
+static bool find_ends(const struct gi_grammar *grammar, bool over_text, uint8_t *ends,
+                      struct glinfer_error *err)
 {
     struct users users = {0};
     uint32_t *queue = gi_array_zeroed(grammar->nodes.count, sizeof(*queue), purpose, err);
-    const bool is_ok = queue && find_users(grammar, &users, err);
+    const bool is_ok = queue && find_users(grammar, over_text, &users, err);
     size_t n = 0;
     if (is_ok) {
-        is_empty[0] = 1;
+        ends[0] = 1;
         queue[n++] = 0;
     }
     while (n > 0) {
@@ -71,10 +76,10 @@ static bool find_empty(const struct gi_grammar *grammar, uint8_t *is_empty,
         for (uint32_t i = users.first[done]; i < users.first[done + 1]; i++) {
             const uint32_t user = users.users[i];
             const struct gi_node *node = &grammar->nodes.data[user];
-            const bool is_so = node->kind == GI_NODE_SPLIT ||
-                               (is_empty[node->next] && is_empty[grammar->rules.data[node->a]]);
-            if (is_so && !is_empty[user]) {
-                is_empty[user] = 1;
+            const bool is_so = node->kind != GI_NODE_CALL ||
+                               (ends[node->next] && ends[grammar->rules.data[node->a]]);
+            if (is_so && !ends[user]) {
+                ends[user] = 1;
                 queue[n++] = user;
             }
         }
@@ -164,11 +169,20 @@ bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *
     s.is_seen = gi_array_zeroed(n_nodes, 1, purpose, err);
     s.rule_state = gi_array_zeroed(grammar->rules.count, 1, purpose, err);
     const bool is_ok = s.is_empty && s.is_seen && s.rule_state &&
-                       find_empty(grammar, s.is_empty, err) && search_rules(&s);
+                       find_ends(grammar, false, s.is_empty, err) && search_rules(&s);
     free(s.is_empty);
     free(s.is_seen);
     free(s.rule_state);
     free(s.todo.data);
     *rule = s.found;
+    return is_ok;
+}
+
+bool gi_grammar_find_end(const struct gi_grammar *grammar, bool *has_end, struct glinfer_error *err)
+{
+    uint8_t *ends = gi_array_zeroed(grammar->nodes.count, 1, purpose, err);
+    const bool is_ok = ends && find_ends(grammar, true, ends, err);
+    *has_end = is_ok && ends[grammar->rules.data[grammar->root]];
+    free(ends);
     return is_ok;
 }

@@ -177,6 +177,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"root ::= \"a\"{,3}",                       "a repetition is {m}, {m,} or {m,n} of" },
         {"root ::= \"a\"{3,2}",                      "bounds run backwards"                  },
         {"root ::= \"a\"{3",                         "a repetition is"                       },
+        {"root ::= \"a\" root",                      "'root' never ends"                     },
+        {"root ::= x | \"b\" root\nx ::= [a-z] x",   "'root' never ends"                     },
         {"root ::= root \"a\" | \"b\"",              "'root' is left-recursive"              },
         {"root ::= a\na ::= b \"x\"\nb ::= \"\"* a", "line 2, column 1: the rule 'a' is left"},
         {"root ::= (\"x\"? root)* \"y\"",            "left-recursive"                        },
