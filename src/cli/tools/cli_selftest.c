@@ -7,7 +7,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+#ifndef CLI_BUILD // " (1234567)": the commit of the build, if there is one
+#define CLI_BUILD ""
+#endif
 
 enum { MAX_SLOTS = 16 };
 
@@ -87,8 +92,12 @@ static const char *describe(const struct selftest *self)
 static bool print_report(const struct selftest *self)
 {
     const struct glinfer_device_info *info = &self->session.device_info;
+    struct utsname machine;
     char block[24];
-    printf("glinfer %s, self-test with %s\n", glinfer_version(), describe(self));
+    printf("glinfer %s%s, self-test with %s\n", glinfer_version(), CLI_BUILD, describe(self));
+    if (uname(&machine) == 0) {
+        printf("%s %s, %s\n", machine.sysname, machine.release, machine.machine);
+    }
     printf("%s: %s\n    %s, %s\n", info->device, info->renderer, info->version, info->vendor);
     printf("    %u storage blocks of %s, groups of %u, %u bytes shared, uniform blocks of %u, "
            "alignment %u, %s%s\n\n",
