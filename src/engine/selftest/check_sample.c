@@ -1,6 +1,7 @@
 // The choice of the next token: what glsl/sample says it computes.
 #include "engine/selftest/test_case.h"
 #include "ops/record/params.h"
+#include "ops/sample/sample.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -201,6 +202,119 @@ void gi_check_adjusted(struct gi_test *test)
     }
     test->state = plain;
     write_state(test);
+}
+
+// Logits that fall from the largest step by step, a bin and a half each, and then again: each bin
+// that has any has those of one step, which are several, and none near its edge.
+#define LARGEST   2.0
+#define MAX_STEPS 640u // the last are in the last bin
+
+static double distance_of(uint32_t step)
+{
+    return step == 0 ? 0 : (6 * step + 1) / 64.0;
+}
+
+static uint32_t bin_of(uint32_t step)
+{
+    return (uint32_t)(distance_of(step) * 16);
+}
+
+struct head {
+    double count, mass;
+};
+
+// Returns how many logits there are before a step, and how heavy they are.
+static struct head head_of(uint32_t n, uint32_t n_step, uint32_t end)
+{
+    struct head head = {0, 0};
+    for (uint32_t step = 0; step < end; step++) {
+        const uint32_t count = (n - 1 - step) / n_step + 1;
+        head.count += count;
+        head.mass += count * exp(-distance_of(step));
+    }
+    return head;
+}
+
+static void write_logits(struct gi_test *test, const uint32_t *words, size_t n_word)
+{
+    const struct gi_range *range = &test->dispatch->bindings[1];
+    test->has_failed = test->has_failed ||
+                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
+                                        words, n_word * sizeof(*words), test->err);
+}
+
+// Integers are added up: an eighth of what others may lose shows a carry that is lost.
+static void expect_mass(struct gi_test *test, const char *what, double want, const uint32_t word[2])
+{
+    const double got = (word[1] + word[0] / 4294967296.0) / 4096;
+    gi_test_expect(test, what, 0, want, (1 + want) / 8, got);
+}
+
+// Runs the dispatch with a cut by number or none, and one by mass or none, each in the middle of a
+// bin, and compares what glsl/sample/scratch.glsl says it leaves.
+static void expect_cuts(struct gi_test *test, uint32_t n_step, bool has_number, bool has_mass)
+{
+    const struct gi_argmax_params *params = (const void *)test->params;
+    const uint32_t n = params->n_vocab, by_number = n_step / 2, by_mass = n_step / 64 + 1;
+    const uint32_t last = has_number ? by_number : by_mass, first = has_mass ? by_mass : by_number;
+    const bool has_any = has_number || has_mass;
+    const struct head before = head_of(n, n_step, first), to = head_of(n, n_step, last + 1);
+    const double whole = head_of(n, n_step, has_number ? by_number : n_step).mass;
+    const double goal = before.mass + (head_of(n, n_step, first + 1).mass - before.mass) / 2;
+    test->state.temperature = 1;
+    test->state.min_p = 0;
+    test->state.top_k = has_number ? (uint32_t)head_of(n, n_step, by_number).count + 1 : 0;
+    test->state.top_p = has_mass ? (float)(goal / whole) : 1;
+    write_state(test);
+    gi_test_run(test);
+    const uint32_t *zeros = gi_test_words(test, 1, params->scratch, GI_SAMPLE_ZEROS);
+    const uint32_t *found = gi_test_words(test, 1, params->scratch + GI_SAMPLE_ZEROS, 11);
+    if (!zeros || !found) {
+        return;
+    }
+    const uint32_t wanted[] = {0xC0000000u, // the key of 2.0
+                               (n - 1) % n_step,
+                               has_any ? bin_of(first) : 512,
+                               has_any ? bin_of(last) + 1 : 512,
+                               has_any ? (uint32_t)(to.count - before.count) : 0,
+                               has_any ? (uint32_t)before.count : 0};
+    for (uint32_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        gi_test_expect(test, i < 2 ? "key, id of the largest" : "cuts", i, wanted[i], 0, found[i]);
+    }
+    expect_mass(test, "mass before the cuts", has_mass ? before.mass : 0, found + 6);
+    gi_test_expect(test, "cut by number ends with a bin", 0, !has_number, 0, found[8]);
+    expect_mass(test, "mass that the cuts leave", has_mass ? goal : 0, found + 9);
+    for (uint32_t i = 0; i < GI_SAMPLE_ZEROS; i++) {
+        gi_test_expect(test, "zeros", i, 0, 0, zeros[i]);
+    }
+}
+
+// The cuts among logits that are written here, with partial results. Those without cuts are the
+// last: what reads them next is tested so.
+void gi_check_full_bins(struct gi_test *test)
+{
+    const struct gi_argmax_params *params = (const void *)test->params;
+    const uint32_t n = params->n_vocab, n_step = n / 2 < MAX_STEPS ? n / 2 : MAX_STEPS;
+    const size_t n_word = params->scratch + (size_t)GI_SAMPLE_ZEROS;
+    uint32_t *words = gi_test_memory(test, n_word, sizeof(*words));
+    if (!words || n < 8) { // too few for two cuts
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const float logit = (float)(LARGEST - distance_of((n - 1 - i) % n_step));
+        memcpy(&words[i], &logit, sizeof(logit));
+    }
+    for (uint32_t i = 0; i < params->n_partial; i++) {
+        words[params->partial + 2 * i + 1] = (n - 1) % n_step;
+        words[params->partial + 2 * i] = words[(n - 1) % n_step];
+    }
+    for (uint32_t cuts = 4; cuts-- > 0;) {
+        write_logits(test, words, n_word);
+        expect_cuts(test, n_step, cuts & 1, cuts & 2);
+    }
+    if (*test->where) { // zeros, which another program begins with
+        write_logits(test, words, n_word);
+    }
 }
 
 void gi_check_logit_rows(struct gi_test *test)

@@ -100,7 +100,6 @@ static void leave_out(const struct gi_tested *tested, const struct gi_program_ke
                       const char *reason)
 {
     struct gi_recorder *recorder = tested->recorder;
-    enum gi_program_id id = key->id;
     if (recorder->packs_rows && gi_test_is_packed(key)) {
         recorder->packs_rows = false;
         return;
@@ -109,11 +108,7 @@ static void leave_out(const struct gi_tested *tested, const struct gi_program_ke
         leave_halves(tested, reason);
         return;
     }
-    gi_quarantine_add(recorder->gpu, id, key->quant, reason);
-    if (id >= GI_PROGRAM_FULL_SAMPLE_64 && id <= GI_PROGRAM_FULL_SAMPLE_1024) {
-        id = id - GI_PROGRAM_FULL_SAMPLE_64 + GI_PROGRAM_FULL_BINS_64; // tested together
-        gi_quarantine_add(recorder->gpu, id, key->quant, reason);
-    }
+    gi_quarantine_add(recorder->gpu, key->id, key->quant, reason);
 }
 
 void gi_selftest_check_refusals(struct gi_tested tested, const struct gi_dispatch_table *list,

@@ -363,6 +363,7 @@ static const struct {
     SIZES(ADJUST, gi_check_adjusted),
     SIZES(ARGMAX, gi_check_sampled),
     SIZES(TOP_K, gi_check_sampled),
+    SIZES(FULL_BINS, gi_check_full_bins),
     SIZES(FULL_SAMPLE, gi_check_sampled),
 };
 

@@ -176,6 +176,7 @@ void gi_check_attention_qkv(struct gi_test *test);
 void gi_check_logit_rows(struct gi_test *test);
 void gi_check_logprob(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
+void gi_check_full_bins(struct gi_test *test);
 
 // Adds up sums of a parted residual (ops/record/stream.h), vec4 of a binding from float `at` on: of
 // r^2, r u, u^2 and y^2. Returns false with has_failed.

@@ -7,12 +7,10 @@ static const char *const names[] = {
 #include "glsl/programs.def"
 };
 
-// True for programs that no answer needs: those that measure the device; and for the first half of
-// what samples from all logits, whose results the second half reads.
+// True for programs that no answer needs: those that measure the device.
 static bool is_without_case(const char *name)
 {
-    return strncmp(name, "RATE_", 5) == 0 || strcmp(name, "PROBE_HALF") == 0 ||
-           strncmp(name, "FULL_BINS_", 10) == 0;
+    return strncmp(name, "RATE_", 5) == 0 || strcmp(name, "PROBE_HALF") == 0;
 }
 
 static void every_program_of_an_answer_has_a_case(void **state)
