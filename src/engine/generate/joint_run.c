@@ -287,8 +287,10 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
         gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
         run->session->runner.last = NULL; // the counts of its own lists are no longer its state's
-        run->err = err;                   // of this call, which is another answer's turn
+        struct glinfer_error *theirs = run->err;
+        run->err = err; // of this call, which is another answer's turn
         ok = gi_host_sample_write(run);
+        run->err = theirs;
     }
     joint->n_steps = choose_length(joint);
     joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
