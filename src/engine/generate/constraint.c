@@ -178,7 +178,7 @@ static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
     struct gi_grammar *read = gi_grammar_create(text, size, names, &why);
     if (!read) {
         gi_error_set(err, why.status, "%s%s",
-                     grammar->json_schema ? "the schema, which may refer to itself too soon: " : "",
+                     grammar->json_schema ? "the schema makes a grammar that cannot be used: " : "",
                      why.message);
     }
     free(written.data);

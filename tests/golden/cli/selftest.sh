@@ -13,13 +13,9 @@ answer()
     echo "status $?"
 }
 
-# The first start says what the test cost, later ones do not test. A machine that does something else takes it time.
-for try in 1 2 3; do
-    rm -rf "$dir/cold"
-    wanted=$(XDG_CACHE_HOME=$dir/cold answer '')
-    cost=$(sed -n 's/.*the self-test of [0-9]* programs took \([0-9]*\) ms.*/\1/p' "$dir/log")
-    [ "${cost:-9999}" -ge 2000 ] || break
-done
+# The first start says what the test cost, later ones do not test.
+wanted=$(XDG_CACHE_HOME=$dir/cold answer '')
+cost=$(sed -n 's/.*the self-test of [0-9]* programs took \([0-9]*\) ms.*/\1/p' "$dir/log")
 [ "${cost:-9999}" -lt 2000 ] || check 'milliseconds of a first self-test' "$cost" 'below 2000'
 check 'a second start' "$(XDG_CACHE_HOME=$dir/cold answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
 check 'text with what is in the cache' "$(answer '')" "$wanted"
