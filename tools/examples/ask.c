@@ -1,4 +1,5 @@
-// ask MODEL PROMPT [TOKENS]: prints how a model goes on behind a prompt.
+// ask MODEL PROMPT [TOKENS]: answers a question; a model without a chat template continues the
+// text.
 #include <glinfer.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,22 @@ enum { MAX_PROMPT = 1024 };
 static bool print_token(void *user, const struct glinfer_token *token)
 {
     return fwrite(token->text, 1, token->text_size, user) == token->text_size && !fflush(user);
+}
+
+// Fills at most MAX_PROMPT ids: the text as a message of a chat if the model has a chat template.
+static bool encode(const struct glinfer_tokenizer *tokenizer, const char *text, int32_t *ids,
+                   size_t *n, struct glinfer_error *err)
+{
+    const struct glinfer_message message = {"user", text};
+    const bool ok =
+        glinfer_chat_available(tokenizer)
+            ? glinfer_chat_tokenize(tokenizer, &message, 1, ids, MAX_PROMPT, n, err)
+            : glinfer_tokenize(tokenizer, text, strlen(text), 0, ids, MAX_PROMPT, n, err);
+    if (ok && *n > MAX_PROMPT) {
+        snprintf(err->message, sizeof(err->message), "the prompt has %zu tokens, more than %d", *n,
+                 MAX_PROMPT);
+    }
+    return ok && *n <= MAX_PROMPT;
 }
 
 int main(int argc, char **argv)
@@ -24,10 +41,10 @@ int main(int argc, char **argv)
     params.n_predict = argc == 4 ? atoi(argv[3]) : 200;
     params.on_token = print_token;
     params.token_user = stdout;
-    bool ok = session && glinfer_tokenize(glinfer_model_tokenizer(model), argv[2], strlen(argv[2]),
-                                          0, prompt, MAX_PROMPT, &params.n_prompt, &err);
-    params.n_prompt = params.n_prompt < MAX_PROMPT ? params.n_prompt : MAX_PROMPT;
-    ok = ok && glinfer_generate(session, &params, NULL, &err);
+    const bool ok =
+        session &&
+        encode(glinfer_model_tokenizer(model), argv[2], prompt, &params.n_prompt, &err) &&
+        glinfer_generate(session, &params, NULL, &err);
     puts("");
     if (!ok) {
         fprintf(stderr, "ask: %s\n", err.message);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# examples_test.sh BUILD MODEL
+# examples_test.sh BUILD MODEL CHAT COMMAND
 #
-# Runs the examples of the folder BUILD with a tiny model, and looks at what they print and draw.
+# Runs the examples of the folder BUILD with a tiny model and checks their output; ask also with CHAT, a tiny model that
+# has a chat template, where it answers as COMMAND, glinfer itself, does.
 set -euo pipefail
-build=$1 model=$2
+build=$1 model=$2 chat=$3 command=$4
 scratch=$build/examples_test
 mkdir -p "$scratch"
 rm -f "$scratch"/*
@@ -20,6 +21,10 @@ run() { # a program and its arguments; what it prints goes to out.txt
 
 run ask "$model" Hello
 [ "$(wc -c <"$scratch/out.txt")" -gt 20 ] || die "ask printed no answer"
+run ask "$chat" Hello 12
+"$command" run -q -m "$chat" -p Hello -n 12 --temp 0 2>/dev/null >"$scratch/command.txt"
+[ "$(wc -c <"$scratch/command.txt")" -gt 5 ] || die "run printed no answer"
+cmp "$scratch/out.txt" "$scratch/command.txt" || die "ask does not use the chat template"
 
 run poll "$model" 5
 grep -qa '^\[5 tokens, cancelled\]$' "$scratch/out.txt" || die "poll did not cancel at 5 tokens"
