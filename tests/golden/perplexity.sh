@@ -38,3 +38,5 @@ printf '%s\n' "$printed" | awk -v wanted="$(word perplexity)" -v wanted_error="$
 json=$("$glinfer" perplexity -m "$model" -f "$text" -c 128 --chunks 3 --json) || exit 1
 printf '%s\n' "$json" | grep -q '"chunks":3,"scored_tokens":189,' || exit 1
 "$glinfer" perplexity -m "$model" -f "$text" -c 512 2>&1 | grep -q 'two windows of 512 need 1024' || exit 1
+"$glinfer" perplexity -m "$model" -f "$text" --chunks 1 2>&1 | grep -q 'windows of [1-9][0-9]* instead of 512' || exit 1
+printf 'a' | "$glinfer" perplexity -m "$model" 2>&1 | grep -q 'two windows of 4 need 8' || exit 1

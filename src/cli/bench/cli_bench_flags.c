@@ -112,13 +112,13 @@ const struct cli_command cli_bench_command = {
     .summary = "Measures tokens a second, with llama-bench's flags and tables.",
     .word = "a model is given with -m",
     .text =
-        "Behind tokens a second stand the GB/s of weights that decoding reads, and their share of\n"
-        "what the device moves at most. -v prints llama-bench's columns, and behind them also the\n"
+        "The columns after tokens a second are the bandwidth at which decoding reads weights, in\n"
+        "GB/s, and its share of the device's maximum. -v prints llama-bench's columns, then the\n"
         "weights read per token, the time to the first token, the largest resident size of the\n"
-        "process so far, the device. Tokenizing and printing are not measured; the choice of the\n"
+        "process so far, and the device. Tokenizing and printing are not measured; choosing the\n"
         "token, which runs on the device, is.\n\n"
         "    glinfer bench -m model.gguf\n"
-        "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
+        "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -r 2 -o json",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, cli_bench),

@@ -14,7 +14,7 @@ struct settings {
     bool is_json;
 };
 
-static struct settings defaults = {.session.n_ctx = 512, .n_chunk = -1};
+static struct settings defaults = {.n_chunk = -1};
 
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
@@ -22,8 +22,9 @@ static const struct cli_flag flags[] = {
     CLI_MODEL_FLAGS,
     CLI_HEADING("Text (standard input without -f)"),
     CLI_TEXT(file, "-f, --file", "FILE", "the text; the newline that ends it is not part of it"),
-    CLI_INT(session.n_ctx, 4, 1 << 24, "-c, --ctx-size", "N",
-            "tokens of a window, default 512; the text needs two windows"),
+    CLI_INT(
+        session.n_ctx, 4, 1 << 24, "-c, --ctx-size", "N",
+        "tokens of a window, default 512, or less for a short text; the text needs two windows"),
     CLI_INT(n_chunk, -1, 1 << 30, "--chunks", "N",
             "windows at most; -1 (default): all that the text fills"),
     CLI_HEADING("Output and speed"),
@@ -40,8 +41,11 @@ static const struct cli_flag flags[] = {
     CLI_IGNORED("--no-warmup", "there is no warm-up"),
 };
 
+enum { DEFAULT_WINDOW = 512, LEAST_WINDOW = 4 };
+
 struct perplexity {
     const struct settings *settings;
+    struct cli_session_flags flags; // with the size of a window
     struct cli_session session;
     struct cli_bytes text;
     struct cli_ids ids;
@@ -56,8 +60,7 @@ struct perplexity {
 
 //-- the text --------------------------------------------------------------------------------------
 
-// Finds the token that the model adds in front of a text: the first one of any text that is not
-// there without it.
+// Finds the token that the model adds before a text: the first one of any text, missing without it.
 static bool find_bos(struct perplexity *self, const struct glinfer_tokenizer *tokenizer)
 {
     const struct cli_bytes text = {.data = "a", .size = 1};
@@ -73,6 +76,29 @@ static bool find_bos(struct perplexity *self, const struct glinfer_tokenizer *to
     return is_done;
 }
 
+// Halves the default window until the text fills two of it. Windows of -c stay as they are.
+static bool choose_window(struct perplexity *self)
+{
+    while (self->settings->session.n_ctx == 0 && 2 * (size_t)self->n_ctx > self->ids.count &&
+           self->n_ctx > LEAST_WINDOW) {
+        self->n_ctx /= 2;
+    }
+    const size_t n_least = 2 * (size_t)self->n_ctx;
+    if (self->ids.count < n_least) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "cannot measure the perplexity: the text has %zu tokens, two windows of %u "
+                        "need %zu; use a longer text or a smaller -c",
+                        self->ids.count, self->n_ctx, n_least);
+    }
+    if (self->settings->session.n_ctx == 0 && self->n_ctx < DEFAULT_WINDOW) {
+        cli_note("the text has %zu tokens: windows of %u instead of %u; compare only values of the "
+                 "same -c",
+                 self->ids.count, self->n_ctx, DEFAULT_WINDOW);
+    }
+    self->flags.n_ctx = self->n_ctx;
+    return true;
+}
+
 static bool tokenize(struct perplexity *self)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
@@ -80,12 +106,7 @@ static bool tokenize(struct perplexity *self)
         !cli_tokenize(tokenizer, &self->text, GLINFER_TOKENIZE_NO_SPECIAL, &self->ids)) {
         return false;
     }
-    const size_t n_least = 2 * (size_t)self->n_ctx;
-    return self->ids.count >= n_least ||
-           cli_fail(CLI_EXIT_FAILED,
-                    "the text has %zu tokens, two windows of %u need %zu: take a longer text or a "
-                    "smaller -c",
-                    self->ids.count, self->n_ctx, n_least);
+    return choose_window(self);
 }
 
 //-- windows ---------------------------------------------------------------------------------------
@@ -212,11 +233,15 @@ static bool measure(struct perplexity *self)
 static bool run_command(void *user)
 {
     const struct settings *settings = user;
-    struct perplexity self = {.settings = settings, .n_ctx = (uint32_t)settings->session.n_ctx};
+    struct perplexity self = {.settings = settings, .flags = settings->session};
+    if (self.flags.n_ctx == 0) {
+        self.flags.n_ctx = DEFAULT_WINDOW;
+    }
+    self.n_ctx = (uint32_t)self.flags.n_ctx;
     if (settings->n_chunk == 0) {
         return cli_fail(CLI_EXIT_USAGE, "--chunks 0 asks for no window; -1 takes all");
     }
-    cli_session_init(&self.session, &settings->session);
+    cli_session_init(&self.session, &self.flags);
     const bool is_done = measure(&self);
     cli_session_finish(&self.session);
     cli_bytes_finish(&self.text);
@@ -231,11 +256,11 @@ const struct cli_command cli_perplexity_command = {
     .usage = "-m MODEL -f TEXT [flags]",
     .summary = "Measures how well a model predicts a text, in llama.cpp's windows.",
     .word = "the text is given with -f",
-    .text = "The text is cut into windows of -c tokens without overlap; where the model wants a "
-            "token in\nfront of a text, it takes the place of a window's first. Of each window the "
-            "second half is\npredicted. The figures compare with llama-perplexity's for the same "
-            "text and -c.\n\n"
-            "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
+    .text =
+        "The text is cut into windows of -c tokens without overlap. If the model adds a token "
+        "before a text,\nit replaces the first of each window. Of each window the second half is "
+        "predicted. The values\ncompare with llama-perplexity's for the same text and -c.\n\n"
+        "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),
