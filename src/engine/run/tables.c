@@ -244,10 +244,20 @@ enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *para
     return gi_samplers_adjust(params) ? GI_STEP_END_ADJUSTED + plain : plain;
 }
 
+// True if the last batch of a prompt has few tokens, unless the time budget cuts batches: then the
+// list of small batches is made ready when it is needed.
+static bool may_end_small(const struct gi_tables *tables, size_t n_prompt)
+{
+    const size_t first = gi_gpu_class(tables->recorder.gpu)->first_batch;
+    const size_t rest = n_prompt % tables->n_batch;
+    const size_t rest_of_others = n_prompt > first ? (n_prompt - first) % tables->n_batch : 0;
+    return (rest > 0 && rest <= tables->n_small) ||
+           (rest_of_others > 0 && rest_of_others <= tables->n_small);
+}
+
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
                           bool has_steps)
 {
-    const size_t rest = n_prompt % tables->n_batch; // a batch of its own
     const uint32_t step = 1u << (GI_LIST_STEP + end);
     uint32_t lists = 1u << (GI_LIST_PROMPT_END + end) | (has_steps ? step : 0);
     if (n_prompt == 1) {
@@ -256,7 +266,7 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
     if (n_prompt == 0 || n_prompt > tables->n_small) {
         lists |= 1u << GI_LIST_PROMPT;
     }
-    if (tables->n_small > 0 && (n_prompt == 0 || (rest > 0 && rest <= tables->n_small))) {
+    if (n_prompt == 0 ? tables->n_small > 0 : may_end_small(tables, n_prompt)) {
         lists |= 1u << GI_LIST_PROMPT_SMALL;
     }
     return lists;

@@ -1,11 +1,7 @@
-// The self-test of the lists of one sequence: what their tests begin with, and what of the session
-// they must leave as it was.
+// The self-test of the lists of one sequence: the inputs of their tests.
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
-#include "gpu/device/fence.h"
 #include "gpu/dispatch/multi_executor.h"
-
-#include <stdlib.h>
 
 // Places the tests of batches in the text, as far as the context allows: attention takes several
 // tiles of tokens and of keys.
@@ -57,82 +53,33 @@ static bool write_inputs(const struct gi_selftest_run *run)
            gi_selftest_write_rows(run, n_tokens);
 }
 
-//-- what must not be lost -------------------------------------------------------------------------
-
-// The caches and states of all layers of a sequence that has tokens, and step_state.
-struct kept {
-    uint8_t *caches; // of one layer behind the other, then states; NULL: the sequence is empty
-    struct gi_step_state state;
-};
-
-// Returns the cache of layer i or, from the number of layers on, a state.
-static const struct gi_range *kept_range(const struct gi_graph *graph, uint32_t i)
-{
-    const uint32_t n_layer = graph->hparams->n_layer;
-    return i < n_layer ? &graph->kv_cache[i].range : &graph->states[i - n_layer];
-}
-
-static bool keep(const struct gi_selftest_run *run, const struct gi_tables *tables,
-                 struct kept *kept)
-{
-    const struct gi_range *state = &tables->step_buffers.state;
-    const uint32_t n = tables->sequence->n_past > 0 ? 2 * tables->graph.hparams->n_layer : 0;
-    uint64_t size = 0, at = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        size += kept_range(&tables->graph, i)->size;
-    }
-    *kept = (struct kept){.caches = n > 0 ? malloc(size) : NULL};
-    bool ok = n == 0 || kept->caches || gi_error_no_memory(run->err, size, "the self-test");
-    for (uint32_t i = 0; ok && i < n; i++) {
-        const struct gi_range *range = kept_range(&tables->graph, i);
-        ok = range->size == 0 || gi_buffer_read(range->buffer, gi_selftest_gpu(run), range->offset,
-                                                kept->caches + at, range->size, run->err);
-        at += range->size;
-    }
-    return ok && gi_buffer_read(state->buffer, gi_selftest_gpu(run), state->offset, &kept->state,
-                                sizeof(kept->state), run->err);
-}
-
-// Puts it back, even where the tests were cancelled. Returns ok, or false with what failed.
-static bool restore(const struct gi_selftest_run *run, const struct gi_tables *tables,
-                    struct kept *kept, bool ok)
-{
-    const struct gi_range *state = &tables->step_buffers.state;
-    struct glinfer_error late = {0};
-    atomic_bool *watched = gi_gpu_watch(gi_selftest_gpu(run), NULL);
-    bool is_back = gi_buffer_write((struct gi_buffer *)state->buffer, gi_selftest_gpu(run),
-                                   state->offset, &kept->state, sizeof(kept->state), &late);
-    uint64_t at = 0;
-    const uint32_t n = kept->caches ? 2 * tables->graph.hparams->n_layer : 0;
-    for (uint32_t i = 0; is_back && i < n; i++) {
-        const struct gi_range *range = kept_range(&tables->graph, i);
-        is_back = range->size == 0 ||
-                  gi_buffer_write((struct gi_buffer *)range->buffer, gi_selftest_gpu(run),
-                                  range->offset, kept->caches + at, range->size, &late);
-        at += range->size;
-    }
-    gi_gpu_watch(gi_selftest_gpu(run), watched);
-    return ok && (is_back || gi_error_set(run->err, late.status, "%s", late.message));
-}
-
 //-- all lists -------------------------------------------------------------------------------------
 
-// Looks at all findings first: nothing is saved or run where all are known.
+static void choose_list(struct gi_selftest_run *run, const struct gi_tables *tables, uint32_t list)
+{
+    run->list = gi_multi_executor_list(tables->executors[list]);
+    choose_state(run, tables, list);
+}
+
+// Tests a set of lists. What they write is saved before the first and restored after the last: the
+// session may be in the middle of an answer.
 static bool test_lists(struct gi_selftest_run *run, const struct gi_tables *tables, uint32_t open)
 {
-    struct kept kept;
-    const bool is_kept = keep(run, tables, &kept);
-    bool ok = is_kept;
+    struct gi_selftest_kept kept = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < GI_LIST_COUNT; i++) {
+        if (open >> i & 1) {
+            choose_list(run, tables, i);
+            ok = gi_selftest_keep(run, &kept);
+        }
+    }
     for (uint32_t i = 0; ok && i < GI_LIST_COUNT && !*run->is_changed; i++) {
         if (open >> i & 1) {
-            run->list = gi_multi_executor_list(tables->executors[i]);
-            choose_state(run, tables, i);
+            choose_list(run, tables, i);
             ok = write_inputs(run) && gi_selftest_run_list(run);
         }
     }
-    ok = is_kept && restore(run, tables, &kept, ok);
-    free(kept.caches);
-    return ok;
+    return gi_selftest_restore(run, &kept, ok);
 }
 
 bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *list, uint32_t n_rows,
@@ -140,17 +87,16 @@ bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *li
 {
     struct gi_selftest_run run = {
         .tested = gi_tested_tables(tables), .list = list, .is_changed = is_changed, .err = err};
-    struct kept kept;
+    struct gi_selftest_kept kept = {0};
     *is_changed = false;
     if (!gi_selftest_is_asked(&run.tested) || !gi_selftest_look_up(&run) || *is_changed) {
         return true;
     }
     run.state = (struct gi_step_state){
         .n_tokens = least(n_rows, BATCH_TOKENS), .epoch = 1, .max_steps = 1000};
-    const bool ok = keep(&run, tables, &kept) &&
-                    restore(&run, tables, &kept, write_inputs(&run) && gi_selftest_run_list(&run));
-    free(kept.caches);
-    return ok;
+    const bool ok =
+        gi_selftest_keep(&run, &kept) && write_inputs(&run) && gi_selftest_run_list(&run);
+    return gi_selftest_restore(&run, &kept, ok);
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): the run writes through it

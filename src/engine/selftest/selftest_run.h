@@ -36,6 +36,22 @@ bool gi_selftest_look_up(const struct gi_selftest_run *run);
 // Tests the programs of the list of which no finding is known, in the order of its entries, until
 // one is left out. Fails with DRIVER, GPU_LOST, NO_MEMORY, CANCELLED.
 bool gi_selftest_run_list(struct gi_selftest_run *run);
+
+// The memory that tests write, as it was before.
+struct gi_selftest_piece;
+struct gi_selftest_kept {
+    struct gi_selftest_piece *pieces;
+    size_t count, capacity;
+};
+// Saves the memory that the tests of the list write, beside that saved before: the state, the rows
+// and tokens of a batch, and the bindings of the entries that run. Of a cache it saves the
+// positions that run->state and run->slots name. Saves nothing if it fails, with DRIVER, GPU_LOST,
+// NO_MEMORY.
+bool gi_selftest_keep(const struct gi_selftest_run *run, struct gi_selftest_kept *kept);
+// Writes the saved memory back, even if the tests were cancelled, and frees it. Returns ok, or
+// false with the error of a write.
+bool gi_selftest_restore(const struct gi_selftest_run *run, struct gi_selftest_kept *kept, bool ok);
+
 // Writes the step_state that the tests begin with, and those of slots.
 bool gi_selftest_write_states(const struct gi_selftest_run *run);
 // Writes the first n_embd columns of n rows of the residual stream.
