@@ -1,6 +1,7 @@
 #include "cli/chat/cli_conversation.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/common/cli_session.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ bool cli_conversation_load(struct cli_conversation *conversation, const char *pa
     if (!cli_read_all(path, &text)) {
         return false;
     }
-    cJSON *json = cJSON_ParseWithLength(text.data, text.size);
+    cJSON *json = cli_json_parse_all(text.data, text.size, NULL);
     const bool is_loaded = read_messages(&loaded, json, path);
     cJSON_Delete(json);
     cli_bytes_finish(&text);

@@ -1,6 +1,7 @@
 #include "cli/common/cli_session.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/flags/cli_text_file.h"
 
 #include <stdlib.h>
@@ -67,7 +68,7 @@ const char *const cli_thinkings[] = {"auto", "on", "off", NULL};
 
 bool cli_parse_variables(const char *text, void *field, char *why, size_t size)
 {
-    cJSON *json = cJSON_ParseWithOpts(text, NULL, true);
+    cJSON *json = cli_json_parse_all(text, strlen(text), NULL);
     const bool is_object = cJSON_IsObject(json);
     cJSON_Delete(json);
     snprintf(why, size, "a JSON object such as {\"enable_thinking\": false}");
@@ -82,7 +83,9 @@ char *cli_session_variables(const struct cli_session_flags *flags)
     if (!flags->variables && flags->reasoning == CLI_THINKING_AUTO) {
         return NULL;
     }
-    cJSON *object = flags->variables ? cJSON_Parse(flags->variables) : cJSON_CreateObject();
+    cJSON *object = flags->variables
+                        ? cli_json_parse_all(flags->variables, strlen(flags->variables), NULL)
+                        : cJSON_CreateObject();
     for (size_t i = 0; flags->reasoning != CLI_THINKING_AUTO && i < 2; i++) {
         if (!cJSON_GetObjectItemCaseSensitive(object, names[i])) {
             cJSON_AddBoolToObject(object, names[i], flags->reasoning == CLI_THINKING_ON);

@@ -303,7 +303,7 @@ static bool print_json(struct run *run, bool is_interrupted)
     cJSON_AddItemToObject(object, "text", cli_json_text(run->answer.data, run->answer.size));
     cJSON_AddStringToObject(object, "stop",
                             is_interrupted ? "interrupted" : stops[run->stats.stop]);
-    cJSON_AddNumberToObject(object, "seed", (double)run->seed);
+    cli_json_add_u64(object, "seed", run->seed);
     if (run->probs) {
         cJSON_AddItemToObject(object, "probs", run->probs);
         run->probs = NULL;

@@ -1,6 +1,7 @@
 // The shapes of /v1/embeddings, of llama-server's /embedding and of /rerank. The numbers of an
 // embedding are the bytes of its choice.
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/answer/serve_answer.h"
 
 #include <math.h>
@@ -124,7 +125,8 @@ static uint32_t rank(const struct serve_answer *answer, struct ranked ranks[SERV
         memcpy(&ranks[i].score, answer->choices[i].bytes.data, sizeof(ranks[i].score));
     }
     qsort(ranks, n, sizeof(ranks[0]), compare_ranked);
-    return cJSON_IsNumber(n_best) && n_best->valuedouble < n ? (uint32_t)n_best->valuedouble : n;
+    int64_t wanted;
+    return cli_json_int(n_best, &wanted) && wanted >= 0 && wanted < n ? (uint32_t)wanted : n;
 }
 
 static bool is_on(const struct serve_answer *answer, const char *name)

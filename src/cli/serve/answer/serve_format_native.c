@@ -52,7 +52,7 @@ static void add_settings(cJSON *json, const struct serve_answer *answer, uint32_
 {
     const struct serve_task *task = answer->task;
     cJSON *settings = cJSON_AddObjectToObject(json, "generation_settings");
-    cJSON_AddNumberToObject(settings, "seed", (double)task->jobs[index].seed);
+    cli_json_add_u64(settings, "seed", task->jobs[index].seed);
     cJSON_AddNumberToObject(settings, "n_predict", task->params.n_predict);
     cJSON_AddNumberToObject(settings, "n_probs", answer->n_top);
     cJSON_AddBoolToObject(settings, "stream", answer->is_stream);

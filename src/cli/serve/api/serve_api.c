@@ -1,5 +1,6 @@
 #include "cli/serve/api/serve_api.h"
 
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_text.h"
 #include "cli/serve/page/serve_page.h"
@@ -83,10 +84,10 @@ static void handle_json(const struct serve_api *api, const struct route *route,
         serve_reply_error(reply, 400, "the request's body cannot be read: %s", fault);
         return;
     }
-    cJSON *body = cJSON_ParseWithLengthOpts(call->body, call->body_size, &end, false);
+    cJSON *body = cli_json_parse_all(call->body, call->body_size, &end);
     if (!body) {
-        serve_reply_error(reply, 400, "the request's body is no JSON: it goes wrong at byte %zu",
-                          end ? (size_t)(end - call->body) : 0);
+        serve_reply_error(reply, 400, "invalid JSON in the request's body at byte %zu",
+                          (size_t)(end - call->body));
     } else if (!cJSON_IsObject(body)) {
         cJSON_Delete(body);
         serve_reply_error(reply, 400, "the request's body is not a JSON object");

@@ -1,6 +1,7 @@
 // Messages with tools, calls and their results, as the model's own template takes them, or told in
 // plain words where it takes none.
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/api/serve_tools.h"
 #include "cli/serve/calls/serve_call_schema.h"
 #include "cli/serve/calls/serve_call_write.h"
@@ -24,8 +25,9 @@ static void open_arguments(struct serve_fields *fields, cJSON *message)
     {
         cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
         const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "arguments");
-        cJSON *arguments =
-            cJSON_IsString(own) ? cJSON_ParseWithOpts(own->valuestring, NULL, true) : NULL;
+        cJSON *arguments = cJSON_IsString(own) ? cli_json_parse_all(own->valuestring,
+                                                                    strlen(own->valuestring), NULL)
+                                               : NULL;
         if (own && !cJSON_IsString(own) && !cJSON_IsObject(own) && !cJSON_IsNull(own)) {
             serve_fields_refuse(fields, 400,
                                 "the \"arguments\" of a call are an object, or the text of one");
@@ -264,7 +266,7 @@ static void add_response(cJSON *responses, const cJSON *calls, const cJSON *mess
 {
     const char *content = cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring;
     cJSON *response = cli_json_append(responses);
-    cJSON *value = cJSON_ParseWithOpts(content, NULL, true); // and nothing behind it
+    cJSON *value = cli_json_parse_all(content, strlen(content), NULL);
     cJSON_AddStringToObject(response, "name", name_of_call(calls, message));
     if (cJSON_IsObject(value)) {
         cJSON_AddItemToObject(response, "response", value);
@@ -317,7 +319,7 @@ static bool has_calls(const struct serve_fields *fields)
 void serve_add_variables(const char *variables, cJSON *body)
 {
     cJSON *own = cJSON_GetObjectItemCaseSensitive(body, "chat_template_kwargs");
-    cJSON *all = variables ? cJSON_Parse(variables) : NULL;
+    cJSON *all = variables ? cli_json_parse_all(variables, strlen(variables), NULL) : NULL;
     const cJSON *item;
     if (all && (!own || cJSON_IsNull(own))) {
         cJSON_DeleteItemFromObjectCaseSensitive(body, "chat_template_kwargs");

@@ -1,4 +1,5 @@
 // Requests for embeddings: each input is an answer of its own.
+#include "cli/common/cli_json_read.h"
 #include "cli/embed/cli_embedding.h"
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_handlers.h"
@@ -37,7 +38,7 @@ static void add_input(struct request *request, const cJSON *input)
 // True for a list of inputs; a list that begins with an id is one input.
 static bool is_list(const cJSON *input)
 {
-    return cJSON_IsArray(input) && !cJSON_IsNumber(cJSON_GetArrayItem(input, 0));
+    return cJSON_IsArray(input) && !cli_json_is_number(cJSON_GetArrayItem(input, 0));
 }
 
 static void read_inputs(struct request *request)

@@ -1,7 +1,8 @@
 #include "cli/serve/api/serve_fields.h"
 
+#include "cli/common/cli_json_read.h"
+
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -44,7 +45,7 @@ bool serve_fields_float(struct serve_fields *fields, const char *name, double lo
     if (!field || fields->is_wrong) {
         return false;
     }
-    if (!cJSON_IsNumber(field) || !(field->valuedouble >= low && field->valuedouble <= high)) {
+    if (!cli_json_is_number(field) || !(field->valuedouble >= low && field->valuedouble <= high)) {
         return serve_fields_refuse(fields, 400, "\"%s\" is a number from %g to %g", name, low,
                                    high);
     }
@@ -59,13 +60,12 @@ bool serve_fields_int(struct serve_fields *fields, const char *name, int64_t low
     if (!field || fields->is_wrong) {
         return false;
     }
-    const double number = field->valuedouble;
-    if (!cJSON_IsNumber(field) || !(number >= (double)low && number <= (double)high) ||
-        number != floor(number)) {
+    int64_t number;
+    if (!cli_json_int(field, &number) || number < low || number > high) {
         return serve_fields_refuse(
             fields, 400, "\"%s\" is a whole number from %" PRId64 " to %" PRId64, name, low, high);
     }
-    *value = (int64_t)number;
+    *value = number;
     return true;
 }
 

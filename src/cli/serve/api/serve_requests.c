@@ -1,4 +1,5 @@
 // Requests for answers: their JSON becomes a task, which the scheduler takes in.
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
@@ -212,7 +213,7 @@ static bool is_list_of_prompts(const cJSON *prompt)
     }
     cJSON_ArrayForEach(item, prompt)
     {
-        if (cJSON_IsNumber(item)) {
+        if (cli_json_is_number(item)) {
             return false;
         }
     }

@@ -1,6 +1,7 @@
 #include "cli/serve/api/serve_sampling.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -129,23 +130,21 @@ static void read_order(struct serve_fields *fields, struct serve_task *task)
     task->samplers.order = order.data;
 }
 
-// Adds the bias of a token, or of all that a text is made of.
+// Adds the bias of a token, or of all tokens that a text (NULL: none) consists of.
 static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                     struct serve_task *task, const cJSON *token, const char *text,
-                     const cJSON *bias)
+                     struct serve_task *task, int64_t id, const char *text, const cJSON *bias)
 {
     int32_t ids[64];
     size_t n = 1;
     const bool is_ban = cJSON_IsFalse(bias);
-    if (!is_ban && !(cJSON_IsNumber(bias) && isfinite((float)bias->valuedouble))) {
+    if (!is_ban && !(cli_json_is_number(bias) && isfinite((float)bias->valuedouble))) {
         serve_fields_refuse(fields, 400, "a bias in \"logit_bias\" is a number, or false to ban");
         return;
     }
-    if (token && cJSON_IsNumber(token)) {
-        const double id = token->valuedouble;
+    if (!text) {
         ids[0] = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
-    } else if (!text || !glinfer_tokenize(tokenizer, text, strlen(text), GLINFER_TOKENIZE_NO_BOS,
-                                          ids, COUNT(ids), &n, NULL)) {
+    } else if (!glinfer_tokenize(tokenizer, text, strlen(text), GLINFER_TOKENIZE_NO_BOS, ids,
+                                 COUNT(ids), &n, NULL)) {
         n = SIZE_MAX;
     }
     if (n > COUNT(ids) || task->samplers.n_logit_bias + n > SERVE_MAX_BIASES) {
@@ -174,14 +173,14 @@ static void read_biases(struct serve_fields *fields, const struct glinfer_tokeni
     {
         if (cJSON_IsObject(field)) {
             char *end;
-            const long id = strtol(item->string, &end, 10);
-            const cJSON token = {.type = cJSON_Number, .valuedouble = (double)id};
-            add_bias(fields, tokenizer, task, *end || end == item->string ? NULL : &token,
-                     item->string, item);
+            const long long id = strtoll(item->string, &end, 10);
+            const bool is_id = !*end && end > item->string;
+            add_bias(fields, tokenizer, task, id, is_id ? NULL : item->string, item);
         } else {
             const cJSON *token = cJSON_GetArrayItem(item, 0);
-            add_bias(fields, tokenizer, task, token,
-                     cJSON_IsString(token) ? token->valuestring : NULL,
+            int64_t id = -1;
+            cli_json_int(token, &id);
+            add_bias(fields, tokenizer, task, id, cJSON_IsString(token) ? token->valuestring : NULL,
                      cJSON_GetArrayItem(item, 1));
         }
     }
@@ -216,7 +215,7 @@ void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling 
     read_biases(fields, tokenizer, task);
     read_breakers(fields, task);
     task->params.n_stop = read_texts(fields, "stop", task->stops, SERVE_MAX_STOPS);
-    serve_fields_int(fields, "seed", INT64_MIN / 2, INT64_MAX / 2, &wanted);
+    serve_fields_int(fields, "seed", INT64_MIN, INT64_MAX, &wanted);
     struct cli_sampling sampling = {.seed = wanted < 0 ? -1 : wanted};
     *seed = cli_sampling_seed(&sampling, false);
 }

@@ -1,11 +1,11 @@
 #include "cli/serve/api/serve_tokens.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_text.h"
 #include "cli/serve/api/serve_tools.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,17 +39,16 @@ static bool append_item(struct serve_fields *fields, const struct glinfer_tokeni
     if (cJSON_IsString(item)) {
         return append_text(fields, tokenizer, item->valuestring, flags, ids);
     }
-    const bool is_id = cJSON_IsNumber(item) && item->valuedouble >= 0 &&
-                       item->valuedouble <= INT32_MAX &&
-                       floor(item->valuedouble) == item->valuedouble &&
-                       glinfer_token_bytes(tokenizer, (int32_t)item->valuedouble, &size);
+    int64_t value;
+    const bool is_id = cli_json_int(item, &value) && value >= 0 && value <= INT32_MAX &&
+                       glinfer_token_bytes(tokenizer, (int32_t)value, &size);
     if (!is_id) {
         return serve_fields_refuse(
             fields, 400,
             "a prompt is a text, the id of a token of the vocabulary, or a list "
             "of these");
     }
-    const int32_t id = (int32_t)item->valuedouble;
+    const int32_t id = (int32_t)value;
     cli_ids_append(ids, &id, 1);
     return true;
 }

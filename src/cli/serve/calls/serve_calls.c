@@ -1,6 +1,7 @@
 #include "cli/serve/calls/serve_calls.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/calls/serve_gemma.h"
 #include "cli/serve/calls/serve_python.h"
 
@@ -275,7 +276,7 @@ static bool read_json(struct source *in, cJSON *list)
     const char *rest = NULL;
     const cJSON *item;
     take(in, in->style->before);
-    cJSON *json = cJSON_ParseWithLengthOpts(in->at, (size_t)(in->end - in->at), &rest, false);
+    cJSON *json = cli_json_parse(in->at, (size_t)(in->end - in->at), &rest);
     bool is_call = json != NULL;
     if (in->style->is_list && cJSON_IsArray(json)) {
         cJSON_ArrayForEach(item, json)
@@ -298,7 +299,7 @@ static bool read_named(struct source *in, cJSON *list)
     char *name = take(in, in->style->before) ? take_name(in) : NULL;
     char *middle = name ? take_up_to(in, in->style->opens) : NULL;
     if (middle && strlen(middle) <= MAX_MIDDLE) {
-        arguments = cJSON_ParseWithLengthOpts(in->at, (size_t)(in->end - in->at), &rest, false);
+        arguments = cli_json_parse(in->at, (size_t)(in->end - in->at), &rest);
     }
     in->at = arguments ? rest : in->at;
     const bool is_call = add_named(list, in->style, name, arguments);

@@ -1,6 +1,7 @@
 #include "cli/serve/calls/serve_gemma.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/calls/serve_call_schema.h"
 
 #include <stdlib.h>
@@ -115,8 +116,7 @@ static cJSON *read_list(const char **at, const char *end, int depth)
 static cJSON *read_word(const char **at, const char *end)
 {
     char *text = take_bare(at, end, ",]}");
-    const char *rest = NULL;
-    cJSON *value = text ? cJSON_ParseWithOpts(text, &rest, true) : NULL;
+    cJSON *value = text ? cli_json_parse_all(text, strlen(text), NULL) : NULL;
     if (text && !value) {
         value = cJSON_CreateString(text);
     }

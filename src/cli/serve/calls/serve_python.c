@@ -1,6 +1,7 @@
 #include "cli/serve/calls/serve_python.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -155,8 +156,7 @@ static cJSON *read_word(const char **at, const char *end)
     }
     const char *rest = *at;
     const bool is_number = **at == '-' || (**at >= '0' && **at <= '9');
-    cJSON *number =
-        is_number ? cJSON_ParseWithLengthOpts(*at, (size_t)(end - *at), &rest, false) : NULL;
+    cJSON *number = is_number ? cli_json_parse(*at, (size_t)(end - *at), &rest) : NULL;
     *at = number ? rest : *at;
     return number;
 }
