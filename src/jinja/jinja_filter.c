@@ -2,6 +2,7 @@
 #include "jinja/jinja_run.h"
 #include "jinja/jinja_write.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,10 @@ static struct gi_jinja_value filter_int(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_string string = call->value.string;
     char digits[32] = "";
+    if (call->value.kind == GI_JINJA_FLOAT) {
+        const double real = gi_jinja_real(call->value);
+        return fabs(real) < 0x1p63 ? gi_jinja_int((int64_t)real) : call->value;
+    }
     if (call->value.kind != GI_JINJA_STRING) {
         return gi_jinja_int(gi_jinja_is_number(call->value) ? call->value.number : 0);
     }

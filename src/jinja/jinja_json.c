@@ -1,14 +1,22 @@
 #include "jinja/jinja_json.h"
 
+#include "jinja/jinja_number.h"
+
 #include <cJSON.h>
-#include <math.h>
-#include <stdio.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NESTING = 60 }; // below that of what is written
 
-static struct gi_jinja_value convert(struct gi_jinja_pool *pool, const cJSON *json, int depth);
+// Converts what cJSON read, value by value in the order of the text.
+struct reader {
+    struct gi_jinja_pool *pool;
+    struct gi_jinja_string number; // the last one
+    const char *end;               // of the text
+};
+
+static struct gi_jinja_value convert(struct reader *reader, const cJSON *json, int depth);
 
 // Returns a copy, marked as a message's content.
 static struct gi_jinja_value convert_string(struct gi_jinja_pool *pool, const char *text)
@@ -22,19 +30,13 @@ static struct gi_jinja_value convert_string(struct gi_jinja_pool *pool, const ch
     return gi_jinja_value_of(string);
 }
 
-static struct gi_jinja_value convert_number(struct gi_jinja_pool *pool, double number)
+// Returns the value of the next number of the text.
+static struct gi_jinja_value convert_number(struct reader *reader)
 {
-    const double exact = 9007199254740992.0; // 2^53
-    char digits[40];
-    if (number == floor(number) && fabs(number) <= exact) {
-        return gi_jinja_int((int64_t)number);
-    }
-    snprintf(digits, sizeof(digits), "%.15g", number);
-    if (strtod(digits, NULL) != number) {
-        snprintf(digits, sizeof(digits), "%.17g", number);
-    }
-    return (struct gi_jinja_value){.kind = GI_JINJA_FLOAT,
-                                   .string = gi_jinja_copy(pool, gi_jinja_string_of(digits))};
+    struct gi_jinja_string *number = &reader->number;
+    const char *next = number->data + number->size;
+    number->data = gi_jinja_find_number(next, reader->end, &number->size);
+    return gi_jinja_read_number(reader->pool, *number);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -65,15 +67,15 @@ static bool has_same_names(struct gi_jinja_pool *pool, const cJSON *json)
     return i < n;
 }
 
-static struct gi_jinja_value convert_container(struct gi_jinja_pool *pool, const cJSON *json,
-                                               int depth)
+static struct gi_jinja_value convert_container(struct reader *reader, const cJSON *json, int depth)
 {
+    struct gi_jinja_pool *pool = reader->pool;
     const cJSON *item;
     if (cJSON_IsArray(json)) {
         const struct gi_jinja_value list = gi_jinja_new_list(pool);
         cJSON_ArrayForEach(item, json)
         {
-            gi_jinja_push(pool, list.list, convert(pool, item, depth + 1));
+            gi_jinja_push(pool, list.list, convert(reader, item, depth + 1));
         }
         return list;
     }
@@ -82,7 +84,7 @@ static struct gi_jinja_value convert_container(struct gi_jinja_pool *pool, const
     cJSON_ArrayForEach(item, json)
     {
         const struct gi_jinja_value name = convert_string(pool, item->string);
-        const struct gi_jinja_value value = convert(pool, item, depth + 1);
+        const struct gi_jinja_value value = convert(reader, item, depth + 1);
         if (has_twins) {
             gi_jinja_set(pool, dict.dict, name, value);
         } else {
@@ -92,8 +94,9 @@ static struct gi_jinja_value convert_container(struct gi_jinja_pool *pool, const
     return dict;
 }
 
-static struct gi_jinja_value convert(struct gi_jinja_pool *pool, const cJSON *json, int depth)
+static struct gi_jinja_value convert(struct reader *reader, const cJSON *json, int depth)
 {
+    struct gi_jinja_pool *pool = reader->pool;
     if (depth > MAX_NESTING) {
         gi_jinja_fail(pool, GLINFER_STATUS_UNSUPPORTED, "a conversation's JSON nests too deeply");
     }
@@ -101,27 +104,57 @@ static struct gi_jinja_value convert(struct gi_jinja_pool *pool, const cJSON *js
         return gi_jinja_undefined();
     }
     return cJSON_IsString(json)   ? convert_string(pool, json->valuestring)
-           : cJSON_IsNumber(json) ? convert_number(pool, json->valuedouble)
+           : cJSON_IsNumber(json) ? convert_number(reader)
            : cJSON_IsBool(json)   ? gi_jinja_bool(cJSON_IsTrue(json))
            : cJSON_IsNull(json)   ? gi_jinja_none()
-                                  : convert_container(pool, json, depth);
+                                  : convert_container(reader, json, depth);
+}
+
+// Parses a text that is JSON from its begin to its end; NULL with the offset of the error.
+static cJSON *parse(struct gi_jinja_pool *pool, struct gi_jinja_string text, size_t *at)
+{
+    const char *copy = gi_jinja_hide_numbers(pool, text), *end = NULL;
+    cJSON *json = copy ? cJSON_ParseWithLengthOpts(copy, text.size + 1, &end, true) : NULL;
+    *at = copy && end ? (size_t)(end - copy) : 0;
+    return json;
+}
+
+// Converts in the locale of C, whose numbers have a point.
+static struct gi_jinja_value convert_all(struct gi_jinja_pool *pool, const cJSON *json,
+                                         struct gi_jinja_string text)
+{
+    struct reader reader = {
+        pool, {text.data, NULL, 0},
+         text.data + text.size
+    };
+    struct gi_jinja_value value = gi_jinja_undefined();
+    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c_locale == (locale_t)0) {
+        gi_jinja_fail(pool, GLINFER_STATUS_NO_MEMORY, "no memory for a locale");
+        return value;
+    }
+    const locale_t before = uselocale(c_locale);
+    value = convert(&reader, json, 0);
+    uselocale(before);
+    freelocale(c_locale);
+    return value;
 }
 
 struct gi_jinja_value gi_jinja_from_json(struct gi_jinja_pool *pool, const char *text,
                                          enum gi_jinja_kind is_a, const char *what)
 {
-    const char *end = NULL;
-    cJSON *json = cJSON_ParseWithOpts(text, &end, true);
+    size_t at;
+    const struct gi_jinja_string string = gi_jinja_string_of(text);
+    cJSON *json = parse(pool, string, &at);
     struct gi_jinja_value value = gi_jinja_undefined();
     if (!json) {
-        gi_jinja_fail(pool, GLINFER_STATUS_INVALID_ARGUMENT,
-                      "the %s are no JSON: it goes wrong at byte %zu", what,
-                      end ? (size_t)(end - text) : 0);
+        gi_jinja_fail(pool, GLINFER_STATUS_INVALID_ARGUMENT, "invalid JSON in the %s at byte %zu",
+                      what, at);
     } else if (is_a == GI_JINJA_LIST ? !cJSON_IsArray(json) : !cJSON_IsObject(json)) {
-        gi_jinja_fail(pool, GLINFER_STATUS_INVALID_ARGUMENT, "the %s are no JSON %s", what,
+        gi_jinja_fail(pool, GLINFER_STATUS_INVALID_ARGUMENT, "the %s are not a JSON %s", what,
                       is_a == GI_JINJA_LIST ? "array" : "object");
     } else {
-        value = convert(pool, json, 0);
+        value = convert_all(pool, json, string);
     }
     cJSON_Delete(json);
     return value;
@@ -129,17 +162,10 @@ struct gi_jinja_value gi_jinja_from_json(struct gi_jinja_pool *pool, const char 
 
 struct gi_jinja_value gi_jinja_parse_json(struct gi_jinja_pool *pool, struct gi_jinja_string text)
 {
-    const char *end = NULL;
-    cJSON *json = text.size ? cJSON_ParseWithLengthOpts(text.data, text.size, &end, false) : NULL;
-    struct gi_jinja_value value = gi_jinja_undefined();
-    while (json && end < text.data + text.size && gi_jinja_is_space(*end)) {
-        end++;
-    }
-    if (json && end == text.data + text.size) {
-        value = convert(pool, json, 0);
-    } else {
-        gi_jinja_refuse(pool, "a text is no JSON");
-    }
+    size_t at;
+    cJSON *json = parse(pool, text, &at);
+    struct gi_jinja_value value =
+        json ? convert_all(pool, json, text) : gi_jinja_refuse(pool, "a text is not JSON");
     cJSON_Delete(json);
     return value;
 }

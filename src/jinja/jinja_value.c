@@ -85,7 +85,7 @@ bool gi_jinja_is_true(struct gi_jinja_value value)
     case GI_JINJA_STRING:
         return value.string.size != 0;
     case GI_JINJA_FLOAT:
-        return true;
+        return value.real->value != 0;
     case GI_JINJA_LIST:
         return value.list->count != 0;
     case GI_JINJA_DICT:
@@ -119,11 +119,14 @@ static bool is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct
     if (gi_jinja_is_number(a) && gi_jinja_is_number(b)) {
         return a.number == b.number;
     }
+    if (gi_jinja_is_real(a) && gi_jinja_is_real(b)) {
+        return a.kind == b.kind ? gi_jinja_same(a.real->digits, b.real->digits)
+                                : gi_jinja_real(a) == gi_jinja_real(b);
+    }
     if (a.kind != b.kind || depth > MAX_NESTING) {
         return false;
     }
     switch (a.kind) {
-    case GI_JINJA_FLOAT:
     case GI_JINJA_STRING:
         return gi_jinja_same(a.string, b.string);
     case GI_JINJA_LIST:
@@ -179,6 +182,9 @@ int gi_jinja_order(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct g
     gi_jinja_spend(pool, a.kind == GI_JINJA_STRING ? 1 + a.string.size / 16 : 1);
     if (gi_jinja_is_number(a) && gi_jinja_is_number(b)) {
         return (a.number > b.number) - (a.number < b.number);
+    }
+    if (gi_jinja_is_real(a) && gi_jinja_is_real(b)) {
+        return (gi_jinja_real(a) > gi_jinja_real(b)) - (gi_jinja_real(a) < gi_jinja_real(b));
     }
     if (a.kind != GI_JINJA_STRING || b.kind != GI_JINJA_STRING) {
         gi_jinja_refuse(pool, "%s and %s have no order", gi_jinja_kind_name(a.kind),

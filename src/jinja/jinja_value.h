@@ -11,11 +11,16 @@ enum gi_jinja_kind {
     GI_JINJA_NONE,
     GI_JINJA_BOOL,
     GI_JINJA_INT,
-    GI_JINJA_FLOAT, // of JSON, which templates only write: `string` has its digits
+    GI_JINJA_FLOAT, // of JSON, and integers beyond 64 bits: templates compare and write them
     GI_JINJA_STRING,
     GI_JINJA_LIST,
     GI_JINJA_DICT,
     GI_JINJA_MACRO,
+};
+
+struct gi_jinja_float {
+    double value;
+    struct gi_jinja_string digits; // as Python prints it
 };
 
 struct gi_jinja_value {
@@ -23,6 +28,7 @@ struct gi_jinja_value {
     union {
         int64_t number; // BOOL: 0 or 1
         struct gi_jinja_string string;
+        const struct gi_jinja_float *real;
         struct gi_jinja_list *list;
         struct gi_jinja_dict *dict;
         const struct gi_jinja_node *macro; // NULL: a function of the language
@@ -79,6 +85,17 @@ static inline struct gi_jinja_value gi_jinja_written(const struct gi_jinja_text 
 static inline bool gi_jinja_is_number(struct gi_jinja_value value)
 {
     return value.kind == GI_JINJA_BOOL || value.kind == GI_JINJA_INT;
+}
+
+// True for all numbers, which gi_jinja_real returns the values of.
+static inline bool gi_jinja_is_real(struct gi_jinja_value value)
+{
+    return gi_jinja_is_number(value) || value.kind == GI_JINJA_FLOAT;
+}
+
+static inline double gi_jinja_real(struct gi_jinja_value value)
+{
+    return value.kind == GI_JINJA_FLOAT ? value.real->value : (double)value.number;
 }
 
 // Return empty ones.

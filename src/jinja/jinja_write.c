@@ -181,7 +181,7 @@ static void write_value(struct writer *writer, struct gi_jinja_value value, int 
         write_dict(writer, value.dict, depth);
         return;
     case GI_JINJA_FLOAT:
-        gi_jinja_append(writer->pool, &writer->text, value.string);
+        gi_jinja_append(writer->pool, &writer->text, value.real->digits);
         return;
     case GI_JINJA_INT:
         snprintf(number, sizeof(number), "%lld", (long long)value.number);

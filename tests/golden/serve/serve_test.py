@@ -216,14 +216,15 @@ def pays_for_new_tokens_only(server):
 
 def refuses_what_is_wrong(server):
     for body, part in [
-            ("", "no JSON"), ("{", "no JSON"), ("[1]", "not a JSON object"), ('{"prompt": "\\u0000"}', "zero"),
+            ("", "invalid JSON"), ("{", "invalid JSON"), ("[1]", "not a JSON object"), ('{"prompt": "x"} junk', "at byte 16"),
+            ('{"prompt": "x"}{}', "at byte 15"), ('{"prompt": [01]}', "at byte 12"), ('{"prompt": "\\u0000"}', "zero"),
             (b'{"prompt": "\xff"}', "UTF-8"), ("{}", "prompt"), ('{"prompt": ""}', "empty"), ('{"prompt": []}', "empty"),
             ('{"prompt": {"a": 1}}', "prompt"), ('{"prompt": [99999999]}', "vocabulary"), ('{"prompt": "x", "temperature": "hot"}', "temperature"),
             ('{"prompt": "x", "temperature": -1}', "temperature"), ('{"prompt": "x", "n_predict": 1.5}', "n_predict"),
             ('{"prompt": "x", "stop": 5}', "stop"), ('{"prompt": "x", "top_k": 1e99}', "top_k"), ('{"prompt": "x", "id_slot": 99}', "id_slot"),
             ('{"prompt": "x", "samplers": ["nonsense"]}', "nonsense"), ('{"prompt": "x", "logit_bias": [[1]]}', "bias"),
             ('{"prompt": "x", "logit_bias": {"99999999": 1}}', ""), ('{"prompt": "x", "n": 1000}', '"n"'),
-            (json.dumps({"prompt": "word " * 2000}), "context"), ("[" * 5000, "no JSON")]:
+            (json.dumps({"prompt": "word " * 2000}), "context"), ("[" * 5000, "invalid JSON")]:
         status, _, answer = server.post("/completion", body)
         true(status == 400 and part in answer["error"]["message"], f"{body[:60]!r}: {status} {answer}")
     for body in [{}, {"messages": []}, {"messages": "hi"}, {"messages": [{}]}, {"messages": [{"role": "cat", "content": "x"}]},

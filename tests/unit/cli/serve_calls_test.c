@@ -193,7 +193,7 @@ static void dictionaries_are_read(void **state)
     expect_calls(gemma,
                  "so <|tool_call>call:f{s:<|\"|>a \"b\", {c}\n<|\"|>,n:-1.5e3,o:null}<tool_call|>"
                  "<|tool_call>call:g{}<tool_call|>",
-                 "f{\"s\":\"a \\\"b\\\", {c}\\n\",\"n\":-1500,\"o\":null};g{};", 3);
+                 "f{\"s\":\"a \\\"b\\\", {c}\\n\",\"n\":-1.5e3,\"o\":null};g{};", 3);
     expect_calls(gemma,
                  "<|tool_call>call:f{x:{theme:<|\"|>dark<|\"|>,k:[true, <|\"|><|\"|>,[]], "
                  "<|\"|>q: r<|\"|>:{}}}",

@@ -46,9 +46,10 @@ static void json_is_what_a_template_finds(void **state)
     assert_int_equal(n_control, 4); // three of the template's
     gi_ids_finish(&ids);
     static const char *const wrong[][2] = {
-        {"[",     "messages are no JSON: it goes wrong at byte 1"},
-        {"{}",    "messages are no JSON array"                   },
-        {"[] []", "byte 3"                                       },
+        {"[",     "invalid JSON in the messages at byte 1"},
+        {"{}",    "messages are not a JSON array"         },
+        {"[01]",  "byte 1"                                },
+        {"[] []", "byte 3"                                },
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         chat = (struct glinfer_chat_json){.messages = wrong[i][0]};

@@ -118,6 +118,55 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
     }
 }
 
+// Python prints an integer as it is written and a float in the fewest digits that read back as it.
+static void numbers_of_json_are_written_as_in_python(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"0",                                                                                "0"                              },
+        {"-0",                                                                               "0"                              },
+        {"7",                                                                                "7"                              },
+        {"1.0",                                                                              "1.0"                            },
+        {"-1.50",                                                                            "-1.5"                           },
+        {"0.1",                                                                              "0.1"                            },
+        {"0.30000000000000004",                                                              "0.30000000000000004"            },
+        {"1e5",                                                                              "100000.0"                       },
+        {"1E+3",                                                                             "1000.0"                         },
+        {"1e15",                                                                             "1000000000000000.0"             },
+        {"1e16",                                                                             "1e+16"                          },
+        {"1.5e16",                                                                           "1.5e+16"                        },
+        {"123456789012345678",                                                               "123456789012345678"             },
+        {"9223372036854775807",                                                              "9223372036854775807"            },
+        {"9223372036854775808",                                                              "9223372036854775808"            },
+        {"-123456789012345678901234567890",                                                  "-123456789012345678901234567890"},
+        {"9007199254740993",                                                                 "9007199254740993"               },
+        {"9007199254740993.0",                                                               "9007199254740992.0"             },
+        {"0.0001",                                                                           "0.0001"                         },
+        {"0.00001",                                                                          "1e-05"                          },
+        {"1.7976931348623157e308",                                                           "1.7976931348623157e+308"        },
+        {"5e-324",                                                                           "5e-324"                         },
+        {"2.5e-07",                                                                          "2.5e-07"                        },
+        {"3.141592653589793",                                                                "3.141592653589793"              },
+        {"-0.0",                                                                             "-0.0"                           },
+        {"100000000000000000000.0",                                                          "1e+20"                          },
+        {"0.1234567890123456789",                                                            "0.12345678901234568"            },
+        {"11111111111111111111111111111111111111111111111111111111111111111111111111111111",
+         "11111111111111111111111111111111111111111111111111111111111111111111111111111111"                                   },
+    };
+    char template[256], expected[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        snprintf(template, sizeof(template),
+                 "{{ '{\"-1\": [%s, {\"\\\\\\\\\": %s}]}' | from_json | tojson }}", pairs[i][0],
+                 pairs[i][0]);
+        snprintf(expected, sizeof(expected), "{\"-1\": [%s, {\"\\\\\": %s}]}", pairs[i][1],
+                 pairs[i][1]);
+        expect(template, expected);
+    }
+    expect("{% set x = '[1.0, 0.0, 2.5, 1e99]' | from_json %}{{ x[0] == 1 }}{{ x[1] or 'no' }}"
+           "{{ x[2] > 2 }}{{ x[3] > x[2] }}{{ x[2] | int }}{{ x | max }}{{ x[0] }}",
+           "TruenoTrueTrue21e+991.0");
+}
+
 static void lists_texts_and_json_are_changed_as_in_python(void **state)
 {
     (void)state;
@@ -330,7 +379,7 @@ static void what_is_not_known_is_named_with_its_line(void **state)
         {"{{ 'a {'.format(1) }}",         "a brace alone"                                       },
         {"{{ [].pop() }}",                "an empty list"                                       },
         {"{{ [1, 'a'] | sort }}",         "order"                                               },
-        {"{{ 'a' | from_json }}",         "no JSON"                                             },
+        {"{{ 'a' | from_json }}",         "not JSON"                                            },
         {"{{ caller() }}",                "'caller'"                                            },
         {"{% call 1 %}{% endcall %}",     "a call"                                              },
         {"{% filter %}{% endfilter %}",   "a name"                                              },
@@ -431,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_have_their_values),
         cmocka_unit_test(filters_tests_and_methods_do_what_python_does),
+        cmocka_unit_test(numbers_of_json_are_written_as_in_python),
         cmocka_unit_test(lists_texts_and_json_are_changed_as_in_python),
         cmocka_unit_test(statements_run),
         cmocka_unit_test(white_space_goes_where_templates_want_it),
