@@ -51,7 +51,8 @@ void gemv_fetch(uint pair, uint row)
 
 void gemv_prepare(uint pair, uint row)
 {
-    uint i = (params.pair_begin + pair * 8u + row) % HALF_DIM;
+    uint own = params.pair_begin + pair * 8u + row; // k begins at a tile
+    uint i = (own < params.k_begin ? own : own - params.k_begin) % HALF_DIM;
     vec4 two = gemv_source(params.rope + min(i, max(params.n_rot_pair, 1u) - 1u) / 2u);
     rotation = (i & 1u) == 0u ? two.xy : two.zw;
     rotation = i < params.n_rot_pair ? rotation : vec2(1.0, 0.0);

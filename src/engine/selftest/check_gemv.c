@@ -262,8 +262,9 @@ void gi_check_gemv_qkv(struct gi_test *test)
             !project(test, row + 8, x, scale, &y[1])) {
             continue;
         }
-        if (p < params->v_begin && p % half < params->n_rot_pair) {
-            turn(y, rope + (size_t)2 * (p % half));
+        const uint32_t i_pair = (p < params->k_begin ? p : p - params->k_begin) % half;
+        if (p < params->v_begin && i_pair < params->n_rot_pair) {
+            turn(y, rope + (size_t)2 * i_pair);
         }
         if (p >= params->v_begin && p - params->v_begin < params->n_kv_pair) {
             expect_pair(test, layer, false, p - params->v_begin, y);

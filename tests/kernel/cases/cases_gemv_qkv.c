@@ -16,18 +16,24 @@ static const struct qkv_size qkv_sizes[] = {
     {64,   4, 4, 64,  64,  0,   3,  false, false, true },
     {160,  8, 1, 64,  32,  128, 5,  true,  false, false},
     {96,   9, 3, 64,  64,  0,   36, false, false, false},
-    {64,   4, 4, 80,  40,  48,  2,  false, true,  true },
+    {64,   3, 3, 72,  40,  48,  2,  false, true,  true },
     {2048, 2, 1, 128, 128, 0,   64, true,  false, false},
     {576,  9, 3, 64,  64,  0,   36, false, false, false},
 };
-static void name_qkv(size_t index, char *text, size_t size)
+
+static void print_size(const struct kt_gemv_variant *variant, const struct qkv_size *s, char *text,
+                       size_t size)
 {
-    struct kt_gemv_variant variant = kt_gemv_variant_at(index);
-    const struct qkv_size *s = &qkv_sizes[variant.size];
-    int n = kt_gemv_print(&variant, text, size);
+    int n = kt_gemv_print(variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u heads %u/%u x %u rot %u%s%s k %s v %s", s->n_embd,
              s->n_head, s->n_kv_head, s->head_dim, s->n_rot, s->part_rows ? " parts" : "",
              s->has_bias ? " bias" : "", s->is_k_f32 ? "f32" : "f16", s->is_v_f32 ? "f32" : "f16");
+}
+
+static void name_qkv(size_t index, char *text, size_t size)
+{
+    const struct kt_gemv_variant variant = kt_gemv_variant_at(index);
+    print_size(&variant, &qkv_sizes[variant.size], text, size);
 }
 
 // The section of GPU rows from row begin on, as n_pair pairs in pair order, turned where asked.
@@ -101,11 +107,10 @@ static bool check_other_positions(struct kt_run *run, const struct gi_kv_layer *
     return is_good;
 }
 
-static bool run_qkv(struct kt_run *run, size_t index)
+static bool run_size(struct kt_run *run, const struct kt_gemv_variant *variant,
+                     const struct qkv_size *size)
 {
     const uint32_t n_ctx = 5, n_past = kt_index(run, n_ctx);
-    struct kt_gemv_variant variant = kt_gemv_variant_at(index);
-    const struct qkv_size *size = &qkv_sizes[variant.size];
     struct gi_qkv_layout layout;
     struct gi_kv_layer layer = {0};
     struct kt_gemv_stream stream;
@@ -116,7 +121,7 @@ static bool run_qkv(struct kt_run *run, size_t index)
         &layer, size->n_head, size->n_kv_head, size->head_dim, n_ctx,
         size->is_k_f32 ? GI_CACHE_F32 : GI_CACHE_F16, size->is_v_f32 ? GI_CACHE_F32 : GI_CACHE_F16);
     layer.range = kt_range(run, "layer", NULL, layer_size);
-    const struct kt_weight_params params = {.type = variant.type,
+    const struct kt_weight_params params = {.type = variant->type,
                                             .n_rows = layout.n_rows,
                                             .n_cols = size->n_embd,
                                             .max_part_rows = size->part_rows,
@@ -127,7 +132,7 @@ static bool run_qkv(struct kt_run *run, size_t index)
     ref_gemv(y, weight.dense, stream.values + stream.stream.norm, weight.bias, layout.n_rows,
              size->n_embd, stream.inv_rms);
     is_good =
-        is_good && kt_gemv_set_shape(run, &variant) &&
+        is_good && kt_gemv_set_shape(run, variant) &&
         (gi_op_gemv_qkv(&run->recorder, "attn_qkv", &weight.weight, &layout, stream.stream.n_rot,
                         &stream.stream, &layer, &err) ||
          kt_fail(run, "%s", err.message)) &&
@@ -142,9 +147,64 @@ static bool run_qkv(struct kt_run *run, size_t index)
     return is_good;
 }
 
+static bool run_qkv(struct kt_run *run, size_t index)
+{
+    const struct kt_gemv_variant variant = kt_gemv_variant_at(index);
+    return run_size(run, &variant, &qkv_sizes[variant.size]);
+}
+
 const struct kt_suite kt_gemv_qkv = {
     .kernel = "gemv_qkv",
     .n_case = COUNT(qkv_sizes) * KT_GEMV_TYPES * KT_GEMV_SHAPES,
     .name = name_qkv,
     .run = run_qkv,
+};
+
+//-- head counts and head sizes ------------------------------------------------------------------
+
+// 1 to 9 heads of 8 to 128 in steps of 8: sections of q and k that end within a tile. Heads of one
+// size share a program, each size takes a form of the kernel in turn.
+enum {
+    HEADS_MAX = 9,
+    HEADS_DIMS = 16,
+};
+
+static void make_heads(size_t index, struct kt_gemv_variant *variant, struct qkv_size *size)
+{
+    const uint32_t n_head = (uint32_t)index % HEADS_MAX + 1;
+    const uint32_t dim = (uint32_t)(index / HEADS_MAX + 1) * 8;
+    *variant =
+        (struct kt_gemv_variant){.type = GI_GGML_TYPE_F16, .shape = dim / 8 % KT_GEMV_SHAPES};
+    *size = (struct qkv_size){.n_embd = 32,
+                              .n_head = n_head,
+                              .n_kv_head = n_head % 3 == 0   ? n_head / 3
+                                           : n_head % 2 == 0 ? n_head / 2
+                                                             : 1,
+                              .head_dim = dim,
+                              .n_rot = n_head % 4 == 3 ? dim / 2 : dim,
+                              .part_rows = n_head % 5 == 0 ? 48 : 0,
+                              .n_ssq = 1};
+}
+
+static void name_heads(size_t index, char *text, size_t text_size)
+{
+    struct kt_gemv_variant variant;
+    struct qkv_size size;
+    make_heads(index, &variant, &size);
+    print_size(&variant, &size, text, text_size);
+}
+
+static bool run_heads(struct kt_run *run, size_t index)
+{
+    struct kt_gemv_variant variant;
+    struct qkv_size size;
+    make_heads(index, &variant, &size);
+    return run_size(run, &variant, &size);
+}
+
+const struct kt_suite kt_gemv_qkv_heads = {
+    .kernel = "gemv_qkv_heads",
+    .n_case = (size_t)HEADS_MAX * HEADS_DIMS,
+    .name = name_heads,
+    .run = run_heads,
 };
