@@ -270,7 +270,8 @@ struct glinfer_source {
     size_t struct_size;
     enum glinfer_source_kind kind;
     const char *name;     // what messages call it; NULL: the path, or the kind
-    const char *path;     // PATH; opened again to recover
+    const char *path;     // PATH; opened again to recover. Of a model in several files, such as
+                          // m-00001-of-00003.gguf, any of them: the others lie beside it
     int fd;               // FD, of a regular file: the library has a duplicate as long as the model
                           // lives, and neither uses nor moves its position
     uint64_t offset;      // PATH, FD: where the GGUF file begins, bytes
@@ -301,7 +302,7 @@ enum glinfer_pooling {
 
 struct glinfer_model_params {
     size_t struct_size;
-    const char *path; // a GGUF file
+    const char *path; // a GGUF file; of a model in several files any of them
     // Bytes for weights, cache and scratch; 0: no limit. A software renderer, whose memory is the
     // process's, also keeps to what its address space (ulimit -v) and its cgroup leave.
     uint64_t mem_budget;

@@ -99,9 +99,8 @@ static bool check_room(const struct gi_gguf_reader *r, size_t count, uint32_t mi
                         r->path, count, what, gi_gguf_reader_left(r), r->pos);
 }
 
-// Sorts an index whose entries are filled; a name may appear once.
-static bool sort_index(struct gi_name_index *names, const char *what, const char *path,
-                       struct glinfer_error *err)
+bool gi_gguf_sort_names(struct gi_name_index *names, const char *what, const char *path,
+                        struct glinfer_error *err)
 {
     const struct gi_gguf_string *twice = gi_name_index_sort(names);
     return !twice || gi_error_set(err, GLINFER_STATUS_BAD_FILE,
@@ -127,7 +126,7 @@ static bool read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_
         }
         gguf->keys.entries[i] = (struct gi_name_entry){gguf->pairs[i].key, i};
     }
-    return sort_index(&gguf->keys, "metadata key", gguf->source.name, r->err);
+    return gi_gguf_sort_names(&gguf->keys, "metadata key", gguf->source.name, r->err);
 }
 
 static bool read_alignment(const struct gi_gguf *gguf, uint32_t *alignment,
@@ -277,7 +276,7 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
         }
         gguf->tensor_names.entries[i] = (struct gi_name_entry){t->name, i};
     }
-    return sort_index(&gguf->tensor_names, "tensor", gguf->source.name, r->err) &&
+    return gi_gguf_sort_names(&gguf->tensor_names, "tensor", gguf->source.name, r->err) &&
            place_tensors(gguf, r->pos, r->err);
 }
 
@@ -297,7 +296,7 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
            read_pairs(gguf, &r, n_pairs) && read_tensors(gguf, &r, n_tensors);
 }
 
-struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer_error *err)
+struct gi_gguf *gi_gguf_open_file(const struct glinfer_source *source, struct glinfer_error *err)
 {
     struct gi_gguf *gguf = gi_array_zeroed(1, sizeof(*gguf), "a GGUF file", err);
     if (!gguf) {
@@ -310,11 +309,14 @@ struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer
     return gguf;
 }
 
-void gi_gguf_close(struct gi_gguf *gguf)
+struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer_error *err)
 {
-    if (!gguf) {
-        return;
-    }
+    struct gi_gguf *gguf = gi_gguf_open_file(source, err);
+    return gguf ? gi_gguf_join(gguf, source, err) : NULL;
+}
+
+static void release(struct gi_gguf *gguf)
+{
     for (size_t i = 0; i < gguf->n_pairs; i++) {
         gi_gguf_pair_finish(&gguf->pairs[i]);
     }
@@ -328,7 +330,20 @@ void gi_gguf_close(struct gi_gguf *gguf)
         free(block);
     }
     gi_source_close(&gguf->source);
+    free(gguf->pieces);
     free(gguf);
+}
+
+void gi_gguf_close(struct gi_gguf *gguf)
+{
+    for (uint32_t i = 0; gguf && i < gguf->n_pieces; i++) {
+        if (gguf->pieces[i]) {
+            release(gguf->pieces[i]);
+        }
+    }
+    if (gguf) {
+        release(gguf);
+    }
 }
 
 //-- what was read -----------------------------------------------------------------------------
@@ -340,7 +355,11 @@ const char *gi_gguf_path(const struct gi_gguf *gguf)
 
 uint64_t gi_gguf_file_size(const struct gi_gguf *gguf)
 {
-    return gguf->source.size;
+    uint64_t size = gguf->source.size;
+    for (uint32_t i = 0; i < gguf->n_pieces; i++) {
+        size += gguf->pieces[i]->source.size;
+    }
+    return size;
 }
 
 size_t gi_gguf_tensor_count(const struct gi_gguf *gguf)
@@ -363,5 +382,6 @@ bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor
                          uint64_t offset, size_t size, void *out, struct glinfer_error *err)
 {
     assert(offset <= tensor->size && size <= tensor->size - offset);
-    return gi_source_read(&gguf->source, tensor->file_offset + offset, size, out, err);
+    return gi_source_read(&gi_gguf_file(gguf, tensor->file)->source, tensor->file_offset + offset,
+                          size, out, err);
 }

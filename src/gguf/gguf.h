@@ -43,17 +43,21 @@ struct gi_gguf_tensor {
     uint64_t n_elements;
     uint64_t size;        // bytes
     uint64_t file_offset; // of its data, from the start of the file
+    uint32_t file;        // that has its data; 0: the first
 };
 
 // Opens and checks a source, which lives until close. Fails as gi_source_open does, and with IO,
 // BAD_FILE (what, where in the file, found and expected), UNSUPPORTED (version, big-endian, a
-// tensor type that is not in ggml_type.h), NO_MEMORY.
+// tensor type that is not in ggml_type.h), NO_MEMORY. A path may be that of any piece of a model in
+// several files: the others are opened beside it (gguf_split.c), and NOT_FOUND names one that is
+// missing.
 struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer_error *err);
 // Accepts NULL.
 void gi_gguf_close(struct gi_gguf *gguf);
 
-// Returns what stands for the file in messages.
+// Returns what stands for the file in messages, of several the first.
 const char *gi_gguf_path(const struct gi_gguf *gguf);
+// Returns the bytes of all files of the model.
 uint64_t gi_gguf_file_size(const struct gi_gguf *gguf);
 
 size_t gi_gguf_tensor_count(const struct gi_gguf *gguf);

@@ -6,7 +6,9 @@
 #include "gguf/name_index.h"
 
 struct gi_gguf {
-    struct gi_source source;
+    struct gi_source source; // of a model in several files: the first
+    struct gi_gguf **pieces; // the others in order, n_pieces, owned; they have no pieces
+    uint32_t n_pieces;
     struct gi_gguf_block *blocks; // what keys, strings and arrays point into; none of memory
     struct gi_gguf_pair *pairs;   // n_pairs, in file order
     size_t n_pairs;
@@ -15,5 +17,20 @@ struct gi_gguf {
     size_t n_tensors;
     struct gi_name_index tensor_names;
 };
+
+// Opens one file, which may be a piece of a model. Fails as gi_gguf_open does.
+struct gi_gguf *gi_gguf_open_file(const struct glinfer_source *source, struct glinfer_error *err);
+// Sorts an index whose entries are filled; fails with BAD_FILE if a name appears twice.
+bool gi_gguf_sort_names(struct gi_name_index *names, const char *what, const char *path,
+                        struct glinfer_error *err);
+// Opens the other pieces of a model in several files, of which one was opened from the source, and
+// returns the model. Returns a whole model as it is. Takes ownership; NULL on failure.
+struct gi_gguf *gi_gguf_join(struct gi_gguf *gguf, const struct glinfer_source *source,
+                             struct glinfer_error *err);
+// Returns a file of the model, 0 to n_pieces.
+static inline const struct gi_gguf *gi_gguf_file(const struct gi_gguf *gguf, uint32_t index)
+{
+    return index > 0 ? gguf->pieces[index - 1] : gguf;
+}
 
 #endif

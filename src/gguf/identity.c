@@ -12,15 +12,18 @@ static uint64_t find_head_size(const struct gi_gguf *gguf)
 {
     uint64_t size = gguf->source.size;
     for (size_t i = 0; i < gguf->n_tensors; i++) {
-        size = gguf->tensors[i].file_offset < size ? gguf->tensors[i].file_offset : size;
+        const struct gi_gguf_tensor *tensor = &gguf->tensors[i];
+        size = tensor->file == 0 && tensor->file_offset < size ? tensor->file_offset : size;
     }
     return size;
 }
 
+// Adds the size of one file and what comes before its tensors.
 static bool add_head(const struct gi_gguf *gguf, struct gi_hash *hash, uint8_t *block,
                      struct glinfer_error *err)
 {
     const uint64_t size = find_head_size(gguf);
+    gi_hash_add(hash, &gguf->source.size, sizeof(gguf->source.size));
     for (uint64_t done = 0, n; done < size; done += n) {
         n = size - done < BLOCK_SIZE ? size - done : BLOCK_SIZE;
         if (!gi_source_read(&gguf->source, done, n, block, err)) {
@@ -48,10 +51,12 @@ static bool add_samples(const struct gi_gguf *gguf, struct gi_hash *hash, uint8_
 bool gi_gguf_identify(const struct gi_gguf *gguf, struct gi_hash *hash, struct glinfer_error *err)
 {
     uint8_t *block = gi_array_zeroed(BLOCK_SIZE, 1, "a block of a file", err);
+    bool ok = block;
     gi_hash_init(hash);
-    gi_hash_add(hash, &gguf->source.size, sizeof(gguf->source.size));
-    const bool ok =
-        block && add_head(gguf, hash, block, err) && add_samples(gguf, hash, block, err);
+    for (uint32_t i = 0; ok && i <= gguf->n_pieces; i++) {
+        ok = add_head(gi_gguf_file(gguf, i), hash, block, err);
+    }
+    ok = ok && add_samples(gguf, hash, block, err);
     free(block);
     return ok;
 }
