@@ -1,5 +1,6 @@
 #include "models/families.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size)
@@ -13,7 +14,19 @@ const struct gi_model_family *gi_model_family_find(const char *name, size_t size
     return NULL;
 }
 
-const char *gi_model_family_names(void)
+const char *gi_model_family_names(char names[GI_FAMILY_NAMES_SIZE])
 {
-    return gi_model_families_text;
+    size_t used = 0;
+    const char *last = "";
+    names[0] = '\0';
+    for (size_t i = 0; gi_model_families[i]; i++) {
+        const char *name = gi_model_families[i]->name;
+        const size_t size = strlen(name);
+        if (strcmp(name, last) != 0 && used + size + 3 < GI_FAMILY_NAMES_SIZE) {
+            used += (size_t)snprintf(names + used, GI_FAMILY_NAMES_SIZE - used, "%s%s",
+                                     used > 0 ? ", " : "", name);
+        }
+        last = name; // variants of a family are neighbours
+    }
+    return names;
 }

@@ -7,6 +7,5 @@
 #include <stddef.h>
 
 extern const struct gi_model_family *const gi_model_families[]; // the last one is NULL
-extern const char gi_model_families_text[];                     // "gemma, gemma2, ..."
 
 #endif

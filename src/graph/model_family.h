@@ -48,7 +48,8 @@ bool gi_model_family_record(const struct gi_model_family *family, struct gi_grap
 
 // Returns the family of a general.architecture, NULL if it is not known.
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size);
-// Returns "llama, ...", for messages.
-const char *gi_model_family_names(void);
+#define GI_FAMILY_NAMES_SIZE 800
+// Writes "llama, ...", the values of general.architecture that are known, and returns names.
+const char *gi_model_family_names(char names[GI_FAMILY_NAMES_SIZE]);
 
 #endif

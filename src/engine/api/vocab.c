@@ -1,6 +1,7 @@
 #include "engine/api/vocab.h"
 
 #include "base/array.h"
+#include "engine/api/file_kind.h"
 
 #include <stdlib.h>
 
@@ -72,20 +73,46 @@ static bool read_types_and_scores(const struct gi_gguf *gguf, struct gi_vocab_fi
     return true;
 }
 
-// Reads an id; some files spell "none" as -1, which is all bits set.
-static bool read_id(const struct gi_gguf *gguf, const char *key, int32_t *out,
-                    struct glinfer_error *err)
+enum { BOS, EOS, EOT, EOM, UNK, PAD, SEP, N_SPECIAL };
+static const char *const special_keys[N_SPECIAL] = {
+    [BOS] = "tokenizer.ggml.bos_token_id",       [EOS] = "tokenizer.ggml.eos_token_id",
+    [EOT] = "tokenizer.ggml.eot_token_id",       [EOM] = "tokenizer.ggml.eom_token_id",
+    [UNK] = "tokenizer.ggml.unknown_token_id",   [PAD] = "tokenizer.ggml.padding_token_id",
+    [SEP] = "tokenizer.ggml.seperator_token_id",
+};
+
+// Reads the ids of special tokens. One outside the vocabulary counts as absent.
+static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct glinfer_error *err)
 {
-    uint32_t id;
-    if (!gi_gguf_get_u32(gguf, key, UINT32_MAX, &id, err)) {
-        return false;
+    int32_t ids[N_SPECIAL];
+    for (int i = 0; i < N_SPECIAL; i++) {
+        uint32_t id;
+        if (!gi_gguf_get_u32(gguf, special_keys[i], UINT32_MAX, &id, err)) {
+            return false;
+        }
+        ids[i] = id <= INT32_MAX && id < vocab->n_tokens ? (int32_t)id : GI_NO_TOKEN;
     }
-    if (id > INT32_MAX && id != UINT32_MAX) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: %s is %u, which is no token id",
-                            gi_gguf_path(gguf), key, id);
-    }
-    *out = id == UINT32_MAX ? GI_NO_TOKEN : (int32_t)id;
+    vocab->bos = ids[BOS];
+    vocab->eos = ids[EOS];
+    vocab->eot = ids[EOT];
+    vocab->eom = ids[EOM];
+    vocab->unk = ids[UNK];
+    vocab->pad = ids[PAD];
+    vocab->sep = ids[SEP];
     return true;
+}
+
+void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_log *log)
+{
+    for (int i = 0; i < N_SPECIAL; i++) {
+        uint32_t id; // some files spell "none" as -1, which is all bits set
+        if (gi_gguf_get_u32(gguf, special_keys[i], UINT32_MAX, &id, NULL) && id != UINT32_MAX &&
+            id >= n_tokens) {
+            gi_log_write(log, GLINFER_LOG_WARN,
+                         "%s: %s is %u, outside the vocabulary of %zu tokens, and is ignored",
+                         gi_gguf_path(gguf), special_keys[i], id, n_tokens);
+        }
+    }
 }
 
 static bool read_flag(const struct gi_gguf *gguf, const char *key, int *out,
@@ -99,17 +126,11 @@ static bool read_flag(const struct gi_gguf *gguf, const char *key, int *out,
     return true;
 }
 
-static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct glinfer_error *err)
+static bool read_flags(const struct gi_gguf *gguf, struct gi_vocab *vocab,
+                       struct glinfer_error *err)
 {
-    return read_id(gguf, "tokenizer.ggml.bos_token_id", &vocab->bos, err) &&
-           read_id(gguf, "tokenizer.ggml.eos_token_id", &vocab->eos, err) &&
-           read_id(gguf, "tokenizer.ggml.eot_token_id", &vocab->eot, err) &&
-           read_id(gguf, "tokenizer.ggml.eom_token_id", &vocab->eom, err) &&
-           read_id(gguf, "tokenizer.ggml.unknown_token_id", &vocab->unk, err) &&
-           read_id(gguf, "tokenizer.ggml.padding_token_id", &vocab->pad, err) &&
-           read_flag(gguf, "tokenizer.ggml.add_bos_token", &vocab->add_bos, err) &&
+    return read_flag(gguf, "tokenizer.ggml.add_bos_token", &vocab->add_bos, err) &&
            read_flag(gguf, "tokenizer.ggml.add_eos_token", &vocab->add_eos, err) &&
-           read_id(gguf, "tokenizer.ggml.seperator_token_id", &vocab->sep, err) &&
            read_flag(gguf, "tokenizer.ggml.add_sep_token", &vocab->add_sep, err) &&
            read_flag(gguf, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix, err) &&
            read_flag(gguf, "tokenizer.ggml.remove_extra_whitespaces",
@@ -130,7 +151,8 @@ static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
                        struct glinfer_error *err)
 {
     if (!gi_gguf_has(gguf, "tokenizer.ggml.model")) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+        return gi_check_is_model(gguf, err) &&
+               gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: has no tokenizer (no tokenizer.ggml.model)", gi_gguf_path(gguf));
     }
     vocab->pair_template = read_pair_template(gguf);
@@ -158,9 +180,10 @@ bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct
 {
     memset(out, 0, sizeof(*out));
     struct gi_vocab *vocab = &out->vocab;
-    if (!read_names(gguf, vocab, err) || !read_ids(gguf, vocab, err) ||
+    if (!read_names(gguf, vocab, err) ||
         !read_texts(gguf, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens, err) ||
         !read_texts(gguf, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges, err) ||
+        !read_ids(gguf, vocab, err) || !read_flags(gguf, vocab, err) ||
         !read_types_and_scores(gguf, out, err) || !read_charsmap(gguf, vocab, err)) {
         gi_vocab_finish(out);
         return false;

@@ -3,6 +3,7 @@
 #ifndef GI_ENGINE_VOCAB_H
 #define GI_ENGINE_VOCAB_H
 
+#include "base/log.h"
 #include "gguf/gguf.h"
 #include "tokenizer/tokenizer.h"
 
@@ -15,9 +16,13 @@ struct gi_vocab_file {
 };
 
 // Fills *out, which need not be initialised. Fails with BAD_FILE (no tokenizer, a value of the
-// wrong kind, arrays that differ in length), NO_MEMORY; *out is then all zero.
+// wrong kind, arrays that differ in length), UNSUPPORTED (not a model), NO_MEMORY; *out is then
+// all zero.
 bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out,
                    struct glinfer_error *err);
+// Warns of special tokens whose ids lie outside a vocabulary of n_tokens, which gi_vocab_read
+// leaves out.
+void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_log *log);
 // Accepts all-zero.
 void gi_vocab_finish(struct gi_vocab_file *file);
 

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/api/arguments.h"
+#include "engine/api/vocab.h"
 #include "engine/embed/position_table.h"
 #include "engine/load/model_info.h"
 #include "engine/load/plan_rows.h"
@@ -285,7 +286,7 @@ static bool plan_file(const struct glinfer_model *model, const struct gi_gguf *g
     return gi_model_plan_init(plan, gguf, &plan_limits, err);
 }
 
-// Says what of the file is left alone.
+// Logs which of the file's tensors and special tokens are left alone.
 static bool note_spare(const struct glinfer_model *model, const struct gi_model_plan *plan,
                        struct glinfer_error *err)
 {
@@ -294,6 +295,7 @@ static bool note_spare(const struct glinfer_model *model, const struct gi_model_
         return false;
     }
     gi_spare_tensors_say(plan, &spare, &model->device->log);
+    gi_vocab_warn(plan->gguf, gi_tokenizer_size(model->tokenizer.core), &model->device->log);
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "engine/api/file_kind.h"
 #include "engine/load/plan_rows.h"
 #include "engine/load/plan_tensors.h"
 #include "engine/load/weight_layout.h"
@@ -359,7 +360,8 @@ static bool choose_variant(struct gi_model_plan *plan, struct glinfer_error *err
 static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     struct gi_gguf_string name;
-    if (!gi_gguf_get_string(plan->gguf, "general.architecture", &name, err)) {
+    if (!gi_check_is_model(plan->gguf, err) ||
+        !gi_gguf_get_string(plan->gguf, "general.architecture", &name, err)) {
         return false;
     }
     if (!name.data) {
@@ -370,9 +372,11 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
     plan->family = gi_model_family_find(name.data, name.size);
     if (!plan->family) {
         const int shown = name.size > 64 ? 64 : (int)name.size;
+        char names[GI_FAMILY_NAMES_SIZE];
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: the model family \"%.*s\" is not supported; supported are: %s",
-                            gi_gguf_path(plan->gguf), shown, name.data, gi_model_family_names());
+                            gi_gguf_path(plan->gguf), shown, name.data,
+                            gi_model_family_names(names));
     }
     return choose_variant(plan, err);
 }

@@ -236,6 +236,13 @@ static void what_cannot_be_run_is_said(void **state)
     (void)state;
     const struct wrong family = {.architecture = "mamba"};
     expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, "mamba");
+    // Families go by the names that files have, each once.
+    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", falcon-h1, ");
+    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", gpt-oss, ");
+    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, "gemma4, gemma-embedding, ");
+    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", lfm2moe, llama, minicpm, ");
+    const struct wrong projector = {.architecture = "clip"};
+    expect_refusal(&projector, GLINFER_STATUS_UNSUPPORTED, "a projector of images or sound");
     const struct wrong scaling = {.rope_scaling = "spiral"};
     expect_refusal(&scaling, GLINFER_STATUS_UNSUPPORTED, "spiral");
     const struct wrong heads = {.head_count = 3};

@@ -2,6 +2,8 @@
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 
+#include <stdio.h>
+
 #define N_TOKENS 3
 
 // Writes model, tokens and n_types types, and one pair more where key is not NULL.
@@ -127,12 +129,93 @@ static void vocab_refuses_values_of_another_kind(void **state)
     expect_bad_file(&b, "tokenizer.ggml.pre");
 }
 
-static void vocab_refuses_ids_that_do_not_fit(void **state)
+struct seen {
+    int n;
+    char text[512];
+};
+
+static void note_line(void *user, enum glinfer_log_level level, const char *line)
 {
+    struct seen *seen = user;
+    assert_int_equal(level, GLINFER_LOG_WARN);
+    seen->n++;
+    snprintf(seen->text, sizeof(seen->text), "%s", line);
+}
+
+static void ids_outside_the_vocabulary_are_left_out_with_a_warning(void **state)
+{
+    static const char *const names[] = {"bos",     "eos",     "eot",      "eom",
+                                        "unknown", "padding", "seperator"};
+    static const struct {
+        uint32_t id;
+        int n_warnings;
+    } ids[] = {
+        {N_TOKENS,    1},
+        {32000,       1},
+        {INT32_MAX,   1},
+        {0x80000000u, 1},
+        {UINT32_MAX,  0},
+        {0,           0},
+    };
     (void)state;
-    struct gguf_builder b = {0};
-    build(&b, N_TOKENS, "tokenizer.ggml.eot_token_id", GI_GGUF_KIND_U32, 0x80000000u);
-    expect_bad_file(&b, "tokenizer.ggml.eot_token_id");
+    for (size_t i = 0; i < 7 * sizeof(ids) / sizeof(ids[0]); i++) {
+        char key[64];
+        struct seen seen = {0};
+        struct gguf_builder b = {0};
+        struct gi_vocab_file file;
+        const uint32_t id = ids[i / 7].id;
+        snprintf(key, sizeof(key), "tokenizer.ggml.%s_token_id", names[i % 7]);
+        build(&b, N_TOKENS, key, GI_GGUF_KIND_U32, id);
+        struct gi_gguf *gguf = open_built(&b);
+        assert_true(gi_vocab_read(gguf, &file, NULL));
+        const int32_t found[] = {file.vocab.bos, file.vocab.eos, file.vocab.eot, file.vocab.eom,
+                                 file.vocab.unk, file.vocab.pad, file.vocab.sep};
+        for (size_t j = 0; j < 7; j++) {
+            assert_int_equal(found[j], id < N_TOKENS && j == i % 7 ? (int32_t)id : GI_NO_TOKEN);
+        }
+        gi_vocab_warn(gguf, N_TOKENS, &(struct gi_log){note_line, &seen});
+        assert_int_equal(seen.n, ids[i / 7].n_warnings);
+        assert_true(seen.n == 0 || (strstr(seen.text, key) && strstr(seen.text, "of 3 tokens")));
+        gi_vocab_finish(&file);
+        gi_gguf_close(gguf);
+        gguf_finish(&b);
+    }
+}
+
+static void files_that_are_not_models_are_named(void **state)
+{
+    static const struct {
+        const char *key, *value, *says;
+    } cases[] = {
+        {"general.type",         "mmproj",        "a projector"         },
+        {"general.architecture", "clip",          "a projector"         },
+        {"general.type",         "adapter",       "an adapter"          },
+        {"adapter.type",         "lora",          "a LoRA adapter"      },
+        {"general.architecture", "controlvector", "a control vector"    },
+        {"general.type",         "imatrix",       "an importance matrix"},
+        {"imatrix.datasets",     "x",             "an importance matrix"},
+        {"general.type",         "model",         NULL                  },
+        {"general.type",         "mmproj2",       NULL                  },
+        {"general.architecture", "llama",         NULL                  },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_error err = {0};
+        struct gguf_builder b = {0};
+        struct gi_vocab_file file;
+        gguf_header(&b, 0, 1);
+        gguf_pair_string(&b, cases[i].key, cases[i].value);
+        struct gi_gguf *gguf = open_built(&b);
+        assert_false(gi_vocab_read(gguf, &file, &err));
+        assert_int_equal(err.status,
+                         cases[i].says ? GLINFER_STATUS_UNSUPPORTED : GLINFER_STATUS_BAD_FILE);
+        const char *says = cases[i].says ? cases[i].says : "no tokenizer";
+        if (!strstr(err.message, says)) {
+            fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+        }
+        gi_gguf_close(gguf);
+        gguf_finish(&b);
+    }
 }
 
 static void vocab_refuses_a_file_without_one(void **state)
@@ -151,7 +234,8 @@ int main(void)
         cmocka_unit_test(vocab_takes_all_bits_set_for_no_token),
         cmocka_unit_test(vocab_refuses_types_of_another_count),
         cmocka_unit_test(vocab_refuses_values_of_another_kind),
-        cmocka_unit_test(vocab_refuses_ids_that_do_not_fit),
+        cmocka_unit_test(ids_outside_the_vocabulary_are_left_out_with_a_warning),
+        cmocka_unit_test(files_that_are_not_models_are_named),
         cmocka_unit_test(vocab_refuses_a_file_without_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
