@@ -424,6 +424,13 @@ GLINFER_API bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer
                                        int32_t *ids, size_t cap, size_t *n,
                                        struct glinfer_error *err);
 
+// Says how an encoded conversation ends.
+enum glinfer_chat_end {
+    GLINFER_CHAT_END_ANSWER,   // with the beginning of the assistant's next answer
+    GLINFER_CHAT_END_CONTINUE, // with the text of the last message, which the model continues
+    GLINFER_CHAT_END_MESSAGE,  // after the last message, without the beginning of an answer
+};
+
 // A conversation with what messages may have beside a role and a content, as JSON that the model's
 // own template finds as it is.
 struct glinfer_chat_json {
@@ -435,6 +442,7 @@ struct glinfer_chat_json {
     // Bytes that nobody can guess: in a text between two of them control tokens are spelled, and
     // are those; for calls of tools that a template leaves to messages. NULL: none
     const char *control_fence;
+    enum glinfer_chat_end end; // default GLINFER_CHAT_END_ANSWER
 };
 
 static inline void glinfer_chat_json_init(struct glinfer_chat_json *chat)
@@ -443,10 +451,11 @@ static inline void glinfer_chat_json_init(struct glinfer_chat_json *chat)
     chat->struct_size = sizeof(*chat);
 }
 
-// Encodes such a conversation, ready for the assistant's next answer. All texts in it are data, but
-// for what stands within fences.
-// Fails with INVALID_ARGUMENT (no JSON, or what the template itself refuses, in its words),
-// UNSUPPORTED (the template cannot be run, or one was chosen by name), NO_MEMORY.
+// Encodes such a conversation. All texts in it are data, but for what stands within fences. A
+// template that was chosen by name, or that cannot be run but is recognised, takes messages of a
+// role and a text without tools.
+// Fails with INVALID_ARGUMENT (invalid JSON, or a conversation that the template refuses, in its
+// words), UNSUPPORTED (no template, or one that does not take such a conversation), NO_MEMORY.
 GLINFER_API bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
                                             const struct glinfer_chat_json *chat, int32_t *ids,
                                             size_t cap, size_t *n, struct glinfer_error *err);

@@ -18,7 +18,7 @@ struct gi_jinja;
 struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_error *err);
 void gi_jinja_destroy(struct gi_jinja *jinja);
 
-// The input of a template. It is also given no documents, and asked to begin the answer.
+// The input of a template. It is also given no documents.
 struct gi_jinja_input {
     const struct glinfer_message *messages;
     size_t n_messages;
@@ -27,6 +27,7 @@ struct gi_jinja_input {
     const char *json_messages, *json_tools, *json_variables;
     const char *bos, *eos; // the texts of these tokens, not terminated
     size_t bos_size, eos_size;
+    bool has_no_answer; // the template does not begin the assistant's answer
 };
 
 // The text that a template writes. is_data[i] is 1 if byte i is from the content of a message.

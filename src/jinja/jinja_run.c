@@ -325,7 +325,7 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     gi_jinja_pool_init(&run.pool, MAX_POOL, err);
     const struct gi_jinja_string bos = {input->bos, NULL, input->bos_size};
     const struct gi_jinja_string eos = {input->eos, NULL, input->eos_size};
-    set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
+    set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(!input->has_no_answer));
     set_name(&run.pool, variables, "documents", gi_jinja_none());
     add_json(&run, input);
     set_name(&run.pool, variables, "bos_token", gi_jinja_value_of(bos));

@@ -83,15 +83,15 @@ bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text te
 bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_text query,
                               struct gi_text text, struct gi_ids *ids, struct glinfer_error *err);
 
-// Appends the ids of a conversation in the model's template, ready for the assistant's answer. The
-// contents are data: special tokens spelled in them stay text. Fails with UNSUPPORTED (no template,
+// Appends the ids of a conversation in the model's template. The contents are data: special tokens
+// spelled in them stay text. Fails with UNSUPPORTED (no template,
 // an unknown one), INVALID_ARGUMENT (a role the template has no place for, or not there),
 // NO_MEMORY.
 bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
-                              struct gi_ids *ids, struct glinfer_error *err);
-// Does the same with a conversation in JSON. Fails with UNSUPPORTED if no template of the file can
-// be run, as glinfer_chat_tokenize_json does otherwise.
+                              enum glinfer_chat_end end, struct gi_ids *ids,
+                              struct glinfer_error *err);
+// Appends the ids of a conversation in JSON. Fails as glinfer_chat_tokenize_json does.
 bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
                                    const struct glinfer_chat_json *chat, struct gi_ids *ids,
                                    struct glinfer_error *err);

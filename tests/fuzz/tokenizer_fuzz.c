@@ -230,7 +230,8 @@ static void encode_chat(struct gi_tokenizer *tokenizer, const struct input *inpu
     struct glinfer_error err = {0};
     const char *name = input->choice < 0 ? NULL : gi_tokenizer_template_at((size_t)input->choice);
     FUZZ_CHECK(!name || gi_tokenizer_set_template(tokenizer, name, &err));
-    if (!gi_tokenizer_encode_chat(tokenizer, input->messages, input->n_messages, &ids, &err)) {
+    if (!gi_tokenizer_encode_chat(tokenizer, input->messages, input->n_messages,
+                                  (enum glinfer_chat_end)(input->n_messages % 3), &ids, &err)) {
         check_error(&err);
         FUZZ_CHECK(!ids.count);
     }

@@ -128,6 +128,9 @@ REFUSED(chat_no_ids, size_t n;
 REFUSED(chat_no_n, return !glinfer_chat_tokenize(f->tokenizer, &question, 1, NULL, 0, NULL, err))
 static const struct glinfer_chat_json chat_json = {.struct_size = sizeof(chat_json),
                                                    .messages = "[]"},
+                                      ended_json = {.struct_size = sizeof(ended_json),
+                                                    .messages = "[]",
+                                                    .end = (enum glinfer_chat_end)3},
                                       no_json = {.struct_size = sizeof(no_json)},
                                       cut_json = {.struct_size = 9, .messages = "[]"};
 REFUSED(json_no_tokenizer, size_t n;
@@ -140,6 +143,8 @@ REFUSED(json_no_messages, size_t n;
         return !glinfer_chat_tokenize_json(f->tokenizer, &no_json, NULL, 0, &n, err))
 REFUSED(json_no_ids, size_t n;
         return !glinfer_chat_tokenize_json(f->tokenizer, &chat_json, NULL, 4, &n, err))
+REFUSED(json_end, size_t n;
+        return !glinfer_chat_tokenize_json(f->tokenizer, &ended_json, NULL, 0, &n, err))
 REFUSED(json_no_n, return !glinfer_chat_tokenize_json(f->tokenizer, &chat_json, NULL, 0, NULL, err))
 
 REFUSED(grammar_none, return !glinfer_grammar_check(NULL, err))
@@ -309,6 +314,7 @@ static const struct {
     {"glinfer_chat_tokenize_json",    "struct_size",          json_cut               },
     {"glinfer_chat_tokenize_json",    "messages is NULL",     json_no_messages       },
     {"glinfer_chat_tokenize_json",    "ids is NULL",          json_no_ids            },
+    {"glinfer_chat_tokenize_json",    "end",                  json_end               },
     {"glinfer_chat_tokenize_json",    "n is NULL",            json_no_n              },
     {"glinfer_grammar_check",         "grammar is NULL",      grammar_none           },
     {"glinfer_grammar_check",         "neither was",          grammar_empty          },

@@ -130,7 +130,8 @@ bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
             return false;
         }
     }
-    const bool ok = gi_tokenizer_encode_chat(tokenizer->core, messages, n_messages, &list, err);
+    const bool ok = gi_tokenizer_encode_chat(tokenizer->core, messages, n_messages,
+                                             GLINFER_CHAT_END_ANSWER, &list, err);
     return hand_over_ids(ok, &list, ids, cap, n);
 }
 
@@ -141,7 +142,8 @@ bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
     struct gi_ids list = {0};
     struct glinfer_chat_json own = {0};
     if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_SET(chat, err) || !GI_TAKE(&own, chat, err) ||
-        !GI_CHECK_SET(own.messages, err) || !GI_CHECK_ARRAY(ids, cap, err) ||
+        !GI_CHECK_SET(own.messages, err) ||
+        !GI_CHECK_ENUM(own.end, GLINFER_CHAT_END_MESSAGE, err) || !GI_CHECK_ARRAY(ids, cap, err) ||
         !GI_CHECK_SET(n, err)) {
         return false;
     }

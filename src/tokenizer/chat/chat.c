@@ -1,10 +1,12 @@
 #include "tokenizer/chat/chat.h"
 
+#include "base/array.h"
 #include "jinja/jinja.h"
 #include "tokenizer/chat/chat_format.h"
 #include "tokenizer/chat/chat_template.h"
 #include "tokenizer/tokenizer_impl.h"
 
+#include <cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,20 +171,21 @@ static bool check_places(const struct gi_chat *chat, const struct glinfer_messag
 
 static bool encode_format(const struct gi_tokenizer *tokenizer,
                           const struct glinfer_message *messages, size_t n_messages,
-                          struct gi_ids *ids, struct glinfer_error *err)
+                          enum glinfer_chat_end end, struct gi_ids *ids, struct glinfer_error *err)
 {
     struct gi_segments segments = {0};
     bool is_done = check_places(&tokenizer->chat, messages, n_messages, err) &&
-                   gi_chat_write(tokenizer, messages, n_messages, &segments, err) &&
+                   gi_chat_write(tokenizer, messages, n_messages, end, &segments, err) &&
                    gi_tokenizer_encode_segments(tokenizer, &segments, true, false, ids, err);
     free(segments.data);
     return is_done;
 }
 
-// Writes with the file's own template, or with the format it was recognised as what that refuses.
+// Writes with the file's own template; a conversation that it refuses, with its format.
 bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
-                              struct gi_ids *ids, struct glinfer_error *err)
+                              enum glinfer_chat_end end, struct gi_ids *ids,
+                              struct glinfer_error *err)
 {
     const struct gi_chat *chat = &tokenizer->chat;
     struct glinfer_error own = {0};
@@ -193,26 +196,72 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
         return false;
     }
     if (!chat->jinja) {
-        return encode_format(tokenizer, messages, n_messages, ids, err);
+        return encode_format(tokenizer, messages, n_messages, end, ids, err);
     }
-    if (gi_chat_template_encode(tokenizer, messages, n_messages, ids, &own)) {
+    if (gi_chat_template_encode(tokenizer, messages, n_messages, end, ids, &own)) {
         return true;
     }
     if (own.status == GLINFER_STATUS_INVALID_ARGUMENT && chat->format) {
-        return encode_format(tokenizer, messages, n_messages, ids, err);
+        return encode_format(tokenizer, messages, n_messages, end, ids, err);
     }
     return gi_error_set(err, own.status, "%s", own.message);
+}
+
+//-- encode JSON -------------------------------------------------------------------------------
+
+// Returns the messages of a list if each has a role and a content that are texts and no call; NULL
+// if not, or if memory ran out. They are borrowed from the list.
+static struct glinfer_message *read_messages(const cJSON *list, size_t n)
+{
+    struct glinfer_message *messages = gi_array_zeroed(n + 1, sizeof(*messages), "messages", NULL);
+    size_t i = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *role = cJSON_GetObjectItemCaseSensitive(item, "role");
+        const cJSON *content = cJSON_GetObjectItemCaseSensitive(item, "content");
+        if (!messages || !cJSON_IsString(role) || !cJSON_IsString(content) ||
+            cJSON_HasObjectItem(item, "tool_calls")) {
+            free(messages);
+            return NULL;
+        }
+        messages[i++] = (struct glinfer_message){role->valuestring, content->valuestring};
+    }
+    return messages;
+}
+
+// Writes a conversation that has nothing but texts with the chat's format.
+static bool encode_plain_json(const struct gi_tokenizer *tokenizer,
+                              const struct glinfer_chat_json *chat, struct gi_ids *ids,
+                              struct glinfer_error *err)
+{
+    cJSON *list = chat->tools || chat->variables ? NULL : cJSON_Parse(chat->messages);
+    const size_t n = (size_t)cJSON_GetArraySize(list);
+    struct glinfer_message *messages = cJSON_IsArray(list) ? read_messages(list, n) : NULL;
+    const bool is_done =
+        messages ? gi_tokenizer_encode_chat(tokenizer, messages, n, chat->end, ids, err)
+                 : gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "the chat template %s takes only messages of a role and a text; a "
+                                "file's own template that can be run takes more",
+                                gi_tokenizer_template_name(tokenizer));
+    free(messages);
+    cJSON_Delete(list);
+    return is_done;
 }
 
 bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
                                    const struct glinfer_chat_json *chat, struct gi_ids *ids,
                                    struct glinfer_error *err)
 {
+    struct glinfer_error own = {0};
     if (!tokenizer->chat.jinja) {
-        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "the chat template is %s, which takes messages of a role and a content "
-                            "alone: a file's own that can be run takes more",
-                            gi_tokenizer_template_name(tokenizer));
+        return encode_plain_json(tokenizer, chat, ids, err);
     }
-    return gi_chat_template_encode_json(tokenizer, chat, ids, err);
+    if (gi_chat_template_encode_json(tokenizer, chat, ids, &own)) {
+        return true;
+    }
+    const bool is_refused = own.status == GLINFER_STATUS_INVALID_ARGUMENT;
+    return (is_refused && tokenizer->chat.format &&
+            encode_plain_json(tokenizer, chat, ids, NULL)) ||
+           gi_error_set(err, own.status, "%s", own.message);
 }

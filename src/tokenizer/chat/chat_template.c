@@ -105,7 +105,7 @@ static enum likeness compare(const struct gi_tokenizer *tokenizer,
     }
     const struct gi_text text = skip_bos(tokenizer, output);
     enum likeness likeness = LIKENESS_NONE;
-    if (gi_chat_write(tokenizer, messages, n_messages, &segments, NULL)) {
+    if (gi_chat_write(tokenizer, messages, n_messages, GLINFER_CHAT_END_ANSWER, &segments, NULL)) {
         const size_t n = segments.count;
         likeness = is_same(&segments, n, text)                ? LIKENESS_WHOLE
                    : n > 1 && is_same(&segments, n - 1, text) ? LIKENESS_BUT_ANSWER
@@ -147,7 +147,8 @@ static bool find_default_system(struct gi_tokenizer *tokenizer,
     size_t begin = 0, rest = 0, answer = 0;
     tokenizer->chat.default_system = gi_text_of(mark);
     bool is_behind = false;
-    const bool is_written = gi_chat_write(tokenizer, talk, 1, &segments, NULL);
+    const bool is_written =
+        gi_chat_write(tokenizer, talk, 1, GLINFER_CHAT_END_ANSWER, &segments, NULL);
     for (size_t i = 0; is_written && i < segments.count; i++) {
         const struct gi_text text = segments.data[i].text;
         const bool is_mark = text.data == mark;
@@ -326,13 +327,28 @@ static bool cut(const struct gi_jinja_output *output, size_t begin, const char *
     return true;
 }
 
+// Removes what the template writes after the last text of a message.
+static void open_last(struct gi_jinja_output *output)
+{
+    size_t end = output->size;
+    while (end > 0 && !output->is_data[end - 1]) {
+        end--;
+    }
+    output->size = end > 0 ? end : output->size;
+}
+
 static bool encode_input(const struct gi_tokenizer *tokenizer, struct gi_jinja_input input,
-                         const char *fence, struct gi_ids *ids, struct glinfer_error *err)
+                         const char *fence, enum glinfer_chat_end end, struct gi_ids *ids,
+                         struct glinfer_error *err)
 {
     struct gi_jinja_output output;
     struct gi_segments segments = {0};
+    input.has_no_answer = end != GLINFER_CHAT_END_ANSWER;
     if (!render_input(tokenizer, input, &output, err)) {
         return false;
+    }
+    if (end == GLINFER_CHAT_END_CONTINUE) {
+        open_last(&output);
     }
     const size_t begin = output.size - skip_bos(tokenizer, &output).size;
     const bool is_done = cut(&output, begin, fence, &segments, err) &&
@@ -344,10 +360,11 @@ static bool encode_input(const struct gi_tokenizer *tokenizer, struct gi_jinja_i
 
 bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
                              const struct glinfer_message *messages, size_t n_messages,
-                             struct gi_ids *ids, struct glinfer_error *err)
+                             enum glinfer_chat_end end, struct gi_ids *ids,
+                             struct glinfer_error *err)
 {
     const struct gi_jinja_input input = {.messages = messages, .n_messages = n_messages};
-    return encode_input(tokenizer, input, NULL, ids, err);
+    return encode_input(tokenizer, input, NULL, end, ids, err);
 }
 
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
@@ -357,5 +374,5 @@ bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
     const struct gi_jinja_input input = {.json_messages = chat->messages,
                                          .json_tools = chat->tools,
                                          .json_variables = chat->variables};
-    return encode_input(tokenizer, input, chat->control_fence, ids, err);
+    return encode_input(tokenizer, input, chat->control_fence, chat->end, ids, err);
 }

@@ -17,8 +17,9 @@ bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
 // template refuses it), UNSUPPORTED, NO_MEMORY.
 bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
                              const struct glinfer_message *messages, size_t n_messages,
-                             struct gi_ids *ids, struct glinfer_error *err);
-// Does the same with a conversation in JSON.
+                             enum glinfer_chat_end end, struct gi_ids *ids,
+                             struct glinfer_error *err);
+// Appends the ids of a conversation in JSON.
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
                                   struct glinfer_error *err);

@@ -105,26 +105,35 @@ static struct gi_text history_of(struct gi_text content, unsigned trims)
     return content;
 }
 
-static void add_system(struct script *script, const struct gi_text *content)
+// Writes what follows a turn's content, unless the model continues that.
+static void add_after(struct script *script, const struct gi_chat_turn *turn, bool is_open)
+{
+    if (!is_open) {
+        add_string(script, turn->after);
+    }
+}
+
+static void add_system(struct script *script, const struct gi_text *content, bool is_open)
 {
     add_string(script, script->format->system.before);
     add_content(script, *content, GI_CHAT_TRIM_SYSTEM);
-    add_string(script, script->format->system.after);
+    add_after(script, &script->format->system, is_open);
 }
 
 // Writes a user's turn, with the system message in it unless that is NULL.
-static void add_user(struct script *script, struct gi_text content, const struct gi_text *system)
+static void add_user(struct script *script, struct gi_text content, const struct gi_text *system,
+                     bool is_open)
 {
     add_string(script, script->format->user.before);
     size_t first = script->segments->count;
     if (system) {
-        add_system(script, system);
+        add_system(script, system, false);
     }
     add_content(script, content, GI_CHAT_TRIM_USER);
     if (script->format->trims & GI_CHAT_TRIM_USER_TURN) {
         trim_segments(script, first);
     }
-    add_string(script, script->format->user.after);
+    add_after(script, &script->format->user, is_open);
 }
 
 static bool is_role(const struct glinfer_message *message, const char *role)
@@ -133,22 +142,22 @@ static bool is_role(const struct glinfer_message *message, const char *role)
 }
 
 static void add_turn(struct script *script, const struct glinfer_message *message,
-                     const struct gi_text *system)
+                     const struct gi_text *system, bool is_open)
 {
     struct gi_text content = gi_text_of(message->content);
     if (is_role(message, "user")) {
-        add_user(script, content, system);
+        add_user(script, content, system, is_open);
     } else if (is_role(message, "assistant")) {
         add_string(script, script->format->assistant.before);
         add_content(script, history_of(content, script->format->trims), GI_CHAT_TRIM_ASSISTANT);
-        add_string(script, script->format->assistant.after);
+        add_after(script, &script->format->assistant, is_open);
     } else {
-        add_system(script, &content);
+        add_system(script, &content, is_open);
     }
 }
 
 static void add_conversation(struct script *script, const struct glinfer_message *messages,
-                             size_t n_messages)
+                             size_t n_messages, enum glinfer_chat_end end)
 {
     const struct gi_chat_format *format = script->format;
     assert(format);
@@ -164,22 +173,24 @@ static void add_conversation(struct script *script, const struct glinfer_message
     bool is_waiting = has_system && is_in_user;
     add_string(script, format->begin);
     if (has_system && !is_in_user) {
-        add_system(script, &system);
+        add_system(script, &system, false);
     }
     for (size_t i = is_given; i < n_messages; i++) {
         bool is_user = is_role(&messages[i], "user");
         bool is_here =
             is_waiting && is_user && (place == GI_CHAT_PLACE_FIRST_USER || i + 1 == n_messages);
-        add_turn(script, &messages[i], is_here ? &system : NULL);
+        const bool is_open = end == GLINFER_CHAT_END_CONTINUE && i + 1 == n_messages;
+        add_turn(script, &messages[i], is_here ? &system : NULL, is_open);
         is_waiting = is_waiting && !is_here;
     }
-    add_string(script, format->answer);
+    add_string(script, end == GLINFER_CHAT_END_ANSWER ? format->answer : "");
 }
 
 bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
-                   size_t n_messages, struct gi_segments *segments, struct glinfer_error *err)
+                   size_t n_messages, enum glinfer_chat_end end, struct gi_segments *segments,
+                   struct glinfer_error *err)
 {
     struct script script = {tokenizer, tokenizer->chat.format, segments, true, err};
-    add_conversation(&script, messages, n_messages);
+    add_conversation(&script, messages, n_messages, end);
     return script.is_done;
 }

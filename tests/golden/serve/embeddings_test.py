@@ -57,11 +57,15 @@ def the_server_answers(vectors):
         _, _, told = server.post("/v1/embeddings", {"input": TEXTS[1], "encoding_format": "base64"})
         data = base64.b64decode(told["data"][0]["embedding"])
         near(struct.unpack(f"<{len(data) // 4}f", data), vectors[1], "base64")
+        for n in (1, 3, len(vectors[0])):
+            _, _, told = server.post("/v1/embeddings", {"input": TEXTS[1], "dimensions": n})
+            length = math.hypot(*vectors[1][:n])
+            near(told["data"][0]["embedding"], [value / length for value in vectors[1][:n]], f"{n} dimensions")
         _, _, tokens = server.post("/tokenize", {"content": TEXTS[0], "add_special": True})
         _, _, told = server.post("/embedding", {"content": tokens["tokens"]})
         near(told[0]["embedding"][0], vectors[0], "ids, native")
         for wrong in ({}, {"input": []}, {"input": ["a", ""]}, {"input": {"a": 1}}, {"input": "x", "encoding_format": "hex"},
-                      {"input": "x", "dimensions": 3}, {"input": "x", "embd_normalize": "x"}, {"input": ["x"] * 65},
+                      {"input": "x", "dimensions": 0}, {"input": "x", "dimensions": 1 << 16}, {"input": "x", "dimensions": 1.5}, {"input": "x", "embd_normalize": "x"}, {"input": ["x"] * 65},
                       {"input": "x" * 5000}, {"input": 1.5}):
             same(server.post("/v1/embeddings", wrong)[0], 400, wrong)
         same(server.post("/completion", {"prompt": "a", "n_predict": 2})[0], 200, "answers go on")
@@ -80,13 +84,18 @@ def a_reranker_scores_pairs():
         asked = {"query": "the question", "documents": TEXTS[:2]}
         status, _, told = server.post("/v1/rerank", asked)
         same(status, 200, told)
+        for path in ("/rerank", "/reranking", "/v1/reranking"):
+            same(server.post(path, asked)[2]["results"], told["results"], path)
+        documents = [{"text": TEXTS[0], "id": 1}, TEXTS[1]]
+        _, _, texts = server.post("/rerank", {**asked, "documents": documents, "return_documents": True})
+        same([result["document"]["text"] for result in texts["results"]], [TEXTS[result["index"]] for result in told["results"]], "objects")
         best = sorted(range(2), key=lambda i: -scores[i])
         same([result["index"] for result in told["results"]], best, "the best first")
         near([result["relevance_score"] for result in told["results"]], [scores[i] for i in best], "the server's")
         _, _, told = server.post("/v1/rerank", {**asked, "top_n": 1, "return_documents": True})
         same([(result["index"], result["document"]) for result in told["results"]], [(best[0], {"text": TEXTS[best[0]]})], "top_n")
         for wrong, why in (({}, '"query"'), ({"query": "x"}, "is missing"), ({"query": "x", "documents": []}, "empty list"),
-                           ({"query": "x", "documents": [1]}, "texts"), ({**asked, "top_n": 0}, "top_n")):
+                           ({"query": "x", "documents": [1]}, "texts"), ({"query": "x", "documents": [{"text": 1}]}, "texts"), ({**asked, "top_n": 0}, "top_n")):
             status, _, told = server.post("/v1/rerank", wrong)
             same(status, 400, wrong)
             true(why in told["error"]["message"], told)

@@ -85,6 +85,34 @@ def turns_text_into_tokens(server):
     true(prompt.endswith("<|im_start|>user\nhi there<|im_end|>\n<|im_start|>assistant\n"), "template")
 
 
+def continues_an_answer(server):
+    user, begun = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Once"}
+    head, turn = "<|im_start|>assistant\n", "<|im_start|>user\nhi<|im_end|>\n"
+    parts = {"role": "assistant", "content": [{"type": "text", "text": "On"}, {"type": "text", "text": "ce"}]}
+    told = {"role": "assistant", "content": "<|im_end|> "}
+    yes, no = {"continue_final_message": True}, {"continue_final_message": False}
+    ask, none = {"add_generation_prompt": True}, {"add_generation_prompt": False}
+    for messages, fields, end in [
+            ([user], {}, head), ([user], ask, head), ([user], none, ""), ([user], no, head),
+            ([user, begun], {}, head + "Once"), ([user, begun], yes, head + "Once"), ([user, begun], {**yes, **none}, head + "Once"),
+            ([user, begun], no, head + "Once<|im_end|>\n" + head), ([user, begun], ask, head + "Once<|im_end|>\n" + head),
+            ([user, begun], none, head + "Once<|im_end|>\n"), ([user, begun], {**no, **none}, head + "Once<|im_end|>\n"),
+            ([user, parts], {}, head + "Once"), ([user, told], {}, head + "<|im_end|> "), ([user, {**begun, "content": " "}], {}, head),
+            ([user, {"role": "assistant", "content": None}], {}, head)]:
+        for more in ({}, {"chat_template_kwargs": {"x": 1}}, {"tools": []}):
+            same(server.ask("/apply-template", messages=messages, **fields, **more)["prompt"], turn + end, f"{messages} {fields}")
+    for messages, fields in [([user, begun], {**yes, **ask}), ([user], yes), ([user, begun, begun], {}), ([user, begun, begun], yes),
+                             ([user, *CALLED[:1]], yes), ([user, begun], {"continue_final_message": 1}),
+                             ([user, {"role": "function", "name": "f", "content": "1"}], {}), ([user], {"functions": [{"name": "f"}]}),
+                             ([user, {**begun, "function_call": {"name": "f", "arguments": "{}"}}], {}), ([user], {"function_call": "auto"})]:
+        for path in ("/apply-template", "/v1/chat/completions"):
+            same(server.post(path, {"messages": messages, "max_tokens": 1, **fields})[0], 400, f"{messages} {fields}")
+    prompt = server.ask("/apply-template", messages=[user, begun])["prompt"]
+    wanted = server.ask("/completion", prompt=prompt, n_predict=8, temperature=0)["content"]
+    answer = server.ask("/v1/chat/completions", messages=[user, begun], max_tokens=8, temperature=0)
+    same(answer["choices"][0]["message"]["content"], wanted, "the rest of the answer alone")
+
+
 def answers_as_run_does(server):
     own = text_of_run("Once upon", 24, "--temp", "0")
     answer = server.ask("/completion", prompt="Once upon", n_predict=24, temperature=0, return_tokens=True)
@@ -231,7 +259,7 @@ def refuses_what_is_wrong(server):
                  {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": [1]}}]}]},
                  {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"messages": HI, "response_format": {"type": "xml"}}]:
         status, _, answer = server.post("/v1/chat/completions", body)
-        same((status, answer["error"]["type"]), (400, "invalid_request_error"), str(body))
+        same((status, answer.get("error", {}).get("type")), (400, "invalid_request_error"), str(body))
     same(server.get("/nothing")[0], 404, "path")
     same(server.get("/completion")[0], 405, "method")
     same(server.request("DELETE", "/health")[0], 405, "method")
@@ -323,7 +351,7 @@ def calls_tools(server):
     server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})
 
 
-SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, answers_a_web_front_end, keeps_to_json, tells_thoughts_from_answers,
+SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, continues_an_answer, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, answers_a_web_front_end, keeps_to_json, tells_thoughts_from_answers,
           stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
           frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
 
@@ -509,7 +537,18 @@ def drains():
 
 
 def serves_who_has_said_all():
-    """A client that sends no more, whose request is long to work on."""
+    """Clients that send no more, whose requests are long to work on or have to wait."""
+    with Server(GLINFER, MODEL, "-c", "512") as server:
+        raws = []
+        for path, body in (("/completion", LONG), ("/completion", {**LONG, "stream": True}), ("/tokenize", {"content": "x"}),
+                           ("/v1/completions", {**LONG, "max_tokens": 300})):
+            text = json.dumps(body)
+            raws.append(server.socket())
+            raws[-1].sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+            raws[-1].shutdown(socket.SHUT_WR)
+        wholes = [b"".join(iter(lambda: raw.recv(1 << 16), b"")) for raw in raws]
+        for whole, end in zip(wholes, (b'"tokens_predicted":400', b'"tokens_predicted":400', b'"tokens":[', b'"completion_tokens":300')):
+            true(whole.startswith(b"HTTP/1.1 200") and end in whole, whole[-400:])
     body = json.dumps({"content": "a1 \u4e16 " * (1 << 18)})
     with Server(GLINFER, MODEL, "--threads-http", "1") as server, server.socket(120) as raw:
         raw.sendall(f"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())

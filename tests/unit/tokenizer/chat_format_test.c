@@ -103,7 +103,8 @@ static void expect_named(const char *name, const struct glinfer_message *message
     assert_non_null(tokenizer);
     assert_true(gi_tokenizer_set_template(tokenizer, name, &err));
     assert_string_equal(gi_tokenizer_template_name(tokenizer), name);
-    assert_true(gi_tokenizer_encode_chat(tokenizer, messages, n_messages, &ids, &err));
+    assert_true(gi_tokenizer_encode_chat(tokenizer, messages, n_messages, GLINFER_CHAT_END_ANSWER,
+                                         &ids, &err));
     assert_true(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, &err));
     if (ids.count != expected.count ||
         memcmp(ids.data, expected.data, ids.count * sizeof(*ids.data)) != 0) {

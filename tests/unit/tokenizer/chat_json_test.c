@@ -2,6 +2,8 @@
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 
+#include <stdio.h>
+
 // Messages, tools and variables as JSON; special tokens that their texts spell stay text.
 static void json_is_what_a_template_finds(void **state)
 {
@@ -60,9 +62,67 @@ static void json_is_what_a_template_finds(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
+static void expect_end(struct gi_tokenizer *tokenizer, const char *messages,
+                       enum glinfer_chat_end end, const char *text)
+{
+    const struct glinfer_chat_json chat = {.messages = messages, .end = end};
+    struct gi_ids ids = {0}, expected = {0};
+    struct glinfer_error err = {0};
+    assert_true(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
+    assert_true(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, NULL));
+    if (ids.count != expected.count ||
+        memcmp(ids.data, expected.data, ids.count * sizeof(*ids.data)) != 0) {
+        fail_msg("%s with end %d is not '%s'", messages, end, text);
+    }
+    gi_ids_finish(&ids);
+    gi_ids_finish(&expected);
+}
+
+// The last message is left open or closed, by a template and by a format that was chosen by name.
+static void a_conversation_ends_as_asked(void **state)
+{
+    (void)state;
+    static const char talk[] = "[{\"role\": \"user\", \"content\": \"ll\"}, {\"role\": "
+                               "\"assistant\", \"content\": \"he l\"}]";
+    static const char *const ends[] = {
+        [GLINFER_CHAT_END_ANSWER] = "<|im_end|>\n<|im_start|>assistant\n",
+        [GLINFER_CHAT_END_CONTINUE] = "",
+        [GLINFER_CHAT_END_MESSAGE] = "<|im_end|>\n",
+    };
+    struct gi_tokenizer *tokenizer = small_vocab_create(
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
+    for (int is_named = 0; is_named < 2; is_named++) {
+        for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+            char text[256];
+            snprintf(text, sizeof(text),
+                     "<|im_start|>user\nll<|im_end|>\n<|im_start|>assistant\nhe l%s", ends[i]);
+            expect_end(tokenizer, talk, (enum glinfer_chat_end)i, text);
+        }
+        struct glinfer_error err;
+        assert_true(gi_tokenizer_set_template(tokenizer, "llama3", &err));
+        assert_true(gi_tokenizer_set_template(tokenizer, "chatml", &err));
+    }
+    // A format has no place for more than texts.
+    static const char call[] = "[{\"role\": \"assistant\", \"content\": \"\", \"tool_calls\": []}]";
+    const struct glinfer_chat_json refused[] = {
+        {.messages = call},
+        {.messages = talk, .tools = "[]"},
+        {.messages = "[1]"               }
+    };
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        struct gi_ids ids = {0};
+        struct glinfer_error err = {0};
+        assert_false(gi_tokenizer_encode_chat_json(tokenizer, &refused[i], &ids, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    }
+    gi_tokenizer_destroy(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_conversation_ends_as_asked),
         cmocka_unit_test(json_is_what_a_template_finds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,8 +91,9 @@ bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
                              const struct glinfer_message *message)
 {
     struct gi_ids ids = {0};
-    const bool is_once = gi_tokenizer_encode_chat(tokenizer, message, 1, &ids, NULL) &&
-                         ids.count > 1 && ids.data[0] == SMALL_TOOL && ids.data[1] != SMALL_TOOL;
+    const bool is_once =
+        gi_tokenizer_encode_chat(tokenizer, message, 1, GLINFER_CHAT_END_ANSWER, &ids, NULL) &&
+        ids.count > 1 && ids.data[0] == SMALL_TOOL && ids.data[1] != SMALL_TOOL;
     gi_ids_finish(&ids);
     return is_once;
 }

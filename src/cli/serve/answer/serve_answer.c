@@ -276,7 +276,7 @@ static void fail(struct serve_answer *answer, const struct serve_event *event,
         emit(answer, json);
         return;
     }
-    answer->body.size = 0;
+    answer->body.size = answer->sent = 0;
     serve_append_json(&answer->body, json);
     cJSON_Delete(json);
 }

@@ -60,7 +60,7 @@ struct serve_answer {
     bool is_stream, has_usage, has_ids, is_base64;
     uint32_t n_top; // log-probabilities of others that are wanted with each token's
 
-    bool has_begun;   // the first answer has a slot: a stream may begin
+    bool has_begun;   // the first answer has a slot, or the body has begun: a stream goes on
     uint32_t n_over;  // answers that are
     bool is_over;     // all of the body is there
     unsigned failure; // status of HTTP; 0: none
@@ -88,6 +88,8 @@ cJSON *serve_token_bytes(const struct serve_answer *answer, int32_t id);
 // Returns the log-probability of the token itself; where it is not among the likeliest, -9999, as
 // OpenAI has it.
 float serve_token_logprob(const struct serve_event *event, const struct glinfer_prob *probs);
+// Returns the text of a document to rank: a text or {"text": ...}; NULL for anything else.
+const char *serve_document_text(const cJSON *document);
 // Returns the stop text that ended answer `index`, "" if none did.
 const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index);
 // Adds "timings" as llama-server has them.

@@ -134,11 +134,18 @@ static bool is_on(const struct serve_answer *answer, const char *name)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer->task->body, name));
 }
 
+const char *serve_document_text(const cJSON *document)
+{
+    const cJSON *text =
+        cJSON_IsObject(document) ? cJSON_GetObjectItemCaseSensitive(document, "text") : document;
+    return cJSON_IsString(text) ? text->valuestring : NULL;
+}
+
 // Returns a text of a list of the request, which was checked.
 static const char *text_at(const struct serve_answer *answer, const char *list, uint32_t index)
 {
     const cJSON *texts = cJSON_GetObjectItemCaseSensitive(answer->task->body, list);
-    return cJSON_GetArrayItem(texts, (int)index)->valuestring;
+    return serve_document_text(cJSON_GetArrayItem(texts, (int)index));
 }
 
 // Lists documents as Jina's and Cohere's API do.

@@ -39,6 +39,8 @@ static const struct route routes[] = {
     {"/embeddings",          NULL,                 serve_handle_embedding,   false, false, 0                  },
     {"/rerank",              NULL,                 serve_handle_rerank,      false, false, 0                  },
     {"/v1/rerank",           NULL,                 serve_handle_rerank,      false, false, 0                  },
+    {"/reranking",           NULL,                 serve_handle_rerank,      false, false, 0                  },
+    {"/v1/reranking",        NULL,                 serve_handle_rerank,      false, false, 0                  },
     {"/v1/embeddings",       NULL,                 serve_handle_embeddings,  false, false, 0                  },
 };
 

@@ -53,7 +53,19 @@ static void name_thought(cJSON *message)
     }
 }
 
-// Returns a copy of the messages whose contents are texts; NULL with the mistake noted.
+// Refuses what OpenAI's functions had before there were tools.
+static void refuse_functions(struct serve_fields *fields, const cJSON *message)
+{
+    if (is_role(message, "function") ||
+        cJSON_GetObjectItemCaseSensitive(message, "function_call")) {
+        serve_fields_refuse(fields, 400,
+                            "invalid message: \"function_call\" and the role function are not "
+                            "supported; use \"tool_calls\" and the role tool");
+    }
+}
+
+// Returns a copy of the messages whose contents are texts; NULL with the mistake noted. The parts
+// of a last message of the assistant, which the model may continue, are one text.
 static cJSON *copy_messages(struct serve_fields *fields)
 {
     const cJSON *list = serve_fields_get(fields, "messages"), *item;
@@ -68,7 +80,9 @@ static cJSON *copy_messages(struct serve_fields *fields)
             serve_fields_refuse(fields, 400, "every message has a \"role\"");
             break;
         }
-        if (serve_read_content(fields, message, &text)) {
+        const bool is_open = !item->next && is_role(message, "assistant");
+        refuse_functions(fields, message);
+        if (serve_read_content(fields, message, is_open ? "" : "\n", &text)) {
             while (cJSON_GetObjectItemCaseSensitive(message, "content")) { // twice, perhaps
                 cJSON_DeleteItemFromObjectCaseSensitive(message, "content");
             }
@@ -91,8 +105,14 @@ static cJSON *copy_messages(struct serve_fields *fields)
     return copy;
 }
 
+// The fence around control tokens in messages ("": none), and how the conversation ends.
+struct ending {
+    char fence[SERVE_FENCE_SIZE];
+    enum glinfer_chat_end end;
+};
+
 static bool encode_json(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                        const cJSON *messages, const cJSON *tools, const char *fence,
+                        const cJSON *messages, const cJSON *tools, const struct ending *ending,
                         struct cli_ids *ids)
 {
     struct glinfer_chat_json chat;
@@ -105,7 +125,8 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
     chat.messages = text;
     chat.tools = tool_text;
     chat.variables = variables;
-    chat.control_fence = fence;
+    chat.control_fence = ending->fence[0] ? ending->fence : NULL;
+    chat.end = ending->end;
     const bool is_done = cli_chat_json_ids(tokenizer, &chat, ids, &err);
     cJSON_free(text);
     cJSON_free(tool_text);
@@ -116,11 +137,11 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
 // Encodes messages with tools; where the template misses something in these, with that.
 static bool encode_with_tools(struct serve_fields *fields,
                               const struct glinfer_tokenizer *tokenizer, const cJSON *messages,
-                              const cJSON *tools, const char *fence, struct cli_ids *ids)
+                              const cJSON *tools, const struct ending *ending, struct cli_ids *ids)
 {
     const struct serve_fields before = *fields;
     cJSON *tool;
-    if (encode_json(fields, tokenizer, messages, tools, fence, ids) || !tools) {
+    if (encode_json(fields, tokenizer, messages, tools, ending, ids) || !tools) {
         return !fields->is_wrong;
     }
     cJSON *own = cJSON_Duplicate(tools, 1);
@@ -129,7 +150,7 @@ static bool encode_with_tools(struct serve_fields *fields,
         serve_complete_tool(tool);
     }
     *fields = before;
-    const bool is_done = encode_json(fields, tokenizer, messages, own, fence, ids);
+    const bool is_done = encode_json(fields, tokenizer, messages, own, ending, ids);
     cJSON_Delete(own);
     return is_done;
 }
@@ -334,36 +355,97 @@ void serve_add_variables(const char *variables, cJSON *body)
     cJSON_Delete(all);
 }
 
-bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                             const struct serve_tools *tools, struct cli_ids *ids)
+// Refuses roles that a template without tools and variables does not know.
+static void check_roles(struct serve_fields *fields, const cJSON *messages)
 {
-    const bool has_variables = serve_fields_get(fields, "chat_template_kwargs") != NULL;
-    const struct serve_call_style *style = tools->style;
-    if (!style && !has_variables && !has_calls(fields)) {
-        return serve_read_messages(fields, serve_fields_get(fields, "messages"), tokenizer, ids);
+    const cJSON *message;
+    cJSON_ArrayForEach(message, messages)
+    {
+        if (!is_role(message, "system") && !is_role(message, "user") &&
+            !is_role(message, "assistant")) {
+            serve_fields_refuse(fields, 400,
+                                "invalid role: \"%.64s\"; a message is of the system, the user or "
+                                "the assistant",
+                                cJSON_GetObjectItemCaseSensitive(message, "role")->valuestring);
+        }
     }
-    cJSON *messages = copy_messages(fields);
-    if (!messages) {
-        return false;
+}
+
+// Reads how the conversation ends. A last message of the assistant is continued unless the request
+// says otherwise; without a text it is the beginning of an answer.
+static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messages)
+{
+    bool has_answer = true, is_continued = false;
+    const int n = cJSON_GetArraySize(messages);
+    cJSON *last = cJSON_GetArrayItem(messages, n - 1);
+    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(last, "tool_calls");
+    const cJSON *content = cJSON_GetObjectItemCaseSensitive(last, "content");
+    const bool is_open = is_role(last, "assistant") && !cJSON_IsArray(calls);
+    const bool is_asked = serve_fields_bool(fields, "add_generation_prompt", &has_answer);
+    if (!serve_fields_bool(fields, "continue_final_message", &is_continued) && !is_asked) {
+        is_continued = is_open;
     }
-    style = style ? style : serve_find_style(tokenizer);
-    char fence[SERVE_FENCE_SIZE] = "";
+    if (!is_continued) {
+        return has_answer ? GLINFER_CHAT_END_ANSWER : GLINFER_CHAT_END_MESSAGE;
+    }
+    if (is_asked && has_answer) {
+        serve_fields_refuse(fields, 400,
+                            "\"add_generation_prompt\" and \"continue_final_message\" cannot both "
+                            "be true");
+    } else if (!is_open) {
+        serve_fields_refuse(fields, 400,
+                            "cannot continue the last message: its role is not assistant, or it "
+                            "calls tools");
+    } else if (is_role(cJSON_GetArrayItem(messages, n - 2), "assistant")) {
+        serve_fields_refuse(fields, 400,
+                            "cannot continue the last message: the one before it is of the "
+                            "assistant, too");
+    } else if (content->valuestring[strspn(content->valuestring, " \t\r\n")] == 0) {
+        cJSON_DeleteItemFromArray(messages, n - 1);
+        return GLINFER_CHAT_END_ANSWER;
+    }
+    return GLINFER_CHAT_END_CONTINUE;
+}
+
+// Makes calls and results what the template takes. Returns the tools that it is given.
+static const cJSON *fit_calls(const struct serve_call_style *style, const struct serve_tools *tools,
+                              cJSON *messages, char fence[SERVE_FENCE_SIZE])
+{
     if (!style->is_native) {
         tell_calls(messages);
         if (tools->list) {
             tell_tools(messages, tools->list);
         }
-    } else if (style->is_whole) {
+        return NULL;
+    }
+    if (style->is_whole) {
         join_calls(messages);
     } else if (!style->is_written) {
         serve_make_fence(fence);
         write_calls(style, fence, messages);
     }
+    return tools->list;
+}
+
+bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                             const struct serve_tools *tools, struct cli_ids *ids)
+{
+    struct ending ending = {.fence = ""};
+    const struct serve_call_style *style = tools->style;
+    cJSON *messages = copy_messages(fields);
+    if (!messages) {
+        return false;
+    }
+    if (!style && has_calls(fields)) {
+        style = serve_find_style(tokenizer);
+    }
+    if (!style && !serve_fields_get(fields, "chat_template_kwargs")) {
+        check_roles(fields, messages);
+    }
+    ending.end = read_end(fields, messages);
+    const cJSON *list = style ? fit_calls(style, tools, messages, ending.fence) : NULL;
     const bool is_done =
-        style->is_native || has_variables
-            ? encode_with_tools(fields, tokenizer, messages, style->is_native ? tools->list : NULL,
-                                fence[0] ? fence : NULL, ids)
-            : serve_read_messages(fields, messages, tokenizer, ids);
+        !fields->is_wrong && encode_with_tools(fields, tokenizer, messages, list, &ending, ids);
     cJSON_Delete(messages);
     return is_done;
 }

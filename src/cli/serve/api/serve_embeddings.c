@@ -77,12 +77,12 @@ static void read_form(struct request *request)
         serve_fields_refuse(&request->fields, 400,
                             "\"encoding_format\" is \"%s\", expected float or base64", form);
     }
-    if (serve_fields_int(&request->fields, "dimensions", 1, 1 << 20, &n_dimensions) &&
-        n_dimensions != width) {
+    serve_fields_int(&request->fields, "dimensions", 1, width, &n_dimensions);
+    if (n_dimensions > 0 && task->pooling == GLINFER_POOLING_NONE) {
         serve_fields_refuse(&request->fields, 400,
-                            "\"dimensions\" is %d, and embeddings of this model have %u",
-                            (int)n_dimensions, width);
+                            "\"dimensions\" is not supported with --pooling none");
     }
+    task->n_dimensions = (uint32_t)n_dimensions;
 }
 
 // Refuses what the model cannot do before any work.
@@ -145,14 +145,15 @@ static void add_document(struct request *request, const char *query, const char 
 {
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
     struct glinfer_error err;
-    if (!cJSON_IsString(document)) {
-        serve_fields_refuse(&request->fields, 400, "\"%s\" is a list of texts", name);
+    const char *content = serve_document_text(document);
+    if (!content) {
+        serve_fields_refuse(&request->fields, 400,
+                            "\"%s\" is a list of texts or of {\"text\": ...}", name);
     } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
         serve_fields_refuse(&request->fields, 400, "a request has at most %d documents",
                             SERVE_MAX_JOBS);
     } else {
-        const struct cli_bytes text = {.data = document->valuestring,
-                                       .size = strlen(document->valuestring)};
+        const struct cli_bytes text = {.data = (char *)content, .size = strlen(content)};
         if (!cli_tokenize_pair(tokenizer, query, &text, &serve_task_add(request->task)->prompt,
                                &err)) {
             serve_fields_refuse(&request->fields, 501, "%s", err.message);
@@ -201,7 +202,7 @@ void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_
     request.task->pooling = GLINFER_POOLING_RANK;
     const bool has_texts = serve_fields_get(&request.fields, "texts");
     if (serve_scheduler_info(api->scheduler)->pooling != GLINFER_POOLING_RANK) {
-        serve_fields_refuse(&request.fields, 501, "this model is no reranker");
+        serve_fields_refuse(&request.fields, 501, "this model is not a reranker");
     } else {
         read_documents(&request, has_texts ? "texts" : "documents");
     }

@@ -324,7 +324,9 @@ static void refuse_absent(struct serve_fields *fields)
     } else if (best_of > 1) {
         serve_fields_refuse(fields, 400, "\"best_of\" is not supported; \"n\" gives all answers");
     } else if (cJSON_IsString(suffix) && suffix->valuestring[0]) {
-        serve_fields_refuse(fields, 400, "\"suffix\" is not supported");
+        serve_fields_refuse(fields, 400,
+                            "\"suffix\" is not supported; write the model's own tokens for a text "
+                            "to fill in into the \"prompt\"");
     }
 }
 

@@ -72,27 +72,20 @@ bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokeniz
 
 //-- messages --------------------------------------------------------------------------------------
 
-static const char *role_of(const cJSON *message)
-{
-    const cJSON *role = cJSON_GetObjectItemCaseSensitive(message, "role");
-    return !cJSON_IsString(role)                         ? NULL
-           : strcmp(role->valuestring, "developer") == 0 ? "system"
-                                                         : role->valuestring;
-}
-
-bool serve_read_content(struct serve_fields *fields, const cJSON *message, struct cli_bytes *text)
+bool serve_read_content(struct serve_fields *fields, const cJSON *message, const char *separator,
+                        struct cli_bytes *text)
 {
     const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content"), *item;
-    const char *role = role_of(message);
+    const cJSON *role = cJSON_GetObjectItemCaseSensitive(message, "role");
     if (cJSON_IsString(content)) {
         cli_bytes_append(text, content->valuestring, strlen(content->valuestring));
         return true;
     }
     cli_bytes_append(text, "", 0);
     if (!content || cJSON_IsNull(content)) { // a message that calls tools may have none
-        return (role && strcmp(role, "assistant") == 0) ||
-               serve_fields_refuse(fields, 400, "a message of the role %s has no \"content\"",
-                                   role ? role : "?");
+        return strcmp(role->valuestring, "assistant") == 0 ||
+               serve_fields_refuse(fields, 400, "a message of the role %.64s has no \"content\"",
+                                   role->valuestring);
     }
     cJSON_ArrayForEach(item, content)
     {
@@ -103,48 +96,11 @@ bool serve_read_content(struct serve_fields *fields, const cJSON *message, struc
                 "a message's content is a text or a list of {\"type\": \"text\", "
                 "\"text\": ...}; images and sound are not supported");
         }
-        cli_bytes_append(text, "\n", text->size > 0);
+        cli_bytes_append(text, separator, text->size > 0 ? strlen(separator) : 0);
         cli_bytes_append(text, piece->valuestring, strlen(piece->valuestring));
     }
     return cJSON_IsArray(content) ||
            serve_fields_refuse(fields, 400, "a message's content is a text or a list");
-}
-
-static bool encode_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                            const struct glinfer_message *messages, size_t n, struct cli_ids *ids)
-{
-    struct glinfer_error err;
-    return cli_chat_ids(tokenizer, messages, n, ids, &err) ||
-           serve_fields_refuse(fields, 400, "%s", err.message);
-}
-
-bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
-                         const struct glinfer_tokenizer *tokenizer, struct cli_ids *ids)
-{
-    const cJSON *item;
-    const size_t n = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
-    if (n == 0) {
-        return serve_fields_refuse(fields, 400, "\"messages\" is a list of at least one message");
-    }
-    struct glinfer_message *messages = cli_alloc(n, sizeof(*messages));
-    struct cli_bytes *texts = cli_alloc(n, sizeof(*texts));
-    bool is_done = true;
-    size_t i = 0;
-    cJSON_ArrayForEach(item, list)
-    {
-        messages[i].role = role_of(item);
-        is_done = is_done && messages[i].role && serve_read_content(fields, item, &texts[i]);
-        messages[i].content = texts[i].data;
-        i++;
-    }
-    is_done = is_done ? encode_messages(fields, tokenizer, messages, n, ids)
-                      : serve_fields_refuse(fields, 400, "every message has a \"role\"");
-    for (i = 0; i < n; i++) {
-        cli_bytes_finish(&texts[i]);
-    }
-    free(texts);
-    free(messages);
-    return is_done;
 }
 
 //-- handlers --------------------------------------------------------------------------------------

@@ -8,12 +8,11 @@
 // is.
 bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                        const cJSON *prompt, struct cli_ids *ids);
-// Appends a message's content to text: a text, or a list of parts all of which are texts. One of
-// the assistant may have none: nothing is appended.
-bool serve_read_content(struct serve_fields *fields, const cJSON *message, struct cli_bytes *text);
-// Appends the tokens of a list of messages with roles and contents in the model's chat template.
-bool serve_read_messages(struct serve_fields *fields, const cJSON *list,
-                         const struct glinfer_tokenizer *tokenizer, struct cli_ids *ids);
+// Appends the content of a message with a role to text: a text, or a list of parts all of which are
+// texts, with a separator between them. A message of the assistant may have no content: nothing is
+// appended.
+bool serve_read_content(struct serve_fields *fields, const cJSON *message, const char *separator,
+                        struct cli_bytes *text);
 // Returns the text of tokens as JSON; what is no UTF-8 is replaced.
 cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n);
 

@@ -159,6 +159,11 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
     bool is_parallel = true;
     serve_fields_bool(fields, "parallel_tool_calls", &is_parallel);
     *tools = (struct serve_tools){.is_required = wanted || (word && strcmp(word, "required") == 0)};
+    if (serve_fields_get(fields, "functions") || serve_fields_get(fields, "function_call")) {
+        serve_fields_refuse(fields, 400,
+                            "\"functions\" and \"function_call\" are not supported; use \"tools\" "
+                            "and \"tool_choice\"");
+    }
     if (list && !cJSON_IsArray(list)) {
         serve_fields_refuse(fields, 400, "\"tools\" is a list");
     }

@@ -2,7 +2,6 @@
 #include "cli/serve/http/serve_http_state.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 enum {
     HEADER_SIZE = 32 << 10, // bytes of a request's headers, and of what is read of its body
     IDLE_S = 60,            // a connection without a request, or with one half of its headers
+    ENDED_S = 1,            // a connection without a request whose client sends no more
     READ_LIMITS = 2, // a refused body up to so many limits is read, so that its client listens
 };
 
@@ -201,7 +201,8 @@ static enum MHD_Result go_on(struct serve_exchange *exchange)
             return MHD_NO;
         }
         serve_answer_advance(answer);
-        if (answer->is_over || (answer->is_stream && answer->has_begun)) {
+        if (answer->is_over || (answer->is_stream && answer->has_begun) ||
+            atomic_load(&exchange->has_ended)) {
             return serve_send(exchange);
         }
     } while (!serve_await(exchange));
@@ -313,10 +314,12 @@ void serve_http_quiesce(struct serve_http *http)
     }
 }
 
-static bool is_gone(int fd)
+// Returns those of POLLRDHUP (the client sends no more), POLLHUP and POLLERR (it is gone) that
+// hold.
+static int look_at(int fd)
 {
     struct pollfd item = {.fd = fd, .events = POLLRDHUP};
-    return poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+    return poll(&item, 1, 0) > 0 ? item.revents & (POLLRDHUP | POLLHUP | POLLERR) : 0;
 }
 
 // True if nothing more can be read.
@@ -326,22 +329,26 @@ static bool is_at_end(int fd)
     return ioctl(fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
 }
 
-// Ends requests that nobody waits for, and those whose body takes too long to come. libmicrohttpd
-// does not see the end of one that comes together with the last bytes before it, so that a body
-// that breaks off is looked for here, at two looks, since a thread may be about to read it.
+// Ends requests that nobody waits for, and those whose body takes too long to come. A client that
+// sends no more may have gone or may wait for its answer; the first bytes of that tell, since one
+// that has gone resets the connection. libmicrohttpd does not see the end of a body that comes
+// together with the last bytes before it, so that a body that breaks off is looked for here, at two
+// looks, since a thread may be about to read it.
 static void drop_vanished(struct serve_http *http)
 {
     const double now = cli_now();
     for (struct serve_exchange *e = http->exchanges; e; e = e->next) {
         const int fd = e->link ? e->link->fd : -1;
         struct serve_mailbox *mailbox = atomic_load(&e->mailbox);
-        const bool was_gone = atomic_load(&e->is_vanished);
+        const bool had_ended = atomic_load(&e->has_ended);
         const bool is_whole = atomic_load(&e->is_whole);
-        const bool is_cut = was_gone && !is_whole && is_at_end(fd);
-        if (is_gone(fd)) {
+        const bool is_cut = had_ended && !is_whole && is_at_end(fd);
+        const int seen = look_at(fd);
+        atomic_store(&e->has_ended, had_ended || seen != 0);
+        if (seen & (POLLHUP | POLLERR)) {
             atomic_store(&e->is_vanished, true);
         }
-        if (mailbox && atomic_load(&e->is_vanished)) {
+        if (mailbox && (atomic_load(&e->is_vanished) || (seen != 0 && !had_ended))) {
             serve_mailbox_wake(mailbox);
         } else if (is_cut || (!is_whole && now - e->began > http->params.timeout_s)) {
             shutdown(fd, SHUT_RDWR);
@@ -349,15 +356,17 @@ static void drop_vanished(struct serve_http *http)
     }
 }
 
-// Ends idle connections: those that were so for long, and where there are too many the oldest.
+// Ends idle connections: those whose client sends no more, those that were idle for long, and where
+// there are too many the oldest.
 static void drop_idle(struct serve_http *http)
 {
     const double now = cli_now();
     const uint32_t limit = http->params.max_connections / 10 * 9;
     const double longest = http->n_links > limit ? 1 : IDLE_S;
     for (const struct serve_link *link = http->links; link; link = link->next) {
-        const double wait = link->is_busy ? INFINITY : now - link->since;
-        if (wait > longest && wait < INFINITY) {
+        const double wait = link->is_busy ? 0 : now - link->since;
+        const bool has_ended = wait > ENDED_S && look_at(link->fd) != 0 && is_at_end(link->fd);
+        if (!link->is_busy && (wait > longest || has_ended)) {
             shutdown(link->fd, SHUT_RDWR);
         }
     }

@@ -22,11 +22,12 @@ struct serve_exchange {
     struct MHD_Connection *connection;
     struct serve_link *link;
     struct cli_bytes body;
-    bool is_refused;        // reply says so since the headers
-    double began;           // cli_now()
-    atomic_bool is_whole;   // all of it is here
-    atomic_bool is_handled; // reply was asked for
-    atomic_bool is_vanished;
+    bool is_refused;                         // reply says so since the headers
+    double began;                            // cli_now()
+    atomic_bool is_whole;                    // all of it is here
+    atomic_bool is_handled;                  // reply was asked for
+    atomic_bool has_ended;                   // the client sends no more
+    atomic_bool is_vanished;                 // the client is gone
     _Atomic(struct serve_mailbox *) mailbox; // of the answer, once there is one
     struct serve_reply reply;
     char allowed_origin[256]; // "": none

@@ -54,11 +54,22 @@ static bool is_streamed(const struct serve_answer *answer)
     return answer && answer->is_stream && (answer->has_begun || !answer->failure);
 }
 
+// Begins the body of an answer whose client sends no more, so that a connection that has been
+// closed is found out: a comment among events, white space before JSON.
+static void begin_early(struct serve_answer *answer)
+{
+    const char *text = answer->is_stream ? ":\n\n" : " ";
+    if (answer->body.size == 0) {
+        cli_bytes_append(&answer->body, text, strlen(text));
+    }
+    answer->has_begun = true;
+}
+
 static struct MHD_Response *create_response(struct serve_exchange *exchange)
 {
     struct serve_reply *reply = &exchange->reply;
     struct serve_answer *answer = reply->answer;
-    if (is_streamed(answer)) {
+    if (is_streamed(answer) || (answer && !answer->is_over)) {
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_stream,
                                                  exchange, NULL);
     }
@@ -114,6 +125,9 @@ enum MHD_Result serve_send(struct serve_exchange *exchange)
     const struct serve_reply *reply = &exchange->reply;
     const unsigned failure =
         reply->answer && !is_streamed(reply->answer) ? reply->answer->failure : 0;
+    if (reply->answer && !reply->answer->is_over && atomic_load(&exchange->has_ended)) {
+        begin_early(reply->answer);
+    }
     struct MHD_Response *response = create_response(exchange);
     if (!response) {
         return MHD_NO;

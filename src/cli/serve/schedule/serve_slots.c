@@ -90,6 +90,10 @@ static bool embed(struct serve_slot *slot, struct serve_job *job, struct glinfer
     if (!cli_embed(slot->session, &job->prompt, task->pooling, task->norm, &embedding, err)) {
         return false;
     }
+    if (task->n_dimensions > 0) {
+        embedding.count = task->n_dimensions;
+        cli_scale_values(embedding.values, embedding.count, task->norm);
+    }
     const struct serve_event values = {.kind = SERVE_EVENT_VALUES,
                                        .choice = job->choice,
                                        .text_size = embedding.count * sizeof(float)};

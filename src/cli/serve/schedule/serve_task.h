@@ -57,7 +57,8 @@ struct serve_task {
     bool is_embedding; // which has none of the settings above
 
     enum glinfer_pooling pooling;
-    int64_t norm; // as cli_scale_values has it
+    int64_t norm;          // as cli_scale_values has it
+    uint32_t n_dimensions; // numbers of an embedding, from its first on; 0: all
 
     uint32_t n_jobs;
     struct serve_job jobs[SERVE_MAX_JOBS];
