@@ -1,21 +1,22 @@
-// Every command: one line each, in the order of the help.
+// Every command: one line each, in the order of the help: the common ones first.
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "cli/common/cli_args.h"
 
+enum { CLI_N_COMMON = 6 };
 #define CLI_COMMANDS(X)                                                                            \
-    X(run)                                                                                         \
+    X(pull)                                                                                        \
     X(chat)                                                                                        \
+    X(run)                                                                                         \
+    X(serve)                                                                                       \
+    X(models)                                                                                      \
+    X(info)                                                                                        \
     X(bench)                                                                                       \
     X(embed)                                                                                       \
-    X(info)                                                                                        \
-    X(models)                                                                                      \
     X(perplexity)                                                                                  \
     X(profile)                                                                                     \
-    X(pull)                                                                                        \
     X(selftest)                                                                                    \
-    X(serve)                                                                                       \
     X(tokenize)                                                                                    \
     X(tune)
 

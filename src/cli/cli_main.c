@@ -25,8 +25,15 @@ static const struct cli_command *const commands[] = {
 static void print_overview(FILE *file)
 {
     fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
-                  "Runs GGUF language models on any Linux GPU with OpenGL ES 3.1.\n\n");
+                  "Runs GGUF language models on any Linux GPU with OpenGL ES 3.1.\n\n"
+                  "Start here:\n"
+                  "    glinfer pull smollm2-135m      fetches a small model (94 MiB)\n"
+                  "    glinfer chat -m smollm2-135m   talks with it\n");
     for (size_t i = 0; i < N_COMMAND; i++) {
+        fputs(i == 0              ? "\nCommon commands:\n"
+              : i == CLI_N_COMMON ? "\nOther commands:\n"
+                                  : "",
+              file);
         fprintf(file, "    %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     fprintf(file,
@@ -53,7 +60,7 @@ static bool refuse_command(const char *word)
     }
     if (word[0] == '-' && word[1]) {
         return cli_fail(CLI_EXIT_USAGE,
-                        "%.100s stands before a command; is it glinfer run %.100s ...?", word,
+                        "%.100s needs a command before it, such as glinfer run %.100s ...", word,
                         word);
     }
     const char *nearest = cli_nearest(word, names, N_COMMAND);
@@ -64,7 +71,7 @@ static bool refuse_command(const char *word)
                     word);
 }
 
-// Prints the help of one command, or of all with word NULL.
+// Prints the help of one command, or the list of commands if word is NULL.
 static bool show_help(const char *word)
 {
     const struct cli_command *command = word ? find_command(word) : NULL;
@@ -76,16 +83,11 @@ static bool show_help(const char *word)
         return cli_close_help();
     }
     print_overview(stdout);
-    putchar('\n');
-    for (size_t i = 0; i < N_COMMAND; i++) {
-        printf("flags of %s:\n", commands[i]->name);
-        cli_print_flags(stdout, commands[i]);
-    }
     printf("\n%s", cli_environment);
     return cli_close_help();
 }
 
-// Reads the words behind the command's name and runs it.
+// Reads the words after the command's name and runs it.
 static bool run_command(const struct cli_command *command, int argc, const char *const *argv)
 {
     struct cli_report report;
@@ -115,9 +117,9 @@ static bool is_any(const char *word, const char *a, const char *b, const char *c
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
-// Ends the process without its exit handlers: everything is closed and written. Where programs were
-// compiled NVIDIA's driver (580) takes another quarter of a second to put its compiler away.
-// Sanitizers look for leaks in a handler.
+// Ends the process without its exit handlers: everything is closed and written. NVIDIA's driver
+// (580) takes another quarter of a second to release its compiler. Sanitizers look for leaks in a
+// handler.
 static int leave(int status)
 {
 #ifdef HAS_SANITIZERS
@@ -128,7 +130,7 @@ static int leave(int status)
 #endif
 }
 
-// Has threads allocate from one arena where address space is limited: each takes 64 MiB of it.
+// Limits malloc to one arena if address space is limited: each arena takes 64 MiB of it.
 static void spare_addresses(void)
 {
 #ifdef M_ARENA_MAX

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     struct glinfer_session *session = model ? glinfer_session_create(model, NULL, &err) : NULL;
     int32_t prompt[MAX_PROMPT];
     struct glinfer_generate_params params = {sizeof(params), .prompt = prompt};
-    params.n_predict = argc == 4 ? atoi(argv[3]) : 200;
+    params.n_predict = argc == 4 ? (uint32_t)strtoul(argv[3], NULL, 10) : 200;
     params.on_token = print_token;
     params.token_user = stdout;
     const bool ok =

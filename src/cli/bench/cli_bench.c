@@ -31,7 +31,7 @@ struct bench {
         size_t count, capacity;
     } points;         // of tests that are prompts alone
     FILE *plot;       // NULL: none
-    char *comparison; // sentences, printed behind the table
+    char *comparison; // sentences, printed after the table
     size_t comparison_size;
     FILE *comparison_file; // writes it; NULL without a baseline
 };
@@ -306,7 +306,7 @@ static void begin_printers(struct bench *bench)
         .has_ubatch = s->n_ubatch.count > 1 || s->n_ubatch.items[0] != 512,
         .has_type_k = s->types_k.count > 1 || s->types_k.items[0] != GLINFER_CACHE_F16,
         .has_type_v = s->types_v.count > 1 || s->types_v.items[0] != GLINFER_CACHE_F16,
-        .is_wide = s->session.device.is_verbose,
+        .is_wide = s->session.device.verbosity > 0,
     };
     bench->printers[0] = bench->printers[1] = columns;
     bench->printers[0].format = (enum cli_bench_format)s->output;
@@ -425,7 +425,7 @@ static bool run_bench(struct bench *bench)
     struct cli_session *session = &bench->session;
     plan_tests(bench);
     if (bench->tests.count == 0) {
-        return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
+        return cli_fail(CLI_EXIT_USAGE, "nothing to measure: -p 0 and -n 0 without -pg");
     }
     for (size_t i = 0; i < bench->settings->n_parallel.count; i++) {
         const int64_t n = bench->settings->n_parallel.items[i];
@@ -434,7 +434,7 @@ static bool run_bench(struct bench *bench)
                             (long long)n, CLI_MAX_PARALLEL);
         }
         if (n > 1 && bench->settings->pairs.count > 0) {
-            return cli_fail(CLI_EXIT_USAGE, "-np is of tests of -n: leave out -pg");
+            return cli_fail(CLI_EXIT_USAGE, "-np applies to tests of -n only; leave out -pg");
         }
     }
     if (!check_models(bench) || !open_files(bench)) {
@@ -467,7 +467,8 @@ bool cli_bench(void *user)
     struct bench bench = {.settings = settings};
     cli_bench_fill(settings);
     if (settings->svg && settings->n_prompt.count < 2) {
-        return cli_fail(CLI_EXIT_USAGE, "--svg plots lengths of prompts: -p 64-512*2");
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--svg needs two prompt lengths, for example -p 64,128,256");
     }
     cli_session_init(&bench.session, &settings->session);
     bench.result.device = &bench.session.device_info;

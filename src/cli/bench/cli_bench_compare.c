@@ -43,7 +43,7 @@ cJSON *cli_baseline_load(const char *path)
     }
     cJSON *rows = cJSON_CreateArray();
     if (!parse_rows(bytes.data, rows)) {
-        cli_fail(CLI_EXIT_FAILED, "%s is no output of `glinfer bench -o json`", path);
+        cli_fail(CLI_EXIT_FAILED, "%s is not an output of `glinfer bench -o json`", path);
         cJSON_Delete(rows);
         rows = NULL;
     }
@@ -69,7 +69,7 @@ static bool is_text(const cJSON *row, const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-// True if a row is of so many sequences; earlier ones do not say it.
+// True if a row is of n sequences; older files do not name the number.
 static bool is_parallel(const cJSON *row, uint32_t n)
 {
     return is_near(row, "n_parallel", n) || (n == 1 && is_near(row, "n_parallel", 0));

@@ -36,7 +36,7 @@ static cJSON *make_row(void)
     return cJSON_Parse(text);
 }
 
-// Sets a field, added behind the others if it is not there.
+// Sets a field; a missing one is added after the others.
 static void set(cJSON *row, const char *name, cJSON *value)
 {
     if (cJSON_GetObjectItemCaseSensitive(row, name)) {
@@ -392,8 +392,7 @@ void cli_bench_end(struct cli_bench_printer *printer)
     } else if (printer->format == CLI_BENCH_MD && printer->n_row > 0) {
         fprintf(printer->file, "\nbuild: %s (%d)\n", CLI_BUILD_COMMIT, CLI_BUILD_NUMBER);
         if (printer->memory_rate > 0) {
-            fprintf(printer->file, "max: %.2f GB/s, what the device was measured to read or copy\n",
-                    printer->memory_rate);
+            fprintf(printer->file, "max: %.2f GB/s, measured\n", printer->memory_rate);
         }
     }
 }

@@ -49,7 +49,7 @@ static void fit_axes(struct sweep *sweep)
     cli_axis_fit(y);
 }
 
-// Prints the line of a series; returns its last point, NULL if there is none.
+// Prints the line of a series; returns its last point, or NULL.
 static const struct cli_sweep_point *print_line(const struct sweep *sweep, size_t series)
 {
     const struct cli_chart *chart = &sweep->chart;

@@ -190,7 +190,8 @@ static bool open_and_talk(struct cli_chat *chat)
     editor = &cli_libedit;
 #endif
     cli_set_session(NULL); // an answer ends by its callback
-    chat->turns.seed = cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
+    chat->turns.seed =
+        cli_sampling_seed(&settings->sampling, settings->session.device.verbosity > 0);
     cli_lines_open(&chat->lines, "> ", editor);
     cli_template_warn(&chat->session);
     if (chat->lines.is_terminal && !cli_is_quiet()) {

@@ -127,6 +127,9 @@ static bool store_value(const struct cli_flag *flag, void *field, const char *te
     case CLI_KIND_SWITCH:
         *(bool *)field = true;
         return true;
+    case CLI_KIND_LEVEL:
+        *(int *)field += (int)flag->low;
+        return true;
     case CLI_KIND_INT:
         return parse_int(flag, text, field, why, size);
     case CLI_KIND_FLOAT:
@@ -209,7 +212,7 @@ static bool note_flag(struct parsing *p, const struct cli_flag *flag, const char
 
 static bool refuse_missing(const struct parsing *p, const char *name, const char *what)
 {
-    snprintf(p->report->error, sizeof(p->report->error), "%.200s is not there: %s", name, what);
+    snprintf(p->report->error, sizeof(p->report->error), "%.200s is not available: %s", name, what);
     return false;
 }
 
@@ -234,7 +237,7 @@ static bool refuse_word(const struct parsing *p, const char *word)
         snprintf(hint, sizeof(hint), "`glinfer %s --help` lists the flags", command->name);
     }
     snprintf(p->report->error, sizeof(p->report->error),
-             is_flag ? "unknown flag %.200s; %s" : "\"%.200s\" is no flag; %s", word, hint);
+             is_flag ? "unknown flag %.200s; %s" : "\"%.200s\" is not a flag; %s", word, hint);
     return false;
 }
 
@@ -390,30 +393,6 @@ void cli_print_help(FILE *file, const struct cli_command *command)
             print_flag(file, &command->flags[i]);
         }
     }
-}
-
-// Copies the first long name of a flag, or its last name if none is long.
-static void choose_name(const struct cli_flag *flag, char name[MAX_NAME])
-{
-    const char *names = flag->names;
-    name[0] = 0;
-    while (cli_next_name(&names, name, MAX_NAME) && strncmp(name, "--", 2) != 0) {
-    }
-}
-
-void cli_print_flags(FILE *file, const struct cli_command *command)
-{
-    char name[MAX_NAME];
-    char line[HELP_WIDTH * 40] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < command->n_flag; i++) {
-        const struct cli_flag *flag = &command->flags[i];
-        if (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED) {
-            choose_name(flag, name);
-            append(line, sizeof(line), &used, used ? " " : "", name);
-        }
-    }
-    print_wrapped(file, 0, 4, line);
 }
 
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name)

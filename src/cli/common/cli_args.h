@@ -11,6 +11,7 @@
 enum cli_kind {
     CLI_KIND_SECTION, // no flag: a heading of the help
     CLI_KIND_SWITCH,  // bool, set
+    CLI_KIND_LEVEL,   // int, raised by low
     CLI_KIND_INT,     // int64_t in [low, high]
     CLI_KIND_FLOAT,   // float in [low, high]
     CLI_KIND_TEXT,    // const char *
@@ -18,7 +19,7 @@ enum cli_kind {
     CLI_KIND_SIZE,    // uint64_t bytes, with a suffix K, M, G (1024)
     CLI_KIND_CHOICE,  // int, the index in choices
     CLI_KIND_CUSTOM,  // read by the flag's own parse
-    CLI_KIND_FILE,    // likewise, from a file; why it cannot be is a sentence then
+    CLI_KIND_FILE,    // read by the flag's own parse from a file, whose error is a whole sentence
     CLI_KIND_IGNORED, // accepted for llama.cpp's sake; help says why it has no effect
     CLI_KIND_MISSING, // of llama.cpp and not there; help says what to use
 };
@@ -52,6 +53,7 @@ struct cli_flag {
         .offset = offsetof(struct CLI_SETTINGS, field), __VA_ARGS__                                \
     }
 #define CLI_SWITCH(field, names, help)       CLI_ROW(SWITCH, field, names, NULL, help, .low = 0)
+#define CLI_LEVEL(field, step, names, help)  CLI_ROW(LEVEL, field, names, NULL, help, .low = (step))
 #define CLI_TEXT(field, names, value, help)  CLI_ROW(TEXT, field, names, value, help, .low = 0)
 #define CLI_TEXTS(field, names, value, help) CLI_ROW(TEXTS, field, names, value, help, .low = 0)
 #define CLI_SIZE(field, names, value, help)  CLI_ROW(SIZE, field, names, value, help, .low = 0)
@@ -81,7 +83,7 @@ struct cli_command {
     const char *name;    // "run"
     const char *usage;   // "-m MODEL [-p TEXT | -f FILE] [flags]"
     const char *summary; // one line
-    const char *word;    // what to do with a word that is no flag; NULL: nothing
+    const char *word;    // hint for a word that is not a flag; NULL: none
     const char *text;    // further lines of the help
     const struct cli_flag *flags;
     size_t n_flag;                         // at most CLI_MAX_FLAGS
@@ -115,17 +117,17 @@ struct cli_report {
     size_t n_foreign;
 };
 
-// Reads argv[0..argc), the words behind the command's name, into *settings, which holds the
+// Reads argv[0..argc), the words after the command's name, into *settings, which holds the
 // defaults. "--flag value" and "--flag=value" are the same; "-h" and "--help" are known to all.
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
                           const char *const *argv, struct cli_report *report);
 
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);
-// Returns the row of n that has a name of these bytes; NULL: there is none.
+// Returns the row of n that has a name of these bytes, or NULL.
 const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *word,
                                     size_t size);
-// Returns the row of a flag by one of its names; NULL: there is none.
+// Returns the row of a flag by one of its names, or NULL.
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name);
 // True if a flag, by one of its names, was given.
 bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
@@ -134,7 +136,5 @@ bool cli_is_given(const struct cli_command *command, const struct cli_report *re
 void cli_print_notes(FILE *file, const struct cli_command *command,
                      const struct cli_report *report);
 void cli_print_help(FILE *file, const struct cli_command *command);
-// Prints the long names of all flags that have an effect, in lines of at most 100 characters.
-void cli_print_flags(FILE *file, const struct cli_command *command);
 
 #endif

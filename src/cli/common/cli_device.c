@@ -9,12 +9,12 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
     params->device = flags->device;
     params->allow_software = true;
     params->log = cli_log;
-    params->log_user = (void *)&flags->is_verbose;
+    params->log_user = (void *)&flags->verbosity;
     params->compile_in_background = true;
     params->low_priority = flags->is_low_priority;
 }
 
-// Notes the exit status of a device that cannot be had: wrong usage if its name is that of none.
+// Notes the exit status of a device that cannot be opened: wrong usage if its name is unknown.
 static bool end_without_device(const struct glinfer_error *err)
 {
     return cli_end(err->status == GLINFER_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE

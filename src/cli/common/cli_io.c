@@ -173,8 +173,8 @@ static bool is_repeated(const char *text)
 
 void cli_log(void *user, enum glinfer_log_level level, const char *message)
 {
-    const bool *is_verbose = user;
-    if ((level > GLINFER_LOG_WARN && !*is_verbose) || (level == GLINFER_LOG_WARN && is_quiet) ||
+    const int *verbosity = user;
+    if ((int)level > GLINFER_LOG_WARN + *verbosity || (level == GLINFER_LOG_WARN && is_quiet) ||
         (level == GLINFER_LOG_WARN && is_repeated(message))) {
         return;
     }

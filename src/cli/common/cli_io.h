@@ -18,21 +18,21 @@ enum {
 
 // Prints "glinfer: ..." on stderr, in a line of its own, without control characters.
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// Likewise with "note:" in front, unless only errors are wanted.
+// Prints "glinfer: note: ..." in the same way, unless only errors are wanted.
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// Likewise with "warning:".
+// Prints "glinfer: warning: ..." in the same way, unless only errors are wanted.
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Leaves out notes, warnings, the progress bar and timings from now on.
 void cli_be_quiet(void);
 bool cli_is_quiet(void);
 // True if standard output shows styles: a terminal that is not dumb, without NO_COLOR.
 bool cli_is_styled(void);
-// Returns "s" unless n is 1, for a word behind a number.
+// Returns "s" unless n is 1, for a word after a number.
 const char *cli_plural(uint64_t n);
 // Does as cli_say, and notes the exit status. Returns false, so that a step that fails can return
 // it.
 bool cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Likewise, with the message of an error and the exit status that it means.
+// Prints the message of an error and notes the exit status of its kind. Returns false.
 bool cli_fail_error(const struct glinfer_error *err);
 // Notes the exit status without a word. Returns false.
 bool cli_end(int status);
@@ -49,9 +49,9 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes);
 // Writes to standard output at once; false if it did not arrive.
 bool cli_write(const char *data, size_t size);
 // Flushes standard output; false, with the reason printed, if something written did not arrive.
-// Where who reads it has seen enough, the exit status says so without a word.
+// If its reader has gone away, only the exit status tells it.
 bool cli_close_output(void);
-// Likewise for a help text, of which a reader may have seen enough.
+// Closes standard output after a help text; a reader that has gone away is no failure.
 bool cli_close_help(void);
 
 // Creates a file to print to, or with path NULL sets *file to NULL. False with the reason printed.
@@ -91,10 +91,10 @@ void cli_bar_text(struct cli_bar *bar, const char *text);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
 
-// A glinfer_log_fn, in lines of their own; user points to the bool that asks for all levels. A
-// warning comes once, from whichever thread.
+// A glinfer_log_fn, in lines of their own. user points to an int: how many levels after
+// GLINFER_LOG_WARN are printed. A warning is printed once, from whichever thread.
 void cli_log(void *user, enum glinfer_log_level level, const char *message);
-// Has a warning come again so many seconds after it was last said, in a process that runs for long.
+// Repeats a warning that many seconds after it was last printed, for a process that runs for long.
 void cli_repeat_warnings(double seconds);
 
 // Returns seconds of a clock that only goes forward.

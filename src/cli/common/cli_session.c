@@ -56,7 +56,7 @@ bool cli_parse_template_file(const char *path, void *field, char *why, size_t si
         return false;
     }
     if (!is_template_text(text)) {
-        snprintf(why, size, "%.200s is no chat template: it has neither {%% nor {{", path);
+        snprintf(why, size, "%.200s is not a chat template: it has neither {%% nor {{", path);
         free((char *)text);
         return false;
     }
@@ -141,6 +141,25 @@ bool cli_session_check_decoder(struct cli_session *session)
                      session->flags->model));
 }
 
+// Logs the device, the model and its memory, for -v.
+static void log_details(const struct cli_session *session)
+{
+    const struct glinfer_model_info *info = &session->info;
+    void *verbosity = (void *)&session->flags->device.verbosity;
+    char text[512], total[24], weights[24], cache[24], scratch[24];
+    snprintf(text, sizeof(text), "device  %s: %s", session->device_info.device,
+             session->device_info.renderer);
+    cli_log(verbosity, GLINFER_LOG_INFO, text);
+    snprintf(text, sizeof(text), "model   %.200s: %s", session->flags->model, info->description);
+    cli_log(verbosity, GLINFER_LOG_INFO, text);
+    snprintf(text, sizeof(text),
+             "memory  %s on the device for a context of %u: weights %s, cache %s, scratch %s",
+             cli_format_size(total, info->weights + info->kv_cache + info->scratch), info->n_ctx,
+             cli_format_size(weights, info->weights), cli_format_size(cache, info->kv_cache),
+             cli_format_size(scratch, info->scratch));
+    cli_log(verbosity, GLINFER_LOG_INFO, text);
+}
+
 bool cli_session_load(struct cli_session *session)
 {
     struct glinfer_error err;
@@ -155,6 +174,9 @@ bool cli_session_load(struct cli_session *session)
         return false;
     }
     session->model = glinfer_model_load(session->device, &params, &err);
+    if (session->model) {
+        log_details(session);
+    }
     return cli_bar_end(&session->bar, session->model, &err);
 }
 
@@ -290,7 +312,7 @@ static bool recover(struct cli_session *session, struct glinfer_generate_params 
                     struct glinfer_stats *stats, struct glinfer_error *err)
 {
     cli_note("%s", err->message);
-    cli_note("recovering: a new context, the model loaded again, the answer goes on");
+    cli_note("recovering: creating a new context, loading the model again, continuing the answer");
     cli_bar_wait(&session->bar, "recovering", true);
     params->resume = true;
     const bool is_done =
@@ -354,7 +376,7 @@ double cli_cpu_per_token(const struct glinfer_stats *stats)
 static void print_speed(const char *what, uint32_t n, uint32_t n_timed, double ms)
 {
     fprintf(stderr, "%-7s %6u tokens  %9.1f ms  %8.2f tokens/s%s\n", what, n, ms,
-            cli_per_second(n_timed, ms), n_timed < n ? " behind the first" : "");
+            cli_per_second(n_timed, ms), n_timed < n ? " after the first token" : "");
 }
 
 void cli_print_speeds(const struct glinfer_stats *stats)

@@ -33,15 +33,15 @@ struct cli_session_flags {
     int64_t gpu_duty; // percent; 0: all
 };
 
-#define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0, which small models suffer from"
+#define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0 (q4_0 hurts small models)"
 
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model (required)")
 #define CLI_ANY_MODEL_FLAGS(help)                                                                  \
     CLI_TEXT(session.model, "-m, --model", "FILE", help), CLI_HUB_FLAGS, CLI_DEVICE_FLAGS,         \
         CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE",                                       \
-                 "memory for weights, cache and scratch, such as 300M or 1.5G; over it the model " \
-                 "is refused before anything is loaded"),                                          \
+                 "memory for weights, cache and scratch, such as 300M or 1.5G: refuse a model "    \
+                 "that needs more"),                                                               \
         CLI_CHOICE(session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",                \
                    "keys in the cache: " CLI_CACHE_HELP),                                          \
         CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",                \
@@ -50,28 +50,28 @@ struct cli_session_flags {
 #define CLI_CONTEXT_FLAG(help) CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
 #define CLI_TEMPLATE_FLAG                                                                          \
     CLI_CUSTOM(session.chat_template, cli_parse_template, "--chat-template", "NAME",               \
-               "this chat template in place of the file's, such as chatml or llama3, or a "        \
-               "template's text; a wrong name is answered with all of them"),                      \
+               "a chat template instead of the file's, such as chatml or llama3, or a template's " \
+               "text; an unknown name prints the list"),                                           \
         CLI_FILE(session.chat_template, cli_parse_template_file, "--chat-template-file", "FILE",   \
                  "a file with a chat template, in Jinja as model files have it"),                  \
         CLI_CUSTOM(session.variables, cli_parse_variables, "--chat-template-kwargs", "JSON",       \
                    "an object of what the chat template asks for, such as "                        \
                    "{\"reasoning_effort\": \"low\"}"),                                             \
-        CLI_CHOICE(session.reasoning, cli_thinkings, "-rea, --reasoning", "MODE",                  \
-                   "on, off or auto (default): have the model think before it answers, or not, "   \
-                   "where the chat template has enable_thinking or thinking")
+        CLI_CHOICE(                                                                                \
+            session.reasoning, cli_thinkings, "-rea, --reasoning", "MODE",                         \
+            "on, off or auto (default): whether the model thinks before it answers, if its "       \
+            "chat template reads enable_thinking or thinking")
 #define CLI_SPEED_FLAGS                                                                            \
     CLI_CUSTOM(session.chain, cli_parse_chain, "--chain", "N",                                     \
                "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "       \
                "(default): as many as fit --max-batch-ms"),                                        \
         CLI_INT(session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",                            \
-                "GPU time of one submission that is aimed at, default 100: less keeps a screen "   \
-                "smooth, more is a little faster"),                                                \
-        CLI_INT(                                                                                   \
-            session.gpu_duty, 1, 100, "--gpu-duty", "PERCENT",                                     \
-            "keep the GPU busy so much of the time and leave the rest to others, default 100"),    \
+                "target GPU time of one submission, default 100: less keeps a screen smooth, "     \
+                "more is slightly faster"),                                                        \
+        CLI_INT(session.gpu_duty, 1, 100, "--gpu-duty", "PERCENT",                                 \
+                "largest share of the time in which the GPU works for glinfer, default 100"),      \
         CLI_SWITCH(session.device.is_low_priority, "--low-priority",                               \
-                   "have the GPU prefer the work of others, where the driver can"),                \
+                   "let the GPU run other programs first, if the driver supports it"),             \
         CLI_UBATCH_FLAG
 #define CLI_UBATCH_FLAG                                                                            \
     CLI_INT(session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                                \

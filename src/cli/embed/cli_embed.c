@@ -27,25 +27,25 @@ static const struct cli_flag flags[] = {
                      "4096"),
     CLI_HEADING("Texts (lines of standard input without -p and -f)"),
     CLI_TEXTS(prompts, "-p, --prompt", "TEXT", "a text; can be repeated"),
-    CLI_TEXT(file, "-f, --file", "FILE", "a file with a text a line; blank lines are passed over"),
+    CLI_TEXT(file, "-f, --file", "FILE", "a file with one text a line; blank lines are skipped"),
     CLI_TEXT(query, "--query", "TEXT",
              "score each text against this one, as a reranker does (--pooling rank)"),
     CLI_HEADING("Output and speed"),
     CLI_CHOICE(pooling, cli_poolings, "--pooling", "TYPE",
-               "which tokens' vectors are taken: default, as the file says, none, each one's, "
-               "mean, cls, the first's, last, or rank, a classifier's scores"),
+               "default: as the file says; none: a vector for each token; mean; cls: the first "
+               "token's; last: the last token's; rank: a classifier's scores"),
     CLI_INT(norm, -1, 64, "--embd-normalize", "N",
-            "2 (default): embeddings have length 1; -1: as they are computed; 0: the largest "
-            "number becomes 32760; other N: by the sum of N-th powers"),
+            "2 (default): scale embeddings to length 1; -1: do not scale; 0: scale the largest "
+            "number to 32760; other N: by the sum of N-th powers"),
     CLI_SWITCH(is_json, "--json",
                "one JSON object on standard output: device, pooling, n_embedding, embeddings with "
                "index, text, tokens and embedding, cosines"),
     CLI_UBATCH_FLAG,
     CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
     CLI_IGNORED_VALUE("-b, --batch-size", "texts are processed one by one"),
     CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
+    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and unmapped"),
     CLI_IGNORED("--no-warmup", "there is no warm-up"),
 };
 
@@ -111,7 +111,8 @@ static bool find_texts(struct embed *self)
         }
         add_lines(self);
     }
-    return self->texts.count > 0 || cli_fail(CLI_EXIT_FAILED, "there is no text to embed");
+    return self->texts.count > 0 ||
+           cli_fail(CLI_EXIT_FAILED, "cannot embed: the input has no text");
 }
 
 static bool tokenize_text(struct embed *self, const struct text *text)
@@ -292,12 +293,11 @@ static bool choose_pooling(struct embed *self)
     const enum glinfer_pooling asked = (enum glinfer_pooling)self->settings->pooling;
     self->pooling = asked == GLINFER_POOLING_DEFAULT ? self->session.info.pooling : asked;
     if (self->settings->query && self->pooling != GLINFER_POOLING_RANK) {
-        return cli_fail(CLI_EXIT_USAGE, "--query goes with --pooling rank");
+        return cli_fail(CLI_EXIT_USAGE, "--query needs --pooling rank");
     }
     return self->pooling != GLINFER_POOLING_DEFAULT ||
            cli_fail(CLI_EXIT_FAILED,
-                    "%s names no pooling: it was not made for embeddings; --pooling mean or last "
-                    "computes some all the same",
+                    "%s is not an embedding model; use --pooling mean or last to try anyway",
                     self->settings->session.model);
 }
 
@@ -334,9 +334,10 @@ const struct cli_command cli_embed_command = {
     .usage = "-m MODEL [-p TEXT]... [-f FILE] [flags]",
     .summary = "Computes the embeddings of texts, and how alike they are.",
     .word = "a text is given with -p",
-    .text = "One text is answered with its numbers, several with a table of cosines, a line a "
-            "text; --json\nprints all of it.\n\n"
-            "    glinfer embed -m qwen3-embedding.gguf -p 'a cat' -p 'a kitten' -p 'a bridge'",
+    .text =
+        "For one text, prints its numbers; for several, a table of cosines with a line for each "
+        "text.\n--json prints all of it.\n\n"
+        "    glinfer embed -m qwen3-embedding.gguf -p 'a cat' -p 'a kitten' -p 'a bridge'",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

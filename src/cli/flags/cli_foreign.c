@@ -6,18 +6,19 @@
 
 #include <string.h>
 
-#define THREADS "threads are the GL driver's business"
+#define THREADS "the GL driver manages its threads"
 #define WEIGHTS "every layer runs on the device"
-#define MAPPED  "the file is mapped, copied to the device and let go"
+#define MAPPED  "the file is mapped, copied to the device and unmapped"
 #define ROPE    "RoPE is as the model's file says; leave it out"
 #define KNOWN   "`glinfer models --known` lists models that `glinfer pull NAME` fetches"
 #define TEXT    "models read text alone; leave it out"
-#define DRAFT   "there is no second model; --spec-type ngram-simple drafts from the text itself"
-#define SIMPLE  "--spec-type ngram-simple, --spec-ngram-simple-size-n and -size-m are there"
-#define EFFORT  "--chat-template-kwargs takes {\"reasoning_effort\": \"low\"}"
-#define BUDGET  "--reasoning off has no thoughts at all, and a prompt may ask for short ones"
-#define PAGE    "the page keeps its own settings in the browser"
-#define PROXY   "a proxy such as nginx in front does that: tools/examples/serve"
+#define DRAFT                                                                                      \
+    "a second model is not supported; --spec-type ngram-simple drafts from the text itself"
+#define SIMPLE "use --spec-type ngram-simple, --spec-ngram-simple-size-n and -size-m"
+#define EFFORT "--chat-template-kwargs takes {\"reasoning_effort\": \"low\"}"
+#define BUDGET "--reasoning off turns thoughts off; a prompt may ask for short ones"
+#define PAGE   "the page keeps its own settings in the browser"
+#define PROXY  "a proxy such as nginx in front does that: tools/examples/serve"
 
 #define NOTED(names_, why)       CLI_IGNORED(names_, why)
 #define NOTED_VALUE(names_, why) CLI_IGNORED_VALUE(names_, why)
@@ -158,7 +159,8 @@ static const struct cli_flag flags[] = {
                   "the chat template writes turns; --chat-template-file takes another"),
     MISSING_VALUE("--in-suffix",
                   "the chat template writes turns; --chat-template-file takes another"),
-    NOTED("-mli, --multiline-input", "lines go on behind a backslash and between three quotes"),
+    NOTED("-mli, --multiline-input",
+          "a backslash or three quotes continue a message on the next line"),
     MISSING_VALUE("-bf, --binary-file", "-f takes any bytes with --raw"),
     MISSING_VALUE("-o, --output, --output-file", "> FILE keeps what is printed"),
     NOTED("--display-prompt", "the prompt is never printed"),
@@ -185,7 +187,7 @@ static const struct cli_flag flags[] = {
           "notes are plain lines on stderr"),
     NOTED("--log-timestamps, --no-log-timestamps", "notes are plain lines on stderr"),
     NOTED_VALUE("--log-colors", "notes are plain lines on stderr"),
-    MISSING_VALUE("--log-prompts-dir", "-v prints all there is"),
+    MISSING_VALUE("--log-prompts-dir", "-vv prints all messages"),
     MISSING("--version", "`glinfer --version` prints it"),
     MISSING("--completion-bash",
             "completions for bash, zsh and fish are installed with the command"),
@@ -207,7 +209,8 @@ static const struct cli_flag flags[] = {
     MISSING_VALUE("--ui-config, --webui-config", PAGE),
     MISSING_VALUE("--ui-config-file, --webui-config-file", PAGE),
     MISSING("--ui-mcp-proxy, --webui-mcp-proxy", PAGE),
-    NOTED("--no-ui-mcp-proxy, --no-webui-mcp-proxy, --no-agent, -no-ag", "there is none"),
+    NOTED("--no-ui-mcp-proxy, --no-webui-mcp-proxy, --no-agent, -no-ag",
+          "the server runs no tools"),
     MISSING_VALUE("--tools",
                   "the server runs no tools; clients do, and /v1/chat/completions takes theirs"),
     MISSING_VALUE("--tools-runtime",

@@ -51,10 +51,9 @@ static bool refuse_missing(const struct cli_session *session)
     const char *name = guess_template(session->path);
     return cli_fail(
         CLI_EXIT_FAILED,
-        "%s has no chat template, as base models have none: `glinfer run` without -sys continues a "
-        "text; --chat-template %s%s%s talks with it all the same",
-        session->flags->model, name ? name : "NAME",
-        name ? ", whose turns its vocabulary has," : "", name ? "" : ", such as chatml,");
+        "%s has no chat template: it is a base model; `glinfer run` without -sys continues a text, "
+        "and you can still try --chat-template %s",
+        session->flags->model, name ? name : "chatml");
 }
 
 bool cli_template_check(const struct cli_session *session)
@@ -64,8 +63,8 @@ bool cli_template_check(const struct cli_session *session)
     }
     return strcmp(session->info.chat_template, "unknown") != 0 ||
            cli_fail(CLI_EXIT_FAILED,
-                    "%s has a chat template that glinfer does not know; --chat-template names one, "
-                    "`glinfer run --raw` continues a plain text",
+                    "%s has an unknown chat template; choose one with --chat-template, or continue "
+                    "a plain text with `glinfer run --raw`",
                     session->flags->model);
 }
 
@@ -87,8 +86,8 @@ void cli_template_warn(const struct cli_session *session)
     const char *name = session->info.chat_template;
     const char *mark = find_mark(name);
     if (mark && !is_token(glinfer_model_tokenizer(session->model), mark)) {
-        cli_warn("the turns of the chat template %s begin with %s, which is no token of "
-                 "this model's vocabulary: it does not know them",
+        cli_warn("the chat template %s begins its turns with %s, which is not a token of this "
+                 "model: the model does not know them",
                  name, mark);
     }
 }

@@ -22,7 +22,7 @@ static char *read_text(FILE *file, const char *name, char *why, size_t size)
         snprintf(why, size, "%.200s is longer than the %d MiB that are taken", name,
                  CLI_MAX_TEXT >> 20);
     } else if (strlen(bytes.data) != bytes.size) {
-        snprintf(why, size, "%.200s is no text: it has a zero byte at offset %zu", name,
+        snprintf(why, size, "%.200s is not text: it has a zero byte at offset %zu", name,
                  strlen(bytes.data));
     } else {
         return bytes.data;

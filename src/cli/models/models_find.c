@@ -103,26 +103,19 @@ static bool refuse_path(const char *word)
     const bool is_file = models_ends_with(word, ".gguf") ||
                          models_ends_with(word, ".safetensors") || models_ends_with(word, ".bin");
     if (!is_file && models_source_read_hub(&source, word, NULL, why, sizeof(why))) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "%s was taken for a path, and there is no such file; is it hf:%s, of "
-                        "Hugging Face?",
-                        word, word);
+        return cli_fail(CLI_EXIT_FAILED, "%s: no such file; is it hf:%s, of Hugging Face?", word,
+                        word);
     }
     if (strstr(word, "://")) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "%s was taken for a URL, of which http:// and https:// can be fetched",
-                        word);
+        return cli_fail(CLI_EXIT_FAILED, "%s: unsupported URL; use http:// or https://", word);
     }
     if (word[0] == '~') {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s was taken for a path, and there is no such file: a shell replaces ~ "
-                        "at the beginning of a word alone",
+                        "%s: no such file; a shell expands ~ only at the beginning of a word",
                         word);
     }
     return cli_fail(CLI_EXIT_FAILED,
-                    "%s was taken for a path, and there is no such file; `glinfer models` lists "
-                    "the models that are here",
-                    word);
+                    "%s: no such file; `glinfer models` lists the models on this machine", word);
 }
 
 static bool refuse_name(const char *word, const struct models_source *source, size_t count)
@@ -131,32 +124,29 @@ static bool refuse_name(const char *word, const struct models_source *source, si
     const char *nearest = models_known_nearest(word);
     if (count > 1) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s is the name of %zu models; `glinfer models` lists names that are each "
-                        "the name of one",
-                        word, count);
+                        "%s is the name of %zu models; `glinfer models` lists unique names", word,
+                        count);
     }
     if (source->known) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s is the name of a known model that is not here yet: `glinfer pull %s` "
+                        "%s is a known model that is not on this machine yet; `glinfer pull %s` "
                         "fetches it (%s)",
                         word, word, cli_format_size(size, source->known->size));
     }
     if (models_known_beginning(word, names, sizeof(names))) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s was taken for a name, and no model is called so; `glinfer pull` knows "
-                        "%s",
+                        "%s: no such file, and no model of that name; `glinfer pull` knows %s",
                         word, names);
     }
     if (nearest) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "%s was taken for a name, and no model is called so; is it %s?", word,
-                        nearest);
+        return cli_fail(CLI_EXIT_FAILED, "%s: no such file, and no model of that name; is it %s?",
+                        word, nearest);
     }
-    return cli_fail(CLI_EXIT_FAILED,
-                    "%s was taken for a name: it is no file, and no model is called so; `glinfer "
-                    "models` lists those that are here, `glinfer models --known` those that "
-                    "`glinfer pull` knows",
-                    word);
+    return cli_fail(
+        CLI_EXIT_FAILED,
+        "%s: no such file, and no model of that name; `glinfer models` lists the models "
+        "on this machine, `glinfer models --known` those that `glinfer pull` can fetch",
+        word);
 }
 
 // Finds a model that was pulled. An unknown path may be its name, or its file's.

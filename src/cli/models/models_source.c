@@ -201,7 +201,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     if (!copy(source->url, sizeof(source->url), url, strlen(url)) ||
         !copy(source->place, room, host, size_of_path) ||
         (!models_ends_with(source->place, ".gguf") && !add_query(source->place, room, query))) {
-        snprintf(why, size, "was taken for a URL, but is longer than one may be");
+        snprintf(why, size, "is too long for a URL");
         return false;
     }
     decode(source->place);
@@ -212,8 +212,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     if (!strchr(source->place, '/') || !models_is_place(source->place) ||
         strncmp(source->place, "hf/", 3) == 0) {
         snprintf(why, size,
-                 "was taken for a URL, but its path has no name that a file may have here: give "
-                 "the address of the file itself");
+                 "is a URL without a usable file name; give the address of the file itself");
         return false;
     }
     return true;

@@ -26,20 +26,21 @@ static const struct cli_flag flags[] = {
     CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N", "a prompt of N tokens, default 0: none"),
     CLI_INT(depth, 0, 1 << 24, "-d, --n-depth", "N", "tokens already in the cache, default 0"),
     CLI_UBATCH_FLAG,
-    CLI_SWITCH(is_plan, "--plan",
-               "runs nothing: prints in which submissions a prompt and a step would run, and the "
-               "time that each dispatch is estimated at"),
+    CLI_SWITCH(
+        is_plan, "--plan",
+        "run nothing: print the submissions of a prompt and of a step, and the estimated time "
+        "of each dispatch"),
     CLI_INT(session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
-            "GPU time of a submission that is planned"),
+            "target GPU time of a planned submission"),
     CLI_HEADING("Output"),
-    CLI_SWITCH(is_json, "--json", "one JSON object in place of the tables"),
+    CLI_SWITCH(is_json, "--json", "one JSON object instead of the tables"),
     CLI_TEXT(
         trace, "--trace", "FILE",
         "the dispatches of one step as a trace that Perfetto (ui.perfetto.dev) and Chrome open"),
     CLI_TEXT(svg, "--svg", "FILE",
-             "a roofline picture: the kernels beneath what the device can do"),
+             "a roofline picture: the kernels below the limits of the device"),
     CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
     CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
 };
 
@@ -137,9 +138,9 @@ static void print_totals(const struct cli_profile_stage *stage)
            stats->host_ns / 1e6 / stats->n_dispatches);
     for (int i = 0; stage->n_prompt == 0 && i < GLINFER_DISPATCH_WAYS; i++) {
         if (stats->step_ns[i] > 0) {
-            printf("%s dispatch: %.1f us a token when it was tried out%s\n",
+            printf("%s dispatch: %.1f us a token when it was tried%s\n",
                    glinfer_dispatch_name((enum glinfer_dispatch)i), stats->step_ns[i] / 1e3,
-                   i == (int)stats->dispatch ? "; answers are given so" : "");
+                   i == (int)stats->dispatch ? "; answers use it" : "");
         }
     }
 }
@@ -292,7 +293,7 @@ static bool run_command(void *user)
 {
     struct settings *settings = user;
     if (settings->n_prompt == 0 && settings->n_steps == 0) {
-        return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0");
+        return cli_fail(CLI_EXIT_USAGE, "nothing to measure: -p 0 and -n 0");
     }
     const int64_t longest =
         settings->n_prompt > settings->n_steps ? settings->n_prompt : settings->n_steps;
@@ -314,12 +315,13 @@ const struct cli_command cli_profile_command = {
     .usage = "-m MODEL [flags]",
     .summary = "Shows where the time of a token goes, kernel by kernel.",
     .word = "a model is given with -m",
-    .text = "Times come from timer queries around each dispatch; where the driver has none that "
-            "tell\nanything, from waiting for each dispatch, which adds the way to the GPU and "
-            "back. The device's\nrates are measured first. memory: the kernel's GB/s as a share "
-            "of what the device moves at\nmost; roof: its rate as a share of what memory and "
-            "arithmetic allow it. Both count weights\nand cache alone.\n\n"
-            "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
+    .text =
+        "Times come from timer queries around each dispatch; without usable "
+        "queries, from\nwaiting for each dispatch, which adds the way to the GPU and back. The "
+        "device's rates are\nmeasured first. memory: the kernel's GB/s as a share of the device's "
+        "maximum; roof: its rate as\na share of the limit that memory and arithmetic set. Both "
+        "count only weights and cache.\n\n"
+        "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

@@ -11,7 +11,7 @@ struct cli_profile_kernel {
 };
 
 struct cli_profile_dispatch {
-    struct glinfer_profile_dispatch figures; // likewise
+    struct glinfer_profile_dispatch figures; // its label and program are NULL
     char label[40], program[CLI_PROGRAM_SIZE];
 };
 

@@ -160,11 +160,11 @@ static void print_note(const struct picture *picture)
     const struct cli_profile_data *data = picture->data;
     char text[256];
     int used = snprintf(text, sizeof(text),
-                        "area: share of the time; without a mark, as they read "
-                        "next to nothing:");
+                        "Area: share of the time. Not shown: kernels that read almost nothing (");
     for (size_t i = 0; i < data->n_stage && used > 0 && (size_t)used < sizeof(text); i++) {
-        used += snprintf(text + used, sizeof(text) - (size_t)used, "%s %.0f %% of %s", i ? "," : "",
-                         100 * picture->left_out[i], data->stages[i].name);
+        const char *end = i + 1 == data->n_stage ? ")." : ", ";
+        used += snprintf(text + used, sizeof(text) - (size_t)used, "%.0f %% of the %s%s",
+                         100 * picture->left_out[i], data->stages[i].name, end);
     }
     cli_chart_text(&picture->chart, CLI_CHART_LEFT, CLI_CHART_HEIGHT - 8,
                    "font-size=\"11\" fill=\"#666\"", "%s", text);

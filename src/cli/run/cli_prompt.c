@@ -23,7 +23,7 @@ static bool read_file(const struct cli_prompt_flags *flags, const char *path,
                       struct cli_bytes *bytes)
 {
     if (!path && isatty(STDIN_FILENO)) {
-        cli_say("the prompt, ended by Ctrl-D:");
+        cli_say("type the prompt, then Ctrl-D:");
     }
     if (!cli_read_all(path, bytes)) {
         return false;

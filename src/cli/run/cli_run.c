@@ -74,7 +74,7 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(is_json, "--json",
                "one JSON object on standard output in place of the text: device, prompt_tokens, "
                "tokens, text, stop (eos, limit, word, context, interrupted), probs, timings, whose "
-               "predicted_per_second is of the tokens behind the first"),
+               "predicted_per_second counts the tokens after the first"),
     CLI_INT(n_probs, 0, 64, "--n-probs", "K",
             "with --json: the K likeliest tokens of every step with their log-probabilities over "
             "the whole vocabulary before any filter, at most 64"),
@@ -318,7 +318,7 @@ static void print_timings(const struct run *run)
     const struct glinfer_stats *stats = &run->stats;
     char memory[24];
     const bool is_shown =
-        settings->session.device.is_verbose || (isatty(STDERR_FILENO) && !cli_is_quiet());
+        settings->session.device.verbosity > 0 || (isatty(STDERR_FILENO) && !cli_is_quiet());
     if (settings->is_untimed || !(settings->is_timed || is_shown)) {
         return;
     }
@@ -326,7 +326,7 @@ static void print_timings(const struct run *run)
     cli_print_speeds(stats);
     fprintf(stderr, "first token after %.1f ms, peak memory %s\n", stats->ttft_ms,
             cli_format_size(memory, stats->peak_memory));
-    if (settings->session.device.is_verbose) {
+    if (settings->session.device.verbosity > 1) {
         fprintf(stderr, "%u waits for the GPU, %s chains of up to %u steps\n", stats->gpu_waits,
                 glinfer_dispatch_name(stats->dispatch), stats->chain_length);
     }
@@ -378,7 +378,7 @@ static bool answer(struct run *run)
     if (!cli_session_start(&run->session, &params)) {
         return false;
     }
-    run->seed = cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
+    run->seed = cli_sampling_seed(&settings->sampling, settings->session.device.verbosity > 0);
     params.seed = run->seed;
     run->probs = settings->is_json && settings->n_probs > 0 ? cJSON_CreateArray() : NULL;
     run->cache = settings->cache;

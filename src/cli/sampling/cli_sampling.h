@@ -46,8 +46,8 @@ struct cli_sampling {
 // Those of llama-server too.
 #define CLI_IGNORED_MODEL_FLAGS                                                                    \
     CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),     \
-        CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),                \
-        CLI_IGNORED_VALUE("-tb, --threads-batch", "threads are the GL driver's business"),         \
+        CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),                   \
+        CLI_IGNORED_VALUE("-tb, --threads-batch", "the GL driver manages its threads"),            \
         CLI_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),      \
         CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                       \
         CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                             \
@@ -57,8 +57,8 @@ struct cli_sampling {
         CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),                             \
         CLI_IGNORED("--no-warmup", "there is no warm-up"),                                         \
         CLI_IGNORED("--warmup", "there is no warm-up"),                                            \
-        CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),           \
-        CLI_IGNORED("--mmap", "the file is mapped, copied to the device and let go"),              \
+        CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and unmapped"),         \
+        CLI_IGNORED("--mmap", "the file is mapped, copied to the device and unmapped"),            \
         CLI_IGNORED("--mlock", "the weights are on the device"),                                   \
         CLI_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),                       \
         CLI_IGNORED("--jinja", "a file's own chat template is used as it is"),                     \

@@ -4,7 +4,9 @@
 #include "cli/common/cli_session.h"
 #include "cli/embed/cli_embedding.h"
 
+#include <glob.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 struct settings {
     struct cli_session_flags session;
@@ -24,15 +26,14 @@ static const struct cli_flag flags[] = {
              "a GGUF file, or the name of a model; nothing is loaded, no device is needed"),
     CLI_HUB_FLAGS,
     CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
-            "context that the memory is reckoned with; 0 (default): the smaller of the model's and "
-            "4096"),
+            "context of the memory estimate; 0 (default): the smaller of the model's and 4096"),
     CLI_CHOICE(session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
                "f16 (default), f32, q8_0 or q4_0"),
     CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
                "f16 (default), f32, q8_0 or q4_0"),
     CLI_INT(n_sessions, 1, 16, "-np, --parallel", "N",
             "answers at once, each with a cache of its own, default 1"),
-    CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
+    CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE", "fail if the estimate exceeds it"),
 };
 
 //-- tuning ----------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ static void add_tuned(void *user, const struct glinfer_tuned *tuned)
                  CLI_JSON(glinfer_tuned, shape));
 }
 
-// Warns where a kernel of the model would see more than the device lets it.
+// Warns if a binding of the model exceeds the device's limit.
 static void warn_of_binding(const struct glinfer_device *device,
                             const struct glinfer_model_info *model)
 {
@@ -74,13 +75,13 @@ static void warn_of_binding(const struct glinfer_device *device,
     char needed[24], most[24];
     glinfer_device_describe(device, &info);
     if (model->largest_binding > info.max_storage_block_size) {
-        cli_warn("the largest binding takes %s, %s has %s at most: a shorter context fits",
+        cli_warn("the largest binding takes %s, the limit of %s is %s: use a shorter context",
                  cli_format_size(needed, model->largest_binding), info.renderer,
                  cli_format_size(most, info.max_storage_block_size));
     }
 }
 
-// Gives the tuning of a device, none if it cannot be opened.
+// Passes the tuning of a device to tuning; nothing if the device cannot be opened.
 static void ask_tuning(const char *name, struct tuning *tuning)
 {
     struct glinfer_device_params params;
@@ -98,6 +99,17 @@ static void ask_tuning(const char *name, struct tuning *tuning)
 }
 
 //-- devices ---------------------------------------------------------------------------------------
+
+enum { MAX_SHOWN = 8 };
+
+// The devices that were printed, so that one that is reached in two ways is described once.
+struct listing {
+    const struct cli_device_flags *flags;
+    struct cli_bar bar;
+    struct glinfer_device_info shown[MAX_SHOWN];
+    size_t n_shown;
+    bool has_gpu; // that can be used
+};
 
 static const char *yes_no(bool value)
 {
@@ -119,7 +131,7 @@ static void print_dispatches(const struct glinfer_device_info *info)
     printf("\n");
 }
 
-static void print_usable(const struct glinfer_device_info *info)
+static void print_usable(const struct glinfer_device_info *info, bool is_verbose)
 {
     char block[24], uniform[24];
     const char *refusal = info->has_program_binary
@@ -145,19 +157,72 @@ static void print_usable(const struct glinfer_device_info *info)
         printf("    tuning          none; `glinfer tune -m MODEL` measures\n");
         return;
     }
-    struct tuning tuning = {0};
-    printf("    tuning          %u shapes\n", info->n_tuned);
-    ask_tuning(info->device, &tuning);
+    printf("    tuning          %u kernel%s measured%s\n", info->n_tuned, cli_plural(info->n_tuned),
+           is_verbose ? "" : "; `glinfer info -v` lists them");
+    if (is_verbose) {
+        struct tuning tuning = {0};
+        ask_tuning(info->device, &tuning);
+    }
+}
+
+// Returns a device printed earlier with the same driver, or NULL.
+static const struct glinfer_device_info *find_shown(const struct listing *listing,
+                                                    const struct glinfer_device_info *info)
+{
+    for (size_t i = 0; i < listing->n_shown; i++) {
+        const struct glinfer_device_info *shown = &listing->shown[i];
+        if (strcmp(shown->renderer, info->renderer) == 0 &&
+            strcmp(shown->version, info->version) == 0 &&
+            strcmp(shown->vendor, info->vendor) == 0 && strcmp(shown->quirks, info->quirks) == 0) {
+            return shown;
+        }
+    }
+    return NULL;
 }
 
 static void print_device(void *user, const struct glinfer_device_info *info)
 {
-    (void)user;
+    struct listing *listing = user;
+    const struct glinfer_device_info *shown = info->refusal[0] ? NULL : find_shown(listing, info);
+    cli_bar_clear(&listing->bar);
     if (info->refusal[0]) {
         printf("%s: not usable: %s\n", info->device, info->refusal);
+    } else if (shown) {
+        printf("%s: %s, as %s\n", info->device, info->renderer, shown->device);
     } else {
-        print_usable(info);
+        print_usable(info, listing->flags->verbosity > 0);
     }
+    if (!info->refusal[0] && !shown && listing->n_shown < MAX_SHOWN) {
+        listing->shown[listing->n_shown++] = *info;
+    }
+    listing->has_gpu = listing->has_gpu || (!info->refusal[0] && !info->is_software);
+    fflush(stdout);
+    cli_bar_wait(&listing->bar, "asking the devices", true);
+}
+
+// Tells how a GPU that this machine may have becomes usable.
+static void print_advice(void)
+{
+    glob_t nodes;
+    bool is_open = false;
+    const bool is_there = glob("/dev/dri/renderD*", 0, NULL, &nodes) == 0;
+    for (size_t i = 0; is_there && i < nodes.gl_pathc; i++) {
+        is_open = is_open || access(nodes.gl_pathv[i], R_OK | W_OK) == 0;
+    }
+    printf("\nNo GPU can be used. ");
+    if (!is_there) {
+        printf(
+            "There is no /dev/dri/renderD*: if this machine has a GPU, the kernel has not loaded\n"
+            "its driver (v3d, panfrost, msm, i915, xe, amdgpu, ...). A container needs the option\n"
+            "--device /dev/dri.\n");
+    } else if (!is_open) {
+        printf("This user may not open %s:\n"
+               "`sudo usermod -aG render $USER`, then log in again.\n",
+               nodes.gl_pathv[0]);
+    } else {
+        printf("The reasons are above; Mesa's drivers are in the package libgl1-mesa-dri.\n");
+    }
+    globfree(&nodes);
 }
 
 static void add_tuning(cJSON *object, const char *device, const struct glinfer_model_info *model)
@@ -213,14 +278,24 @@ static bool show_devices(const struct settings *settings)
     const struct cli_device_flags *asked = &settings->session.device;
     struct glinfer_device_params params;
     cli_device_params(asked, &params);
+    struct listing listing = {.flags = asked};
+    cli_bar_init(&listing.bar);
+    cli_bar_wait(&listing.bar, "asking the devices", true);
     if (settings->is_json) {
         cJSON *devices = cJSON_CreateArray();
         const size_t n = glinfer_device_list(&params, add_device, devices);
+        cli_bar_clear(&listing.bar);
         return cli_json_print(devices) && (n > 0 || cli_device_refuse(asked));
     }
     printf("glinfer %s\n", glinfer_version());
-    if (glinfer_device_list(&params, print_device, NULL) == 0) {
-        cli_say("no device can be used; the reasons are above");
+    fflush(stdout);
+    const size_t n = glinfer_device_list(&params, print_device, &listing);
+    cli_bar_clear(&listing.bar);
+    if (!listing.has_gpu && !asked->device) {
+        print_advice();
+    }
+    if (n == 0) {
+        cli_say("cannot use any device; the reasons are above");
         cli_close_output();
         return cli_device_refuse(asked);
     }
@@ -281,7 +356,7 @@ static bool print_model(const struct cli_session_flags *asked,
     print_size("largest binding", info->largest_binding);
     printf("additional host memory\n");
     print_size("while loading", info->peak_host);
-    printf("shapes that were measured on this device\n");
+    printf("kernels measured on this device\n");
     struct tuning tuning = {.model = info};
     ask_tuning(asked->device.device, &tuning);
     if (tuning.n == 0) {
@@ -347,7 +422,7 @@ static bool show_model(const struct settings *settings)
     const bool is_over =
         info.is_supported && asked->mem_budget > 0 && device_total(&info) > asked->mem_budget;
     return !is_over ||
-           cli_fail(CLI_EXIT_FAILED, "the model takes %s on the device, the budget is %s",
+           cli_fail(CLI_EXIT_FAILED, "the model takes %s on the device, more than the budget of %s",
                     cli_format_size(needed, device_total(&info)),
                     cli_format_size(budget, asked->mem_budget));
 }
@@ -362,7 +437,7 @@ static bool run_command(void *user)
 const struct cli_command cli_info_command = {
     .name = "info",
     .usage = "[-m MODEL] [flags]",
-    .summary = "Lists the devices, or says what a model is and what memory it takes.",
+    .summary = "Lists the devices, or describes a model and the memory that it takes.",
     .word = "a model is given with -m",
     .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
             "nothing\nis loaded.",

@@ -33,11 +33,11 @@ static const struct cli_flag flags[] = {
                "text_tokens, chunks, scored_tokens, perplexity, error, values, seconds"),
     CLI_UBATCH_FLAG,
     CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
     CLI_IGNORED_VALUE("-b, --batch-size", "windows are processed one by one"),
     CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
     CLI_IGNORED_VALUE("-s, --seed", "nothing is random"),
-    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
+    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and unmapped"),
     CLI_IGNORED("--no-warmup", "there is no warm-up"),
 };
 

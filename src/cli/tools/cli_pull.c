@@ -41,9 +41,9 @@ static bool pull(const char *word, const struct models_asked *asked)
     if (source.kind == MODELS_PATH) {
         const bool is_repo = models_source_read_hub(&source, word, NULL, why, sizeof(why));
         return cli_fail(CLI_EXIT_USAGE,
-                        is_repo ? "%s was taken for a path, and pull fetches: is it hf:%s?"
-                                : "%s was taken for a path, and pull fetches: expected a known "
-                                  "name, hf:USER/REPO[:QUANT] or a URL%s",
+                        is_repo ? "%s is a path; is it hf:%s?"
+                                : "%s is a path; pull takes a known name, hf:USER/REPO[:QUANT] or "
+                                  "a URL%s",
                         word, is_repo ? word : "");
     }
     if (source.kind == MODELS_NAME && !source.known) {

@@ -1,5 +1,5 @@
-// `glinfer selftest`: compares the kernels of a model, or of models that are made up, with the CPU,
-// for a report of a fault.
+// `glinfer selftest`: checks the kernels of a model, or of synthetic models, against the CPU, for a
+// bug report.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
@@ -27,11 +27,11 @@ static struct settings defaults = {.session.n_ctx = 1280, .n_slots = 1};
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
-    CLI_ANY_MODEL_FLAGS("a GGUF file; without it, models that are made up"),
+    CLI_ANY_MODEL_FLAGS("a GGUF file; without it, synthetic models"),
     CLI_UBATCH_FLAG,
     CLI_INT(n_slots, 1, MAX_SLOTS, "-np, --parallel", "N",
-            "the kernels of N answers together too, as glinfer serve -np N has them; default "
-            "1: none"),
+            "also the kernels of N answers at once, as glinfer serve -np N uses them; default 1: "
+            "none"),
     CLI_SWITCH(
         is_json, "--json",
         "one JSON object on standard output: glinfer, device, renderer, vendor, version, "
@@ -60,13 +60,18 @@ struct selftest {
         size_t count, capacity;
     } rows;
     bool is_right;
-    bool is_synthetic;        // of models that are made up
+    bool is_synthetic;
     char half_refusal[200];   // why models compute in f32; "": they do not have to
     struct glinfer_error err; // of the test
     double seconds;
 };
 
-// Programs without a test are met in several lists.
+static bool is_wrong(const struct row *row)
+{
+    return row->result != GLINFER_TEST_RIGHT && row->result != GLINFER_TEST_NONE;
+}
+
+// Programs without a test occur in several lists.
 static void add_row(void *user, const struct glinfer_tested *tested)
 {
     struct selftest *self = user;
@@ -80,16 +85,15 @@ static void add_row(void *user, const struct glinfer_tested *tested)
     *row = (struct row){.result = tested->result, .ms = tested->ns / 1e6};
     snprintf(row->program, sizeof(row->program), "%s", tested->program);
     snprintf(row->text, sizeof(row->text), "%s", tested->text);
-    self->is_right = self->is_right &&
-                     (tested->result == GLINFER_TEST_RIGHT || tested->result == GLINFER_TEST_NONE);
+    self->is_right = self->is_right && !is_wrong(row);
 }
 
 static const char *describe(const struct selftest *self)
 {
-    return self->is_synthetic ? "models that are made up" : self->session.info.description;
+    return self->is_synthetic ? "synthetic models" : self->session.info.description;
 }
 
-static bool print_report(const struct selftest *self)
+static void print_device(const struct selftest *self, bool is_verbose)
 {
     const struct glinfer_device_info *info = &self->session.device_info;
     struct utsname machine;
@@ -99,22 +103,44 @@ static bool print_report(const struct selftest *self)
         printf("%s %s, %s\n", machine.sysname, machine.release, machine.machine);
     }
     printf("%s: %s\n    %s, %s\n", info->device, info->renderer, info->version, info->vendor);
-    printf("    %u storage blocks of %s, groups of %u, %u bytes shared, uniform blocks of %u, "
-           "alignment %u, %s%s\n\n",
-           info->max_storage_blocks, cli_format_size(block, info->max_storage_block_size),
-           info->max_invocations, info->max_shared_size, info->max_uniform_block_size,
-           info->storage_alignment, info->has_subgroups ? "subgroups" : "no subgroups",
-           info->has_fast_half ? ", fast halves" : "");
+    if (is_verbose) {
+        printf("    %u storage blocks of %s, groups of %u, %u bytes shared, uniform blocks of %u, "
+               "alignment %u, %s%s\n",
+               info->max_storage_blocks, cli_format_size(block, info->max_storage_block_size),
+               info->max_invocations, info->max_shared_size, info->max_uniform_block_size,
+               info->storage_alignment, info->has_subgroups ? "subgroups" : "no subgroups",
+               info->has_fast_half ? ", fast halves" : "");
+    }
     if (*self->half_refusal) {
-        printf("computing in f32 in place of f16: %s\n\n", self->half_refusal);
+        printf("computing in f32 instead of f16: %s\n", self->half_refusal);
+    }
+}
+
+// Prints the result first, then the programs that are wrong, with -v all of them.
+static bool print_report(const struct selftest *self)
+{
+    const bool is_verbose = self->settings.session.device.verbosity > 0;
+    size_t n_wrong = 0;
+    for (size_t i = 0; i < self->rows.count; i++) {
+        n_wrong += is_wrong(&self->rows.items[i]);
+    }
+    print_device(self, is_verbose);
+    if (self->is_right) {
+        printf("\nall right: %zu programs, %.1f seconds\n", self->rows.count, self->seconds);
+    } else {
+        printf("\nNOT ALL RIGHT: %zu of %zu programs are wrong, %.1f seconds\n", n_wrong,
+               self->rows.count, self->seconds);
     }
     for (size_t i = 0; i < self->rows.count; i++) {
         const struct row *row = &self->rows.items[i];
-        printf("%-12s %7.1f ms  %s%s%s\n", results[row->result], row->ms, row->program,
-               *row->text ? ": " : "", row->text);
+        if (is_verbose || is_wrong(row)) {
+            printf("%-12s %7.1f ms  %s%s%s\n", results[row->result], row->ms, row->program,
+                   *row->text ? ": " : "", row->text);
+        }
     }
-    printf("\n%s, %zu programs, %.1f seconds\n", self->is_right ? "all right" : "NOT ALL RIGHT",
-           self->rows.count, self->seconds);
+    if (!is_verbose) {
+        printf("-v lists every program, for a bug report\n");
+    }
     return cli_close_output();
 }
 
@@ -169,7 +195,7 @@ static bool test(struct selftest *self)
     return is_done || cli_fail_error(&self->err);
 }
 
-// Creates as many sessions as are to answer together. An encoder has no answers.
+// Creates the sessions that answer together. An encoder needs one.
 static bool start(struct selftest *self)
 {
     struct glinfer_session_params params;
@@ -196,7 +222,7 @@ static bool test_model(struct selftest *self)
     return is_done;
 }
 
-// Tests a model that is made up, whose file is gone when it is loaded.
+// Tests a synthetic model, whose file is removed after loading.
 static bool test_shape(struct selftest *self, size_t i)
 {
     char path[256];
@@ -207,7 +233,7 @@ static bool test_shape(struct selftest *self, size_t i)
     const bool is_written = file && cli_synthetic_write(i, file);
     self->settings.session.model = path;
     const bool is_done =
-        is_written ? test_model(self) : cli_fail(CLI_EXIT_FAILED, "%s cannot be written", path);
+        is_written ? test_model(self) : cli_fail(CLI_EXIT_FAILED, "cannot write %s", path);
     if (file) {
         fclose(file);
         unlink(path);
@@ -233,9 +259,10 @@ static bool run_command(void *user)
     cli_session_init(&self.session, &self.settings.session);
     bool is_done = self.settings.session.model ? test_model(&self) : test_shapes(&self);
     if (is_done || *self.err.message) {
-        is_done = (self.settings.is_json ? print_json(&self) : print_report(&self)) && is_done &&
-                  (self.is_right || cli_fail(CLI_EXIT_FAILED, "kernels are wrong on this device; "
-                                                              "others take their place"));
+        is_done =
+            (self.settings.is_json ? print_json(&self) : print_report(&self)) && is_done &&
+            (self.is_right || cli_fail(CLI_EXIT_FAILED, "some kernels are wrong on this device; "
+                                                        "glinfer uses others instead"));
     }
     cli_session_finish(&self.session);
     free(self.rows.items);
@@ -245,12 +272,12 @@ static bool run_command(void *user)
 const struct cli_command cli_selftest_command = {
     .name = "selftest",
     .usage = "[-m MODEL] [flags]",
-    .summary = "Compares kernels with the CPU, for a report of a fault.",
+    .summary = "Checks kernels against the CPU; attach it to a bug report.",
     .word = "a model is given with -m",
-    .text = "Runs each program that answers of the model need, whatever was found before, and "
-            "prints a report\nthat fits a bug tracker. Without a model, small ones are made up: a "
-            "Llama, a Qwen 3 and a mixture\nof experts, with weights of the usual types. Status 0 "
-            "if all are right, else 1.\n\n"
+    .text = "Runs each program that answers of the model need, even if it was tested before, and "
+            "prints a\nreport; -v lists every program. Without a model, it uses small synthetic "
+            "ones: a Llama, a\nQwen 3 and a mixture of experts, with weights of the usual types. "
+            "Status 0 if all are right, else 1.\n\n"
             "    glinfer selftest\n"
             "    glinfer selftest -m MODEL -np 4",
     .device = &defaults.session.device,

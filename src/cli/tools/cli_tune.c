@@ -20,10 +20,10 @@ static const struct cli_flag flags[] = {
     CLI_UBATCH_FLAG,
     CLI_HEADING("Measuring"),
     CLI_FLOAT(max_seconds, 0.1, 3600, "--max-seconds", "S",
-              "about so long; default 10, on boards and without a GPU 60"),
+              "about this long; default 10, on boards and without a GPU 60"),
     CLI_SWITCH(is_reset, "--reset", "forget what was measured on the device; no model is needed"),
     CLI_HEADING("Output"),
-    CLI_SWITCH(is_json, "--json", "one JSON object in place of the table"),
+    CLI_SWITCH(is_json, "--json", "one JSON object instead of the result"),
 };
 
 enum { GREEDY, SAMPLED, N_WAY };
@@ -80,7 +80,7 @@ static void print_row(const struct row *row)
     printf("%-20s %-8s %-20s %5u  %-16s %10.1f  %5u", row->kernel, row->type, matrix,
            figures->n_dispatches, row->table_shape, figures->table_ns / 1e3, figures->n_candidates);
     if (strcmp(row->shape, row->table_shape) == 0) {
-        printf("  as it is\n");
+        printf("  unchanged\n");
     } else {
         printf("  %-16s %10.1f  %+5.1f %%\n", row->shape, figures->ns / 1e3,
                gain_of(figures->table_ns, figures->ns));
@@ -89,27 +89,14 @@ static void print_row(const struct row *row)
 
 static void print_table(const struct tune *tune)
 {
-    const struct glinfer_tune_stats *stats = &tune->stats;
-    if (stats->n_sites == 0) {
-        printf("%s on %s: there is nothing to choose from\n", tune->session.info.description,
-               tune->session.device_info.renderer);
-        return;
-    }
-    printf("%s on %s, by %s\n", tune->session.info.description, tune->session.device_info.renderer,
-           stats->clock == GLINFER_PROFILE_QUERY ? "timer queries" : "waiting");
-    printf("%-20s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
+    printf("\n%-20s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
            "calls", "built-in", "us", "tried", "tuned", "us", "faster");
     for (size_t i = 0; i < tune->rows.count; i++) {
         print_row(&tune->rows.items[i]);
     }
-    printf("a token: %.1f us with the built-in shapes, %.1f us with the tuned ones, %+.1f %%\n",
-           stats->table_step_ns / 1e3, stats->step_ns / 1e3,
-           gain_of(stats->table_step_ns, stats->step_ns));
-    if (stats->n_measured < stats->n_sites) {
-        printf("%u of %u were measured; more with --max-seconds\n", stats->n_measured,
-               stats->n_sites);
-    }
-    printf("kept in %s\n", stats->path);
+    printf("times by %s, kept in %s\n",
+           tune->stats.clock == GLINFER_PROFILE_QUERY ? "timer queries" : "waiting",
+           tune->stats.path);
 }
 
 static void print_prepared(const struct tune *tune)
@@ -126,6 +113,28 @@ static void print_prepared(const struct tune *tune)
         }
         printf("\n");
     }
+}
+
+// Prints the result in sentences, with -v also the kernels.
+static bool print_result(const struct tune *tune)
+{
+    const struct glinfer_tune_stats *stats = &tune->stats;
+    printf("%s on %s: %u of %u kernels measured", tune->session.info.description,
+           tune->session.device_info.renderer, stats->n_measured, stats->n_sites);
+    printf(stats->n_measured < stats->n_sites ? "; a longer --max-seconds measures more\n" : "\n");
+    if (stats->n_changed == 0) {
+        printf("Nothing faster was found; the built-in shapes are used.\n");
+    } else {
+        printf("Faster shapes were found for %u kernel%s: a token takes %.2f ms, %.2f ms before, "
+               "%+.1f %%.\nLater runs use them; `glinfer tune --reset` removes them.\n",
+               stats->n_changed, cli_plural(stats->n_changed), stats->step_ns / 1e6,
+               stats->table_step_ns / 1e6, gain_of(stats->table_step_ns, stats->step_ns));
+    }
+    if (tune->settings->session.device.verbosity > 0 && stats->n_sites > 0) {
+        print_table(tune);
+        print_prepared(tune);
+    }
+    return cli_close_output();
 }
 
 #define STATS(field)        CLI_JSON(glinfer_tune_stats, field)
@@ -207,14 +216,7 @@ static bool run(const struct settings *settings)
     if (cli_session_check_decoder(&tune.session) && cli_session_load(&tune.session) &&
         cli_session_start(&tune.session, NULL) && measure(&tune)) { // the shapes are kept by now
         tune.is_prepared = prepare(&tune);
-        if (settings->is_json) {
-            is_done = print_json(&tune);
-        } else {
-            print_table(&tune);
-            print_prepared(&tune);
-            is_done = cli_close_output();
-        }
-        is_done = is_done && tune.is_prepared;
+        is_done = (settings->is_json ? print_json(&tune) : print_result(&tune)) && tune.is_prepared;
     }
     free(tune.rows.items);
     cli_session_finish(&tune.session);
@@ -241,8 +243,7 @@ static bool reset(const struct settings *settings)
         cJSON_AddNumberToObject(object, "forgotten", (double)n);
         return cli_json_print(object);
     }
-    printf("%zu tuned shape%s of %s %s removed\n", n, cli_plural(n), info.renderer,
-           n == 1 ? "is" : "are");
+    printf("removed the measurements of %zu kernel%s on %s\n", n, cli_plural(n), info.renderer);
     return cli_close_output();
 }
 
@@ -262,16 +263,16 @@ static bool run_command(void *user)
 const struct cli_command cli_tune_command = {
     .name = "tune",
     .usage = "-m MODEL [flags]",
-    .summary = "Measures which shapes of kernels are fastest on the device, and keeps them.",
+    .summary = "Finds the fastest kernel shapes for the device, for later runs.",
     .word = "a model is given with -m",
     .text =
         "Tries the ways in which each kernel of the model can be spread over the device, and keeps "
         "the\nfastest in the cache folder, for this driver and this version of glinfer. Every "
-        "command uses them\nfrom then on, until --reset; GLINFER_TUNING=off leaves them unused. "
-        "Times are of a whole token,\nor prompt batch. Where a chain of tokens may be faster in "
-        "one "
-        "dispatch that is compiled, which may\ntake a minute, tried out and kept too. Run it while "
-        "nothing else uses the device.\n\n"
+        "command uses them\nfrom then on, until --reset; GLINFER_TUNING=off ignores them. -v lists "
+        "the kernels with their times,\nwhich are those of a whole token or prompt batch. A chain "
+        "of "
+        "tokens in one dispatch is tried too if\nit may be faster; compiling it can take a minute. "
+        "Run it while nothing else uses the device.\n\n"
         "    glinfer tune -m model.gguf",
     .device = &defaults.session.device,
     CLI_COMMAND(flags, defaults, run_command),

@@ -133,8 +133,8 @@ static void learn(struct gi_time_box *box, const struct gi_box_flight *flight)
     const double ns = (double)(now - begin);
     box->done_ns = now;
     gi_log_write(gi_gpu_log(box->gpu), GLINFER_LOG_DEBUG,
-                 "submission: %u pieces, %.1f ms, estimated %.1f", flight->n_pieces, ns / 1e6,
-                 flight->estimate_ns / 1e6);
+                 "submission: %u piece%s, %.1f ms, estimated %.1f", flight->n_pieces,
+                 flight->n_pieces == 1 ? "" : "s", ns / 1e6, flight->estimate_ns / 1e6);
     if (flight->program == MIXED) {
         learn_scale(box, flight, ns);
     } else {

@@ -67,7 +67,7 @@ change tokenizer.gguf gpt2 gpx2
 for command in run bench tokenize; do
     refused 1 'glinfer: tokenizer.gguf: the tokenizer '\''gpx2'\' "$glinfer" $command -m tokenizer.gguf
 done
-refused 1 'missing.gguf was taken for a path, and there is no such file' "$glinfer" run -m missing.gguf -p x
+refused 1 'missing.gguf: no such file' "$glinfer" run -m missing.gguf -p x
 refused 1 'is a folder' "$glinfer" run -m . -p x
 if [ "$(id -u)" != 0 ]; then
     cp "$model" secret.gguf

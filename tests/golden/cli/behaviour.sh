@@ -176,7 +176,7 @@ check 'a warning comes once' "$(grep -c 'warning: GLINFER_HALF' "$dir/errors")" 
 check 'a list as JSON' "$("$glinfer" info --json --list-devices 2>/dev/null | head -c 1)" '['
 "$glinfer" info -m "$model" --mem-budget 1K >/dev/null 2>"$dir/errors"
 check 'info of a model over the budget' $? 1
-check 'with sizes that can be read' "$(grep -cE 'takes [0-9.]+ MiB on the device, the budget is 1 KiB' "$dir/errors")" 1
+check 'with sizes that can be read' "$(grep -cE 'takes [0-9.]+ MiB on the device, more than the budget of 1 KiB' "$dir/errors")" 1
 "$glinfer" run -m "$model" --raw -p x -n 1 --mem-budget 1K 2>"$dir/errors"
 check 'a model over the budget' $? 1
 
@@ -193,6 +193,13 @@ check 'a list of sequences' "$(grep -cE '\| +tg2( x2)? \|' "$dir/table")" 2
 check 'a table of 120 columns' "$(awk 'length > 120' "$dir/table" | wc -l | tr -d ' ')" 0
 check 'a build' "$(grep -cE '^build: [0-9a-f.]+ \([0-9]+\)$' "$dir/table")" 1
 check 'all columns' "$("$glinfer" bench -v -m "$model" -p 4 -n 0 -r 1 2>/dev/null | grep -c 'TTFT ms')" 1
+
+"$glinfer" run -v -m "$model" --raw -p Once -n 4 >/dev/null 2>"$dir/details"
+check '-v logs device, model, memory and seed' \
+    "$(grep -cE '^(device  .*: |model   .*: |memory  .* context of [0-9]+: |seed [0-9]+$)' "$dir/details")" 4
+check '-v leaves out submissions' "$(grep -c '^submission' "$dir/details")" 0
+check '-vv logs submissions' \
+    "$("$glinfer" run -vv -m "$model" --raw -p Once -n 4 2>&1 >/dev/null | grep -c '^submission' | sed 's/^[1-9][0-9]*$/yes/')" yes
 
 "$glinfer" bench -m "$model" -p 4,8 -n 2 -r 2 -o json --svg "$dir/sweep.svg" >"$dir/before.json" 2>/dev/null
 check 'bench with a plot' $? 0

@@ -16,11 +16,11 @@ def outcome(command, flag, value):
     words = [glinfer, command, "-m", "missing.gguf", flag] + ([value] if value else [])
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     errors = done.stderr
-    if done.returncode == 2 and errors.startswith(f"glinfer: {flag} is not there: "):
+    if done.returncode == 2 and errors.startswith(f"glinfer: {flag} is not available: "):
         return "not there"
     if errors.startswith(f"glinfer: note: {flag} has no effect: ") and done.returncode == 1:
         return "noted"
-    if any(words in errors for words in ("unknown flag", "is no flag", "expected", "has no effect", "needs a value")):
+    if any(words in errors for words in ("unknown flag", "is not a flag", "expected", "has no effect", "needs a value")):
         return f"refused ({errors.splitlines()[0]})"
     return "works"
 

@@ -68,7 +68,7 @@ for top_p in 1 0.9; do
     check "bins are named, top_p $top_p" \
         "$(grep -c 'cannot be used: full_bins.comp .* wrong results: .*; there is no other' "$dir/log")" 1
 done
-GLINFER_FAULT='wrong:FULL_BINS*' "$glinfer" selftest -m "$model" >"$dir/report" 2>"$dir/log"
+GLINFER_FAULT='wrong:FULL_BINS*' "$glinfer" selftest -v -m "$model" >"$dir/report" 2>"$dir/log"
 check 'status of a report with wrong bins' "$?" 1
 check 'wrong bins in a report' "$(grep -c '^WRONG .*full_bins.comp' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
 
@@ -88,16 +88,22 @@ check 'text where a kernel does not compile' "$(answer 'compile:GEMV_GLU_TEXEL')
 check 'a fault of no program is said' "$(answer 'wrong:gemv_glu' >/dev/null; grep -c "no program 'gemv_glu'" "$dir/log")" 1
 check 'nothing is tested' "$(GLINFER_SELFTEST=off answer 'wrong:EMBED_TOKEN' | tail -1)" 'status 0'
 
-"$glinfer" selftest -m "$model" >"$dir/report" 2>"$dir/log"
+"$glinfer" selftest -v -m "$model" >"$dir/report" 2>"$dir/log"
 check 'status of a report' "$?" 0
+check 'the result comes before the programs' "$(grep -n '^all right: [2-9][0-9] programs' "$dir/report" | cut -d: -f1 | sed 's/^[5-9]$/yes/')" yes
+"$glinfer" selftest -m "$model" >"$dir/summary" 2>"$dir/log"
+check 'a summary names no program' "$(grep -c '\.comp' "$dir/summary")$(grep -c '^all right: ' "$dir/summary")" 01
+GLINFER_FAULT=wrong:ARGMAX_256 "$glinfer" selftest -m "$model" >"$dir/summary" 2>"$dir/log"
+check 'a summary names the wrong programs alone' \
+    "$(grep -c '\.comp' "$dir/summary")$(grep -c '^WRONG .*argmax\.comp' "$dir/summary")$(grep -c '^NOT ALL RIGHT: 1 of ' "$dir/summary")" 111
 check 'programs of a report' "$(grep -c '^ok .*\.comp' "$dir/report" | sed 's/^[2-9][0-9]$/many/')" many
 check 'the drafts are in it' "$(grep -c '^ok .*logit_rows\.comp' "$dir/report")" 1
-"$glinfer" selftest -m "$model" -np 2 >"$dir/report" 2>"$dir/log"
+"$glinfer" selftest -v -m "$model" -np 2 >"$dir/report" 2>"$dir/log"
 check 'status of a report on two answers together' "$?" 0
 check 'what serves both is in it' "$(grep -c '^ok .*\(embed_batch\|rope_kv\|attention_row\)\.comp .* ROWS=2:' "$dir/report")" 3
 check 'the report names the driver' "$(grep -c 'llvmpipe\|Mesa' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
 for class in V3D Mali-G52; do # weights that read packed rows, and others in the same layer
-    GLINFER_CLASS=$class "$glinfer" selftest -m "$(dirname "$model")/tiny-qwen3.gguf" >"$dir/report" 2>"$dir/log"
+    GLINFER_CLASS=$class "$glinfer" selftest -v -m "$(dirname "$model")/tiny-qwen3.gguf" >"$dir/report" 2>"$dir/log"
     check "status of a report of mixed types as on $class" "$?" 0
     check "packed rows as on $class" "$(grep -c '^ok .*PACKED=1' "$dir/report" | sed 's/^[1-9][0-9]*$/yes/')" yes
 done
@@ -115,7 +121,7 @@ check 'their tensor is named' "$(grep -c 'nan.gguf: .*\.weight has values that a
 
 # Without a model it makes some up, and leaves no file behind.
 mkdir "$dir/tmp"
-TMPDIR=$dir/tmp "$glinfer" selftest >"$dir/report" 2>"$dir/log"
+TMPDIR=$dir/tmp "$glinfer" selftest -v >"$dir/report" 2>"$dir/log"
 check 'status without a model' "$?" 0
 for kernel in gemm_row gemv_qkv gemv_expert route norm_rope_kv logprob full_bins full_sample; do
     check "$kernel is tested without a model" "$(grep -c "^ok .* $kernel.comp" "$dir/report" | sed 's/^[1-9][0-9]*$/yes/')" yes

@@ -20,9 +20,9 @@ run()
 }
 
 # Submissions that are estimated over 5 ms although they could be cut: all but the ones that time a
-# program. The text of -v has a line for each: submission: PIECES pieces, MS ms, estimated MS.
+# program. The text of -vv has a line for each: submission: PIECES pieces, MS ms, estimated MS.
 run >wanted 2>errors || cat errors
-GLINFER_FAULT='slow:GEMM_LANE*:30' run -v --max-batch-ms 5 >found 2>log
+GLINFER_FAULT='slow:GEMM_LANE*:30' run -vv --max-batch-ms 5 >found 2>log
 check 'text of a slow kernel' "$(cat found)" "$(cat wanted)"
 n=$(grep -c '^submission: ' log)
 if [ "$n" -lt 20 ]; then

@@ -30,3 +30,15 @@ if ! "$glinfer" tune --reset --json | grep -q '^{"device":"llvmpipe.*,"forgotten
     echo 'FAIL: what is forgotten is not told as JSON'
     exit 1
 fi
+# A result in words, without the codes of shapes, and measurements that are removed.
+"$glinfer" tune -m "$model" --max-seconds 0.1 >"$dir/result" 2>"$dir/log" || { cat "$dir/log"; exit 1; }
+if ! grep -q '^Nothing faster was found; \|^Faster shapes were found for [1-9]' "$dir/result" ||
+    grep -q 'texel:\|dispatches' "$dir/result"; then
+    echo 'FAIL: the result is not told in words'
+    cat "$dir/result"
+    exit 1
+fi
+if ! "$glinfer" tune --reset | grep -q '^removed the measurements of [1-9][0-9]* kernels* on llvmpipe'; then
+    echo 'FAIL: what is removed is not told'
+    exit 1
+fi

@@ -582,13 +582,13 @@ def says_what_a_word_was_taken_for(place):
         (folder / name).write_bytes(data)
     for word, said in (("a.safetensors", "holds safetensors"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
                        ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("g", "bytes"),
-                       ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "was taken for a path"),
+                       ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "no such file"),
                        ("u/no.gguf", "lists the models"), ("u/r", "is it hf:u/r"),
-                       ("./no", "was taken for a path"), ("~/no", "a shell replaces ~"), ("smolm2-135m", "is it smollm2-135m?"),
-                       ("qwen", "knows qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b"), ("nothing", "was taken for a name"), ("smollm2-135m", "is not here yet"), ("x" * 5000, "too long")):
+                       ("./no", "no such file"), ("~/no", "a shell expands ~"), ("smolm2-135m", "is it smollm2-135m?"),
+                       ("qwen", "knows qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b"), ("nothing", "no model of that name"), ("smollm2-135m", "not on this machine yet"), ("x" * 5000, "too long")):
         errors = place.run("info", "-m", word, status=1, cwd=folder)
         assert said in errors and errors.count("\n") == 1, (word, errors)
-    assert "was taken for a URL" in place.run("info", "-m", "https://example.org/", status=2)
+    assert "is a URL without a usable file name" in place.run("info", "-m", "https://example.org/", status=2)
     (folder / "smollm2-135m").write_bytes(pathlib.Path(MODEL).read_bytes())
     place.run("info", "-m", "smollm2-135m", cwd=folder)  # a file comes before a name
     assert not place.hub.requests

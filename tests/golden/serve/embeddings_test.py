@@ -41,7 +41,7 @@ def the_command_answers():
     columns = zip(*[map(float, row.split()) for row in rows])
     near([sum(column) / len(rows) for column in columns], raw["embedding"], "the mean of rows")
     same(len(embed("--pooling", "last").splitlines()), 2, "lines of standard input")
-    true("names no pooling" in embed("-p", "x", status=1), "no pooling")
+    true("is not an embedding model" in embed("-p", "x", status=1), "no pooling")
     true("do not fit the context of 8" in embed("-c", "8", "--pooling", "mean", "-p", "x" * 100, status=1), "too long")
     return vectors
 
@@ -117,7 +117,7 @@ def a_reranker_scores_pairs():
             status, _, told = server.post(path, what)
             same(status, 400, path)
             true("is an encoder" in told["error"]["message"], told)
-    true("--query goes with" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
+    true("--query needs" in embed("--query", "x", "--pooling", "mean", "-p", "x", status=2), "no reranker")
 
 
 def a_broken_template_refuses_pairs_alone():

@@ -9,6 +9,7 @@
 struct settings {
     const char *model;
     bool is_json;
+    int verbosity;
     int64_t count;
     float temperature;
     uint64_t budget;
@@ -25,6 +26,8 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
     CLI_TEXT(model, "-m, --model", "FILE", "a file"),
     CLI_SWITCH(is_json, "--json", "an object"),
+    CLI_LEVEL(verbosity, 1, "-v, --verbose", "more"),
+    CLI_LEVEL(verbosity, 2, "-vv", "all"),
     CLI_INT(count, -1, 100, "-n, --predict, --n-predict", "N", "tokens"),
     CLI_FLOAT(temperature, 0, 2, "--temp", "T", "a temperature"),
     CLI_SIZE(budget, "--mem-budget", "SIZE", "bytes"),
@@ -181,9 +184,9 @@ static void args_suggest_the_nearest_flag(void **state)
 static void args_refuse_words(void **state)
 {
     (void)state;
-    assert_wrong("hello", "\"hello\" is no flag; words are given with -p");
-    assert_wrong("some/tiny.gguf", "\"some/tiny.gguf\" is no flag; a model is given with -m");
-    assert_wrong("-", "\"-\" is no flag; words are given with -p");
+    assert_wrong("hello", "\"hello\" is not a flag; words are given with -p");
+    assert_wrong("some/tiny.gguf", "\"some/tiny.gguf\" is not a flag; a model is given with -m");
+    assert_wrong("-", "\"-\" is not a flag; words are given with -p");
 }
 
 static void args_refuse_wrong_values(void **state)
@@ -287,6 +290,27 @@ static void help_names_every_flag_within_100_columns(void **state)
     free(text);
 }
 
+static void args_add_levels(void **state)
+{
+    static const struct {
+        const char *line;
+        int level;
+    } cases[] = {
+        {"--json",              0},
+        {"-v",                  1},
+        {"-vv",                 2},
+        {"-v -v",               2},
+        {"--verbose --json -v", 2}
+    };
+    struct outcome o;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        parse(&o, cases[i].line);
+        assert_int_equal(o.parsed, CLI_PARSED);
+        assert_int_equal(o.settings.verbosity, cases[i].level);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +319,7 @@ int main(void)
         cmocka_unit_test(args_take_words_that_are_no_flags),
         cmocka_unit_test(args_take_a_value_that_looks_like_a_flag),
         cmocka_unit_test(args_let_the_last_of_two_win),
+        cmocka_unit_test(args_add_levels),
         cmocka_unit_test(args_know_help_everywhere),
         cmocka_unit_test(args_report_flags_that_mean_nothing),
         cmocka_unit_test(args_suggest_the_nearest_flag),

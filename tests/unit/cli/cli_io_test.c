@@ -53,18 +53,18 @@ static void say(const char *text)
 
 static void messages_begin_a_line_on_the_terminal_of_a_text(void **state)
 {
-    const bool is_verbose = true;
+    const int verbosity = 1;
     char text[512];
     (void)state;
     enter(true, true);
     say("Once");
     say(" upon");
-    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
-    cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "a doubt");
+    cli_log((void *)&verbosity, GLINFER_LOG_INFO, "a note");
+    cli_log((void *)&verbosity, GLINFER_LOG_WARN, "a doubt");
     say(" a time");
     cli_fail(CLI_EXIT_FAILED, "an end");
     say("there was\n");
-    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "another");
+    cli_log((void *)&verbosity, GLINFER_LOG_INFO, "another");
     leave(text, sizeof(text));
     assert_string_equal(text, "Once upon\r\na note\r\nglinfer: warning: a doubt\r\n a time\r\n"
                               "glinfer: an end\r\nthere was\r\nanother\r\n");
@@ -72,17 +72,17 @@ static void messages_begin_a_line_on_the_terminal_of_a_text(void **state)
 
 static void messages_elsewhere_add_nothing_to_a_text(void **state)
 {
-    const bool is_verbose = true;
+    const int verbosity = 1;
     char text[512];
     (void)state;
     enter(false, true);
     say("Once upon");
-    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    cli_log((void *)&verbosity, GLINFER_LOG_INFO, "a note");
     leave(text, sizeof(text));
     assert_string_equal(text, "a note\r\n");
     enter(true, false);
     say(" a time");
-    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    cli_log((void *)&verbosity, GLINFER_LOG_INFO, "a note");
     say("\n");
     leave(text, sizeof(text));
     assert_string_equal(text, " a time\r\n");
@@ -90,14 +90,14 @@ static void messages_elsewhere_add_nothing_to_a_text(void **state)
 
 static void a_bar_makes_room_for_messages_and_leaves_texts_alone(void **state)
 {
-    const bool is_verbose = true;
+    const int verbosity = 1;
     struct cli_bar bar;
     char text[1024];
     (void)state;
     enter(true, true);
     cli_bar_init(&bar);
     assert_true(cli_progress(&bar, GLINFER_PHASE_LOAD, 1, 2));
-    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    cli_log((void *)&verbosity, GLINFER_LOG_INFO, "a note");
     say("Once upon");
     assert_true(cli_progress(&bar, GLINFER_PHASE_COMPILE, 1, 2));
     say(" a time\n");
@@ -128,19 +128,36 @@ static void what_is_waited_for_comes_back_behind_progress(void **state)
     assert_string_equal(strstr(first, " 50 %"), " 50 %\r\033[Kmeasuring...\r\033[K");
 }
 
+static void levels_are_filtered(void **state)
+{
+    static const char *const wanted[] = {"glinfer: warning: level 1\r\n", "level 2\r\n",
+                                         "level 2\r\nlevel 3\r\n"}; // a warning comes once
+    (void)state;
+    for (int verbosity = 0; verbosity < 3; verbosity++) {
+        char text[512], message[16];
+        enter(false, true);
+        for (int level = GLINFER_LOG_WARN; level <= GLINFER_LOG_DEBUG; level++) {
+            snprintf(message, sizeof(message), "level %d", level);
+            cli_log(&verbosity, (enum glinfer_log_level)level, message);
+        }
+        leave(text, sizeof(text));
+        assert_string_equal(text, wanted[verbosity]);
+    }
+}
+
 static void warnings_come_once_or_after_a_while(void **state)
 {
-    const bool is_verbose = false;
+    const int verbosity = 0;
     char text[512];
     (void)state;
     enter(false, true);
     for (int i = 0; i < 3; i++) {
-        cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "twice");
+        cli_log((void *)&verbosity, GLINFER_LOG_WARN, "twice");
     }
     cli_repeat_warnings(0);
-    cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "twice");
+    cli_log((void *)&verbosity, GLINFER_LOG_WARN, "twice");
     cli_repeat_warnings(1000);
-    cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "twice");
+    cli_log((void *)&verbosity, GLINFER_LOG_WARN, "twice");
     leave(text, sizeof(text));
     assert_string_equal(text, "glinfer: warning: twice\r\nglinfer: warning: twice\r\n");
 }
@@ -152,6 +169,7 @@ int main(void)
         cmocka_unit_test(messages_elsewhere_add_nothing_to_a_text),
         cmocka_unit_test(a_bar_makes_room_for_messages_and_leaves_texts_alone),
         cmocka_unit_test(what_is_waited_for_comes_back_behind_progress),
+        cmocka_unit_test(levels_are_filtered),
         cmocka_unit_test(warnings_come_once_or_after_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
