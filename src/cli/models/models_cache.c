@@ -49,7 +49,9 @@ static void add_file(struct models_list *list, const char *place, uint64_t size)
     struct models_entry *entry = CLI_APPEND(list);
     *entry = (struct models_entry){.place = cli_alloc(length + 1, 1), .size = size};
     memcpy(entry->place, place, is_part ? length - strlen(".part") : length);
+    entry->place[is_part ? length - strlen(".part") : length] = '\0';
     entry->is_whole = !is_part;
+    entry->n_whole = !is_part;
 }
 
 // Adds a file or passes over a folder that fts found; place is its path below the cache's.
@@ -91,6 +93,34 @@ static int compare_entries(const void *a, const void *b)
     return order != 0 ? order : (int)y->is_whole - (int)x->is_whole;
 }
 
+// Makes one entry of the pieces of a model.
+static void join_pieces(struct models_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct models_entry entry = list->items[i];
+        unsigned number, count;
+        const size_t at = models_piece(entry.place, strlen(entry.place), &number, &count);
+        size_t same = n;
+        if (at > 0) {
+            models_set_piece(entry.place, at, 1);
+            entry.is_whole = entry.n_whole == count;
+            for (same = 0; same < n && strcmp(list->items[same].place, entry.place) != 0;) {
+                same++;
+            }
+        }
+        if (same == n) {
+            list->items[n++] = entry;
+            continue;
+        }
+        list->items[same].size += entry.size;
+        list->items[same].n_whole += entry.n_whole;
+        list->items[same].is_whole = list->items[same].n_whole == count;
+        free(entry.place);
+    }
+    list->count = n;
+}
+
 bool models_cache_list(struct models_list *list)
 {
     char folder[MODELS_MAX_PATH];
@@ -102,6 +132,7 @@ bool models_cache_list(struct models_list *list)
     if (list->count > 1) {
         qsort(list->items, list->count, sizeof(*list->items), compare_entries);
     }
+    join_pieces(list);
     return true;
 }
 
@@ -194,6 +225,11 @@ const struct models_entry *models_list_source(const struct models_list *list,
             return NULL;
         }
     }
+    unsigned number, count;
+    const size_t at = models_piece(chosen.place, strlen(chosen.place), &number, &count);
+    if (at > 0) {
+        models_set_piece(chosen.place, at, 1);
+    }
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].is_whole && strcmp(list->items[i].place, chosen.place) == 0) {
             return &list->items[i];
@@ -207,7 +243,7 @@ const struct models_entry *models_list_source(const struct models_list *list,
 // True if another process is fetching the file.
 static bool is_fetched(const char *path)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const bool is_locked = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (file >= 0) {
         close(file);
@@ -215,16 +251,28 @@ static bool is_fetched(const char *path)
     return is_locked;
 }
 
-bool models_cache_remove(const struct models_entry *entry)
+void models_cache_prune(const char *path)
+{
+    char folder[MODELS_MAX_PATH], parent[MODELS_MAX_PATH];
+    if (!models_cache_folder(folder)) {
+        return;
+    }
+    snprintf(parent, sizeof(parent), "%s", path);
+    for (char *slash = strrchr(parent, '/'); slash && slash > parent + strlen(folder);
+         slash = strrchr(parent, '/')) {
+        *slash = '\0';
+        rmdir(parent); // stops at the first that holds something
+    }
+}
+
+// Removes a file, or the part of one.
+static bool remove_file(const char *path)
 {
     static const char *const endings[] = {".part", ".part.from", ""};
-    char path[MODELS_MAX_PATH], file[MODELS_MAX_PATH + 16], folder[MODELS_MAX_PATH];
-    if (!models_cache_path(entry->place, path) || !models_cache_folder(folder)) {
-        return false;
-    }
+    char file[MODELS_MAX_PATH + 16];
     snprintf(file, sizeof(file), "%s.part", path);
     if (is_fetched(file)) {
-        return cli_fail(CLI_EXIT_FAILED, "%s is being fetched by another glinfer", entry->place);
+        return cli_fail(CLI_EXIT_FAILED, "%s is being fetched by another glinfer", path);
     }
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         snprintf(file, sizeof(file), "%s%s", path, endings[i]);
@@ -232,10 +280,25 @@ bool models_cache_remove(const struct models_entry *entry)
             return cli_fail(CLI_EXIT_FAILED, "%s cannot be removed: %s", file, strerror(errno));
         }
     }
-    for (char *slash = strrchr(path, '/'); slash && slash > path + strlen(folder);
-         slash = strrchr(path, '/')) {
-        *slash = '\0';
-        rmdir(path); // stops at the first that holds something
+    return true;
+}
+
+bool models_cache_remove(const struct models_entry *entry)
+{
+    char path[MODELS_MAX_PATH];
+    unsigned number, count;
+    if (!models_cache_path(entry->place, path)) {
+        return false;
     }
+    const size_t at = models_piece(path, strlen(path), &number, &count);
+    for (number = 1; number <= count; number++) {
+        if (at > 0) {
+            models_set_piece(path, at, number);
+        }
+        if (!remove_file(path)) {
+            return false;
+        }
+    }
+    models_cache_prune(path);
     return true;
 }

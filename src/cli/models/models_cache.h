@@ -13,9 +13,11 @@ bool models_cache_folder(char path[MODELS_MAX_PATH]);
 // Writes the path of a place in it; false with the reason printed.
 bool models_cache_path(const char *place, char path[MODELS_MAX_PATH]);
 
+// A model; one in several files is one entry, with the place of its first.
 struct models_entry {
-    char *place;   // owned, below the folder, without ".part"
-    uint64_t size; // bytes that are there
+    char *place;      // owned, below the folder, without ".part"
+    uint64_t size;    // bytes that are there
+    unsigned n_whole; // files that are there, not in part
     bool is_whole;
 };
 struct models_list {
@@ -39,6 +41,8 @@ const struct models_entry *models_list_find(const struct models_list *list, cons
 const struct models_entry *models_list_source(const struct models_list *list,
                                               const struct models_source *source);
 
+// Removes folders on the way to a path in the cache that are empty.
+void models_cache_prune(const char *path);
 // Removes a model, whole or not, and folders that become empty; false with the reason printed.
 bool models_cache_remove(const struct models_entry *entry);
 

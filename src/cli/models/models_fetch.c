@@ -13,20 +13,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TRIES 4 // without a byte more
+#define MAX_TRIES 4   // without a byte more
+#define MAX_WAIT  300 // seconds for which a server may ask to be left alone
 #define MAX_TEXT  (16u << 20)
 
 struct fetch {
     const struct models_wanted *wanted;
     struct models_part part;
     struct cli_bar bar;
-    char sha256[65];     // expected; "": none is known
-    uint64_t size;       // expected; 0: unknown
-    uint64_t start;      // bytes that were there when the request began
-    double begin, shown; // cli_now of the request and of the progress shown last
-    bool is_started;     // the answer's head was looked at
-    bool is_printed;     // the reason of the failure
-    bool is_moving;      // bytes have come since this process began
+    char sha256[65];           // expected; "": none is known
+    uint64_t size;             // expected; 0: unknown
+    uint64_t start;            // bytes that were there when the request began
+    double begin, shown;       // cli_now of the request and of the progress shown last
+    bool is_started;           // the answer's head was looked at
+    bool is_printed;           // the reason of the failure
+    bool is_moving;            // bytes have come since this process began
+    struct models_reply reply; // the last
 };
 
 //-- messages --------------------------------------------------------------------------------------
@@ -224,10 +226,65 @@ static uint64_t kept(const struct fetch *fetch)
     return is_usable(fetch) ? fetch->part.size : 0;
 }
 
-static void pause_before(int n_try)
+// Waits before the next try, as long as the server asks for; Ctrl-C ends it. False with the reason
+// printed if that is too long.
+static bool pause_before(const struct models_wanted *wanted, const struct models_reply *reply,
+                         const char *why, int n_try)
 {
-    struct timespec left = {.tv_sec = 1 << (n_try - 1)};
-    nanosleep(&left, NULL); // Ctrl-C ends it
+    char host[128], text[64];
+    struct cli_bar bar;
+    const uint64_t seconds =
+        reply->retry_after > 0 ? reply->retry_after : UINT64_C(1) << (n_try - 1);
+    if (seconds > MAX_WAIT) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s: %s; %s asks to wait %" PRIu64 " s: try again after that", wanted->name,
+                        why, host_of(wanted->url, host), seconds);
+    }
+    cli_say("%s: %s; trying again in %" PRIu64 " s", wanted->name, why, seconds);
+    cli_bar_init(&bar);
+    for (uint64_t left = seconds; left > 0 && !cli_is_interrupted(); left--) {
+        const struct timespec second = {.tv_sec = 1};
+        snprintf(text, sizeof(text), "trying again in %" PRIu64 " s", left);
+        cli_bar_text(&bar, text);
+        nanosleep(&second, NULL);
+    }
+    cli_bar_clear(&bar);
+    return true;
+}
+
+// True unless the open file is a damaged GGUF file or ends before its tensors do.
+static bool is_whole_file(int file, const char *name, char *why, size_t size)
+{
+    struct glinfer_source source;
+    struct glinfer_model_params params;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_error err;
+    glinfer_source_init(&source);
+    glinfer_model_params_init(&params);
+    source.kind = GLINFER_SOURCE_FD;
+    source.fd = file;
+    source.name = name;
+    params.source = &source;
+    if (glinfer_model_inspect(&params, &info, &err) || err.status != GLINFER_STATUS_BAD_FILE) {
+        return true;
+    }
+    snprintf(why, size, "%.400s", err.message);
+    return false;
+}
+
+// Checks that nothing is missing at the end, which a length or a sha256 would have told. False with
+// the reason printed if the server's file is so.
+static bool check_whole(struct fetch *fetch, bool is_all, bool *is_whole, char *why, size_t size)
+{
+    *is_whole = fetch->sha256[0] || fetch->part.size < 4 ||
+                is_whole_file(fetch->part.file, "the file", why, size);
+    if (*is_whole || !is_all) {
+        fetch->size = *is_whole ? fetch->size : fetch->wanted->size;
+        return true;
+    }
+    models_part_discard(&fetch->part);
+    return cli_fail(CLI_EXIT_FAILED, "%s: %s; the server has no more of it", fetch->wanted->name,
+                    why);
 }
 
 // Makes a request for what is missing. Sets *is_whole when there is no more to come; false with the
@@ -251,6 +308,7 @@ static bool request_rest(struct fetch *fetch, bool *is_whole, char *why, size_t 
     fetch->start = asked;
     const enum models_outcome outcome = models_http_get(&request, &reply, why, why_size);
     cli_bar_clear(&fetch->bar);
+    fetch->reply = reply;
     if (fetch->is_printed) {
         return false;
     }
@@ -260,7 +318,8 @@ static bool request_rest(struct fetch *fetch, bool *is_whole, char *why, size_t 
     }
     if (outcome == MODELS_ANSWERED && reply.status == 416) {
         *is_whole = reply.range_size == asked && (fetch->size == 0 || fetch->size == asked);
-        return *is_whole || models_part_begin(&fetch->part, wanted->url, "", "");
+        return *is_whole ? check_whole(fetch, true, is_whole, why, why_size)
+                         : models_part_begin(&fetch->part, wanted->url, "", "");
     }
     if (outcome == MODELS_ANSWERED && reply.status != 200 && reply.status != 206) {
         return refuse_status(wanted, reply.status);
@@ -269,7 +328,7 @@ static bool request_rest(struct fetch *fetch, bool *is_whole, char *why, size_t 
         snprintf(why, why_size, "the file there is another one by now");
     }
     *is_whole = outcome == MODELS_ANSWERED && (fetch->size == 0 || fetch->part.size == fetch->size);
-    return true;
+    return !*is_whole || check_whole(fetch, wanted->size > 0, is_whole, why, why_size);
 }
 
 static bool fetch_rest(struct fetch *fetch)
@@ -277,6 +336,9 @@ static bool fetch_rest(struct fetch *fetch)
     char why[512] = "the file is empty";
     uint64_t most = fetch->part.size;
     bool is_whole = fetch->size > 0 && fetch->part.size == fetch->size;
+    if (is_whole && !check_whole(fetch, true, &is_whole, why, sizeof(why))) {
+        return false;
+    }
     for (int n_try = 1; !is_whole; n_try++) {
         if (!request_rest(fetch, &is_whole, why, sizeof(why))) {
             return false;
@@ -287,9 +349,8 @@ static bool fetch_rest(struct fetch *fetch)
         if (!is_whole && n_try == MAX_TRIES) {
             return refuse_outcome(fetch->wanted, why, kept(fetch));
         }
-        if (!is_whole) {
-            cli_say("%s: %s; trying again", fetch->wanted->name, why);
-            pause_before(n_try);
+        if (!is_whole && !pause_before(fetch->wanted, &fetch->reply, why, n_try)) {
+            return false;
         }
         if (cli_is_interrupted()) {
             return refuse_outcome(fetch->wanted, why, kept(fetch));
@@ -412,8 +473,20 @@ bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *tex
             return refuse_outcome(wanted,
                                   outcome == MODELS_REFUSED ? "the answer is too long" : why, 0);
         }
-        pause_before(n_try);
+        if (!pause_before(wanted, &reply, why, n_try)) {
+            return false;
+        }
     }
+}
+
+bool models_is_whole(const char *path, char *why, size_t size)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool is_whole = file < 0 || is_whole_file(file, path, why, size);
+    if (file >= 0) {
+        close(file);
+    }
+    return is_whole;
 }
 
 bool models_hash_path(const char *path, char sha256[65])

@@ -24,4 +24,8 @@ bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *tex
 // Computes the sha256 of a file, "" where that cannot be; false with the reason printed.
 bool models_hash_path(const char *path, char sha256[65]);
 
+// False if the file at a path is a damaged GGUF file or ends before its tensors do; why then says
+// so.
+bool models_is_whole(const char *path, char *why, size_t size);
+
 #endif

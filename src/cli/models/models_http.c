@@ -227,8 +227,16 @@ enum models_outcome models_http_get(const struct models_request *request,
     const CURLcode code = curl_easy_perform(transfer.curl);
     curl_easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &reply->status);
     const enum models_outcome outcome = judge(code, &transfer);
+    curl_off_t wait = 0;
+#if LIBCURL_VERSION_NUM >= 0x074200
+    curl_easy_getinfo(transfer.curl, CURLINFO_RETRY_AFTER, &wait);
+#endif
+    reply->retry_after = wait > 0 ? (uint64_t)wait : 0;
     if (code == CURLE_OK) {
-        snprintf(why, size, "the server answers with status %ld", reply->status);
+        snprintf(why, size,
+                 reply->status == 429 ? "the server limits requests (HTTP %ld)"
+                                      : "the server answers with status %ld",
+                 reply->status);
     } else {
         const bool is_distrusted =
             code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;

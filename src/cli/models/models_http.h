@@ -13,10 +13,11 @@ struct models_reply {
     uint64_t length;      // of the body; 0: unknown
     uint64_t range_start; // of the body in the file, and the size of that; 0: unknown
     uint64_t range_size;
-    char etag[256];  // "": none, or one that does not promise the same bytes
-    char type[64];   // Content-Type
-    char sha256[65]; // what the hub says of the file behind a redirect; "": nothing
-    char next[2048]; // the URL of the next page of a list; "": none
+    uint64_t retry_after; // seconds that the server asks to wait; 0: none
+    char etag[256];       // "": none, or one that does not promise the same bytes
+    char type[64];        // Content-Type
+    char sha256[65];      // what the hub says of the file behind a redirect; "": nothing
+    char next[2048];      // the URL of the next page of a list; "": none
 };
 
 struct models_request {

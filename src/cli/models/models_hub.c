@@ -30,8 +30,11 @@ static void add_file(struct models_files *files, const cJSON *item)
     const cJSON *lfs = cJSON_GetObjectItemCaseSensitive(item, "lfs");
     const char *sha256 = text_of(lfs, "oid");
     files->has_safetensors = files->has_safetensors || models_ends_with(path, ".safetensors");
-    if (strcmp(text_of(item, "type"), "file") != 0 || !models_ends_with(path, ".gguf") ||
-        strlen(path) >= sizeof(files->items->path) || !models_is_place(path)) {
+    if (strcmp(text_of(item, "type"), "file") != 0 || !models_ends_with(path, ".gguf")) {
+        return;
+    }
+    if (strlen(path) >= sizeof(files->items->path) || !models_is_place(path)) {
+        files->has_strange = true;
         return;
     }
     struct models_file *file = CLI_APPEND(files);
@@ -60,19 +63,28 @@ bool models_hub_read(struct models_files *files, const char *json, size_t size)
 //-- the choice ------------------------------------------------------------------------------------
 
 // The types in the order in which they are taken where none is asked for.
-static const char *const preferred[] = {"Q4_0",   "Q4_K_M", "Q4_K_S", "Q8_0",   "Q4_1",   "Q5_K_M",
-                                        "Q5_K_S", "Q5_0",   "Q6_K",   "IQ4_NL", "IQ4_XS", "Q3_K_M",
-                                        "Q2_K",   "F16",    "BF16",   "F32"};
+static const char *const preferred[] = {
+    "Q4_0",   "Q4_K_M", "Q4_K_S", "Q4_K_XL",   "Q8_0",   "Q4_1", "Q5_K_M", "Q5_K_S", "Q5_0", "Q6_K",
+    "IQ4_NL", "IQ4_XS", "MXFP4",  "MXFP4_MOE", "Q3_K_M", "Q2_K", "F16",    "BF16",   "F32",
+};
 #define N_PREFERRED (sizeof(preferred) / sizeof(preferred[0]))
 
-// True if a path has a type as a word of its own, in any case: Q4_0 is in "x-q4_0.gguf", not in
-// "x-Q4_0_4_4.gguf".
+// True for a letter with digits after it, as types have: Q4_0, IQ4_XS, BF16, UD-Q4_K_XL.
+static bool is_type(const char *quant)
+{
+    return isalpha((unsigned char)quant[0]) && strcspn(quant, "0123456789") < 5 &&
+           strpbrk(quant, "0123456789");
+}
+
+// True if a path has a type as a word of its own, in any case: Q4_0 is in "x-q4_0.gguf" and
+// "x_q4_0-it.gguf", not in "x-Q4_0_4_4.gguf".
 static bool has_quant(const char *path, const char *quant)
 {
     const size_t size = strlen(quant);
     for (const char *at = path; strlen(at) >= size; at++) {
-        const bool begins = at == path || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
-        const bool ends = strchr(".-/", at[size]) != NULL; // the end too
+        const bool begins =
+            at == path || (at[-1] == '_' ? is_type(quant) : !isalnum((unsigned char)at[-1]));
+        const bool ends = strchr(" .-/", at[size]) != NULL; // the end too
         if (begins && ends && strncasecmp(at, quant, size) == 0) {
             return true;
         }
@@ -80,41 +92,59 @@ static bool has_quant(const char *path, const char *quant)
     return false;
 }
 
-// True for "x-00001-of-00003.gguf".
-static bool is_split(const char *path)
+// True if a path has a word with no letter or digit next to it, in any case.
+static bool has_word(const char *path, const char *word)
 {
-    const char *of = strstr(models_base_name(path), "-of-");
-    return of && of - models_base_name(path) >= 6 && of[-6] == '-' &&
-           strspn(of - 5, "0123456789") == 5 && strspn(of + 4, "0123456789") == 5;
+    const size_t size = strlen(word);
+    for (const char *at = strcasestr(path, word); at; at = strcasestr(at + 1, word)) {
+        if ((at == path || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[size])) {
+            return true;
+        }
+    }
+    return false;
 }
 
-// True for what belongs to a model but is none: projectors of images, importance matrices.
+// True for a file that belongs to a model but is not one: projectors of images, importance
+// matrices, adapters, heads that predict further tokens, vocabularies.
 static bool is_aside(const char *path)
 {
     const char *name = models_base_name(path);
-    return strncasecmp(name, "mmproj", 6) == 0 || strstr(name, "imatrix") != NULL;
+    return strcasestr(path, "mmproj") || strcasestr(path, "imatrix") || has_word(path, "lora") ||
+           strncasecmp(name, "mtp-", 4) == 0 || strncasecmp(name, "ggml-vocab", 10) == 0;
 }
 
-// Returns the whole file of a type with the shortest name, "" being any type; counts split ones.
-static const struct models_file *find_quant(const struct models_files *files, const char *quant,
-                                            size_t *n_split)
+// True for a piece of a model but the first.
+static bool is_later_piece(const char *path)
+{
+    unsigned number, count;
+    models_piece(path, strlen(path), &number, &count);
+    return number > 1;
+}
+
+// True if a is to be taken rather than b: in one file rather than in several, with a shorter name.
+static bool is_better(const char *a, const char *b)
+{
+    unsigned number, count_a, count_b;
+    models_piece(a, strlen(a), &number, &count_a);
+    models_piece(b, strlen(b), &number, &count_b);
+    return (count_a > 1) != (count_b > 1) ? count_a == 1 : strlen(a) < strlen(b);
+}
+
+// Returns the best file of a type, "" being any type.
+static const struct models_file *find_quant(const struct models_files *files, const char *quant)
 {
     const struct models_file *best = NULL;
     for (size_t i = 0; i < files->count; i++) {
-        const struct models_file *file = &files->items[i];
-        if (is_aside(file->path) || (quant[0] && !has_quant(file->path, quant))) {
-            continue;
-        }
-        if (is_split(file->path)) {
-            (*n_split)++;
-        } else if (!best || strlen(file->path) < strlen(best->path)) {
-            best = file;
+        const char *path = files->items[i].path;
+        if (!is_aside(path) && !is_later_piece(path) && (!quant[0] || has_quant(path, quant)) &&
+            (!best || is_better(path, best->path))) {
+            best = &files->items[i];
         }
     }
     return best;
 }
 
-static const struct models_file *find_path(const struct models_files *files, const char *path)
+const struct models_file *models_hub_find(const struct models_files *files, const char *path)
 {
     for (size_t i = 0; i < files->count; i++) {
         if (strcmp(files->items[i].path, path) == 0) {
@@ -124,7 +154,7 @@ static const struct models_file *find_path(const struct models_files *files, con
     return NULL;
 }
 
-// Says which whole files there are, as far as there is room.
+// Lists the models that there are, as far as there is room.
 static void list_choice(const struct models_files *files, char *why, size_t size)
 {
     const char *between = "; it has ";
@@ -134,7 +164,7 @@ static void list_choice(const struct models_files *files, char *why, size_t size
             snprintf(why + used, size - used, ", ...");
             return;
         }
-        if (!is_split(files->items[i].path) && !is_aside(files->items[i].path)) {
+        if (!is_later_piece(files->items[i].path) && !is_aside(files->items[i].path)) {
             snprintf(why + used, size - used, "%s%s", between, files->items[i].path);
             between = ", ";
         }
@@ -146,35 +176,33 @@ const struct models_file *models_hub_choose(const struct models_files *files,
                                             size_t size)
 {
     const struct models_file *file = NULL;
-    size_t n_split = 0;
     if (source->file[0]) {
-        file = find_path(files, source->file);
-        n_split = file && is_split(source->file);
-        file = n_split ? NULL : file;
+        file = models_hub_find(files, source->file);
     } else if (source->quant[0]) {
-        file = find_quant(files, source->quant, &n_split);
+        file = find_quant(files, source->quant);
     } else {
         for (size_t i = 0; !file && i < N_PREFERRED; i++) {
-            file = find_quant(files, preferred[i], &n_split);
+            file = find_quant(files, preferred[i]);
         }
-        file = file ? file : find_quant(files, "", &n_split);
+        file = file ? file : find_quant(files, "");
     }
     if (file) {
         return file;
     }
     if (files->count == 0) {
         snprintf(why, size, "has no GGUF file%s",
-                 files->has_safetensors
+                 files->has_strange ? " with a name that a file may have here"
+                 : files->has_safetensors
                      ? ", but safetensors, which glinfer does not read; look for "
-                       "a repository of the same name with -GGUF behind it"
+                       "a repository of the same name with -GGUF after it"
                      : "");
-    } else if (n_split > 0) {
-        snprintf(why, size,
-                 "has this only as a file in several pieces, which glinfer does not read");
-        list_choice(files, why, size);
-    } else {
-        snprintf(why, size, "has no %s", source->file[0] ? source->file : source->quant);
-        list_choice(files, why, size);
+        return NULL;
     }
+    const char *wanted = source->file[0] ? source->file : source->quant;
+    snprintf(why, size, "has no %s",
+             wanted[0] ? wanted
+                       : "model, only projectors, adapters and "
+                         "the like");
+    list_choice(files, why, size);
     return NULL;
 }

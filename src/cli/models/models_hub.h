@@ -13,15 +13,20 @@ struct models_files {
     struct models_file *items; // owned
     size_t count, capacity;
     bool has_safetensors;
+    bool has_strange; // GGUF files with names that no file may have here
 };
 
 // Adds the GGUF files of an answer of the hub's tree. False if it is none.
 bool models_hub_read(struct models_files *files, const char *json, size_t size);
 // Returns the file that a source asks for: by its name or its type of weights; without either, of
-// the first type that is there of those that are small and fast here. NULL with a sentence in why
-// that follows the repository's name.
+// the first type that is there of those that are small and fast here. Of a model in several files
+// it is the first, unless another is asked for by name. NULL with a sentence in why that follows
+// the repository's name.
 const struct models_file *models_hub_choose(const struct models_files *files,
                                             const struct models_source *source, char *why,
                                             size_t size);
+
+// Returns the file of a path, NULL if there is none.
+const struct models_file *models_hub_find(const struct models_files *files, const char *path);
 
 #endif

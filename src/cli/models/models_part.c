@@ -50,8 +50,11 @@ static const char *read_line(const char *text, char *line, size_t room)
 static void read_note(struct models_part *part)
 {
     char text[sizeof(part->url) + sizeof(part->etag) + sizeof(part->sha256) + 8];
-    const int file = open(path_with(part, ".part.from").text, O_RDONLY | O_CLOEXEC);
-    const ssize_t size = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
+    struct stat state;
+    const int file =
+        open(path_with(part, ".part.from").text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const bool is_file = file >= 0 && fstat(file, &state) == 0 && S_ISREG(state.st_mode);
+    const ssize_t size = is_file ? read(file, text, sizeof(text) - 1) : -1;
     part->url[0] = part->etag[0] = part->sha256[0] = '\0';
     if (size > 0) {
         text[size] = '\0';
@@ -67,8 +70,9 @@ static void read_note(struct models_part *part)
 static bool write_note(const struct models_part *part)
 {
     const struct path path = path_with(part, ".part.from");
+    unlink(path.text); // be it a link or a pipe
     // The URL may have a login or a signature, which are nobody else's.
-    const int number = open(path.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int number = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *file = number >= 0 ? fdopen(number, "w") : NULL;
     bool is_written = file != NULL;
     if (file) {
@@ -124,7 +128,34 @@ static bool is_current(const struct models_part *part)
 {
     struct stat open_state, state;
     return fstat(part->file, &open_state) == 0 &&
-           stat(path_with(part, ".part").text, &state) == 0 && is_same_file(&state, &open_state);
+           lstat(path_with(part, ".part").text, &state) == 0 && is_same_file(&state, &open_state);
+}
+
+// Opens the part, which has to be a regular file and not a link; false with the reason printed.
+static bool open_part(struct models_part *part)
+{
+    struct stat state;
+    const struct path path = path_with(part, ".part");
+    enum { FLAGS = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+    for (int n_try = 0; n_try < 3; n_try++) {
+        part->file = open(path.text, FLAGS, 0644);
+        if (part->file >= 0 || errno != ENOENT || !make_folders(part)) {
+            break; // another process may remove empty folders
+        }
+    }
+    if (part->file < 0 && errno != ELOOP && errno != EISDIR && errno != ENXIO) {
+        return fail_write(part, errno);
+    }
+    if (part->file >= 0 && fstat(part->file, &state) == 0 && S_ISREG(state.st_mode)) {
+        return true;
+    }
+    if (part->file >= 0) {
+        close(part->file);
+        part->file = -1;
+    }
+    return cli_fail(CLI_EXIT_FAILED,
+                    "cannot write %s: a folder, a link or a pipe is in its place; remove it",
+                    path.text);
 }
 
 bool models_part_open(struct models_part *part, const char *path, bool *is_there)
@@ -138,10 +169,8 @@ bool models_part_open(struct models_part *part, const char *path, bool *is_there
         return false;
     }
     for (bool is_mine = false; !is_mine;) {
-        part->file =
-            open(path_with(part, ".part").text, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-        if (part->file < 0) {
-            return fail_write(part, errno);
+        if (!open_part(part)) {
+            return false;
         }
         if (!lock(part)) {
             close(part->file); // the part is another process's
@@ -247,6 +276,7 @@ void models_part_close(struct models_part *part)
         close(part->file);
     }
     part->file = -1;
+    models_cache_prune(part->path);
 }
 
 //-- sha256 ----------------------------------------------------------------------------------------

@@ -82,56 +82,46 @@ static bool read_pages(const struct models_wanted *wanted, const char *hub,
 
 // Asks the hub for the repository's files and chooses one; false with the reason printed.
 static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
-                    struct remote *remote, const char *hub)
+                    struct models_files *files, const char *hub)
 {
-    char why[1024];
-    struct models_files files = {0};
+    char why[1024], url[MODELS_MAX_URL];
     bool is_list;
-    snprintf(remote->url, sizeof(remote->url), "%s/api/models/%s/tree/main?recursive=true", hub,
-             source->repo);
-    wanted->url = remote->url;
-    if (!read_pages(wanted, hub, remote->url, &files, &is_list)) {
-        free(files.items);
+    snprintf(url, sizeof(url), "%s/api/models/%s/tree/main?recursive=true", hub, source->repo);
+    wanted->url = url;
+    const bool is_read = read_pages(wanted, hub, url, files, &is_list);
+    wanted->url = "";
+    if (!is_read) {
         return false;
     }
     const struct models_file *file =
-        is_list ? models_hub_choose(&files, source, why, sizeof(why)) : NULL;
-    const bool is_done = file && models_source_choose(source, file->path);
-    if (is_done) {
-        remote->size = file->size;
-        snprintf(remote->sha256, sizeof(remote->sha256), "%s", file->sha256);
-    } else {
-        cli_fail(CLI_EXIT_FAILED, "%s %s", source->repo,
-                 !is_list ? "is not listed: the server sends no list of files"
-                 : file   ? "has a file with a name that no file may have here"
-                          : why);
-    }
-    free(files.items);
-    return is_done;
+        is_list ? models_hub_choose(files, source, why, sizeof(why)) : NULL;
+    return (file && models_source_choose(source, file->path)) ||
+           cli_fail(CLI_EXIT_FAILED, "%s %s", source->repo,
+                    !is_list ? "is not listed: the server sends no list of files"
+                    : file   ? "has a file with a name that no file may have here"
+                             : why);
 }
 
-// Finds out where a source is, and what is known of it; false with the reason printed.
-static bool locate(struct models_source *source, struct models_wanted *wanted,
-                   struct remote *remote)
+// Finds out where the file of a source is, and what the hub's list says of it; false with the
+// reason printed.
+static bool locate(const struct models_source *source, const char *hub,
+                   const struct models_files *files, struct remote *remote)
 {
-    char hub[512];
     *remote = (struct remote){0};
-    if (!get_hub(hub)) {
-        return false;
-    }
     if (source->kind == MODELS_URL) {
-        const size_t size = strlen(hub);
-        const bool is_hub = strncmp(source->url, hub, size) == 0 && source->url[size] == '/';
         snprintf(remote->url, sizeof(remote->url), "%s", source->url);
-        wanted->token = is_hub ? wanted->token : NULL;
         return true;
     }
-    if ((!source->known && !ask_hub(source, wanted, remote, hub))) {
-        return false;
-    }
+    const struct models_file *file = models_hub_find(files, source->file);
     if (source->known) {
         remote->size = source->known->size;
         snprintf(remote->sha256, sizeof(remote->sha256), "%s", source->known->sha256);
+    } else if (file) {
+        remote->size = file->size;
+        snprintf(remote->sha256, sizeof(remote->sha256), "%s", file->sha256);
+    } else {
+        return cli_fail(CLI_EXIT_FAILED, "%s has no %s, which is a piece of the model",
+                        source->repo, source->file);
     }
     snprintf(remote->url, sizeof(remote->url), "%s/%s/resolve/main/", hub, source->repo);
     append_path(remote->url, sizeof(remote->url), source->file);
@@ -145,10 +135,14 @@ static bool locate(struct models_source *source, struct models_wanted *wanted,
 static bool check_file(const struct models_wanted *wanted, bool *is_right)
 {
     struct stat state;
-    char sha256[65];
+    char sha256[65], why[512];
     *is_right = false;
     if (stat(wanted->path, &state) != 0) {
         return true;
+    }
+    if (!S_ISREG(state.st_mode)) {
+        return cli_fail(CLI_EXIT_FAILED, "cannot fetch to %s: %s is in its place; remove it",
+                        wanted->path, S_ISDIR(state.st_mode) ? "a folder" : "a pipe or device");
     }
     if (wanted->size > 0 && (uint64_t)state.st_size != wanted->size) {
         cli_say("%s has another size than the file there and is fetched again", wanted->path);
@@ -160,6 +154,10 @@ static bool check_file(const struct models_wanted *wanted, bool *is_right)
     *is_right = !wanted->sha256[0] || !sha256[0] || strcmp(sha256, wanted->sha256) == 0;
     if (!*is_right) {
         cli_say("%s has another sha256 than the file there and is fetched again", wanted->path);
+    }
+    if (*is_right && !wanted->sha256[0] && !models_is_whole(wanted->path, why, sizeof(why))) {
+        cli_say("%s; it is fetched again", why);
+        *is_right = false;
     }
     return true;
 }
@@ -181,28 +179,86 @@ static bool fetch(struct models_wanted *wanted, const struct models_known *known
     return models_fetch(wanted);
 }
 
-bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
-                 char path[MODELS_MAX_PATH])
+// Fetches the file of a source, with what is common to all files; false with the reason printed.
+static bool pull_file(const struct models_source *source, const struct models_wanted *common,
+                      const char *hub, const struct models_files *files,
+                      const struct models_asked *asked, char path[MODELS_MAX_PATH])
 {
     struct remote remote;
-    char shown[MODELS_MAX_URL];
-    struct models_wanted wanted = {
-        .name = models_shown(word, shown),
-        .path = path,
-        .timeout_s = asked->timeout_s > 0 ? asked->timeout_s : MODELS_TIMEOUT_S,
-        .sha256 = "",
-    };
-    if (!get_token(asked, &wanted.token) || !locate(source, &wanted, &remote) ||
-        !models_cache_path(source->place, path)) {
+    if (!locate(source, hub, files, &remote) || !models_cache_path(source->place, path)) {
         return false;
     }
-    if (asked->sha256) {
-        for (size_t i = 0; i < 65; i++) {
-            remote.sha256[i] = (char)tolower((unsigned char)asked->sha256[i]);
-        }
+    for (size_t i = 0; asked->sha256 && i < 65; i++) {
+        remote.sha256[i] = (char)tolower((unsigned char)asked->sha256[i]);
     }
+    struct models_wanted wanted = *common;
+    wanted.path = path;
     wanted.url = remote.url;
     wanted.sha256 = remote.sha256;
     wanted.size = remote.size;
     return fetch(&wanted, source->known);
+}
+
+// Makes a source of one piece of a model that of another.
+static void set_piece(struct models_source *source, unsigned number)
+{
+    char *const texts[] = {source->file, source->place, source->url};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        unsigned own, count;
+        const size_t size = i == 2 ? strcspn(texts[i], "?#") : strlen(texts[i]);
+        const size_t at = models_piece(texts[i], size, &own, &count);
+        if (at > 0) {
+            models_set_piece(texts[i], at, number);
+        }
+    }
+}
+
+// Fetches all files of a source; path becomes that of the first.
+static bool pull_pieces(struct models_source *source, struct models_wanted *wanted, const char *hub,
+                        const struct models_files *files, const struct models_asked *asked,
+                        char path[MODELS_MAX_PATH])
+{
+    unsigned number, count;
+    models_piece(source->place, strlen(source->place), &number, &count);
+    if (count == 1) {
+        return pull_file(source, wanted, hub, files, asked, path);
+    }
+    if (asked->sha256) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: --sha256 is that of one file, and the model has %u",
+                        wanted->name, count);
+    }
+    for (number = 1; number <= count; number++) {
+        set_piece(source, number);
+        wanted->name = models_base_name(source->place);
+        if (!pull_file(source, wanted, hub, files, asked, path)) {
+            return false;
+        }
+    }
+    set_piece(source, 1);
+    return models_cache_path(source->place, path);
+}
+
+bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
+                 char path[MODELS_MAX_PATH])
+{
+    char shown[MODELS_MAX_URL], hub[512];
+    struct models_files files = {0};
+    struct models_wanted wanted = {
+        .name = models_shown(word, shown),
+        .timeout_s = asked->timeout_s > 0 ? asked->timeout_s : MODELS_TIMEOUT_S,
+        .sha256 = "",
+    };
+    if (!get_token(asked, &wanted.token) || !get_hub(hub)) {
+        return false;
+    }
+    if (source->kind == MODELS_URL) {
+        const size_t size = strlen(hub);
+        const bool is_hub = strncmp(source->url, hub, size) == 0 && source->url[size] == '/';
+        wanted.token = is_hub ? wanted.token : NULL;
+    }
+    const bool is_listed =
+        source->kind == MODELS_URL || source->known || ask_hub(source, &wanted, &files, hub);
+    const bool is_done = is_listed && pull_pieces(source, &wanted, hub, &files, asked, path);
+    free(files.items);
+    return is_done;
 }

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,6 +22,32 @@ const char *models_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+size_t models_piece(const char *text, size_t size, unsigned *number, unsigned *count)
+{
+    enum { ENDING_SIZE = 20 };
+    const char *end = size > ENDING_SIZE ? text + size - ENDING_SIZE : "";
+    *number = *count = 1;
+    if (end[0] != '-' || strspn(end + 1, "0123456789") != 5 || strncmp(end + 6, "-of-", 4) != 0 ||
+        strspn(end + 10, "0123456789") != 5 || strncasecmp(end + 15, ".gguf", 5) != 0) {
+        return 0;
+    }
+    const unsigned n = (unsigned)strtoul(end + 1, NULL, 10);
+    const unsigned of = (unsigned)strtoul(end + 10, NULL, 10);
+    if (of < 2 || n < 1 || n > of) {
+        return 0;
+    }
+    *number = n;
+    *count = of;
+    return (size_t)(end + 1 - text);
+}
+
+void models_set_piece(char *text, size_t at, unsigned number)
+{
+    char digits[16];
+    snprintf(digits, sizeof(digits), "%05u", number);
+    memcpy(text + at, digits, 5);
+}
+
 bool models_is_sha256(const char *text)
 {
     return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
@@ -35,13 +62,16 @@ const char *models_shown(const char *url, char shown[MODELS_MAX_URL])
     return shown;
 }
 
-// True for a name without a slash that is no hidden file and no way up, and has no character that
-// controls a terminal, be it ASCII's or one of UTF-8's U+0080 to U+009F.
+// True for a name without a slash that is not a hidden file, does not lead up, does not begin or
+// end with a space, and has no character that controls a terminal, be it ASCII's or one of UTF-8's
+// U+0080 to U+009F.
 static bool is_component(const char *name, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         const unsigned char c = (unsigned char)name[i], before = i ? (unsigned char)name[i - 1] : 0;
-        if (c <= ' ' || c == 0x7F || c == '\\' || (before == 0xC2 && c < 0xA0)) {
+        const bool is_inner = i > 0 && i + 1 < size;
+        if (c < ' ' || (c == ' ' && !is_inner) || c == 0x7F || c == '\\' ||
+            (before == 0xC2 && c < 0xA0)) {
             return false;
         }
     }
@@ -122,8 +152,8 @@ static int digit_of(char c)
                                         : 0;
 }
 
-// Writes what %20 and its like stand for in a path, but for what no name here has: white space,
-// slashes and what controls a terminal.
+// Writes the characters of codes such as %20 in a path, except slashes and those that control a
+// terminal.
 static void decode(char *path)
 {
     char *to = path;
@@ -131,7 +161,7 @@ static void decode(char *path)
         const bool is_code =
             from[0] == '%' && isxdigit((unsigned char)from[1]) && isxdigit((unsigned char)from[2]);
         const int c = is_code ? digit_of(from[1]) * 16 + digit_of(from[2]) : 0;
-        const bool is_taken = c > ' ' && c != 0x7F && !strchr("/\\%", c);
+        const bool is_taken = c >= ' ' && c != 0x7F && !strchr("/\\%", c);
         *to++ = is_taken ? (char)c : *from;
         from += is_taken ? 2 : 0;
     }
@@ -189,6 +219,12 @@ static bool add_query(char *place, size_t room, const char *query)
 
 static bool read_url(struct models_source *source, const char *url, char *why, size_t size)
 {
+    for (const char *c = url; *c; c++) {
+        if ((unsigned char)*c <= ' ' || *c == 0x7F) {
+            snprintf(why, size, "was taken for a URL, but has a space, which is written as %%20");
+            return false;
+        }
+    }
     if (read_hub_page(source, url)) {
         return true;
     }

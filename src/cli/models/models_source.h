@@ -36,6 +36,12 @@ bool models_source_choose(struct models_source *source, const char *file);
 
 // True for "a/b/c": no empty, hidden, overlong or strange names, so that it stays below a folder.
 bool models_is_place(const char *place);
+// Returns where the five digits of a piece's number begin in the first size bytes of a text that
+// ends in "-00002-of-00003.gguf", and sets number and count; returns 0 and a count of 1 for a whole
+// model.
+size_t models_piece(const char *text, size_t size, unsigned *number, unsigned *count);
+// Makes a path of a piece, whose digits begin at a place, that of another.
+void models_set_piece(char *text, size_t at, unsigned number);
 // True for a text that ends with another, in any case.
 bool models_ends_with(const char *text, const char *end);
 // Returns the part of a path behind its last slash.

@@ -4,14 +4,16 @@ import http.server
 import json
 import re
 import ssl
+import struct
 import threading
 import time
 
 
 def make_gguf(size, seed=0):
-    """Bytes that begin as GGUF does."""
+    """A GGUF file with one tensor of bytes, which no model is."""
     block = hashlib.sha256(str(seed).encode()).digest()
-    return (b"GGUF" + block * (size // len(block) + 1))[:size]
+    head = struct.pack("<4sIQQQ1sIQIQ", b"GGUF", 3, 1, 0, 1, b"t", 1, size - 64, 24, 0).ljust(64, b"\0")
+    return (head + block * (size // len(block) + 1))[:size]
 
 
 class File:
@@ -19,10 +21,10 @@ class File:
     answer. pause: seconds before each 64 KiB."""
 
     def __init__(self, data, etag='"1"', ranges=True, cut=(), pause=0, length=True, status=(), lie=0, type="application/octet-stream",
-                 sha256=None, hold=0, range_error=None):
+                 sha256=None, hold=0, range_error=None, retry_after=None):
         self.data, self.etag, self.ranges, self.cut, self.pause = data, etag, ranges, list(cut), pause
         self.length, self.status, self.lie, self.type, self.hold = length, list(status), lie, type, hold
-        self.sha256, self.range_error = sha256, range_error
+        self.sha256, self.range_error, self.retry_after = sha256, range_error, retry_after
         self.sent = 0
 
 
@@ -56,7 +58,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send_file(self, file):
         if file.status:
-            return self.answer(file.status.pop(0), b"not now")
+            return self.answer(file.status.pop(0), b"not now", {"Retry-After": str(file.retry_after)} if file.retry_after else None)
         data, start = file.data, 0
         asked = re.match(r"bytes=(\d+)-$", self.headers.get("Range") or "")
         same = self.headers.get("If-Range") in (None, file.etag)
@@ -113,7 +115,7 @@ class Hub:
         tree = [{"type": "directory", "path": "some", "size": 0}]
         for path, file in files.items():
             file = file if isinstance(file, File) else File(file)
-            self.files[f"/{repo}/resolve/main/{path}"] = file
+            self.files[f"/{repo}/resolve/main/{path.replace(' ', '%20')}"] = file
             item = {"type": "file", "path": path, "size": len(file.data), "oid": "0" * 40}
             if sha256:
                 item["lfs"] = {"oid": hashlib.sha256(file.data).hexdigest(), "size": len(file.data), "pointerSize": 134}

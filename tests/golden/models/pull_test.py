@@ -18,6 +18,7 @@ import threading
 import time
 
 from hub import File, Hub, make_gguf
+from split_gguf import split_gguf
 
 GLINFER, MODEL = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 DATA = make_gguf(400_000)
@@ -244,8 +245,8 @@ def disbelieves_lengths(place):
     place.hub.files["/more.gguf"] = File(DATA, lie=1000)
     assert "trying again" in place.pull(f"{place.hub.url}/more.gguf", status=1)
     place.hub.files["/less.gguf"] = File(DATA, lie=-1000)
-    path = place.pull(f"{place.hub.url}/less.gguf").strip()
-    assert os.path.getsize(path) == len(DATA) - 1000
+    assert "ends before" not in place.pull(f"{place.hub.url}/less.gguf", status=1)
+    assert f"{place.host}/less.gguf" not in place.found()
     place.hub.add_repo("u/r", {"m-Q4_0.gguf": DATA})
     place.hub.files["/u/r/resolve/main/m-Q4_0.gguf"] = File(DATA + b"more")
     assert "bytes were expected" in place.pull("hf:u/r", status=1)
@@ -278,6 +279,65 @@ def refuses_what_is_no_model(place):
     assert place.found() == [], place.found()
 
 
+def sees_that_the_end_is_missing(place):
+    """Without a length, or with one that is too small: the tensors tell. The rest is fetched, or nothing is taken for the model."""
+    place.hub.files["/cut.gguf"] = File(DATA, cut=[100_000], length=False)
+    assert pathlib.Path(place.pull(f"{place.hub.url}/cut.gguf").strip()).read_bytes() == DATA
+    place.hub.files["/half.gguf"] = File(DATA[:200_000], length=False)
+    said = place.pull(f"{place.hub.url}/half.gguf", status=1)
+    assert "was not downloaded completely; the server has no more of it" in said, said
+    place.hub.add_repo("u/r", {"m-Q4_0.gguf": DATA[:200_000]}, sha256=False)
+    assert "the server has no more of it" in place.pull("hf:u/r", status=1)
+    assert place.found() == [f"{place.host}/cut.gguf"]
+    path = place.cache / place.host / "cut.gguf"
+    path.write_bytes(DATA[:300_000])  # as an older glinfer left it
+    place.pull(f"{place.hub.url}/cut.gguf")
+    assert path.read_bytes() == DATA
+
+
+def waits_as_long_as_a_server_asks(place):
+    place.hub.files["/x.gguf"] = File(DATA, status=[429], retry_after=2)
+    begin = time.monotonic()
+    process = place.start("pull", f"{place.hub.url}/x.gguf")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and "the server limits requests (HTTP 429); trying again in 2 s" in errors, errors
+    assert time.monotonic() - begin >= 2
+    place.hub.files["/y.gguf"] = File(DATA, status=[429], retry_after=4000)
+    assert "asks to wait 4000 s" in place.pull(f"{place.hub.url}/y.gguf", status=1)
+    assert place.found() == [f"{place.host}/x.gguf"]
+
+
+def leaves_no_empty_folders(place):
+    place.pull(f"{place.hub.url}/a/b/none.gguf", status=1)
+    place.pull("http://127.0.0.1:1/d/x.gguf", status=1)
+    place.hub.add_repo("u/r", {"m.gguf": File(b"<html>", type="text/html")})
+    place.pull("hf:u/r", status=1)
+    assert not list(place.cache.rglob("*")), list(place.cache.rglob("*"))
+
+
+def neither_follows_links_nor_waits_for_pipes(place):
+    """What lies in the places of the file, of its part and of the note."""
+    other = place.folder / "other"
+    for number, (ending, kind) in enumerate((e, k) for e in ("", ".part", ".part.from") for k in ("link", "pipe", "folder")):
+        place.hub.files[f"/{number}.gguf"] = File(DATA)
+        path = place.cache / place.host / f"{number}.gguf"
+        spot = path.with_name(path.name + ending)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        other.write_bytes(b"mine")
+        if kind == "link":
+            spot.symlink_to(other)
+        elif kind == "pipe":
+            os.mkfifo(spot)
+        else:
+            spot.mkdir()
+        process = place.start("pull", f"{place.hub.url}/{number}.gguf")
+        _, errors = process.communicate(timeout=20)
+        assert other.read_bytes() == b"mine", (ending, kind)
+        works = (ending, kind) in ((".part.from", "link"), (".part.from", "pipe"), ("", "link"))
+        assert process.returncode == (0 if works else 1), (ending, kind, errors)
+        assert path.read_bytes() == DATA if works else errors.count("\n") <= 2 and str(path) in errors, errors
+
+
 #-- the hub ----------------------------------------------------------------------------------------
 
 def chooses_a_file_of_the_hub(place):
@@ -292,7 +352,7 @@ def chooses_a_file_of_the_hub(place):
         assert path.read_bytes() == files[name]
     said = place.pull("hf:User.1/Repo-GGUF:Q5_0", status=1)
     assert "has no Q5_0; it has" in said and "m-Q8_0.gguf" in said
-    assert "several pieces" in place.pull("hf:User.1/Repo-GGUF:Q6_K", status=1)
+    assert place.pull("hf:User.1/Repo-GGUF:Q6_K").strip().endswith("/Q6_K/m-Q6_K-00001-of-00002.gguf")
     place.hub.add_repo("u/none", {"README.md": b"", "model.safetensors": b""})
     assert "has no GGUF file, but safetensors" in place.pull("hf:u/none", status=1)
 
@@ -373,7 +433,7 @@ def reads_all_pages_of_a_list(place):
 
 
 def reads_names_in_urls(place):
-    for path, name in (("/a%2Bb.gguf", "a+b.gguf"), ("/%61%2bb.gguf", "a+b.gguf"), ("/%C3%A9.gguf", "\u00e9.gguf"), ("/a%20b%2Fc%.gguf", "a%20b%2Fc%.gguf"),
+    for path, name in (("/a%2Bb.gguf", "a+b.gguf"), ("/%61%2bb.gguf", "a+b.gguf"), ("/%C3%A9.gguf", "\u00e9.gguf"), ("/a%20b%2Fc%.gguf", "a b%2Fc%.gguf"),
                        ("/a%0Ab.gguf", "a%0Ab.gguf")):
         place.hub.files[path] = File(DATA)
         assert place.pull(f"{place.hub.url}{path}").strip() == str(place.cache / place.host / name), path
@@ -518,6 +578,48 @@ def runs_what_was_pulled(place):
     assert "exclude" in place.run("info", "-m", "t", "-hf", "u/r", status=2)
     assert "needs -hf" in place.run("info", "-m", "t", "-hff", "x.gguf", status=2)
     assert "run needs a model" in place.run("run", "-p", "Hi", status=2)
+
+
+def takes_models_in_several_files(place):
+    """By the repository, a type, any of the files or its URL; they are one model in the list, and go together."""
+    pieces = split_gguf(pathlib.Path(MODEL).read_bytes(), 3)
+    files = {f"q/t-Q4_0-{i + 1:05}-of-00003.gguf": piece for i, piece in enumerate(pieces)}
+    names = list(files)
+    place.hub.add_repo("u/r", files)
+    place.hub.files.update({f"/d/{name}?download=true": File(data) for name, data in files.items()})
+    wanted = {**place.describe("-m", MODEL), "file_size": 0}
+    assert "not here" in place.run("info", "-hf", "u/r", "--offline", status=1)
+    for words in (["-hf", "u/r:q4_0"], ["-hf", "u/r", "-hff", names[1]], ["-m", f"hf:u/r/{names[2]}"], ["-m", "t-Q4_0-00001-of-00003"],
+                  ["-mu", f"{place.hub.url}/d/{names[1]}?download=true"]):
+        assert {**place.describe(*words), "file_size": 0} == wanted, words
+    assert len(place.hub.requests) == 7, place.hub.requests
+    for name in names:
+        assert {**place.describe("-m", str(place.cache / "hf/u/r" / name)), "file_size": 0} == wanted
+    assert place.pull(f"hf:u/r/{names[2]}").strip() == str(place.cache / "hf/u/r" / names[0])
+    models = json.loads(place.run("models", "--json"))
+    assert [(item["name"], item["size"], item["is_whole"]) for item in models if item["name"].startswith("hf:")] == [
+        (f"hf:u/r/{names[0]}", sum(map(len, pieces)), True)], models
+    (place.cache / "hf/u/r" / names[1]).unlink()
+    said = place.run("info", "-m", str(place.cache / "hf/u/r" / names[0]), status=1)
+    assert f"{names[1]}: the file is missing, piece 2 of 3" in said, said
+    assert "in part" in place.run("models")
+    place.hub.files[f"/u/r/resolve/main/{names[1]}"] = File(pieces[1], cut=[100, 0, 0, 0])
+    assert f"{names[1].split('/')[1]}: " in place.pull("hf:u/r", status=1)
+    assert place.pull("hf:u/r").strip().endswith(names[0])
+    place.run("models", "--remove", f"hf:u/r/{names[0]}")
+    assert all(name.startswith(place.host) for name in place.found()) and len(place.found()) == 3
+    place.hub.add_repo("u/r", {name: files[name] for name in names[:2]})
+    assert f"u/r has no {names[2]}, which is a piece of the model" in place.pull("hf:u/r", status=1)
+    assert "--sha256 is that of one file" in place.pull("--sha256", "0" * 64, "hf:u/r", status=2)
+
+
+def takes_names_with_spaces(place):
+    place.hub.add_repo("u/r", {"my model Q4_0.gguf": DATA})
+    path = place.cache / "hf/u/r/my model Q4_0.gguf"
+    for words in ("hf:u/r", "hf:u/r:Q4_0", "hf:u/r/my model Q4_0.gguf"):
+        assert place.pull(words).strip() == str(path), words
+    place.hub.add_repo("u/odd", {" m.gguf": DATA})
+    assert "with a name that a file may have here" in place.pull("hf:u/odd", status=1)
 
 
 def lists_and_removes(place):

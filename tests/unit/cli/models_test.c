@@ -46,6 +46,9 @@ static void reads_words(void **state)
     takes(elsewhere, MODELS_URL, "", "", elsewhere + strlen("https://"));
     takes("http://me:secret@h:80/p/m.gguf?a=b#c", MODELS_URL, "", "", "h:80/p/m.gguf");
     takes("HTTPS://h/download", MODELS_URL, "", "", "h/download.gguf");
+    takes("hf:u/r/my m Q4_0.gguf", MODELS_HUB, "u/r", "", "hf/u/r/my m Q4_0.gguf");
+    takes(HUB_URL "u/r/blob/main/my%20m.gguf", MODELS_HUB, "u/r", "", "hf/u/r/my m.gguf");
+    takes("http://h/my%20m.gguf", MODELS_URL, "", "", "h/my m.gguf");
     takes("http://h/r?", MODELS_URL, "", "", "h/r.gguf");
     takes("http://h/r?v=a&f=m-Q8_0.gguf#x", MODELS_URL, "", "", "h/r-v=a_f=m-Q8_0.gguf");
     takes("http://h/r?f=../m", MODELS_URL, "", "", "h/r-f=.._m.gguf");
@@ -69,6 +72,9 @@ static void refuses_words_that_lead_elsewhere(void **state)
         "hf:u/r/.m.gguf",
         "hf:u/r%2f/m.gguf",
         "hf:u v/r",
+        "hf:u/r/ m.gguf",
+        "hf:u/r/d /m.gguf",
+        "http://h/%20m.gguf",
         "hf:u/r:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "https://huggingface.co/u/r/blob/main/../m.gguf",
         "https://huggingface.co/",
@@ -117,42 +123,93 @@ static void refuses_words_that_are_long(void **state)
     }
 }
 
-static void choose(const char *const *paths, size_t n, const char *quant, const char *wanted)
-{
-    struct models_files files = {calloc(n, sizeof(struct models_file)), n, n, false};
-    struct models_source source = {.kind = MODELS_HUB};
-    char why[64];
-    snprintf(source.quant, sizeof(source.quant), "%s", quant);
-    for (size_t i = 0; i < n; i++) {
-        snprintf(files.items[i].path, sizeof(files.items[i].path), "%s", paths[i]);
-    }
-    const struct models_file *file = models_hub_choose(&files, &source, why, sizeof(why));
-    assert_string_equal(file ? file->path : "", wanted);
-    free(files.items);
-}
+struct choice {
+    const char *quant, *wanted; // wanted "": nothing
+    const char *paths[10];
+};
+
+static const struct choice choices[] = {
+    {"",          "m-Q4_K_M.gguf",              {"m-F16.gguf", "m-Q4_0_8_8.gguf", "m.q8_0.gguf", "m-Q4_K_M.gguf"}},
+    {"Q8_0",      "m.q8_0.gguf",                {"m-F16.gguf", "m.q8_0.gguf"}                                    },
+    {"q5_k_m",    "Q5_K_M/m.gguf",              {"m-Q4_0.gguf", "Q5_K_M/m.gguf"}                                 },
+    {"ud-q4_k_m", "m-UD-Q4_K_M.gguf",           {"m-Q4_K_M.gguf", "m-UD-Q4_K_M.gguf"}                            },
+    {"Q4",        "",                           {"m-Q4_0_8_8.gguf", "m-Q4_K_M.gguf"}                             },
+    {"4_4",       "",                           {"m-Q4_0_4_4.gguf"}                                              },
+    {"K_M",       "",                           {"m-Q4_K_M.gguf"}                                                },
+    {"M",         "",                           {"x-Q4_K_M.gguf"}                                                },
+    {"Q4_0",      "",                           {"m-Q4_0_8_8.gguf", "mmproj-Q4_0.gguf"}                          },
+    {"",          "b.gguf",                     {"b.gguf", "aa.gguf"}                                            },
+    {"",          "",                           {NULL}                                                           },
+ // A type after an underscore, and one with spaces around it.
+    {"",          "gemma-4-E2B_q4_0-it.gguf",   {"mmproj-gemma-4-E2B-it.gguf", "gemma-4-E2B_q4_0-it.gguf"}       },
+    {"Q4_0",      "a_q4_0-it.gguf",             {"a_q4_0-it.gguf", "a-it-f16.gguf"}                              },
+    {"Q4_0",      "my model Q4_0 x.gguf",       {"my model Q4_0 x.gguf", "my model.gguf"}                        },
+    {"",          "m-UD-Q4_K_XL.gguf",          {"m-UD-IQ1_S.gguf", "m-UD-Q4_K_XL.gguf"}                         },
+ // Files that belong to a model.
+    {"",
+     "moondream2-text-model-f16.gguf",          {"moondream2-mmproj-f16.gguf", "moondream2-text-model-f16.gguf"} },
+    {"",          "x-26B-A4B-it-Q4_0.gguf",     {"mtp-x-Q4_0.gguf", "x-26B-A4B-it-Q4_0.gguf"}                    },
+    {"Q8_0",      "long-name-Q8_0.gguf",        {"lora-Q8_0.gguf", "a-LoRA-Q8_0.gguf", "long-name-Q8_0.gguf"}    },
+    {"",          "explora-long.gguf",          {"lora.gguf", "x_lora_1.gguf", "explora-long.gguf"}              },
+    {"",          "long-name-f16.gguf",         {"M.imatrix.gguf", "Imatrix.gguf", "long-name-f16.gguf"}         },
+    {"",          "longer-name.gguf",           {"ggml-vocab.gguf", "longer-name.gguf"}                          },
+    {"",          "",                           {"mmproj.gguf", "lora.gguf"}                                     },
+ // Models in several files: the first, unless there is one in a single file.
+    {"",
+     "q/m-Q4_0-00001-of-00002.gguf",            {"q/m-Q4_0-00002-of-00002.gguf", "q/m-Q4_0-00001-of-00002.gguf"} },
+    {"Q6_K",      "long-name-Q6_K.gguf",        {"m-Q6_K-00001-of-00002.gguf", "long-name-Q6_K.gguf"}            },
+    {"",          "M-Q8_0-00001-of-00001.gguf", {"M-Q8_0-00001-of-00001.gguf"}                                   },
+};
 
 static void chooses_by_type(void **state)
 {
-    static const char *const paths[] = {"m-F16.gguf",
-                                        "m-Q4_0_8_8.gguf",
-                                        "m.q8_0.gguf",
-                                        "m-UD-Q4_K_M.gguf",
-                                        "m-Q4_K_M.gguf",
-                                        "mmproj-Q4_0.gguf",
-                                        "Q5_K_M/m.gguf",
-                                        "m-Q6_K-00001-of-00002.gguf",
-                                        "m-Q6_K-00002-of-00002.gguf"};
-    static const char *const strange[] = {"b.gguf", "aa.gguf"};
     (void)state;
-    choose(paths, 9, "", "m-Q4_K_M.gguf");
-    choose(paths, 9, "Q8_0", "m.q8_0.gguf");
-    choose(paths, 9, "q5_k_m", "Q5_K_M/m.gguf");
-    choose(paths, 9, "ud-q4_k_m", "m-UD-Q4_K_M.gguf");
-    choose(paths, 9, "Q4", "");
-    choose(paths, 9, "Q4_0", "");
-    choose(paths, 9, "Q6_K", "");
-    choose(strange, 2, "", "b.gguf");
-    choose(NULL, 0, "", "");
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        const struct choice *choice = &choices[i];
+        struct models_file items[10] = {0};
+        struct models_files files = {.items = items};
+        struct models_source source = {.kind = MODELS_HUB};
+        char why[256];
+        snprintf(source.quant, sizeof(source.quant), "%s", choice->quant);
+        for (; files.count < 10 && choice->paths[files.count]; files.count++) {
+            snprintf(items[files.count].path, sizeof(items[0].path), "%s",
+                     choice->paths[files.count]);
+        }
+        const struct models_file *file = models_hub_choose(&files, &source, why, sizeof(why));
+        assert_string_equal(file ? file->path : "", choice->wanted);
+    }
+}
+
+static void finds_pieces(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t at;
+        unsigned number, count;
+    } cases[] = {
+        {"m-00002-of-00003.gguf",      2, 2,  3  },
+        {"a/b-00010-of-00100.GGUF",    4, 10, 100},
+        {"-00001-of-00002.gguf",       0, 1,  1  },
+        {"m-00001-of-00001.gguf",      0, 1,  1  },
+        {"m-00000-of-00003.gguf",      0, 1,  1  },
+        {"m-00004-of-00003.gguf",      0, 1,  1  },
+        {"m-0001-of-0003.gguf",        0, 1,  1  },
+        {"m-00001-of-00003.bin",       0, 1,  1  },
+        {"m-00001-of-00003.gguf.gguf", 0, 1,  1  },
+        {"m.gguf",                     0, 1,  1  },
+        {"",                           0, 1,  1  },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        unsigned number, count;
+        assert_int_equal(models_piece(cases[i].text, strlen(cases[i].text), &number, &count),
+                         cases[i].at);
+        assert_int_equal(number, cases[i].number);
+        assert_int_equal(count, cases[i].count);
+    }
+    char text[] = "m-00002-of-00003.gguf";
+    models_set_piece(text, 2, 3);
+    assert_string_equal(text, "m-00003-of-00003.gguf");
 }
 
 static void reads_lists(void **state)
@@ -186,6 +243,7 @@ int main(void)
         cmocka_unit_test(refuses_words_that_lead_elsewhere),
         cmocka_unit_test(refuses_words_that_are_long),
         cmocka_unit_test(chooses_by_type),
+        cmocka_unit_test(finds_pieces),
         cmocka_unit_test(reads_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
