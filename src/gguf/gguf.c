@@ -37,11 +37,11 @@ static bool check_magic(struct gi_gguf_reader *r)
     }
     if (memcmp(magic, "GGUF", 4) != 0 && looks_like_text(r)) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: is no GGUF file (it looks like text)", r->path);
+                            "%s: is not a GGUF file (it looks like text)", r->path);
     }
     if (memcmp(magic, "GGUF", 4) != 0) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: is no GGUF file: it starts with %02x %02x %02x %02x, expected "
+                            "%s: is not a GGUF file: it starts with %02x %02x %02x %02x, expected "
                             "47 47 55 46 (\"GGUF\")",
                             r->path, magic[0], magic[1], magic[2], magic[3]);
     }
@@ -77,8 +77,7 @@ static bool read_count(struct gi_gguf_reader *r, const char *what, size_t *count
     }
     if (n > MAX_COUNT) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s at byte %" PRIu64 " is %" PRIu64
-                            ", at most %u is believed: the "
+                            "%s: %s at byte %" PRIu64 " is %" PRIu64 ", at most %u is allowed: the "
                             "file is damaged",
                             r->path, what, start, n, MAX_COUNT);
     }
@@ -201,7 +200,7 @@ static bool read_tensor_type(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
     if (!t->type) {
         return gi_error_set(r->err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: tensor %.*s has type number %" PRIu32 " (before byte %" PRIu64
-                            "), which is not known: take a model in another quantisation",
+                            "), which is unknown: use a model in another quantisation",
                             r->path, GI_SHOW(t->name), number, r->pos);
     }
     if (t->dims[0] % t->type->block_size != 0) {

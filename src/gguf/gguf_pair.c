@@ -56,7 +56,7 @@ static bool check_bools(const struct gi_gguf_reader *r, struct gi_gguf_string ke
     for (uint64_t i = 0; i < count; i++) {
         if (data[i] > 1) {
             return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                                "%s: metadata key %.*s holds %u where a bool, 0 or 1, is expected: "
+                                "%s: metadata key %.*s holds %u, expected a bool, 0 or 1: "
                                 "the file is damaged",
                                 r->path, GI_SHOW(key), data[i]);
         }
@@ -91,8 +91,7 @@ static bool read_array(struct gi_gguf_pair *pair, struct gi_gguf_reader *r)
     if (array->kind == GI_GGUF_KIND_ARRAY) {
         return gi_error_set(r->err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: metadata key %.*s at byte %" PRIu64
-                            " is an array of arrays, which "
-                            "no known model needs",
+                            " is an array of arrays, which is not supported",
                             r->path, GI_SHOW(pair->key), start);
     }
     bool is_strings = array->kind == GI_GGUF_KIND_STRING;

@@ -183,7 +183,7 @@ static bool is_gguf(struct fetch *fetch, const char *type)
     return cli_fail(CLI_EXIT_FAILED,
                     is_page ? "%s is a web page, not a GGUF file: give the address of the file "
                               "itself, which the page links to"
-                            : "%s is no GGUF file; it was not fetched any further",
+                            : "%s is not a GGUF file; the download was stopped",
                     models_shown(fetch->wanted->url, shown));
 }
 

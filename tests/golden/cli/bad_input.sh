@@ -46,9 +46,9 @@ for flag in --grammar-file -jf -sysf --chat-template-file; do
         "$glinfer" run -m missing.gguf -p x $flag missing
 done
 printf 'a\000b' >zero
-refused 1 'zero is no text: it has a zero byte at offset 1' "$glinfer" run -m missing.gguf -p x -sysf zero
+refused 1 'zero is not text: it has a zero byte at offset 1' "$glinfer" run -m missing.gguf -p x -sysf zero
 printf text >text
-refused 1 'text is no chat template' "$glinfer" run -m "$model" -p x --chat-template-file text
+refused 1 'text is not a chat template' "$glinfer" run -m "$model" -p x --chat-template-file text
 refused 1 'the chat template cannot be run' "$glinfer" run -m "$model" -p x --chat-template '{{ messages'
 refused 1 'missing/cache cannot be written: No such file or directory' \
     "$glinfer" run -m missing.gguf -p x --prompt-cache missing/cache
@@ -59,7 +59,7 @@ for part in 3 8 23 24 100 1000 $((size / 2)) $((size - 1)); do
     refused 1 'not downloaded completely' "$glinfer" run -m part.gguf -p x
 done
 change magic.gguf GGUF GGML
-refused 1 'is no GGUF file' "$glinfer" run -m magic.gguf -p x
+refused 1 'is not a GGUF file' "$glinfer" run -m magic.gguf -p x
 change family.gguf llama 'l\033\377ma'
 refused 1 'glinfer: family.gguf: the model family "l??ma" is not supported' \
     "$glinfer" run -m family.gguf -p x
@@ -103,8 +103,8 @@ if grep -q Mesa devices || "$glinfer" info -v 2>&1 | grep -q Mesa; then
         env MESA_GLES_VERSION_OVERRIDE=3.0 "$glinfer" run -m "$model" -p x
 fi
 refused 2 'is not known' run -dev nonsense -p x
-refused 2 'no device can be used' "$glinfer" info -dev nonsense
-refused 1 'no device can be used' env __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null "$glinfer" info
+refused 2 'cannot use any device' "$glinfer" info -dev nonsense
+refused 1 'cannot use any device' env __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null "$glinfer" info
 "$glinfer" run --list-devices -dev nonsense >output 2>errors
 check 'a list of no device' $? 2
 

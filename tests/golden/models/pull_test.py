@@ -273,7 +273,7 @@ def refuses_what_is_no_model(place):
     place.hub.files["/page.gguf"] = File(b"<!doctype html>" * 99999, type="text/html; charset=utf-8")
     assert "is a web page" in place.pull(f"{place.hub.url}/page.gguf", status=1)
     place.hub.files["/x.safetensors"] = File(b"\x10\0\0\0\0\0\0\0{" * 99999)
-    assert "is no GGUF file" in place.pull(f"{place.hub.url}/x.safetensors", status=1)
+    assert "is not a GGUF file" in place.pull(f"{place.hub.url}/x.safetensors", status=1)
     place.hub.files["/empty.gguf"] = File(b"")
     assert "too short" in place.pull(f"{place.hub.url}/empty.gguf", status=1)
     assert place.found() == [], place.found()

@@ -472,7 +472,7 @@ def saves_slots():
 
 def warns_of_a_foreign_template():
     with Server(GLINFER, MODEL, "--chat-template", "gemma") as server:
-        server.wait_for("warning: the turns of the chat template gemma begin with <start_of_turn>, which is no token")
+        server.wait_for("warning: the chat template gemma begins its turns with <start_of_turn>, which is not a token")
 
 
 def says_503_when_full():
