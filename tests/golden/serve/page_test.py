@@ -21,7 +21,7 @@ SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/s
 TAGS = set("a blockquote br button code del div em h3 h4 h5 h6 hr li ol p pre span strong svg table tbody td th thead tr ul use".split())
 # Answers of these never end by themselves; those of the second are this text. The words keep a long answer tall: the page shows
 # many spaces as one.
-LONG = ["--grammar", "root ::= [a-z] [a-z] [a-z] [a-z] \" \" root", "-c", "4096"]
+LONG = ["--grammar", "root ::= ([a-z] [a-z] [a-z] [a-z] \" \")+ \"<end of the test>\"", "-c", "4096"]
 TEXT = """<think>
 A *plan*: **be careful**.
 </think>
@@ -164,6 +164,51 @@ def retries_edits_and_undoes(page, server):
     true(page.run("!document.querySelector('.editor')"), "Esc leaves the editor")
 
 
+def counts_the_context(page, server):
+    used = "Number(/^(\\d+) of 4096 tokens/.exec(document.getElementById('context').textContent)?.[1])"
+    send(page, "count")
+    page.wait(f"{LENGTH} > 100")
+    page.key("Escape")
+    page.wait(IS_IDLE, 10)
+    tokens = "Number(/^(\\d+) tokens/.exec(document.querySelector('.assistant .stats').textContent)[1])"
+    page.wait(f"Math.abs({used} - {tokens} - 20) < 20", 5)
+    messages = [{"role": "user", "content": "count"}, {"role": "assistant", "content": "short"}]
+    page.click(".assistant [aria-label='Edit answer']")
+    page.run("document.activeElement.select()")
+    page.type("short")
+    page.click(".editor .primary")
+    prompt = server.ask("/apply-template", messages=messages, add_generation_prompt=False)["prompt"]
+    page.wait(f"{used} === {len(server.ask('/tokenize', content=prompt)['tokens'])}", 5)
+    page.reload()
+    page.wait(f"{used} < 40", 5)
+
+
+def tells_of_itself(page, server):
+    props = server.get("/props")[2]
+    told = page.run("document.getElementById('welcome-device').textContent")
+    same(told, ("There is no GPU: it runs on the CPU, slowly." if props["is_software"] else f"It runs on {props['device']}.")
+         + " Its context has 4096 tokens.", "device")
+    true("1 answer at a time" in page.run("document.getElementById('about').textContent"), "one at a time")
+
+
+def shows_code_of_the_reader(page, server):
+    page.run("document.getElementById('prompt').focus()")
+    page.type("See <b>this</b>:\n```python\ndef f(x):\n    return x\n```\nand *that*")
+    page.key("Enter")
+    stop(page)
+    same(texts(page, ".user .code code"), ["def f(x):\n    return x"], "code")
+    same(texts(page, ".user .code-keyword"), ["def", "return"], "coloured")
+    same(texts(page, ".user .plain"), ["See <b>this</b>:", "and *that*"], "the rest as it is")
+    page.run("[window.saved = [], URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return 'data:,'; }].length")
+    page.click("#open-settings")
+    page.click("#export")
+    page.wait("saved.length === 1")
+    saved = json.loads(page.run("saved[0]"))
+    same([message["role"] for message in saved[0]["messages"]], ["user", "assistant"], "exported")
+    true("```python" in saved[0]["messages"][0]["content"], "as it was written")
+    page.key("Escape")
+
+
 def keeps_conversations(page, server):
     send(page, "remember me")
     page.wait(f"{LENGTH} > 20")
@@ -233,11 +278,17 @@ def sends_settings(page, server):
         page.run(f"document.getElementById('number-{name}').focus()")
         page.type(value)
     same(page.run("document.getElementById('number-min_p').getAttribute('aria-invalid')"), "true", "a min-p of 2 is wrong")
+    same(texts(page, ".hint.is-bad"), ["Not valid: enter 0 to 1"], "limits")
     page.click("#settings .primary")
+    same(page.run("document.getElementById('settings').open && document.activeElement.id"), "number-min_p", "the dialog stays open")
+    page.run("document.activeElement.select()")
+    page.type("0.25")
+    page.click("#settings .primary")
+    true(not page.run("document.getElementById('settings').open"), "and closes")
     ask(page, "hello")
     body = json.loads(page.run("window.bodies.at(-1)"))
     same({name: body.get(name) for name in ("temperature", "top_k", "top_p", "min_p", "max_tokens", "seed")},
-         {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "min_p": None, "max_tokens": 9, "seed": 3}, "numbers")
+         {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "min_p": 0.25, "max_tokens": 9, "seed": 3}, "numbers")
     same(body["messages"], [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}], "messages")
     same(texts(page, ".note:not([hidden])"), ["The answer ends here because it reached the limit of tokens."], "limit")
     true("9 tokens" in texts(page, ".stats")[1], "nine tokens")
@@ -446,6 +497,26 @@ def waits_for_a_busy_server(page):
         page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
 
 
+def shows_its_place(page):
+    long = {"prompt": "Once", "n_predict": 4000, "ignore_eos": True, "stream": True}
+    with Server(GLINFER, MODEL, "-np", "1", "-c", "4096", "-n", "20", "--metrics", env={"GLINFER_FAULT": "slow:EMBED_TOKEN:300"}) as server:
+        open_page(page, server)
+        first, second = (server.stream("/completion", **long) for _ in range(2))
+        next(first)
+        connection = server.connect()
+        connection.request("POST", "/completion", json.dumps(long))
+        end = time.monotonic() + 5
+        while "requests_deferred 1\n" not in server.get("/metrics")[2] and time.monotonic() < end:
+            time.sleep(0.01)
+        send(page, "hi")
+        place = "document.querySelector('.progress')?.textContent"
+        page.wait(f"{place} === 'Another answer is under way; 1 more comes before you.'")
+        connection.close()
+        page.wait(f"{place} === 'Another answer is under way; you are next.'")
+        first.close()
+        page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
+
+
 def tells_of_a_full_context(page):
     with Server(GLINFER, MODEL, *LONG[:2], "-c", "256") as server:
         open_page(page, server)
@@ -482,9 +553,9 @@ def tells_of_a_server_that_is_gone(page):
 
 LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes, keeps_conversations,
               answers_behind_another_conversation, goes_on_where_nothing_can_be_kept, sends_settings,
-              follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
+              counts_the_context, tells_of_itself, shows_code_of_the_reader, follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
 SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies, takes_any_text]
-ALONE = [asks_for_the_key, waits_for_a_busy_server, tells_of_a_full_context, tells_of_a_server_that_is_gone]
+ALONE = [asks_for_the_key, waits_for_a_busy_server, shows_its_place, tells_of_a_full_context, tells_of_a_server_that_is_gone]
 
 
 def check_page(page):

@@ -1,4 +1,5 @@
-// Has the model answer: asks, waits while the server is busy, takes the answer as it comes, and says how it ended.
+// Asks the model for answers: sends requests, waits while the server is busy, takes answers as they come, and says how
+// they ended.
 
 const jobs = new Map(); // by id of the conversation that is being answered
 const SAVE_MS = 1000;   // how often an answer is saved while it is written
@@ -31,6 +32,7 @@ function showJob(job) {
         job.isShown = false;
         updateMessage(job.message);
         if (job.conversation === current) {
+            updateContext();
             followEnd();
         }
     });
@@ -67,7 +69,7 @@ async function askForAnswer(job) {
         } catch (error) {
             if (error.status === 503) {
                 await waitForTurn(job, error);
-            } else if (error.status !== 401 || !(await askForKey())) {
+            } else if (error.status !== 401 || !(await askForKey(true))) {
                 throw error;
             }
         }
@@ -75,6 +77,13 @@ async function askForAnswer(job) {
 }
 
 //-- take --------------------------------------------------------------------------------------------------------------
+
+// Says how many answers come before one that waits for its turn.
+function describePlace(before) {
+    const others = server.slots > 1 ? "Other answers are under way" : "Another answer is under way";
+    return before === 0 ? `${others}; you are next.`
+        : before === 1 ? `${others}; 1 more comes before you.` : `${others}; ${before} more come before you.`;
+}
 
 function takeText(job, text) {
     const { message } = job;
@@ -85,13 +94,18 @@ function takeText(job, text) {
     message.state = "writing";
     const seconds = (now - job.first) / 1000;
     const speed = seconds > 0.5 ? (job.n - 1) / seconds : 0;
-    message.stats = { n: job.n, speed, first: job.first - job.began };
+    message.stats = { n: job.n, speed, first: job.first - job.began, used: job.nPrompt + job.n };
 }
 
 function takeEvent(job, event) {
     const choice = event.choices?.[0];
     const progress = event.prompt_progress;
+    if (event.queue) {
+        job.message.progress = describePlace(event.queue.before);
+        announce(job.message.progress);
+    }
     if (progress?.total > 0) {
+        job.nPrompt = progress.total;
         job.message.progress = `Reading, ${Math.floor((progress.processed / progress.total) * 100)} %`;
     }
     if (choice?.delta?.content) {
@@ -134,6 +148,7 @@ function endBadly(job, error) {
     if (controller.signal.aborted) {
         message.state = "stopped";
         message.note = "Stopped.";
+        countContext(conversation);
         return;
     }
     message.state = "failed";
@@ -186,7 +201,7 @@ function startLeaving() {
 async function startAnswer(conversation) {
     const message = { role: "assistant", text: "", state: "waiting", progress: "Waiting for the model" };
     const now = performance.now();
-    const job = { conversation, message, controller: new AbortController(), began: now, saved: now, n: 0, finish: null };
+    const job = { conversation, message, controller: new AbortController(), began: now, saved: now, n: 0, nPrompt: 0, finish: null };
     jobs.set(conversation.id, job);
     conversation.messages.push(message);
     keep(conversation);
@@ -243,9 +258,26 @@ function retryShorter(message) {
 }
 
 async function retryWithKey(message) {
-    if (await askForKey()) {
+    if (await askForKey(true)) {
         retryMessage(message);
     }
+}
+
+// Counts the tokens of a conversation whose last answer was stopped or edited.
+async function countContext(conversation) {
+    const last = conversation.messages.at(-1);
+    const body = { messages: messagesFor(conversation), add_generation_prompt: false };
+    try {
+        const { prompt } = await (await request("apply-template", body)).json();
+        const { tokens } = await (await request("tokenize", { content: prompt })).json();
+        if (last === conversation.messages.at(-1) && !jobs.has(conversation.id)) {
+            last.stats = { ...last.stats, used: tokens.length };
+            keepAnswer({ conversation, message: last });
+        }
+    } catch {
+        // The server is away or has no template: the number stays.
+    }
+    updateContext();
 }
 
 // Takes an edited text over: an answer stays where it is, a message is answered again.
@@ -255,6 +287,7 @@ function saveEdit(message, text) {
         message.text = text;
         keep(current);
         updateMessage(message);
+        countContext(current);
     } else if (at >= 0 && !jobs.has(current.id)) {
         const undo = cutMessages(current, at);
         current.messages.push({ role: "user", text });

@@ -1,7 +1,7 @@
-// What a conversation is to the model: the messages that are sent, and what is kept of those that cannot be.
+// Makes requests of conversations: the messages that are sent, and those that are left out.
 
 // Returns the messages to send. One without an answer and the next make one message, since many templates want turns.
-function messagesFor(conversation, end) {
+function messagesFor(conversation, end = conversation.messages.length) {
     const messages = settings.system.trim() ? [{ role: "system", content: settings.system.trim() }] : [];
     for (const { role, text } of conversation.messages.slice(conversation.skip, end)) {
         const last = messages.at(-1);

@@ -15,12 +15,15 @@ let watching = false;
 
 function showServer(props, model) {
     const settingsOf = props.default_generation_settings ?? {};
-    Object.assign(server, { limit: settingsOf.n_ctx ?? 0, defaults: settingsOf.params ?? {}, name: model.replace(/\.gguf$/i, "") });
+    const slots = props.total_slots ?? 1;
+    const place = props.is_software ? "There is no GPU: it runs on the CPU, slowly." : props.device ? `It runs on ${props.device}.` : "";
+    Object.assign(server, { limit: settingsOf.n_ctx ?? 0, defaults: settingsOf.params ?? {}, name: model.replace(/\.gguf$/i, ""), slots });
     byId("model").textContent = server.name;
     byId("model").title = server.name;
     byId("welcome-model").textContent = server.name;
-    byId("welcome-device").textContent = props.device ? `It runs on ${props.device}, with ${server.limit} tokens of context.` : "";
-    byId("about").textContent = `glinfer ${props.build_info ?? ""}. ${server.name}, ${props.total_slots ?? 1} answers at once.`;
+    byId("welcome-device").textContent = `${place} Its context has ${server.limit} tokens.`.trim();
+    byId("about").textContent = [`glinfer ${props.build_info ?? ""}`, server.name, props.device,
+        slots === 1 ? "1 answer at a time" : `${slots} answers at a time`].filter(Boolean).join(" · ");
     updateContext();
 }
 
@@ -35,8 +38,8 @@ async function loadServer() {
         return true;
     } catch (error) {
         if (error.status === 401) {
-            showBanner("The server wants a key.");
-            return (await askForKey()) ? loadServer() : true;
+            showBanner("This server needs an API key.");
+            return (await askForKey(true)) ? loadServer() : true;
         }
         showBanner(error.status === 503 ? "The model is being loaded…" : `${error.message} This page tries again…`);
         return false;

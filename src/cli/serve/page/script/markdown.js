@@ -227,6 +227,32 @@ const BLOCK_WRITERS = {
 
 const writeBlock = (block) => BLOCK_WRITERS[block.kind](block);
 
+// Makes an element show a reader's own text: as it is, but for fenced code, which looks like that of an answer.
+function showPlain(element, text) {
+    const lines = text.replaceAll("\r\n", "\n").split("\n");
+    const pieces = [];
+    let plain = [];
+    const endPlain = () => {
+        const joined = plain.join("\n").replace(/^\n+|\n+$/g, "");
+        if (joined !== "") {
+            pieces.push(make("div", { class: "plain" }, joined));
+        }
+        plain = [];
+    };
+    for (let at = 0; at < lines.length;) {
+        const [block, next] = readFence(lines, at) ?? [null, at + 1];
+        if (block) {
+            endPlain();
+            pieces.push(writeCode(block));
+        } else {
+            plain.push(lines[at]);
+        }
+        at = next;
+    }
+    endPlain();
+    element.replaceChildren(...pieces);
+}
+
 // Makes an element show a text. Blocks that are there already stay, with what is selected in them.
 function showMarkdown(element, text) {
     const blocks = parseBlocks(text.replaceAll("\r\n", "\n").split("\n"));

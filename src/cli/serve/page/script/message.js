@@ -52,7 +52,7 @@ function createMessageView(message) {
         stats: make("span", { class: "stats" }),
         actions: makeActions(message),
     };
-    const foot = make("div", { class: "message-foot" }, view.actions, view.stats);
+    const foot = make("div", { class: "message-foot" }, view.stats, view.actions);
     const pieces = isUser ? [view.body] : [view.thought, view.body, view.progress, view.note];
     view.element = make("article", { class: `message ${message.role}`, "aria-label": isUser ? "You" : "Model" }, ...pieces, foot);
     messageViews.set(message, view);
@@ -83,7 +83,7 @@ function updateMessage(message) {
     }
     const isOpen = isOpenState(message);
     if (message.role === "user") {
-        view.body.textContent = message.text;
+        showPlain(view.body, message.text);
     } else {
         const parts = splitThought(message.text);
         updateThought(view, parts, isOpen);

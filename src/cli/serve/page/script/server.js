@@ -2,8 +2,8 @@
 
 const KEY_NAME = "glinfer.key";
 
-// What the server tells of itself: the tokens of its context, and what holds where a request says nothing.
-const server = { limit: 0, defaults: {}, name: "" };
+// The server's facts: the tokens of its context, the answers at a time, and the settings of requests that give none.
+const server = { limit: 0, defaults: {}, name: "", slots: 1 };
 
 function readKey() {
     try {

@@ -1,31 +1,48 @@
 // The settings, the colours and the key of the server.
 
-// Numbers of a request. An empty field leaves the choice to the server, whose value is shown in grey.
+// Numbers of a request. An empty field means the server's value, which is shown in grey.
 const NUMBERS = [
-    { name: "temperature", label: "Temperature", hint: "0 takes the likeliest token, more is more varied", min: 0, max: 1000, step: "any" },
+    { name: "temperature", label: "Temperature", hint: "0 takes the likeliest token, more is more varied", min: 0, max: 5, step: "any" },
     { name: "top_k", label: "Top-k", hint: "Only the k likeliest tokens, 0 is all", min: 0, max: 1 << 24, step: 1 },
     { name: "top_p", label: "Top-p", hint: "Tokens up to this sum of probabilities", min: 0, max: 1, step: "any" },
-    { name: "min_p", label: "Min-p", hint: "Least share of the likeliest token", min: 0, max: 1, step: "any" },
+    { name: "min_p", label: "Min-p", hint: "Drop tokens less likely than this share of the top one", min: 0, max: 1, step: "any" },
     { name: "max_tokens", label: "Max tokens", hint: "Length of an answer", min: 1, max: 1 << 24, step: 1 },
     { name: "seed", label: "Seed", hint: "The same seed gives the same answer", min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 },
 ];
 
-// Takes over what was entered, if it may be so.
-function takeNumber(input) {
+// Shows what a field means or, where its value is not valid, what it takes.
+function showHint(input, { hint, min, max, step }) {
     const isGood = input.validity.valid;
+    const limits = `${step === 1 ? "a whole number, " : ""}${min} to ${max}`;
+    const element = byId(`hint-${input.name}`);
     input.setAttribute("aria-invalid", String(!isGood));
-    if (isGood && input.value !== "") {
+    element.classList.toggle("is-bad", !isGood);
+    element.textContent = isGood ? hint : `Not valid: enter ${limits}`;
+}
+
+// Takes over a valid value; one that is not valid leaves the setting as it was.
+function takeNumber(input, number) {
+    showHint(input, number);
+    if (input.validity.valid && input.value !== "") {
         settings.numbers[input.name] = input.valueAsNumber;
-    } else {
+    } else if (input.validity.valid) {
         delete settings.numbers[input.name];
     }
     saveSettings();
 }
 
-function makeNumberField({ name, label, hint, min, max, step }) {
+// Returns false and moves to the field if one is not valid.
+function checkNumbers() {
+    const wrong = byId("numbers").querySelector("[aria-invalid=true]");
+    wrong?.focus();
+    return !wrong;
+}
+
+function makeNumberField(number) {
+    const { name, label, hint, min, max, step } = number;
     const input = make("input", {
         type: "number", id: `number-${name}`, name, min, max, step, "aria-describedby": `hint-${name}`, inputmode: "decimal",
-        oninput: () => takeNumber(input),
+        oninput: () => takeNumber(input, number),
     });
     return make("div", { class: "field" }, make("label", { for: `number-${name}` }, label), input,
         make("span", { class: "hint", id: `hint-${name}` }, hint));
@@ -35,11 +52,12 @@ function makeNumberField({ name, label, hint, min, max, step }) {
 function fillSettings() {
     byId("system").value = settings.system;
     byId("theme-choice").value = settings.theme;
-    for (const { name } of NUMBERS) {
+    for (const number of NUMBERS) {
+        const { name } = number;
         const input = byId(`number-${name}`);
         const given = name === "max_tokens" ? server.defaults.n_predict : server.defaults[name];
         input.value = settings.numbers[name] ?? "";
-        input.setAttribute("aria-invalid", "false");
+        showHint(input, number);
         input.placeholder = given >= 0 ? String(Number(given.toPrecision(4))) : name === "seed" ? "random" : name === "max_tokens" ? "no limit" : "";
     }
 }
@@ -66,12 +84,23 @@ function deleteAll() {
     });
 }
 
-// A click beside a dialog closes it.
+// Saves all conversations as a file of JSON.
+function exportAll() {
+    const conversations = readIndex().map((entry) => {
+        const messages = loadConversation(entry.id).messages.map(({ role, text }) => ({ role, content: text }));
+        return { title: entry.title, changed: new Date(entry.changed).toISOString(), messages };
+    });
+    const address = URL.createObjectURL(new Blob([JSON.stringify(conversations, null, 2)], { type: "application/json" }));
+    make("a", { href: address, download: "conversations.json" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+// A click beside the settings closes them.
 function closeByClick(dialog) {
     dialog.addEventListener("click", (event) => {
         const box = dialog.getBoundingClientRect();
         const isInside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
-        if (event.target === dialog && !isInside) {
+        if (event.target === dialog && !isInside && checkNumbers()) {
             dialog.close();
         }
     });
@@ -89,7 +118,13 @@ function startSettings() {
         saveSettings();
     });
     byId("theme-choice").onchange = () => setTheme(byId("theme-choice").value);
-    byId("change-key").onclick = () => askForKey();
+    byId("settings").addEventListener("submit", (event) => {
+        if (!checkNumbers()) {
+            event.preventDefault();
+        }
+    });
+    byId("change-key").onclick = () => askForKey(false);
+    byId("export").onclick = exportAll;
     byId("reset").onclick = resetSettings;
     byId("delete-all").onclick = deleteAll;
     closeByClick(byId("settings"));
@@ -122,14 +157,13 @@ function startTheme() {
 
 let keyAnswer = null; // the question that is open, as a promise
 
-// Returns true if a key was entered. Who asks while the question is open shares its answer.
-function askForKey() {
+// Returns true if a key was entered. isRefused: the server asked for it. Callers share the answer to an open question.
+function askForKey(isRefused) {
     keyAnswer ??= new Promise((resolve) => {
         const dialog = byId("key-dialog");
         byId("key").value = readKey();
-        byId("key-hint").textContent = readKey()
-            ? "The server does not take the key that this page has, or you want another."
-            : "This server answers only those who have one of its keys.";
+        byId("key-hint").textContent = !isRefused ? "The key that this page sends to the server."
+            : readKey() ? "Wrong key. Enter another one." : "This server needs an API key.";
         dialog.returnValue = "";
         dialog.onclose = () => {
             keyAnswer = null;
