@@ -49,39 +49,37 @@ static const struct cli_flag flags[] = {
     CLI_TEMPLATE_FLAG,
     CLI_HEADING("Server"),
     CLI_TEXT(host, "--host", "HOST",
-             "the address to listen on, default 127.0.0.1; 0.0.0.0: all of IPv4; a path that ends "
-             "with .sock is taken as --unix"),
-    CLI_INT(port, 0, 65535, "--port", "N", "default 8080; 0: any that is free"),
-    CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket in place of --host and --port"),
+             "the address to listen on, default 127.0.0.1; 0.0.0.0: all addresses of IPv4; a path "
+             "that ends with .sock means --unix"),
+    CLI_INT(port, 0, 65535, "--port", "N", "default 8080; 0: choose a free port"),
+    CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket instead of --host and --port"),
     CLI_TEXT(keys, "--api-key", "KEYS",
-             "only who has this key may ask; several with commas between them. Others of the "
-             "machine can see it among the processes"),
-    CLI_TEXT(key_file, "--api-key-file", "FILE", "the same from a file, a key a line"),
+             "answer only clients with one of these keys, separated by commas; other users of the "
+             "machine can see them in the list of processes"),
+    CLI_TEXT(key_file, "--api-key-file", "FILE", "read the keys from a file, one a line"),
     CLI_TEXTS(origins, "--cors", "ORIGIN",
-              "pages of this origin, such as https://chat.example, may ask from a browser; *: all "
-              "may; can be repeated"),
-    CLI_TEXT(alias, "-a, --alias", "NAME", "the model's name, by default its file's"),
-    CLI_INT(
-        n_slots, 1, 16, "-np, --parallel", "N",
-        "answers at once, each with a cache of its own, default 1; more are faster together and "
-        "each by itself slower"),
+              "allow pages of this origin, such as https://chat.example, to use the server from a "
+              "browser; *: all; can be repeated"),
+    CLI_TEXT(alias, "-a, --alias", "NAME", "the name of the model, by default that of its file"),
+    CLI_INT(n_slots, 1, 16, "-np, --parallel", "N",
+            "answers at a time, each with a cache of its own, default 1; more are faster together, "
+            "and each is slower"),
     CLI_INT(n_queue, 0, 10000, "--queue", "N",
-            "answers that may wait for one of these, default 32; beyond that the status is 503"),
+            "answers that may wait for their turn, default 32; beyond that the status is 503"),
     CLI_INT(n_threads, 1, 64, "--threads-http", "N", "threads for connections, default 2"),
     CLI_INT(timeout_s, 1, 86400, "-to, --timeout", "SECONDS",
-            "for a request to arrive, and for a client to read on, default 600"),
+            "for a request to arrive, and for a client to read its answer, default 600"),
     CLI_SIZE(max_body, "--max-body", "SIZE", "of a request, default 16M"),
     CLI_INT(n_connections, 16, 65536, "--max-connections", "N", "at once, default 2048"),
-    CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS",
-            "that answers have to end after SIGTERM, default 30"),
-    CLI_SWITCH(has_metrics, "--metrics", "have /metrics, for Prometheus"),
-    CLI_SWITCH(has_slots, "--slots", "have /slots, as without it"),
-    CLI_SWITCH(has_no_slots, "--no-slots", "do without /slots"),
+    CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS", "time for answers after SIGTERM, default 30"),
+    CLI_SWITCH(has_metrics, "--metrics", "enable /metrics, for Prometheus"),
+    CLI_SWITCH(has_slots, "--slots", "enable /slots (default)"),
+    CLI_SWITCH(has_no_slots, "--no-slots", "disable /slots"),
     CLI_TEXT(slot_folder, "--slot-save-path", "FOLDER",
-             "have /slots/ID?action=save, restore and erase, with files of this folder"),
-    CLI_HEADING("Answers to requests that say nothing else"),
+             "enable /slots/ID?action=save, restore and erase, with files of this folder"),
+    CLI_HEADING("Defaults of requests"),
     CLI_INT(n_predict, -1, 1 << 24, "-n, --predict, --n-predict", "N",
-            "tokens at most; -1 (default): to the end of the context"),
+            "maximum number of tokens; -1 (default): to the end of the context"),
     CLI_SAMPLING_FLAGS,
     CLI_CHOICE(reasoning_format, reasoning_formats, "--reasoning-format", "FORMAT",
                "a chat's thoughts: auto (default) or deepseek have them in reasoning_content, none "
@@ -130,10 +128,10 @@ static bool serve_command(void *user)
     };
     if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
         return cli_fail(CLI_EXIT_USAGE,
-                        "--spec-type wants -np 1: answers that decode together have no drafts");
+                        "--spec-type needs -np 1: answers that decode together have no drafts");
     }
     if (settings->slot_folder && access(settings->slot_folder, W_OK | X_OK) != 0) {
-        return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", settings->slot_folder,
+        return cli_fail(CLI_EXIT_FAILED, "cannot write to %s: %s", settings->slot_folder,
                         strerror(errno));
     }
     return cli_sampling_check(&settings->sampling) && serve_server_run(&params);
@@ -144,10 +142,10 @@ const struct cli_command cli_serve_command = {
     .usage = "-m MODEL [--host HOST] [--port N] [flags]",
     .summary = "Answers over HTTP, as OpenAI's API and llama-server do.",
     .text =
-        "Has a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
+        "Serves a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
         "/v1/rerank, /completion, /embedding, /tokenize, /detokenize, /apply-template, /health,\n"
         "/props, /slots and, with --metrics, /metrics; `man glinfer-serve` explains them. SIGTERM\n"
-        "and Ctrl-C let answers end first (--drain).\n\n"
+        "and Ctrl-C wait for answers under way (--drain).\n\n"
         "    glinfer serve -m model.gguf\n"
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",

@@ -39,7 +39,7 @@ static void wait_ms(long ms)
 
 //-- signals ---------------------------------------------------------------------------------------
 
-// Has SIGTERM and SIGINT wait in a descriptor. Threads that start later inherit that.
+// Opens a descriptor for SIGTERM and SIGINT. Threads that start later inherit that.
 static bool catch_signals(struct server *server)
 {
     sigset_t set;
@@ -49,7 +49,7 @@ static bool catch_signals(struct server *server)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return server->signal_fd >= 0 ||
-           cli_fail(CLI_EXIT_FAILED, "signals cannot be waited for: %s", strerror(errno));
+           cli_fail(CLI_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
 }
 
 // The first signal lets answers end, a second one ends them.
@@ -69,7 +69,8 @@ static void take_signal(struct server *server)
         return;
     }
     const uint32_t n = serve_http_count(server->http);
-    cli_say("ending: requests under way: %u%s", n, n > 0 ? "; a second signal ends them" : "");
+    cli_say("shutting down, %u request%s in progress%s", n, n == 1 ? "" : "s",
+            n > 0 ? "; a second signal ends them" : "");
     server->is_draining = true;
     server->deadline = cli_now() + server->params->drain_s;
     serve_notify_manager("STOPPING=1");
@@ -143,7 +144,7 @@ static void warn_of_strangers(const struct server *server)
     const bool is_near = params->socket_path || strcmp(params->host, "localhost") == 0 ||
                          strncmp(params->host, "127.", 4) == 0 || strcmp(params->host, "::1") == 0;
     if (!is_near && server->access.n_keys == 0) {
-        cli_note("whoever reaches %s may ask; --api-key-file says who may", params->host);
+        cli_warn("anyone on the network can use this server; limit it with --api-key-file");
     }
 }
 

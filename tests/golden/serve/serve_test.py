@@ -48,6 +48,7 @@ def tells_of_itself(server):
     same(server.get("/v1/models/" + os.path.basename(MODEL))[2], models["data"][0], "the model by its name")
     same(server.get("/v1/models/other")[0], 404, "another")
     same(server.get("/props")[2]["total_slots"], 2, "slots")
+    same(type(server.get("/props")[2]["is_software"]), bool, "is_software")
     true(server.get("/")[2].startswith("<!doctype html>"), "page")
     status, headers, text = server.get("/metrics")
     true(status == 200 and "# TYPE glinfer:prompt_tokens_total counter" in text, "metrics")
@@ -137,6 +138,23 @@ def streams_what_it_answers(server):
     same([e["choices"][0]["finish_reason"] for e in events[:-2]][-1], "length", "finish_reason")
     parts = list(server.stream("/completion", **{**LONG, "n_predict": 9}))
     true(parts[-1]["stop"] and parts[-1]["tokens_predicted"] == 9, "native stream")
+
+
+def tells_the_place_in_the_queue():
+    """With return_progress: how many come before an answer that waits, and the length of its prompt."""
+    with Server(GLINFER, MODEL, "-np", "1", "-c", "2048", env={"GLINFER_FAULT": "slow:EMBED_TOKEN:5"}) as server:
+        first = server.stream("/completion", **LONG)
+        next(first)
+        waiting = [server.stream(path, stream_options={}, return_progress=True, max_tokens=2, **body) for path, body in (
+            ("/completion", {"prompt": "Once upon"}), ("/v1/chat/completions", {"messages": HI}))]
+        same(next(waiting[0])["queue"], {"before": 0}, "next")
+        same(next(waiting[1])["queue"], {"before": 1}, "the one after it")
+        first.close()
+        events = list(waiting[0])
+        n = len(server.ask("/tokenize", content="Once upon", add_special=True)["tokens"])
+        same([event["prompt_progress"]["total"] for event in events if "prompt_progress" in event][0], n, "the length of the prompt")
+        same(next(waiting[1])["queue"], {"before": 0}, "moved up")
+        true([event for event in waiting[1] if event != "[DONE]" and event.get("prompt_progress")], "progress of a chat")
 
 
 def has_openai_s_completions(server):
@@ -467,7 +485,7 @@ def saves_slots():
     with Server(GLINFER, MODEL) as server:
         same(server.post("/slots/0?action=erase", {})[0], 501, "turned off")
         status, _, told = server.get("/metrics")
-        same((status, "--metrics turns it on" in str(told)), (501, True), told)
+        same((status, "enable it with --metrics" in str(told)), (501, True), told)
 
 
 def warns_of_a_foreign_template():
@@ -528,7 +546,7 @@ def drains():
             kept.request("GET", "/health")
             same(kept.getresponse().read(), b'{"status":"ok"}', "health")
             server.process.send_signal(signal.SIGTERM)
-            server.wait_for("ending: ")
+            server.wait_for("shutting down")
             for path, body in (("/health", None), ("/completion", LONG)):
                 status, headers, _ = server.request("POST" if body else "GET", path, body)
                 same((status, headers["Connection"]), (503, "close"), f"{path} meanwhile")
@@ -564,7 +582,7 @@ def ends_at_the_second_signal():
             while not any(slot["is_processing"] for slot in server.slots()):
                 time.sleep(0.005)
             server.process.send_signal(signal.SIGINT)
-            server.wait_for("ending: ")
+            server.wait_for("shutting down")
             same(server.end(signal.SIGINT, 10), 130, "status")
             same(future.result()[0], 503, "the answer")
 
@@ -632,7 +650,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, takes_variables_of_the_template, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, serves_who_has_said_all, ends_at_the_second_signal,
+ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, takes_variables_of_the_template, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, tells_the_place_in_the_queue, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, answers_at_once_go_on_after_a_lost_device, refuses_to_start]
 
 

@@ -74,14 +74,13 @@ static void emit(struct serve_answer *answer, cJSON *json)
     cJSON_Delete(json);
 }
 
-static void begin(struct serve_answer *answer, const struct serve_event *event)
+static void report_place(struct serve_answer *answer, const struct serve_event *event)
 {
-    struct serve_choice *choice = &answer->choices[event->choice];
-    choice->has_begun = true;
-    choice->n_cached = event->n_cached;
-    choice->slot = event->slot;
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddNumberToObject(cJSON_AddObjectToObject(json, "queue"), "before", event->done);
+    cJSON_AddArrayToObject(json, "choices");
     answer->has_begun = true;
-    emit(answer, answer->format->begin(answer, event->choice));
+    emit(answer, json);
 }
 
 static void report_progress(struct serve_answer *answer, const struct serve_event *event)
@@ -95,6 +94,23 @@ static void report_progress(struct serve_answer *answer, const struct serve_even
     cJSON_AddNumberToObject(progress, "time_ms", event->ms);
     cJSON_AddArrayToObject(json, "choices");
     emit(answer, json);
+}
+
+// Begins an answer. Its first progress tells the length of the prompt, even if all of it is cached.
+static void begin(struct serve_answer *answer, const struct serve_event *event)
+{
+    const size_t n_prompt = answer->task->jobs[event->choice].prompt.count;
+    struct serve_event first = {.choice = event->choice};
+    struct serve_choice *choice = &answer->choices[event->choice];
+    choice->has_begun = true;
+    choice->n_cached = event->n_cached;
+    choice->slot = event->slot;
+    answer->has_begun = true;
+    emit(answer, answer->format->begin(answer, event->choice));
+    if (answer->task->has_progress) {
+        first.total = (uint32_t)n_prompt - event->n_cached;
+        report_progress(answer, &first);
+    }
 }
 
 static cJSON *read_probs(struct serve_answer *answer, const struct serve_event *event,
@@ -290,6 +306,9 @@ bool serve_answer_advance(struct serve_answer *answer)
     for (size_t i = 0; i < events.count && !answer->is_over; i++) {
         const struct serve_event *event = &events.items[i];
         switch (event->kind) {
+        case SERVE_EVENT_QUEUED:
+            report_place(answer, event);
+            break;
         case SERVE_EVENT_START:
             begin(answer, event);
             break;

@@ -109,16 +109,17 @@ static void handle_route(const struct serve_api *api, const struct route *route,
                             : call->method == SERVE_POST ? route->post || route == &slot_route
                                                          : false;
     if (route == &model_route && strcmp(call->path + strlen(model_path), api->model_name) != 0) {
-        serve_reply_error(reply, 404, "the model here is %s, not %s", api->model_name,
-                          call->path + strlen(model_path));
+        serve_reply_error(reply, 404, "unknown model %s; this server has %s",
+                          call->path + strlen(model_path), api->model_name);
     } else if (!has_method) {
         serve_reply_error(reply, 405, "%s takes %s", route->path, route->get ? "GET" : "POST");
     } else if (!is_on(api, route)) {
         const char *name = route->path + 1; // of the flag too
-        serve_reply_error(reply, 501, "%s is turned off in this server: --%.*s turns it on",
+        serve_reply_error(reply, 501, "%s is disabled in this server; enable it with --%.*s",
                           route->path, (int)strcspn(name, "/"), name);
     } else if (!route->is_early && state != SERVE_READY && state != SERVE_DRAINING) {
-        serve_reply_error(reply, 503, state == SERVE_LOADING ? "Loading model" : "the server ends");
+        serve_reply_error(reply, 503,
+                          state == SERVE_LOADING ? "Loading model" : "the server is shutting down");
     } else if (call->method == SERVE_GET) {
         route->get(api, reply);
     } else if (route == &slot_route && call->body_size == 0) {
@@ -139,6 +140,9 @@ void serve_api_handle(const struct serve_api *api, const struct serve_call *call
         serve_reply_text(reply, page->type, page->data, page->size);
         reply->policy = page->policy;
     } else {
-        serve_reply_error(reply, 404, "there is no %s here", call->path);
+        serve_reply_error(
+            reply, 404,
+            "unknown path %s; glinfer-serve(1) lists them, such as /v1/chat/completions",
+            call->path);
     }
 }

@@ -95,8 +95,8 @@ static void choose_pooling(struct request *request, bool is_native)
                         : api->pooling;
     if (task->pooling == GLINFER_POOLING_DEFAULT) {
         serve_fields_refuse(&request->fields, 501,
-                            "this model was not made for embeddings: its file names no pooling; "
-                            "the server computes some if it is started with --pooling");
+                            "this model is not an embedding model; start the server with "
+                            "--pooling mean or last to try anyway");
     } else if (task->pooling == GLINFER_POOLING_NONE && !is_native) {
         serve_fields_refuse(&request->fields, 400,
                             "this server's embeddings are of single tokens (--pooling none), "

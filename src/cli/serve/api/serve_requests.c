@@ -265,7 +265,7 @@ bool serve_submit(const struct serve_api *api, struct serve_answer *answer,
     } else if (queued == SERVE_QUEUE_FULL) {
         reply_busy(api, reply);
     } else {
-        serve_reply_error(reply, 503, "the server ends");
+        serve_reply_error(reply, 503, "the server is shutting down");
     }
     return queued == SERVE_QUEUED;
 }

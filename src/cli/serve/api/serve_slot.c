@@ -47,7 +47,7 @@ static int32_t read_id(struct serve_fields *fields, const struct serve_api *api,
     serve_scheduler_look(api->scheduler, &seen);
     const unsigned long id = strtoul(text, &end, 10);
     if (end == text || *end || strspn(text, "0123456789") != strlen(text) || id >= seen.n_slots) {
-        serve_fields_refuse(fields, 400, "there is no slot %.20s: they are 0 to %u", text,
+        serve_fields_refuse(fields, 400, "unknown slot %.20s; slots are 0 to %u", text,
                             seen.n_slots - 1);
         return -1;
     }
@@ -62,8 +62,8 @@ void serve_handle_slot(const struct serve_api *api, const struct serve_call *cal
     struct serve_action *action = &task->action;
     if (!api->slot_folder) {
         serve_fields_refuse(&fields, 501,
-                            "saving slots is turned off: --slot-save-path names a "
-                            "folder for them");
+                            "slots are not saved in this server; enable it with "
+                            "--slot-save-path FOLDER");
     }
     task->slot = read_id(&fields, api, call->path + strlen("/slots/"));
     action->kind = read_kind(&fields, call->action);

@@ -17,7 +17,7 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
         serve_reply_json(reply, 200, json);
     } else {
         serve_reply_error(reply, 503, "%s",
-                          state == SERVE_LOADING ? "Loading model" : "the server ends");
+                          state == SERVE_LOADING ? "Loading model" : "the server is shutting down");
     }
 }
 
@@ -74,6 +74,7 @@ void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
     cJSON_AddBoolToObject(modalities, "vision", false);
     cJSON_AddBoolToObject(modalities, "audio", false);
     cJSON_AddStringToObject(json, "device", serve_scheduler_device(api->scheduler)->renderer);
+    cJSON_AddBoolToObject(json, "is_software", serve_scheduler_device(api->scheduler)->is_software);
     cJSON_AddStringToObject(json, "build_info", glinfer_version());
     serve_reply_json(reply, 200, json);
 }

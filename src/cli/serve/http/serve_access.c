@@ -9,7 +9,7 @@
 static bool add_key(struct serve_access *access, const char *key)
 {
     if (access->n_keys == SERVE_MAX_KEYS) {
-        return cli_fail(CLI_EXIT_USAGE, "there are more than %d keys", SERVE_MAX_KEYS);
+        return cli_fail(CLI_EXIT_USAGE, "invalid keys: more than %d", SERVE_MAX_KEYS);
     }
     access->keys[access->n_keys++] = key;
     return true;
@@ -26,8 +26,7 @@ static bool add_all(struct serve_access *access, char *text, const char *separat
             return false;
         }
     }
-    return access->n_keys > n_before ||
-           cli_fail(CLI_EXIT_USAGE, "there is no key where one is asked for");
+    return access->n_keys > n_before || cli_fail(CLI_EXIT_USAGE, "invalid keys: empty list");
 }
 
 bool serve_access_add_keys(struct serve_access *access, const char *keys)

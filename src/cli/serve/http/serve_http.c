@@ -155,22 +155,20 @@ static void check_headers(struct serve_exchange *exchange, const struct serve_ca
     } else if (!serve_access_trusts(params->access, origin, host)) {
         exchange->is_refused = true;
         serve_reply_error(&exchange->reply, 403,
-                          "pages of this origin may not call: --cors names "
-                          "those that may");
+                          "pages of this origin may not use this server; allow it with --cors");
     } else if (!origin && !serve_api_is_open(call) &&
                !serve_access_knows(params->access, host,
                                    header(exchange->connection, "Sec-Fetch-Site"))) {
         exchange->is_refused = true;
-        serve_reply_error(&exchange->reply, 403,
-                          "%.200s is no name of this server that it knows: "
-                          "--cors http://%.200s or a key says that it is",
-                          host, host);
+        serve_reply_error(
+            &exchange->reply, 403,
+            "unknown host name %.200s; allow it with --cors http://%.200s, or use a key", host,
+            host);
     } else if (!serve_api_is_open(call) &&
                !serve_access_has_key(params->access, header(exchange->connection, "Authorization"),
                                      header(exchange->connection, "X-Api-Key"))) {
         exchange->is_refused = true;
-        serve_reply_error(&exchange->reply, 401,
-                          "a key of this server is needed: Authorization: Bearer KEY");
+        serve_reply_error(&exchange->reply, 401, "a key is required: Authorization: Bearer KEY");
     } else if (announced_size(exchange->connection) > params->max_body) {
         refuse_large(exchange);
     }
@@ -277,7 +275,7 @@ struct serve_http *serve_http_create(const struct serve_http_params *params)
     for (size_t i = 0; i < params->sockets->count; i++) {
         http->daemons[i] = start(http, params->sockets->fds[i]);
         if (!http->daemons[i]) {
-            cli_fail(CLI_EXIT_FAILED, "the HTTP server cannot be started: %s", strerror(errno));
+            cli_fail(CLI_EXIT_FAILED, "cannot start the HTTP server: %s", strerror(errno));
             serve_http_destroy(http);
             return NULL;
         }

@@ -92,7 +92,7 @@ static bool open_path(struct serve_sockets *sockets, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path)) {
-        return cli_fail(CLI_EXIT_USAGE, "%s is too long for a socket: at most %zu bytes", path,
+        return cli_fail(CLI_EXIT_USAGE, "invalid socket path %s: longer than %zu bytes", path,
                         sizeof(address.sun_path) - 1);
     }
     memcpy(address.sun_path, path, strlen(path) + 1);
@@ -100,7 +100,7 @@ static bool open_path(struct serve_sockets *sockets, const char *path)
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
         listen(fd, BACKLOG) < 0) {
-        cli_fail(CLI_EXIT_FAILED, "%s cannot be listened on: %s", path, strerror(errno));
+        cli_fail(CLI_EXIT_FAILED, "cannot listen on %s: %s", path, strerror(errno));
         if (fd >= 0) {
             close(fd);
         }
@@ -142,7 +142,8 @@ static bool open_host(struct serve_sockets *sockets, const char *host, uint16_t 
     snprintf(service, sizeof(service), "%u", port);
     const int failure = getaddrinfo(host, service, &hints, &list);
     if (failure != 0) {
-        return cli_fail(CLI_EXIT_FAILED, "there is no host %s: %s", host, gai_strerror(failure));
+        return cli_fail(CLI_EXIT_FAILED, "cannot find the host %s: %s", host,
+                        gai_strerror(failure));
     }
     for (const struct addrinfo *info = list; info && sockets->count < SERVE_MAX_SOCKETS;
          info = info->ai_next) {
@@ -154,8 +155,8 @@ static bool open_host(struct serve_sockets *sockets, const char *host, uint16_t 
         }
     }
     freeaddrinfo(list);
-    return sockets->count > 0 || cli_fail(CLI_EXIT_FAILED, "%s port %u cannot be listened on: %s",
-                                          host, port, strerror(reason));
+    return sockets->count > 0 || cli_fail(CLI_EXIT_FAILED, "cannot listen on %s port %u: %s", host,
+                                          port, strerror(reason));
 }
 
 bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_t port,

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 enum serve_event_kind {
+    SERVE_EVENT_QUEUED,   // the answer waits for a slot, and `done` others come before it
     SERVE_EVENT_START,    // the answer has a slot; n_cached tokens of its prompt were there already
     SERVE_EVENT_PROGRESS, // done of total tokens of the prompt were submitted
     SERVE_EVENT_TOKEN,
@@ -26,7 +27,7 @@ struct serve_event {
     size_t text, text_size;            // TOKEN, VALUES, FAIL: the place in texts
     size_t probs, n_probs;             // TOKEN: the place in probs
     uint32_t slot, n_cached;           // START
-    uint32_t done, total;              // PROGRESS
+    uint32_t done, total;              // PROGRESS; done: QUEUED
     double ms;                         // PROGRESS: since the start
     enum glinfer_status status;        // FAIL
     struct glinfer_stats stats;        // END

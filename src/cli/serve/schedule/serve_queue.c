@@ -60,6 +60,22 @@ struct serve_job *serve_queue_pop(struct serve_queue *queue,
     return job;
 }
 
+void serve_queue_tell(struct serve_queue *queue)
+{
+    uint32_t n_before = 0;
+    pthread_mutex_lock(&queue->lock);
+    for (struct serve_job *job = queue->first; job; job = job->next) {
+        if (job->task->has_progress && job->n_before != n_before) {
+            const struct serve_event event = {
+                .kind = SERVE_EVENT_QUEUED, .choice = job->choice, .done = n_before};
+            serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
+            job->n_before = n_before;
+        }
+        n_before++;
+    }
+    pthread_mutex_unlock(&queue->lock);
+}
+
 void serve_queue_close(struct serve_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);

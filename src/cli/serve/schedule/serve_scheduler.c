@@ -335,6 +335,7 @@ static void serve(struct serve_scheduler *s)
     while (!atomic_load(&s->is_stopped)) {
         drop_cancelled(s);
         start_waiting(s);
+        serve_queue_tell(&s->queue);
         if (s->slots.n_running > 0) {
             step(s);
         } else if (s->slots.n_broken > 0 || s->is_device_lost) {
@@ -355,7 +356,7 @@ static bool suits_all(void *user, const struct serve_job *job)
 // Fails what is under way and what waits; nothing comes after that.
 static void close_all(struct serve_scheduler *s)
 {
-    const struct glinfer_error err = {GLINFER_STATUS_CANCELLED, "the server ends"};
+    const struct glinfer_error err = {GLINFER_STATUS_CANCELLED, "the server is shutting down"};
     struct serve_job *job;
     serve_queue_close(&s->queue);
     fail_all(s, &err);
@@ -401,7 +402,7 @@ struct serve_scheduler *serve_scheduler_create(const struct serve_scheduler_para
     s->has_thread =
         s->wake_fd >= 0 && s->ready_fd >= 0 && pthread_create(&s->thread, NULL, run, s) == 0;
     if (!s->has_thread) {
-        cli_fail(CLI_EXIT_FAILED, "no thread can be had for the GPU: %s", strerror(errno));
+        cli_fail(CLI_EXIT_FAILED, "cannot create the GPU thread: %s", strerror(errno));
         serve_scheduler_destroy(s);
         return NULL;
     }

@@ -26,6 +26,7 @@ struct serve_job *serve_task_add(struct serve_task *task)
     struct serve_job *job = &task->jobs[task->n_jobs];
     job->task = task;
     job->choice = task->n_jobs++;
+    job->n_before = UINT32_MAX;
     return job;
 }
 

@@ -18,6 +18,8 @@ struct serve_job {
     uint32_t choice;         // its index
     struct cli_ids prompt;   // the whole of it
     uint64_t seed;
+    uint32_t
+        n_before; // answers that come before it in the queue, as it was told; UINT32_MAX: not yet
 };
 
 enum {
