@@ -1,4 +1,4 @@
-# awk -f man3.awk DATED.1 glinfer.h >glinfer.3
+# awk -v version=VERSION -f man3.awk DATED.1 glinfer.h >glinfer.3
 #
 # Writes the manual page of the interface: the date of another page, then what the header has, in its order. A
 # declaration comes before the comment that precedes it; fields of structs and constants are a list with their comments.
@@ -31,7 +31,7 @@ in_list { member($0); next }
 
 function open_page()
 {
-    print date "\n.Dt GLINFER 3\n.Os\n.Sh NAME\n.Nm glinfer\n.Nd language models on OpenGL ES 3.1 GPUs"
+    print date "\n.ds doc-volume-operating-system glinfer\n.Dt GLINFER 3\n.Os glinfer " version "\n.Sh NAME\n.Nm glinfer\n.Nd language models on OpenGL ES 3.1 GPUs"
     print ".Sh SYNOPSIS\n.In glinfer.h\n.Pp\n.Dl cc program.c $(pkg-config --cflags --libs glinfer)\n.Sh DESCRIPTION"
     is_heading = 1
 }

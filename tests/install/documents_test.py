@@ -161,7 +161,7 @@ def prepare(source, folder):
     for name, model in MODELS.items():
         os.symlink(f"{source}/tests/data/models/{model}.gguf", f"{folder}/{name}")
     files = {"text.txt": "The quick brown fox jumps over the lazy dog. " * 20, "lines.txt": "one\ntwo\n",
-             "passages.txt": "a cat\na bridge\n", "etc/glinfer.key": "secret\n"}
+             "passages.txt": "a cat\na bridge\n", "etc/glinfer.keys": "secret\n"}
     for name, text in files.items():
         with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
             file.write(text)

@@ -20,8 +20,11 @@ library=$(find "$prefix" -name libglinfer.so)
 
 grep -q 'SONAME.*libglinfer\.so\.0\.2\]' <<<"$(readelf -d "$library")" || die "the soname is not libglinfer.so.0.2"
 
+version=$(PKG_CONFIG_PATH=${library%/*}/pkgconfig pkg-config --modversion glinfer)
 for page in "$source"/src/cli/man/*.1; do
-    cmp -s "$page" "$prefix/share/man/man1/${page##*/}" || die "${page##*/} is not installed"
+    installed=$prefix/share/man/man1/${page##*/}
+    cmp -s <(grep -v '^\.\(Os\|ds\) ' "$page") <(grep -v '^\.\(Os\|ds\) ' "$installed") || die "${page##*/} is not installed"
+    grep -qx "\.Os glinfer $version" "$installed" || die "${page##*/} does not name its version"
 done
 [ -s "$prefix/share/man/man3/glinfer.3" ] || die "glinfer.3 is not installed"
 while read -r name; do

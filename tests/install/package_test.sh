@@ -8,7 +8,7 @@ build=$1 scratch=$2
 
 die() { printf 'package: %s\n' "$*" >&2; exit 1; }
 
-for tool in cpack dpkg-deb dpkg-shlibdeps file readelf; do
+for tool in cpack dpkg-architecture dpkg-deb dpkg-shlibdeps file readelf; do
     command -v "$tool" >/dev/null || { echo "SKIPPED: $tool is not here"; exit 0; }
 done
 rm -rf "$scratch"
@@ -18,7 +18,7 @@ mkdir -p "$scratch/root"
 read -r _ version _ < <("$build/glinfer" --version)
 library=libglinfer${version%.*}
 depends() { dpkg-deb -f "$scratch/$1"_*.deb Depends; }
-for package in libc6 libegl1 libgles2 libgbm1 libdrm2 libpcre2-8-0; do
+for package in libgl1-mesa-dri libc6 libegl1 libgles2 libgbm1 libdrm2 libpcre2-8-0; do
     grep -qE "(^|, )$package( |,|$)" <<<"$(depends "$library")" || die "$library does not depend on $package"
 done
 if ldd "$build/glinfer" | grep -q libcurl; then
@@ -34,10 +34,25 @@ grep -q ldconfig <<<"$(dpkg-deb -I "$scratch/$library"_*.deb postinst)" || die "
 
 for package in "$scratch"/*.deb; do
     dpkg-deb -x "$package" "$scratch/root"
-    [ -s "$scratch/root/usr/share/doc/$(dpkg-deb -f "$package" Package)/copyright" ] || die "$package has no licence"
+    name=$(dpkg-deb -f "$package" Package)
+    docs=$scratch/root/usr/share/doc/$name
+    [ -s "$docs/copyright" ] || die "$package has no licence"
+    gzip -dc "$docs/changelog.gz" | grep -qF "$version" || die "$package has no changelog"
+    description=$(dpkg-deb -f "$package" Description)
+    [[ $description == *GGUF*Mesa* ]] || die "$package does not describe itself: $description"
+    [[ "$(head -1 <<<"$description")" =~ ^.{20,80}$ ]] || die "$package has no summary: $description"
+    wanted=same
+    [ "$name" != glinfer ] || wanted=foreign
+    [ "$(dpkg-deb -f "$package" Multi-Arch)" = "$wanted" ] || die "$package is not Multi-Arch: $wanted"
+    # What packages of two architectures both have has to be the same; all that depends on one has its name in its path.
+    [ "$wanted" = foreign ] || ! dpkg-deb -x "$package" "$scratch/$name" || ! find "$scratch/$name" -type f -not -path \
+        "*/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/*" -exec file {} + | grep -E 'ELF|pkg-config' || die "$package is not for two"
 done
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
-files() { find "$1" -not -type d -not -path '*/share/doc/*' -not -path '*/lib/systemd/*' -printf '%P\n' | sort; }
+files() { find "$1" -not -type d -not -path '*/share/doc/*' -not -path '*/share/zsh/*' -not -path '*/lib/systemd/*' -printf '%P\n' | sort; }
+for folder in prefix/share/zsh/site-functions root/usr/share/zsh/vendor-completions; do
+    [ "$(find "$scratch/${folder%/*}" -type f)" = "$scratch/$folder/_glinfer" ] || die "zsh's completion is not in $folder alone"
+done
 diff <(files "$scratch/prefix") <(files "$scratch/root/usr") || die "packages have not what an installation has"
 
 if ldd "$build/glinfer" | grep -q libmicrohttpd; then

@@ -1,6 +1,7 @@
 # cmake -D SOURCE=<top> -D PAGE=<glinfer.3> -D MANDOC=<mandoc> -D GROFF=<groff> -P check_man.cmake
 #
-# The man pages render without a warning, by mandoc or by groff. glinfer(3) has all functions, types and constants that
+# The man pages render without a warning, by mandoc, with its remarks on style, or by groff. A quote in the arguments of a
+# macro is an escape, \(dq: mdoc drops others. glinfer(3) has all functions, types and constants that
 # glinfer.h has.
 cmake_minimum_required(VERSION 3.22)
 
@@ -21,7 +22,7 @@ list(LENGTH names count)
 message(STATUS "glinfer(3) has ${count} names")
 
 if(MANDOC)
-    set(command ${MANDOC} -T lint -W warning)
+    set(command ${MANDOC} -T lint -W style)
 elseif(GROFF)
     set(command ${GROFF} -mandoc -ww -T utf8 -z)
 else()
@@ -32,8 +33,15 @@ file(GLOB pages ${SOURCE}/src/cli/man/*.1)
 list(APPEND pages ${PAGE})
 foreach(page IN LISTS pages)
     execute_process(COMMAND ${command} ${page}
-        OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
-    if(output OR NOT status EQUAL 0)
+        OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    # What depends on the machine that checks, the length of lines in the sources, and declarations of C that end in ";".
+    string(REGEX REPLACE "[^\n]*(glinfer.3:[0-9:]* STYLE: no blank before trailing delimiter|referenced manual not found|operating system explicitly|line longer than)[^\n]*\n" "" output
+        "${output}")
+    file(STRINGS ${page} lines REGEX "^\\.(Ql|Dl|Li|Sq|Dq|Cm|Ar|Pa) .*[^ ]\"|^\\.(Ql|Dl|Li) .*\\{\"")
+    foreach(line IN LISTS lines)
+        string(APPEND output "\n${line}: mdoc drops the quotes, write \\(dq")
+    endforeach()
+    if(output)
         message(SEND_ERROR "${page}: ${output}")
     endif()
 endforeach()

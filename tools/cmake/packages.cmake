@@ -12,18 +12,29 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME glinfer)
-set(CPACK_COMPONENT_COMMAND_DESCRIPTION "The command: answers, chats and measures with GGUF files.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "language models (GGUF) on OpenGL ES 3.1 GPUs")
+set(about "glinfer runs language models from GGUF files on GPUs with OpenGL ES 3.1 compute
+shaders and Mesa's drivers, without a display server, Vulkan or a vendor's SDK.
+Without a GPU it runs on the CPU, slowly.")
+set(CPACK_DEBIAN_COMMAND_DESCRIPTION "${about}
+This package has the command: it fetches models, answers and chats in a
+terminal, serves a web page and the APIs of OpenAI and llama-server, computes
+embeddings and measures.")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${same_version}")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS ca-certificates) # for what is fetched by https
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library, and the process by which it compiles in the background.")
+set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "${about}
+This package has the C library, which programs embed.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libgl1-mesa-dri)
+# Without a driver there is no device. No virtual package stands for those of vendors, so NVIDIA's is named.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libgl1-mesa-dri | libegl-nvidia0")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libglinfer-dev)
-set(CPACK_COMPONENT_DEV_DESCRIPTION "The header with its man page, for pkg-config and CMake.")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "${about}
+This package has the header with its man pages, and files for pkg-config and
+CMake.")
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${same_version}")
 if(GLINFER_STATIC)
@@ -43,11 +54,21 @@ if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
     file(WRITE ${CPACK_PROJECT_CONFIG_FILE} "set(ENV{DEB_HOST_ARCH} arm64)\n")
 endif()
 
-# The licence goes into each package, and into no other installation.
+# Libraries of several architectures may be installed together. CPack has no setting for it before 3.31.
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/cmake/multiarch.cmake)
+
+# The licence and the changelog go into each package, and into no other installation.
+set(changelog ${PROJECT_BINARY_DIR}/package/changelog.gz)
+add_custom_command(OUTPUT ${changelog}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/package
+    COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md > ${changelog}
+    DEPENDS CHANGELOG.md VERBATIM)
+add_custom_target(glinfer_changelog ALL DEPENDS ${changelog})
 foreach(component command library dev)
     string(TOUPPER ${component} name)
-    install(FILES LICENSE DESTINATION share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME} RENAME copyright
-        COMPONENT ${component} EXCLUDE_FROM_ALL)
+    set(folder share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME})
+    install(FILES LICENSE DESTINATION ${folder} RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)
+    install(FILES ${changelog} DESTINATION ${folder} COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
 # The units name the command by the place that a package gives it, so they work in no other installation, which has them
 # as examples alone. Nothing enables them. Their settings are the administrator's: dpkg keeps changes of a conffile.

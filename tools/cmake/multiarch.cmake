@@ -1,0 +1,15 @@
+# Run by cpack for the packages that it made: writes Multi-Arch into them. The command of one architecture serves all; the
+# library and its development files are installed for several.
+foreach(package IN LISTS CPACK_PACKAGE_FILES)
+    set(folder ${package}.d)
+    execute_process(COMMAND dpkg-deb -R ${package} ${folder} COMMAND_ERROR_IS_FATAL ANY)
+    file(READ ${folder}/DEBIAN/control control)
+    set(value same)
+    if(control MATCHES "Package: glinfer\n")
+        set(value foreign)
+    endif()
+    string(REPLACE "\nVersion:" "\nMulti-Arch: ${value}\nVersion:" control "${control}")
+    file(WRITE ${folder}/DEBIAN/control "${control}")
+    execute_process(COMMAND dpkg-deb --root-owner-group -b ${folder} ${package} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    file(REMOVE_RECURSE ${folder})
+endforeach()
