@@ -262,7 +262,14 @@ static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hp
                             gi_gguf_path(reader->gguf), (unsigned long long)embed->dims[1],
                             1u << 20);
     }
-    hparams->n_vocab = (uint32_t)embed->dims[1];
+    struct gi_gguf_array tokens;
+    if (!gi_gguf_get_array(reader->gguf, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, &tokens,
+                           reader->err)) {
+        return false;
+    }
+    const uint64_t n_row = embed->dims[1];
+    hparams->n_vocab_rows = (uint32_t)n_row;
+    hparams->n_vocab = (uint32_t)(tokens.count > 0 && tokens.count < n_row ? tokens.count : n_row);
     return true;
 }
 

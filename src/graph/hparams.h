@@ -79,6 +79,7 @@ struct gi_altup_hparams {
 
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
+    uint32_t n_vocab_rows; // of the embedding: those past n_vocab belong to no token
     // A mixture of experts; 0: none. n_ff is then that of the first n_leading layers, which have
     // none, or an expert's too if all have.
     uint32_t n_expert, n_expert_used, n_expert_ff, n_leading;
@@ -133,11 +134,11 @@ struct gi_hparams_reader {
 };
 
 // Reads the keys that all families share; scales are 1 or 1 / sqrt(head_dim), the pairing is left
-// as it is. n_ff is 0 where a file gives that of experts alone. n_vocab comes from the embedding;
-// layers without heads of k and v become recurrent. Fails with BAD_FILE (a key missing, of the
-// wrong kind, out of range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no
-// multiple of 8, layers with other heads of k and v, but where a family says
-// what layers with a window have).
+// as it is. n_ff is 0 where a file gives that of experts alone. n_vocab is the number of tokens, at
+// most that of the embedding's rows; layers without heads of k and v become recurrent. Fails with
+// BAD_FILE (a key missing, of the wrong kind, out of range) and UNSUPPORTED (an unknown kind of
+// RoPE scaling, a head that is no multiple of 8, layers with other heads of k and v, but where a
+// family says what layers with a window have).
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Reads what a mixture of experts has besides, and which layers are none. Fails with BAD_FILE.

@@ -68,7 +68,7 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_d
     case GI_DIM_CORRECT:
         return hparams->altup.n * hparams->altup.n;
     case GI_DIM_VOCAB:
-        return hparams->n_vocab;
+        return hparams->n_vocab_rows;
     case GI_DIM_HEADS:
         return hparams->n_head;
     case GI_DIM_EXPERT:

@@ -63,10 +63,10 @@ static bool check_vocabulary(const struct gi_model_plan *plan, const struct gi_t
                              struct glinfer_error *err)
 {
     const size_t n = gi_tokenizer_size(tokenizer);
-    return n <= plan->hparams.n_vocab ||
+    return n <= plan->hparams.n_vocab_rows ||
            gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                         "%s: the vocabulary has %zu tokens, the embedding %u rows",
-                        gi_gguf_path(plan->gguf), n, plan->hparams.n_vocab);
+                        gi_gguf_path(plan->gguf), n, plan->hparams.n_vocab_rows);
 }
 
 // Fills the estimate, or a refusal with the reason that loading would give. False where there was

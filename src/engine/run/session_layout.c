@@ -211,7 +211,8 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     sizes[GI_SESSION_STREAMS] = (uint64_t)graph->streams.stride * sizeof(float);
     graph->row.stride = row_width(graph);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
-    sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);
+    sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab_rows);
+    graph->logits.n_vocab = hparams->n_vocab; // no other row's logit counts
     sizes[GI_SESSION_ADJUST] = gi_adjust_layout(&graph->adjust, hparams->n_vocab, shape->n_ctx);
     lay_out_batch(graph, shape, sizes);
     sizes[GI_SESSION_VECTORS] = lay_out_tables(graph, shape) * sizeof(float);

@@ -451,6 +451,22 @@ def takes_variables_of_the_template():
         same(server.ask("/apply-template", messages=HI, chat_template_kwargs=None)["prompt"], "True glad hi there", "null is none")
 
 
+def answers_with_tokens_of_the_vocabulary_alone():
+    """The embedding has 320 rows; those past the vocabulary belong to no token."""
+    n = 290
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "fewer.gguf")
+        write_with_template(MODEL, None, model, n)
+        with Server(GLINFER, model, "-np", "2") as server:
+            for settings in ({"top_k": 0}, {"top_k": 300}, {"top_k": 3}, {"top_k": 0, "typical_p": 0.99}, {"temperature": 0}):
+                body = {"prompt": "Once", "n_predict": 40, "temperature": 1000, "top_p": 1, "min_p": 0, "seed": 3, "ignore_eos": True,
+                        "return_tokens": True, "n_probs": 64, "n": 2, **settings}
+                for answer in server.ask("/completion", **body):
+                    ids = answer["tokens"] + [top["id"] for token in answer["completion_probabilities"] for top in token["top_logprobs"]]
+                    true(len(ids) > 500 and max(ids) < n, f"{settings}: {max(ids)}")
+            same(server.post("/completion", {"prompt": [n], "n_predict": 1})[0], 400, "an id beyond the vocabulary")
+
+
 def saves_slots():
     prompt = {"prompt": "Once upon a time there was", "n_predict": 8, "temperature": 0, "ignore_eos": True, "id_slot": 0}
     with tempfile.TemporaryDirectory() as folder:
@@ -650,7 +666,7 @@ def refuses_to_start():
         true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
 
 
-ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, takes_variables_of_the_template, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, tells_the_place_in_the_queue, serves_who_has_said_all, ends_at_the_second_signal,
+ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_does, calls_tools_in_a_list, calls_tools_in_the_forms_of_families, takes_variables_of_the_template, answers_with_tokens_of_the_vocabulary_alone, saves_slots, warns_of_a_foreign_template, says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, tells_the_place_in_the_queue, serves_who_has_said_all, ends_at_the_second_signal,
          listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, answers_at_once_go_on_after_a_lost_device, refuses_to_start]
 
 

@@ -137,8 +137,9 @@ SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  #
 STRING, ARRAY = 8, 9
 
 
-def write_with_template(model, template, path):
-    """Writes a copy of a GGUF file (version 3, aligned to 32 bytes) with another chat template."""
+def write_with_template(model, template, path, n_tokens=None):
+    """Writes a copy of a GGUF file (version 3, aligned to 32 bytes) with another chat template (None: its own), and the first
+    n_tokens of its vocabulary."""
     with open(model, "rb") as file:
         data = file.read()
     at = 24
@@ -168,7 +169,13 @@ def write_with_template(model, template, path):
         kind, = struct.unpack_from("<I", data, at)
         value = at + 4
         at = skip_value(value, kind)
-        if name == b"tokenizer.chat_template":
+        if n_tokens and name in (b"tokenizer.ggml.tokens", b"tokenizer.ggml.token_type", b"tokenizer.ggml.scores"):
+            item_kind, = struct.unpack_from("<I", data, value)
+            end = value + 12
+            for _ in range(n_tokens):
+                end = skip_value(end, item_kind)
+            head += data[begin:value] + struct.pack("<IQ", item_kind, n_tokens) + data[value + 12:end]
+        elif template is not None and name == b"tokenizer.chat_template":
             text = template.encode()
             head += data[begin:value] + struct.pack("<Q", len(text)) + text
         else:
