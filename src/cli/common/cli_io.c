@@ -264,6 +264,7 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
     if (path) {
         fclose(file);
     }
+    cli_bytes_skip_mark(bytes);
     if (!is_read) {
         cli_bytes_finish(bytes);
     }

@@ -52,6 +52,16 @@ void cli_bytes_trim(struct cli_bytes *bytes)
     }
 }
 
+void cli_bytes_skip_mark(struct cli_bytes *bytes)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t n = sizeof(mark) - 1;
+    if (bytes->size >= n && memcmp(bytes->data, mark, n) == 0) {
+        bytes->size -= n;
+        memmove(bytes->data, bytes->data + n, bytes->size + 1);
+    }
+}
+
 void cli_bytes_finish(struct cli_bytes *bytes)
 {
     free(bytes->data);

@@ -25,6 +25,7 @@ static char *read_text(FILE *file, const char *name, char *why, size_t size)
         snprintf(why, size, "%.200s is not text: it has a zero byte at offset %zu", name,
                  strlen(bytes.data));
     } else {
+        cli_bytes_skip_mark(&bytes);
         return bytes.data;
     }
     cli_bytes_finish(&bytes);

@@ -1,5 +1,6 @@
 // Tests a terminal that answers, messages and the progress bar share.
 #include "cli/common/cli_io.h"
+#include "cli/flags/cli_text_file.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <fcntl.h>
@@ -162,9 +163,41 @@ static void warnings_come_once_or_after_a_while(void **state)
     assert_string_equal(text, "glinfer: warning: twice\r\nglinfer: warning: twice\r\n");
 }
 
+static void files_are_read_without_their_byte_order_mark(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\xEF\xBB\xBFhello", "hello"        },
+        {"\xEF\xBB\xBF",      ""             },
+        {"\xEF\xBBhello",     "\xEF\xBBhello"},
+        {"a\xEF\xBB\xBF",     "a\xEF\xBB\xBF"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char path[] = "/tmp/glinfer-XXXXXX", why[256];
+        const char *text = NULL, *line = NULL;
+        struct cli_bytes bytes;
+        const int file = mkstemp(path);
+        assert_true(file >= 0);
+        assert_int_equal(write(file, cases[i][0], strlen(cases[i][0])), strlen(cases[i][0]));
+        close(file);
+        assert_true(cli_read_all(path, &bytes));
+        assert_true(cli_parse_text_file(path, &text, why, sizeof(why)));
+        assert_true(cli_parse_line_file(path, &line, why, sizeof(why)));
+        assert_int_equal(bytes.size, strlen(cases[i][1]));
+        assert_memory_equal(bytes.data, cases[i][1], bytes.size);
+        assert_string_equal(text, cases[i][1]);
+        assert_string_equal(line, cases[i][1]);
+        cli_bytes_finish(&bytes);
+        free((char *)text);
+        free((char *)line);
+        unlink(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_read_without_their_byte_order_mark),
         cmocka_unit_test(messages_begin_a_line_on_the_terminal_of_a_text),
         cmocka_unit_test(messages_elsewhere_add_nothing_to_a_text),
         cmocka_unit_test(a_bar_makes_room_for_messages_and_leaves_texts_alone),
