@@ -760,6 +760,7 @@ struct glinfer_stats {
     double predicted_cpu_ms;         // likewise in predicted_ms
     uint32_t draft_n;                // tokens drafted (glinfer_generate_params.lookup)
     uint32_t draft_n_accepted;       // of those, that were right
+    uint32_t stop_index;             // WORD: the text in glinfer_generate_params.stop; else 0
 };
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.

@@ -77,6 +77,15 @@ cJSON *cli_json_text(const char *text, size_t size)
     return raw;
 }
 
+cJSON *cli_json_bytes(const char *bytes, size_t size)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < size; i++) {
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((unsigned char)bytes[i]));
+    }
+    return list;
+}
+
 cJSON *cli_json_ids(const int32_t *ids, size_t n)
 {
     return n > 0 ? cJSON_CreateIntArray(ids, (int)n) : cJSON_CreateArray();

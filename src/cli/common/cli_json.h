@@ -46,6 +46,8 @@ void cli_json_add(cJSON *object, const void *record, const struct cli_json_field
 
 // Makes a string of a text that may hold zero bytes; bytes that are no UTF-8 become U+FFFD.
 cJSON *cli_json_text(const char *text, size_t size);
+// Makes an array of bytes, as numbers.
+cJSON *cli_json_bytes(const char *bytes, size_t size);
 // Makes an array of ids, also of none.
 cJSON *cli_json_ids(const int32_t *ids, size_t n);
 // Adds an integer up to 2^63, every digit of it.

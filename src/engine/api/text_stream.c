@@ -25,8 +25,8 @@ void gi_text_stream_finish(struct gi_text_stream *stream)
     memset(stream, 0, sizeof(*stream));
 }
 
-// Returns the offset of the first stop string in text, or size.
-static size_t find_stop(const struct gi_text_stream *stream, size_t size)
+// Returns the offset of the first stop string in text and sets stop_index, or returns size.
+static size_t find_stop(struct gi_text_stream *stream, size_t size)
 {
     size_t first = size;
     for (size_t i = 0; i < stream->n_stop; i++) {
@@ -34,6 +34,7 @@ static size_t find_stop(const struct gi_text_stream *stream, size_t size)
         const char *hit = length ? memmem(stream->text, size, stream->stop[i], length) : NULL;
         if (hit && (size_t)(hit - stream->text) < first) {
             first = (size_t)(hit - stream->text);
+            stream->stop_index = i;
         }
     }
     return first;

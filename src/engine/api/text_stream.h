@@ -13,7 +13,8 @@ struct gi_text_stream {
     size_t n_released;
     const char *const *stop; // n_stop, borrowed
     size_t n_stop;
-    bool is_stopped; // a stop string came
+    bool is_stopped;   // a stop string came
+    size_t stop_index; // which one
 };
 
 // max_token is the largest number of bytes that one push brings. Fails with NO_MEMORY.

@@ -69,6 +69,7 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     deliver_text(run, id, gi_text_stream_push(&run->text, gi_generation_bytes(run, id)), entry);
     run->n_delivered++;
     if (run->text.is_stopped) {
+        run->stats.stop_index = (uint32_t)run->text.stop_index;
         finish(run, GLINFER_STOP_WORD);
     } else if (!run->is_finished && run->stats.predicted_n == run->max_steps) {
         gi_generation_reach_limit(run);

@@ -80,6 +80,8 @@ def turns_text_into_tokens(server):
     same(server.ask("/detokenize", tokens=tokens)["content"], "hello \u4e16\u754c", "there and back")
     pieces = server.ask("/tokenize", content="hello", with_pieces=True)["tokens"]
     same("".join(piece["piece"] for piece in pieces), "hello", "pieces")
+    pieces = server.ask("/tokenize", content="a\u4e16", with_pieces=True)["tokens"]
+    same([piece["piece"] for piece in pieces], ["a", [0xe4], [0xb8], [0x96]], "pieces that are not UTF-8 are lists of bytes")
     same(server.post("/tokenize", {})[0], 400, "a text that is missing")
     same(server.ask("/tokenize", content="")["tokens"], [], "an empty text")
     prompt = server.ask("/apply-template", messages=HI)["prompt"]
@@ -162,6 +164,8 @@ def has_openai_s_completions(server):
     same([choice["index"] for choice in answer["choices"]], [0, 1, 2, 3], "choices")
     logprobs = answer["choices"][0]["logprobs"]
     same([len(logprobs[name]) for name in ("tokens", "token_logprobs", "top_logprobs", "text_offset")], [5] * 4, "logprobs")
+    names = [list(top) for choice in server.ask("/v1/completions", prompt="Once", max_tokens=20, logprobs=20, temperature=0)["choices"] for top in choice["logprobs"]["top_logprobs"]]
+    true("\ufffd" not in str(names) and any(name.startswith("bytes:\\x") for top in names for name in top), f"names of tokens that are not UTF-8: {names}")
     answer = server.ask("/v1/chat/completions", messages=HI, max_tokens=3, logprobs=True, top_logprobs=3)
     content = answer["choices"][0]["logprobs"]["content"]
     same([len(token["top_logprobs"]) for token in content], [3] * 3, "top_logprobs")
@@ -242,6 +246,11 @@ def stops_and_biases(server):
     word = whole[len(whole) // 2:][:3]
     answer = server.ask("/completion", **{**LONG, "n_predict": 40, "stop": ["never there", word]})
     same((answer["content"], answer["stop_type"], answer["stopping_word"]), (whole[:whole.index(word)], "word", word), "stop")
+    wild = {"prompt": "the quick", "n_predict": 60, "temperature": 1.5, "top_k": 0, "top_p": 1, "min_p": 0, "seed": 7, "ignore_eos": True}
+    whole = server.ask("/completion", **wild)["content"]
+    words = [found.group() for found in re.finditer("[a-z]{2}", whole) if "\ufffd" in whole[:found.start()] and whole.index(found.group()) == found.start()]
+    answer = server.ask("/completion", **wild, stop=["never there", words[0]])
+    same((answer["content"], answer["stopping_word"]), (whole[:whole.index(words[0])], words[0]), "stop after bytes that are not UTF-8")
     token = server.ask("/tokenize", content="a")["tokens"][0]
     answer = server.ask("/completion", prompt="x", n_predict=6, temperature=0, logit_bias={str(token): 100})
     same(answer["content"], "aaaaaa", "bias by id")

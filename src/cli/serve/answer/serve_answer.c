@@ -194,10 +194,6 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
     const char *text = text_of(answer, event, events, &text_size);
     serve_thoughts_take(&choice->thoughts, text, text_size, &choice->text);
     if (event->id >= 0) {
-        size_t size = 0;
-        const char *bytes =
-            glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
-        cli_bytes_append(&choice->bytes, bytes, bytes ? size : 0);
         cli_ids_append(&choice->ids, &event->id, 1);
         probs = read_probs(answer, event, events);
     }
@@ -356,11 +352,7 @@ cJSON *serve_token_bytes(const struct serve_answer *answer, int32_t id)
     size_t size = 0;
     const char *bytes =
         glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; bytes && i < size; i++) {
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((unsigned char)bytes[i]));
-    }
-    return list;
+    return cli_json_bytes(bytes, bytes ? size : 0);
 }
 
 float serve_token_logprob(const struct serve_event *event, const struct glinfer_prob *probs)
@@ -376,18 +368,10 @@ float serve_token_logprob(const struct serve_event *event, const struct glinfer_
 const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index)
 {
     const struct serve_choice *choice = &answer->choices[index];
-    const struct glinfer_generate_params *params = &answer->task->params;
-    if (!choice->is_over || choice->stats.stop != GLINFER_STOP_WORD) {
-        return "";
-    }
-    for (size_t i = 0; i < params->n_stop; i++) {
-        const size_t n = strlen(params->stop[i]), at = choice->text.size;
-        if (at + n <= choice->bytes.size &&
-            memcmp(choice->bytes.data + at, params->stop[i], n) == 0) {
-            return params->stop[i];
-        }
-    }
-    return params->n_stop == 1 ? params->stop[0] : "";
+    const struct glinfer_stats *stats = &choice->stats;
+    return choice->is_over && stats->stop == GLINFER_STOP_WORD
+               ? answer->task->params.stop[stats->stop_index]
+               : "";
 }
 
 void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t index)

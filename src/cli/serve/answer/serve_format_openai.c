@@ -1,6 +1,10 @@
 // The shapes of OpenAI's /v1/chat/completions and /v1/completions.
 #include "cli/common/cli_json.h"
 #include "cli/serve/answer/serve_answer.h"
+#include "cli/serve/api/serve_text.h"
+
+#include <stdio.h>
+#include <string.h>
 
 //-- shared ----------------------------------------------------------------------------------------
 
@@ -216,6 +220,27 @@ const struct serve_format serve_format_chat = {
 
 //-- completions -----------------------------------------------------------------------------------
 
+// Returns the name of a token in a completion's "logprobs": its text or, where that is not UTF-8,
+// its bytes as OpenAI writes them, such as bytes:\xe2. The caller finishes it.
+static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id)
+{
+    size_t size = 0, n = 0;
+    char escape[8];
+    struct cli_bytes name = {0};
+    const char *bytes =
+        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
+    for (size_t step = 1; n < size && step > 0 && bytes[n]; n += step) {
+        step = serve_measure_character(bytes + n, size - n);
+    }
+    cli_bytes_append(&name, bytes, n == size ? size : 0);
+    cli_bytes_append(&name, "bytes:", n == size ? 0 : strlen("bytes:"));
+    for (size_t i = 0; n < size && i < size; i++) {
+        snprintf(escape, sizeof(escape), "\\x%02x", (unsigned char)bytes[i]);
+        cli_bytes_append(&name, escape, strlen(escape));
+    }
+    return name;
+}
+
 // Returns what a token adds to the four lists of a completion's "logprobs".
 static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice *choice,
                                const struct serve_event *event, const struct glinfer_prob *probs)
@@ -224,7 +249,9 @@ static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice 
     const char *bytes =
         glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
     cJSON *json = cJSON_CreateObject();
-    cJSON_AddItemToObject(json, "token", serve_token_text(answer, event->id));
+    struct cli_bytes name = name_token(answer, event->id);
+    cJSON_AddStringToObject(json, "token", name.data);
+    cli_bytes_finish(&name);
     cli_json_add_float(json, "logprob", serve_token_logprob(event, probs));
     cJSON_AddNumberToObject(json, "offset", (double)choice->text_offset);
     for (size_t i = 0; bytes && i < size; i++) {
@@ -232,11 +259,11 @@ static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice 
     }
     cJSON *top = cJSON_AddObjectToObject(json, "top");
     for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
-        cJSON *text = serve_token_text(answer, probs[i].id);
-        cJSON *name = cJSON_Parse(text->valuestring);
-        cli_json_add_float(top, name ? name->valuestring : "", probs[i].logprob);
-        cJSON_Delete(name);
-        cJSON_Delete(text);
+        name = name_token(answer, probs[i].id);
+        if (!cJSON_GetObjectItemCaseSensitive(top, name.data)) { // the likelier one of a text
+            cli_json_add_float(top, name.data, probs[i].logprob);
+        }
+        cli_bytes_finish(&name);
     }
     return json;
 }

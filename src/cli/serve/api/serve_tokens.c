@@ -129,6 +129,18 @@ cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32
     return json;
 }
 
+// Returns the text of a token; a list of its bytes, as llama-server has it, where that is not
+// UTF-8.
+static cJSON *write_piece(const struct glinfer_tokenizer *tokenizer, int32_t id)
+{
+    size_t size = 0, n = 0;
+    const char *bytes = glinfer_token_bytes(tokenizer, id, &size);
+    for (size_t step = 1; n < size && step > 0; n += step) {
+        step = serve_measure_character(bytes + n, size - n);
+    }
+    return n == size ? cli_json_text(bytes, size) : cli_json_bytes(bytes, size);
+}
+
 void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
     struct serve_fields fields = {.object = body};
@@ -154,8 +166,7 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
             cJSON *item = has_pieces ? cli_json_append(list) : NULL;
             if (has_pieces) {
                 cJSON_AddNumberToObject(item, "id", ids.items[i]);
-                cJSON_AddItemToObject(item, "piece",
-                                      serve_write_tokens(tokenizer, &ids.items[i], 1));
+                cJSON_AddItemToObject(item, "piece", write_piece(tokenizer, ids.items[i]));
             } else {
                 cJSON_AddItemToArray(list, cJSON_CreateNumber(ids.items[i]));
             }
