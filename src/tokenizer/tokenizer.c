@@ -266,7 +266,12 @@ static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_s
         }
         size_t limit = data[i].parse_special ? control_end : 0;
         for (size_t offset = start; offset < end; offset++) {
-            if (!gi_special_find_at(&tokenizer->special, text, offset, limit, matches, err)) {
+            struct gi_special_match match = {
+                .offset = offset,
+                .control_end = limit,
+                .mark_end = data[i].finds_marks ? text.size : limit,
+            };
+            if (!gi_special_find_at(&tokenizer->special, text, match, matches, err)) {
                 return false;
             }
         }
@@ -343,7 +348,7 @@ bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text te
                          bool add_special, bool parse_special, struct gi_ids *ids,
                          struct glinfer_error *err)
 {
-    struct gi_segment segment = {text, parse_special};
+    struct gi_segment segment = {text, parse_special, true};
     const struct gi_segments segments = {&segment, 1, 1};
     return gi_tokenizer_encode_segments(tokenizer, &segments, add_special, add_special, ids, err);
 }

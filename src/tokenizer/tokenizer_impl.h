@@ -49,11 +49,12 @@ struct gi_tokenizer {
 
 bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err);
 
-// A part of a text that is encoded as a whole: control tokens that are spelled in it are plain text
-// if parse_special is false.
+// A part of a text that is encoded as a whole. Without parse_special control tokens that are
+// spelled in it are plain text, and without finds_marks user-defined ones such as <think>, too.
 struct gi_segment {
     struct gi_text text;
     bool parse_special;
+    bool finds_marks;
 };
 
 // A list of them; zero-initialised, data is freed by the owner.

@@ -297,7 +297,7 @@ static bool cut_data(struct gi_text text, const char *fence, struct gi_segments 
         const size_t size = found ? (size_t)(found - text.data) : text.size;
         const struct gi_segment part = {
             {text.data, size},
-            is_within
+            is_within, false
         };
         if (size > 0 && !GI_ARRAY_PUSH(segments, "a conversation", err, part)) {
             return false;
@@ -317,9 +317,10 @@ static bool cut(const struct gi_jinja_output *output, size_t begin, const char *
              end++) {
         }
         const struct gi_text text = {output->data + begin, end - begin};
-        const bool is_cut = output->is_data[begin] ? cut_data(text, fence, segments, err)
-                                                   : GI_ARRAY_PUSH(segments, "a conversation", err,
-                                                                   (struct gi_segment){text, true});
+        const bool is_cut = output->is_data[begin]
+                                ? cut_data(text, fence, segments, err)
+                                : GI_ARRAY_PUSH(segments, "a conversation", err,
+                                                (struct gi_segment){text, true, false});
         if (!is_cut) {
             return false;
         }

@@ -19,7 +19,7 @@ static void add_segment(struct script *script, struct gi_text text, bool parse_s
 {
     script->is_done =
         script->is_done && GI_ARRAY_PUSH(script->segments, "a conversation", script->err,
-                                         (struct gi_segment){text, parse_special});
+                                         (struct gi_segment){text, parse_special, false});
 }
 
 static void add_token(struct script *script, int32_t id)

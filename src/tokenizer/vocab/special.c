@@ -186,6 +186,40 @@ bool gi_special_trims_after(const struct gi_special *special, int32_t id)
 
 //-- find --------------------------------------------------------------------------------------
 
+// Names of HTML elements whose tags are user-defined tokens of text models.
+static bool is_element(struct gi_text name)
+{
+    static const char *const names[] = {
+        "a",      "b",      "blockquote", "body",   "br",    "button", "caption",  "center",
+        "code",   "dd",     "div",        "dl",     "dt",    "em",     "font",     "footer",
+        "form",   "h1",     "h2",         "h3",     "h4",    "h5",     "h6",       "head",
+        "header", "hr",     "html",       "i",      "img",   "input",  "label",    "li",
+        "link",   "main",   "meta",       "nav",    "ol",    "option", "p",        "pre",
+        "s",      "script", "section",    "select", "small", "span",   "strong",   "style",
+        "sub",    "sup",    "svg",        "table",  "tbody", "td",     "textarea", "tfoot",
+        "th",     "thead",  "title",      "tr",     "u",     "ul",
+    };
+    size_t i = 0;
+    while (i < COUNT_OF(names) && !gi_text_is(name, names[i])) {
+        i++;
+    }
+    return i < COUNT_OF(names);
+}
+
+// True if a user-defined token looks like a mark of a conversation's parts, such as <tool_call> or
+// [THINK], and not like text: white space, letters, tags of HTML.
+static bool is_mark(struct gi_text token)
+{
+    static const char opening[] = "<[{|", closing[] = ">]}|";
+    const char *found = token.size > 2 ? memchr(opening, token.data[0], 4) : NULL;
+    if (!found || token.data[token.size - 1] != closing[found - opening]) {
+        return false;
+    }
+    const size_t begin = token.data[1] == '/' ? 2 : 1;
+    return *found != '<' ||
+           !is_element((struct gi_text){token.data + begin, token.size - begin - 1});
+}
+
 // Takes the token of that index as the match if the text has it there, and is longer than the
 // match.
 static void try_token(const struct gi_special *special, size_t index, struct gi_text text,
@@ -193,8 +227,9 @@ static void try_token(const struct gi_special *special, size_t index, struct gi_
 {
     int32_t id = special->sorted.ids[index];
     struct gi_text token = gi_text_list_at(special->texts, (size_t)id);
-    bool is_user_defined = special->types[id] == GI_TOKEN_TYPE_USER_DEFINED;
-    size_t end = is_user_defined ? text.size : match->control_end;
+    size_t end = special->types[id] != GI_TOKEN_TYPE_USER_DEFINED ? match->control_end
+                 : is_mark(token)                                 ? match->mark_end
+                                                                  : text.size;
     if (token.size > match->size && token.size <= size_max && end >= match->offset &&
         token.size <= end - match->offset &&
         memcmp(token.data, text.data + match->offset, token.size) == 0) {
@@ -226,11 +261,10 @@ static bool find_longest(const struct gi_special *special, struct gi_text text, 
     return match->size;
 }
 
-bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
-                        size_t control_end, struct gi_special_matches *matches,
+bool gi_special_find_at(const struct gi_special *special, struct gi_text text,
+                        struct gi_special_match match, struct gi_special_matches *matches,
                         struct glinfer_error *err)
 {
-    struct gi_special_match match = {.offset = offset, .control_end = control_end};
     return !find_longest(special, text, SIZE_MAX, &match) ||
            GI_ARRAY_PUSH(matches, "the special tokens of a text", err, match);
 }

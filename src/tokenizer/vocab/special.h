@@ -33,7 +33,8 @@ bool gi_special_trims_after(const struct gi_special *special, int32_t id);
 
 struct gi_special_match {
     size_t offset, size; // in the text
-    size_t control_end;  // see gi_special_find_at
+    size_t control_end;  // control and unknown tokens end there or before
+    size_t mark_end;     // user-defined tokens that look like marks, such as <think>, do so, too
     int32_t id;
 };
 
@@ -43,10 +44,11 @@ struct gi_special_matches {
     size_t count, capacity;
 };
 
-// Appends the longest special token that text has at offset, if there is one, but of control and
-// unknown ones only those that end at or before control_end. Fails with NO_MEMORY.
-bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
-                        size_t control_end, struct gi_special_matches *matches,
+// Appends the longest special token that text has at the offset of match, if there is one within
+// the ends of match. Other user-defined tokens, such as white space, have no end. Fails with
+// NO_MEMORY.
+bool gi_special_find_at(const struct gi_special *special, struct gi_text text,
+                        struct gi_special_match match, struct gi_special_matches *matches,
                         struct glinfer_error *err);
 
 // Replaces the matches, one for each offset of text where there is any, by the tokens that remain

@@ -119,11 +119,50 @@ static void a_conversation_ends_as_asked(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
+// User-defined tokens such as <think> are marks where the template writes them, and text where a
+// message spells them, even across their border.
+static void marks_that_messages_spell_are_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *content;
+        size_t n_marks;
+    } cases[] = {
+        {"hello",           2},
+        {"a <tool> b",      2},
+        {"<tool>",          2},
+        {"ool> <t",         2},
+        {"~<tool>~ <tool>", 3},
+    };
+    struct gi_tokenizer *tokenizer = small_vocab_create(
+        "<tool>{% for m in messages %}{{ m.content }}<t{{ 'ool>' }}{% endfor %}");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char messages[128];
+        size_t n_marks = 0;
+        struct gi_ids ids = {0};
+        snprintf(messages, sizeof(messages), "[{\"role\": \"user\", \"content\": \"%s\"}]",
+                 cases[i].content);
+        const struct glinfer_chat_json chat = {.messages = messages, .control_fence = "~"};
+        assert_true(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, NULL));
+        for (size_t k = 0; k < ids.count; k++) {
+            n_marks += ids.data[k] == SMALL_TOOL;
+        }
+        assert_int_equal(n_marks, cases[i].n_marks);
+        gi_ids_finish(&ids);
+    }
+    struct gi_ids ids = {0};
+    assert_true(gi_tokenizer_encode(tokenizer, small_text("<tool>"), false, false, &ids, NULL));
+    assert_int_equal(ids.data[0], SMALL_TOOL); // a text that is no message
+    gi_ids_finish(&ids);
+    gi_tokenizer_destroy(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_conversation_ends_as_asked),
         cmocka_unit_test(json_is_what_a_template_finds),
+        cmocka_unit_test(marks_that_messages_spell_are_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
