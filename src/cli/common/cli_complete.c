@@ -1,7 +1,10 @@
 #include "cli/common/cli_complete.h"
 
 #include "cli/models/models_cache.h"
+#include "glinfer.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <string.h>
 
 // Prints a word that begins as the one that is completed, and what it is, without what lines have a
@@ -59,6 +62,49 @@ static void offer_models(const char *beginning)
     models_list_finish(&list);
 }
 
+// Offers names of devices without opening any, which takes seconds.
+static void offer_devices(const char *beginning)
+{
+    char name[300];
+    DIR *folder = opendir("/dev/dri");
+    offer(beginning, "auto", "the best device");
+    offer(beginning, "egl:0", "the first device of EGL");
+    offer(beginning, "surfaceless", "Mesa without a display");
+    for (struct dirent *item; folder && (item = readdir(folder)) != NULL;) {
+        if (strncmp(item->d_name, "renderD", 7) == 0) {
+            snprintf(name, sizeof(name), "gbm:/dev/dri/%s", item->d_name);
+            offer(beginning, name, "a GPU");
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+}
+
+static void offer_templates(const char *beginning)
+{
+    const char *name;
+    for (size_t i = 0; (name = glinfer_chat_template_at(i)) != NULL; i++) {
+        offer(beginning, name, "a chat template");
+    }
+}
+
+// Offers the next name of a list of samplers; the flag's help ends with all of the default ones.
+static void offer_samplers(const struct cli_flag *flag, const char *beginning)
+{
+    char list[256], word[300];
+    const char *names = strstr(flag->help, "default ");
+    const char *last = strrchr(beginning, ';');
+    const int size = last ? (int)(last + 1 - beginning) : 0;
+    char *rest = NULL;
+    snprintf(list, sizeof(list), "%s;adaptive_p", names ? names + strlen("default ") : "");
+    for (char *name = strtok_r(list, ";", &rest); name && size < 200;
+         name = strtok_r(NULL, ";", &rest)) {
+        snprintf(word, sizeof(word), "%.*s%s", size, beginning, name);
+        offer(beginning, word, "a sampler");
+    }
+}
+
 static void offer_values(const struct cli_command *command, const struct cli_flag *flag,
                          const char *beginning)
 {
@@ -69,8 +115,17 @@ static void offer_values(const struct cli_command *command, const struct cli_fla
     if (is_model || flag == cli_find_flag(command, "--remove")) {
         offer_models(beginning);
     }
-    if (is_model || strstr(flag->value, "FILE") || strstr(flag->value, "PATH") ||
-        strstr(flag->value, "DIR")) {
+    if (flag == cli_find_flag(command, "--device")) {
+        offer_devices(beginning);
+    } else if (flag == cli_find_flag(command, "--chat-template")) {
+        offer_templates(beginning);
+    } else if (flag == cli_find_flag(command, "--samplers")) {
+        offer_samplers(flag, beginning);
+    }
+    if (is_model) {
+        puts(":file\t.gguf");
+    } else if (strstr(flag->value, "FILE") || strstr(flag->value, "PATH") ||
+               strstr(flag->value, "DIR")) {
         puts(":file");
     }
 }

@@ -1,6 +1,6 @@
 # Completions of glinfer for bash: the command knows them.
 _glinfer() {
-    local word cut
+    local word ending cut
     local -a words
     COMPREPLY=()
     # Words as the shell reads them, "hf:user/repo" being one.
@@ -11,10 +11,11 @@ _glinfer() {
         local cur=${COMP_WORDS[COMP_CWORD]} cword=$COMP_CWORD
         words=("${COMP_WORDS[@]}")
     fi
-    while IFS=$'\t' read -r word _; do
-        if [ "$word" = :file ]; then
+    while IFS=$'\t' read -r word ending; do
+        if [ "$word" = :file ]; then # with an ending, or any
             compopt -o filenames 2>/dev/null
-            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$cur")
+            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f ${ending:+-X "!*$ending"} -- "$cur")
+            [ -z "$ending" ] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$cur")
         else
             COMPREPLY+=("$word")
         fi
