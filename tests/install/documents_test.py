@@ -87,6 +87,10 @@ def lines_of(block):
 
 
 def man_blocks(text):
+    examples = re.search(r"^\.Sh EXAMPLES\n(.*?)^\.Sh", text, re.MULTILINE | re.DOTALL)
+    others = re.findall(r"^(?!\.Dl |\.Pp$).*", examples.group(1), re.MULTILINE) if examples else []
+    if any(others):
+        raise SystemExit(f"EXAMPLES has a line that is not .Dl: {others}")
     lines = re.findall(r"^\.Dl (.*)", text, re.MULTILINE)
     return [[line.replace(r"\(dq", '"').replace(r"\&", "").replace(r"\e", "\\")] for line in lines]
 

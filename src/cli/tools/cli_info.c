@@ -280,6 +280,10 @@ static bool show_devices(const struct settings *settings)
     cli_device_params(asked, &params);
     struct listing listing = {.flags = asked};
     cli_bar_init(&listing.bar);
+    if (!settings->is_json) {
+        printf("glinfer %s\n", glinfer_version());
+        fflush(stdout);
+    }
     cli_bar_wait(&listing.bar, "asking the devices", true);
     if (settings->is_json) {
         cJSON *devices = cJSON_CreateArray();
@@ -287,8 +291,6 @@ static bool show_devices(const struct settings *settings)
         cli_bar_clear(&listing.bar);
         return cli_json_print(devices) && (n > 0 || cli_device_refuse(asked));
     }
-    printf("glinfer %s\n", glinfer_version());
-    fflush(stdout);
     const size_t n = glinfer_device_list(&params, print_device, &listing);
     cli_bar_clear(&listing.bar);
     if (!listing.has_gpu && !asked->device) {
