@@ -24,14 +24,11 @@ static void print_line(void *user, enum glinfer_log_level level, const char *mes
 // Returns the partial sums of squares that each invocation of an entry adds up.
 static uint32_t count_ssq(const struct gi_dispatch_table *list, uint32_t i, GLuint program)
 {
-    uint32_t params[64] = {0};
     const GLenum property = GL_OFFSET;
     const GLuint index = glGetProgramResourceIndex(program, GL_UNIFORM, "Params.n_ssq");
-    const uint32_t size = gi_dispatch_table_at(list, i)->params_size;
-    struct glinfer_error err;
+    const uint32_t *params = gi_dispatch_table_params(list, i);
     GLint offset = 0;
-    if (index == GL_INVALID_INDEX || size > sizeof(params) ||
-        !gi_dispatch_table_read_params(list, i, params, &err)) {
+    if (index == GL_INVALID_INDEX) {
         return 0;
     }
     glGetProgramResourceiv(program, GL_UNIFORM, index, 1, &property, 1, NULL, &offset);

@@ -23,6 +23,28 @@ static void choose_tiles(struct gi_weight_sample *sample, uint32_t n)
     }
 }
 
+// Returns the slot of a weight of the plan: its place in a layer, or in the plan.
+static uint32_t find_slot(const struct gi_model_plan *plan, uint32_t index)
+{
+    return index < plan->hparams.n_layer * GI_SLOT_COUNT ? index % GI_SLOT_COUNT : index;
+}
+
+// True if a later weight has parts of this kind.
+static bool is_followed(const struct gi_model_plan *plan, uint32_t index,
+                        const struct gi_weight_sample *kind)
+{
+    for (uint32_t i = index + 1; i < plan->n_weights; i++) {
+        const struct gi_weight *weight = &plan->weights[i].weight;
+        for (uint32_t j = 0; find_slot(plan, i) == kind->slot && j < weight->n_parts; j++) {
+            if (weight->parts[j].quant == kind->quant && weight->parts[j].n_rows == kind->n_rows &&
+                weight->n_cols == kind->n_cols) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // True if two parts of this kind were kept: programs of the first layer may differ from the
 // others', by what lies in front of it.
 static bool is_known(const struct gi_weight_samples *samples, const struct gi_weight_sample *kind)
@@ -64,16 +86,15 @@ bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_m
 {
     const struct gi_plan_weight *weight = &plan->weights[index];
     const struct gi_gguf_tensor *tensor = weight->sources[0].tensor;
-    const uint32_t n_in_layers = plan->hparams.n_layer * GI_SLOT_COUNT;
     const bool has_experts = gi_plan_has_experts(weight->order);
     struct gi_weight_sample sample = {
         .quads = part->quads,
         .quant = part->quant,
-        .slot = index < n_in_layers ? index % GI_SLOT_COUNT : index,
+        .slot = find_slot(plan, index),
         .n_rows = part->n_rows,
         .n_cols = weight->weight.n_cols,
     };
-    if (part->n_rows == 0 || is_known(samples, &sample)) {
+    if (part->n_rows == 0 || (is_known(samples, &sample) && is_followed(plan, index, &sample))) {
         return true;
     }
     for (uint32_t i = 0; i < weight->n_sources && tensor->type->type != part->quant->type; i++) {

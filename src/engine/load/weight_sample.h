@@ -25,7 +25,8 @@ struct gi_weight_samples {
     size_t count, capacity;
 };
 
-// Keeps rows of a part of weight `index` of the plan, if it is one of the first two of its kind.
+// Keeps rows of a part of weight `index` of the plan, if it is one of the first two of its kind or
+// the last.
 // part has its ranges on the GPU. Fails with IO, NO_MEMORY.
 bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_model_plan *plan,
                             uint32_t index, const struct gi_weight_part *part,

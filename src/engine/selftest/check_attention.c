@@ -95,41 +95,77 @@ static void check_kv(struct gi_test *test, const struct section *section, bool i
     }
 }
 
-// Takes a step, or the last token of a batch; with norms of q and k or without.
-void gi_check_rope_kv(struct gi_test *test)
+// Reads of a batch what check_token compares.
+struct batch {
+    const float *qkv, *rope, *q; // rows of all tokens
+    struct section sections[3];  // q, k and v, of token 0
+};
+
+static void check_rope_token(struct gi_test *test, const struct batch *batch, uint32_t token)
 {
     const struct gi_norm_rope_kv_params *params = (const void *)test->params;
-    const bool has_norm = test->key->id == GI_PROGRAM_NORM_ROPE_KV;
-    const uint32_t token = test->n_tokens - 1, position = test->n_past + token;
+    const uint32_t position = test->n_past + token;
     const uint32_t head_dim = 2 * params->n_head_pair, n_rot = 2 * params->n_rot_pair;
-    const float *qkv =
-        gi_test_floats(test, 1, (uint64_t)token * params->qkv_stride, params->qkv_stride);
-    const float *rope =
-        gi_test_floats(test, 2, 2ull * params->rope + (uint64_t)position * n_rot, n_rot);
-    struct section q = {.qkv = qkv, .begin = params->q_begin, .n = 2 * params->n_q_pair};
-    struct section k = {.qkv = qkv, .begin = params->k_begin, .n = 2 * params->n_kv_pair};
-    struct section v = {.qkv = qkv, .begin = params->v_begin, .n = k.n};
-    if (has_norm) {
-        q.width = 2 * params->q_norm_pair;
-        k.width = 2 * params->kv_norm_pair;
-        q.is_layernorm = k.is_layernorm = gi_test_define(test, "LAYERNORM");
-        q.gamma = gi_test_floats(test, 2, 2ull * params->q_gamma, q.is_layernorm ? q.n : q.width);
-        k.gamma = gi_test_floats(test, 2, 2ull * params->k_gamma, k.is_layernorm ? k.n : k.width);
-        q.eps = k.eps = params->eps;
-        q.is_last = k.is_last = gi_test_define(test, "NORM_LAST");
-        v.width = gi_test_define(test, "VALUE_NORM") ? k.width : 0;
-        v.eps = params->eps;
-    }
+    const float *rope = batch->rope + (uint64_t)token * n_rot;
+    struct section sections[3];
     const double factor =
         gi_test_define(test, "TEMPERATURE")
             ? 1 + (double)params->temperature * log(1 + (double)(position / params->period))
             : 1;
+    for (uint32_t i = 0; i < 3; i++) {
+        sections[i] = batch->sections[i];
+        sections[i].qkv = batch->qkv + (uint64_t)token * params->qkv_stride;
+    }
+    check_q(test, &sections[0], head_dim, rope, n_rot, factor,
+            batch->q + (uint64_t)token * params->q_stride);
+    check_kv(test, &sections[1], true, head_dim, rope, n_rot, position);
+    check_kv(test, &sections[2], false, head_dim, rope, n_rot, position);
+}
+
+// Takes a step or a batch, with norms of q and k or without. The first, middle and last token are
+// compared; those of the others have to be written.
+void gi_check_rope_kv(struct gi_test *test)
+{
+    const struct gi_norm_rope_kv_params *params = (const void *)test->params;
+    const bool has_norm = test->key->id == GI_PROGRAM_NORM_ROPE_KV;
+    const uint32_t n_rot = 2 * params->n_rot_pair, last = test->n_tokens - 1;
+    const uint32_t n_kv = params->n_kv_pair / params->n_head_pair; // heads
+    struct batch batch = {
+        .qkv = gi_test_rows(test, 1, 0, params->qkv_stride, params->qkv_stride),
+        .rope = gi_test_floats(test, 2, 2ull * params->rope + (uint64_t)test->n_past * n_rot,
+                               (size_t)test->n_tokens * n_rot),
+        .sections = {{.begin = params->q_begin, .n = 2 * params->n_q_pair},
+                     {.begin = params->k_begin, .n = 2 * params->n_kv_pair},
+                     {.begin = params->v_begin, .n = 2 * params->n_kv_pair}},
+    };
+    struct section *q = &batch.sections[0], *k = &batch.sections[1], *v = &batch.sections[2];
+    if (has_norm) {
+        q->width = 2 * params->q_norm_pair;
+        k->width = 2 * params->kv_norm_pair;
+        q->is_layernorm = k->is_layernorm = gi_test_define(test, "LAYERNORM");
+        q->gamma =
+            gi_test_floats(test, 2, 2ull * params->q_gamma, q->is_layernorm ? q->n : q->width);
+        k->gamma =
+            gi_test_floats(test, 2, 2ull * params->k_gamma, k->is_layernorm ? k->n : k->width);
+        q->eps = k->eps = params->eps;
+        q->is_last = k->is_last = gi_test_define(test, "NORM_LAST");
+        v->width = gi_test_define(test, "VALUE_NORM") ? k->width : 0;
+        v->eps = params->eps;
+    }
+    gi_test_poison_rows(test, 0, 0, params->q_stride, q->n);
+    if (n_kv > 0) { // else the layer reads the cache of another
+        gi_test_poison_cache(test, gi_test_layer(test, 3), test->n_past, test->n_tokens);
+    }
     gi_test_run(test);
-    const float *turned = gi_test_floats(test, 0, (uint64_t)token * params->q_stride, q.n);
-    if (turned) {
-        check_q(test, &q, head_dim, rope, n_rot, factor, turned);
-        check_kv(test, &k, true, head_dim, rope, n_rot, position);
-        check_kv(test, &v, false, head_dim, rope, n_rot, position);
+    batch.q = gi_test_rows(test, 0, 0, params->q_stride, q->n);
+    gi_test_expect_rows(test, "q", batch.q, params->q_stride, q->n);
+    for (uint32_t i = 0; i < 2 * n_kv; i++) {
+        gi_test_expect_cache_written(test, gi_test_layer(test, 3), i % 2 == 0, i / 2, test->n_past,
+                                     test->n_tokens);
+    }
+    for (uint32_t i = 0; batch.q && i < 3; i++) {
+        const uint32_t token = i == 0 ? 0 : i == 1 ? last / 2 : last;
+        check_rope_token(test, &batch, token);
     }
 }
 
@@ -188,26 +224,38 @@ static void attend(struct gi_test *test, const float *q, const float *k, const f
     }
 }
 
-// Compares a head of a token, whose query is q, over the keys that it sees of the first n_seen, and
-// of a batch behind them.
-static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t head,
-                       const float *q, uint32_t n_seen, const float *got)
+// Keys and values of a head of the cache that a token sees.
+struct seen {
+    const float *k, *v; // (n, head_dim); NULL with has_failed
+    uint32_t n, own;    // keys; the token's own among them
+};
+
+// Reads what a token sees of the first n_seen keys, and of a batch after them.
+static struct seen read_seen(struct gi_test *test, const struct gi_kv_layer *layer,
+                             uint32_t kv_head, uint32_t n_seen)
 {
     const struct gi_attention_params *params = (const void *)test->params;
-    const uint32_t n_memory = test->n_memory, n = layer->head_dim;
-    const uint32_t kv_head = head * layer->n_kv_head / layer->n_head;
     const bool has_window = gi_test_define(test, "WINDOW") && params->window < n_seen;
     const uint32_t first = has_window ? n_seen - params->window : 0;
     const uint32_t n_all = test->n_past + test->n_tokens, after = params->after;
     const bool sees_all = gi_test_define(test, "AFTER") && after >= n_all - n_seen;
-    const uint32_t n_key = (sees_all ? n_all : n_seen + after) - first;
-    const float *k = gi_test_cache(test, layer, true, kv_head, first, n_key);
-    const float *v = gi_test_cache(test, layer, false, kv_head, first, n_key);
+    const uint32_t n = (sees_all ? n_all : n_seen + after) - first;
+    const float *k = gi_test_cache(test, layer, true, kv_head, first, n);
+    const float *v = gi_test_cache(test, layer, false, kv_head, first, n);
+    return (struct seen){.k = k, .v = v, .n = n, .own = n_seen - 1 - first};
+}
+
+// Compares a head of a token, whose query is q.
+static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t head,
+                       const float *q, const struct seen *seen, const float *got)
+{
+    const struct gi_attention_params *params = (const void *)test->params;
+    const uint32_t n_memory = test->n_memory, n = layer->head_dim;
     struct gi_test_value *expected = gi_test_memory(test, n, sizeof(*expected));
     const float *sink =
         gi_test_define(test, "SINKS") ? gi_test_floats(test, 2, params->sinks + head, 1) : NULL;
     if (expected && !test->has_failed) { // k and v are there
-        attend(test, q, k, v, n_key, n, slope_of(test, layer, head), n_seen - 1 - first, sink,
+        attend(test, q, seen->k, seen->v, seen->n, n, slope_of(test, layer, head), seen->own, sink,
                expected);
     }
     for (uint32_t i = 0; expected && !test->has_failed && i < n; i++) {
@@ -217,18 +265,40 @@ static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, ui
     gi_test_rewind(test, n_memory);
 }
 
-// Compares some heads of a step.
-static const float *check_heads(struct gi_test *test, const struct gi_kv_layer *layer,
-                                const float *q)
+// Compares the heads of a token, whose queries and results lie in rows: all of them or, where that
+// takes long, some of those of the first, middle and last head of the cache.
+static void check_heads(struct gi_test *test, const struct gi_kv_layer *layer, const float *q,
+                        uint32_t n_seen, const float *out)
 {
-    const uint32_t n = layer->head_dim;
-    const uint32_t heads[] = {0, layer->n_head / 2, layer->n_head - 1};
-    const float *out = gi_test_floats(test, 0, 0, (size_t)layer->n_head * n);
-    for (uint32_t i = 0; out && i < 3; i++) {
-        check_head(test, layer, heads[i], q + (size_t)heads[i] * n, test->n_past + 1,
-                   out + (size_t)heads[i] * n);
+    enum { MOST_PRODUCTS = 1 << 21 };
+    const uint32_t n = layer->head_dim, n_kv = layer->n_kv_head, each = layer->n_head / n_kv;
+    const bool has_all = (uint64_t)layer->n_head * n * n_seen < MOST_PRODUCTS;
+    for (uint32_t kv = 0; kv < n_kv; kv++) {
+        const uint32_t n_memory = test->n_memory;
+        if (!has_all && kv != 0 && kv != n_kv / 2 && kv != n_kv - 1) {
+            continue;
+        }
+        const struct seen seen = read_seen(test, layer, kv, n_seen);
+        for (uint32_t head = kv * each; head < (kv + 1) * each; head++) {
+            if (has_all || head % each == kv % each || head == layer->n_head - 1) {
+                check_head(test, layer, head, q + (size_t)head * n, &seen, out + (size_t)head * n);
+            }
+        }
+        gi_test_rewind(test, n_memory);
     }
-    return out;
+}
+
+// Compares the heads of a step.
+static const float *check_step(struct gi_test *test, const struct gi_kv_layer *layer,
+                               const float *q)
+{
+    const size_t width = (size_t)layer->n_head * layer->head_dim;
+    const float *out = gi_test_floats(test, 0, 0, width);
+    gi_test_expect_written(test, "out", 0, out, width);
+    if (out) {
+        check_heads(test, layer, q, test->n_past + 1, out);
+    }
+    return test->has_failed ? NULL : out;
 }
 
 // Checks attention/attention_qkv.glsl, which takes q, k and v as their projection leaves them.
@@ -243,6 +313,8 @@ void gi_check_attention_qkv(struct gi_test *test)
     const float *vectors = gi_test_floats(test, 2, 0, gi_test_size(test, 2));
     struct gi_test_value *turned = gi_test_memory(test, width, sizeof(*turned));
     float *q = gi_test_memory(test, width, sizeof(*q));
+    gi_test_poison(test, 0, 0, width);
+    gi_test_poison_cache(test, layer, test->n_past, 1);
     gi_test_run(test);
     if (test->has_failed) {
         return;
@@ -270,21 +342,40 @@ void gi_check_attention_qkv(struct gi_test *test)
     for (uint32_t i = 0; i < width; i++) {
         q[i] = (float)turned[i].value;
     }
-    check_heads(test, layer, q);
+    check_step(test, layer, q);
 }
 
-void gi_check_attention(struct gi_test *test)
+static void check_attention(struct gi_test *test)
 {
     const struct gi_kv_layer *layer = gi_test_layer(test, 3);
     const uint32_t width = layer->n_head * layer->head_dim;
-    gi_test_fill_cache(test, layer, test->n_past);
     const float *q = gi_test_floats(test, 3, 0, width);
+    gi_test_poison(test, 0, 0, width);
     gi_test_run(test);
-    const float *out = test->has_failed ? NULL : check_heads(test, layer, q);
+    const float *out = test->has_failed ? NULL : check_step(test, layer, q);
     if (out && gi_test_define(test, "WRITE_SUMS")) {
         const float *sums = gi_test_floats(test, 0, (uint64_t)(width + 63) / 64 * 64, width / 16);
         gi_test_expect_sums(test, out, sums, width);
     }
+}
+
+// A short text has one range of keys, a long one several.
+void gi_check_attention(struct gi_test *test)
+{
+    enum { FEW_KEYS = 77 };
+    gi_test_fill_cache(test, gi_test_layer(test, 3), test->n_past);
+    if (!test->joint && test->n_past > FEW_KEYS) {
+        const struct gi_step_state state = test->state;
+        const uint32_t n_memory = test->n_memory;
+        test->state.n_past = test->run_past = FEW_KEYS;
+        gi_test_write_state(test);
+        check_attention(test);
+        gi_test_rewind(test, n_memory);
+        test->state = state;
+        test->run_past = state.n_past;
+        gi_test_write_state(test);
+    }
+    check_attention(test);
 }
 
 void gi_check_attention_batch(struct gi_test *test)
@@ -292,18 +383,24 @@ void gi_check_attention_batch(struct gi_test *test)
     const struct gi_attention_params *params = (const void *)test->params;
     const struct gi_kv_layer *layer = gi_test_layer(test, 3);
     const bool is_half = gi_test_define(test, "HALF") || test->key->id == GI_PROGRAM_ATTENTION_HALF;
-    const uint32_t n = layer->head_dim, width = layer->n_head * n;
-    const uint32_t tokens[] = {0, test->n_tokens - 1}, heads[] = {0, layer->n_head - 1};
+    const uint32_t width = layer->n_head * layer->head_dim;
+    const uint32_t tokens[] = {0, test->n_tokens / 2, test->n_tokens - 1};
     gi_test_fill_cache(test, layer, test->n_past);
+    if (!is_half) {
+        gi_test_poison_rows(test, 0, 0, params->out_stride, width);
+    }
     gi_test_run(test);
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t token = tokens[i / 2], head = heads[i % 2], n_memory = test->n_memory;
-        const float *q =
-            gi_test_floats(test, 1, (uint64_t)token * params->q_stride + (uint64_t)head * n, n);
-        const float *out = gi_test_row(test, 0, is_half, token, params->out_stride, width,
-                                       params->out_stride / GI_HALF_COLUMNS);
-        if (q && out) {
-            check_head(test, layer, head, q, test->n_past + token + 1, out + (size_t)head * n);
+    const float *q = gi_test_rows(test, 1, 0, params->q_stride, width);
+    const float *rows = is_half ? NULL : gi_test_rows(test, 0, 0, params->out_stride, width);
+    gi_test_expect_rows(test, "out", rows, params->out_stride, width);
+    for (uint32_t i = 0; q && i < 3; i++) {
+        const uint32_t token = tokens[i], n_memory = test->n_memory;
+        const float *out =
+            rows ? rows + (uint64_t)token * params->out_stride
+                 : gi_test_half_row(test, 0, 0, token, width, params->out_stride / GI_HALF_COLUMNS);
+        if (out && !test->has_failed) {
+            check_heads(test, layer, q + (uint64_t)token * params->q_stride,
+                        test->n_past + token + 1, out);
         }
         gi_test_rewind(test, n_memory);
     }

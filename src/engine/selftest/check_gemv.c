@@ -83,8 +83,10 @@ void gi_check_gemv_plain(struct gi_test *test)
     const struct gi_gemv_plain_params *params = (const void *)test->params;
     const float *x = read_x(test, params->source);
     const double scale = read_scale(test, gi_test_define(test, "NORM"));
+    gi_test_poison(test, 0, params->row_begin, 16ull * params->n_pair);
     gi_test_run(test);
     const float *y = gi_test_floats(test, 0, params->row_begin, 16ull * params->n_pair);
+    gi_test_expect_written(test, "y", params->row_begin, y, 16ull * params->n_pair);
     for (uint32_t i = 0; x && y && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
@@ -126,9 +128,11 @@ void gi_check_gemv_residual(struct gi_test *test)
     const float *before = gi_test_floats(test, 0, params->residual + first, n);
     const float *gamma =
         gi_test_define(test, "HAS_GAMMA") ? gi_test_floats(test, 3, params->gamma, n) : NULL;
+    gi_test_poison(test, 0, params->norm + first, n);
     gi_test_run(test);
     const float *residual = gi_test_floats(test, 0, params->residual + first, n);
     const float *norm = gi_test_floats(test, 0, params->norm + first, n);
+    gi_test_expect_written(test, "norm", first, norm, n);
     for (uint32_t i = 0; norm && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value y;
         const uint32_t row = gi_test_sampled_row(test, i);
@@ -204,8 +208,10 @@ void gi_check_gemv_glu(struct gi_test *test)
     const float *x = read_x(test, params->source);
     const float *before = gi_test_floats(test, 0, params->ff_begin, n);
     const double scale = read_scale(test, gi_test_define(test, "NORM"));
+    gi_test_poison(test, 0, params->ff_begin, gi_test_define(test, "SIDE") < 2 ? n : 0);
     gi_test_run(test);
     const float *act = gi_test_floats(test, 0, params->ff_begin, n);
+    gi_test_expect_written(test, "act", params->ff_begin, act, n);
     for (uint32_t i = 0; act && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
@@ -244,6 +250,23 @@ static void expect_pair(struct gi_test *test, const struct gi_kv_layer *layer, b
     gi_test_rewind(test, n_memory);
 }
 
+// Expects that the pairs of k and v that the part has were written.
+static void expect_own_pairs(struct gi_test *test, const struct gi_kv_layer *layer)
+{
+    const struct gi_gemv_qkv_params *params = (const void *)test->params;
+    const uint32_t first = params->pair_begin, end = first + 8 * params->n_pair;
+    const uint32_t half = layer->head_dim / 2;
+    for (uint32_t head = 0; head < layer->n_kv_head; head++) {
+        const uint32_t k = params->k_begin + head * half, v = params->v_begin + head * half;
+        if (first <= k && k + half <= end) {
+            gi_test_expect_cache_written(test, layer, true, head, test->n_past, 1);
+        }
+        if (first <= v && v + half <= end) {
+            gi_test_expect_cache_written(test, layer, false, head, test->n_past, 1);
+        }
+    }
+}
+
 void gi_check_gemv_qkv(struct gi_test *test)
 {
     const struct gi_gemv_qkv_params *params = (const void *)test->params;
@@ -252,8 +275,15 @@ void gi_check_gemv_qkv(struct gi_test *test)
     const float *x = read_x(test, params->source);
     const float *rope = gi_test_floats(test, 1, 4ull * params->rope, 2ull * params->n_rot_pair);
     const double scale = read_scale(test, true);
+    const uint32_t first = 2 * params->pair_begin, end = first + 16 * params->n_pair;
+    const uint32_t n_q = 2 * params->n_q_pair, q_end = end < n_q ? end : n_q;
+    const uint32_t n_own = first < q_end ? q_end - first : 0;
+    gi_test_poison(test, 0, first, n_own);
+    gi_test_poison_cache(test, layer, test->n_past, 1);
     gi_test_run(test);
-    const float *q = gi_test_floats(test, 0, 0, 2ull * params->n_q_pair);
+    const float *q = gi_test_floats(test, 0, 0, n_q);
+    gi_test_expect_written(test, "q", first, q ? q + first : NULL, n_own);
+    expect_own_pairs(test, layer);
     for (uint32_t i = 0; q && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value y[2];
         const uint32_t row = gi_test_sampled_row(test, i);
@@ -278,13 +308,18 @@ void gi_check_gemv_qkv(struct gi_test *test)
     }
 }
 
+static uint32_t count_partials(const struct gi_test *test)
+{
+    return test->dispatch->grid.size[0] * (gi_test_define(test, "WG_SIZE") == 8 ? 8 : 1);
+}
+
 // The partial results name the largest logit of the part.
 static void check_partials(struct gi_test *test, const float *logits, uint32_t first, uint32_t n)
 {
     const struct gi_gemv_vocab_params *params = (const void *)test->params;
-    const uint32_t n_group = test->dispatch->grid.size[0];
-    const uint32_t n_partial = n_group * (gi_test_define(test, "WG_SIZE") == 8 ? 8 : 1);
+    const uint32_t n_partial = count_partials(test);
     const uint32_t *partials = gi_test_words(test, 0, params->partial, 2ull * n_partial);
+    gi_test_expect_written(test, "partial results", 0, partials, 2ull * n_partial);
     uint32_t best = 0, found = 0;
     float value = -INFINITY;
     for (uint32_t i = 1; i < n; i++) {
@@ -309,8 +344,11 @@ void gi_check_gemv_vocab(struct gi_test *test)
     const uint32_t n = n_part < left ? n_part : left;
     const float *x = read_x(test, params->source);
     const double scale = read_scale(test, true);
+    gi_test_poison(test, 0, first, n);
+    gi_test_poison(test, 0, params->partial, 2ull * count_partials(test));
     gi_test_run(test);
     const float *logits = gi_test_floats(test, 0, first, n);
+    gi_test_expect_written(test, "logits", first, logits, n);
     for (uint32_t i = 0; logits && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value y;
         const uint32_t row = gi_test_sampled_row(test, i);
@@ -352,7 +390,7 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
             expected.magnitude =
                 fabs((double)before[row]) + fabs(params->scale * expected.magnitude);
         }
-        gi_test_expect(test, token == 0 ? "first row" : "last row", params->y_begin + row,
+        gi_test_expect(test, token == 0 ? "first row" : "later row", params->y_begin + row,
                        expected.value, expected.magnitude, y[row]);
     }
 }
@@ -388,6 +426,10 @@ static void check_gemm_experts(struct gi_test *test)
     const uint64_t begin = 4ull * params->x_begin;
     const uint32_t n_col = test->sample->n_cols;
     const uint32_t n_tile = (n_col + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
+    for (uint32_t i = 0; n > 0 && i < 2; i++) {
+        gi_test_poison(test, 0, (uint64_t)rows[i] * params->y_stride + params->y_begin,
+                       params->n_rows);
+    }
     gi_test_run(test);
     for (uint32_t i = 0; n > 0 && i < 2; i++) {
         const float *x =
@@ -395,10 +437,84 @@ static void check_gemm_experts(struct gi_test *test)
                     : gi_test_floats(test, 1, begin + (uint64_t)rows[i] * params->x_stride, n_col);
         const float *y = gi_test_floats(
             test, 0, (uint64_t)rows[i] * params->y_stride + params->y_begin, params->n_rows);
+        gi_test_expect_written(test, "y", params->y_begin, y, params->n_rows);
         if (x && y) {
             check_token(test, rows[i], x, NULL, y);
         }
     }
+}
+
+enum { N_COMPARED = 3 }; // tokens
+
+// Fills the rows that a product writes: with a pattern that no result has or, where it is added to
+// them, with numbers so small that every result changes them. The rows of tokens that are compared
+// get larger ones. NULL with has_failed.
+static float *fill_results(struct gi_test *test, const uint32_t tokens[N_COMPARED])
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    const uint64_t stride = params->y_stride;
+    const uint32_t unwritten = GI_TEST_POISON;
+    float *rows = gi_test_rows(test, 0, params->y_begin, stride, params->n_rows);
+    for (uint32_t token = 0; rows && token < test->n_tokens; token++) {
+        const bool is_compared =
+            token == tokens[0] || token == tokens[1] || token == tokens[N_COMPARED - 1];
+        for (uint32_t i = 0; i < params->n_rows; i++) {
+            const uint32_t bits = (token * params->n_rows + i + 1) * 2654435761u;
+            const uint32_t small =
+                (bits & 0x807FFFFFu) | (is_compared ? 0x3F000000u : 0x35000000u); // 2^-21
+            memcpy(&rows[token * stride + i], params->is_added ? &small : &unwritten,
+                   sizeof(float));
+        }
+    }
+    if (rows) {
+        gi_test_write(test, 0, params->y_begin, rows,
+                      (test->n_tokens - 1) * stride + params->n_rows);
+    }
+    return test->has_failed ? NULL : rows;
+}
+
+// Expects that all results were written. One that was added is missing where others of its row of
+// weights and of its token changed something; a single one may have added less than shows.
+static void expect_results(struct gi_test *test, const float *before, const float *after)
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    const uint32_t n_token = test->n_tokens, n_row = params->n_rows;
+    const uint64_t stride = params->y_stride;
+    uint32_t *rows = gi_test_memory(test, n_row, sizeof(*rows)); // tokens that changed there
+    uint32_t n_lost = 0, lost[2] = {0};
+    if (!params->is_added || !rows) {
+        gi_test_expect_rows(test, "y", after, stride, n_row);
+        return;
+    }
+    for (uint64_t i = 0; i < (uint64_t)n_token * n_row; i++) {
+        const uint64_t at = i / n_row * stride + i % n_row;
+        rows[i % n_row] += before[at] != after[at];
+    }
+    for (uint32_t token = 0; token < n_token; token++) {
+        uint32_t n_own = 0, n_changed = 0, first = 0;
+        for (uint32_t i = 0; i < n_row; i++) {
+            const bool is_same = before[token * stride + i] == after[token * stride + i];
+            first = is_same && rows[i] > 0 && n_own == 0 ? i : first;
+            n_own += is_same && rows[i] > 0;
+            n_changed += !is_same;
+        }
+        n_lost += n_changed > 0 ? n_own : 0;
+        lost[0] = n_changed > 0 && n_own > 0 ? token : lost[0];
+        lost[1] = n_changed > 0 && n_own > 0 ? first : lost[1];
+    }
+    if (n_lost > 1) {
+        gi_test_fail(test, "the product is missing", lost[1], lost[0]);
+    }
+}
+
+static const float *read_gemm_row(struct gi_test *test, uint32_t token)
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    const uint32_t n = test->sample->n_cols;
+    return gi_test_is_packed(test->key)
+               ? gi_test_packed_row(test, 1, token, params->x_stride, n)
+               : gi_test_row(test, 1, is_half_gemm(test), token, params->x_stride, n,
+                             (n + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS);
 }
 
 void gi_check_gemm(struct gi_test *test)
@@ -408,28 +524,24 @@ void gi_check_gemm(struct gi_test *test)
         check_gemm_experts(test);
         return;
     }
-    const uint32_t tokens[] = {0, test->n_tokens - 1};
-    const uint32_t n_tile = (test->sample->n_cols + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
-    const float *x[2], *before[2];
+    const uint32_t tokens[N_COMPARED] = {0, test->n_tokens / 2, test->n_tokens - 1};
     const bool is_packed = gi_test_is_packed(test->key);
+    const float *x[N_COMPARED];
     if (is_packed) {
         gi_test_fill_rows(test, 1, true, params->x_stride, test->sample->n_cols);
     }
-    for (uint32_t i = 0; i < 2; i++) {
-        const uint64_t at = (uint64_t)tokens[i] * params->y_stride + params->y_begin;
-        x[i] = is_packed
-                   ? gi_test_packed_row(test, 1, tokens[i], params->x_stride, test->sample->n_cols)
-                   : gi_test_row(test, 1, is_half_gemm(test), tokens[i], params->x_stride,
-                                 test->sample->n_cols, n_tile);
-        before[i] = gi_test_floats(test, 0, at, params->n_rows);
+    for (uint32_t i = 0; i < N_COMPARED; i++) {
+        x[i] = read_gemm_row(test, tokens[i]);
     }
+    const float *before = fill_results(test, tokens);
     gi_test_run(test);
-    for (uint32_t i = 0; i < 2; i++) {
-        const uint64_t at = (uint64_t)tokens[i] * params->y_stride + params->y_begin;
-        const float *y = gi_test_floats(test, 0, at, params->n_rows);
-        if (y) {
-            check_token(test, tokens[i], x[i], before[i], y);
-        }
+    const float *after = gi_test_rows(test, 0, params->y_begin, params->y_stride, params->n_rows);
+    for (uint32_t i = 0; before && after && i < N_COMPARED; i++) {
+        const uint64_t at = (uint64_t)tokens[i] * params->y_stride;
+        check_token(test, tokens[i], x[i], before + at, after + at);
+    }
+    if (before && after) {
+        expect_results(test, before, after);
     }
     if (is_packed) {
         gi_test_fill_rows(test, 1, false, params->x_stride, test->sample->n_cols);
@@ -464,8 +576,11 @@ void gi_check_gemv_expert_glu(struct gi_test *test)
     const float *x = read_x(test, source);
     const float *before = gi_test_floats(test, 0, token * params->stride, params->n_row);
     const double scale = read_scale(test, has_norm);
+    const size_t n_own = gi_test_define(test, "SIDE") < 2 ? params->n_row : 0;
+    gi_test_poison(test, 0, token * params->stride, n_own);
     gi_test_run(test);
     const float *act = gi_test_floats(test, 0, token * params->stride, params->n_row);
+    gi_test_expect_written(test, "act", 0, act, n_own);
     for (uint32_t i = 0; act && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
@@ -484,8 +599,10 @@ void gi_check_gemv_expert(struct gi_test *test)
         return;
     }
     const float *x = gi_test_floats(test, 1, source, test->sample->n_cols);
+    gi_test_poison(test, 0, token * params->stride, params->n_row);
     gi_test_run(test);
     const float *y = gi_test_floats(test, 0, token * params->stride, params->n_row);
+    gi_test_expect_written(test, "y", 0, y, params->n_row);
     for (uint32_t i = 0; y && i < gi_test_n_sampled(test); i++) {
         struct gi_test_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);

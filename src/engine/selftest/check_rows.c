@@ -42,26 +42,28 @@ static void expect_stream(struct gi_test *test, const double *expected, const do
 
 //-- embedding -------------------------------------------------------------------------------------
 
-void gi_check_embed_token(struct gi_test *test)
+enum { N_EMBEDDED = 8 }; // tokens that are embedded one at a time
+
+// Returns the token of a row of the sample, from the first, middle and last tiles; UINT32_MAX for a
+// row of padding.
+static uint32_t sampled_token(const struct gi_test *test, uint32_t i, uint32_t row_begin)
+{
+    const uint32_t row = i * 27 % gi_test_n_sampled(test); // 27: the ends come early
+    return test->sample->is_there[row] ? row_begin + gi_test_sampled_row(test, row) : UINT32_MAX;
+}
+
+static void check_embedded(struct gi_test *test, uint32_t token, float *row, double *expected)
 {
     const struct gi_embed_token_params *params = (const void *)test->params;
-    struct gi_step_state state;
-    const struct gi_range *range = gi_dispatch_table_state(test->list);
     const float *gamma = vector(test, 1, params->gamma, params->n_embd);
     const float *turns =
         vector(test, 1, params->rope_table + test->n_past * params->n_rot, params->n_rot);
-    float *row = gi_test_memory(test, params->n_embd, sizeof(*row));
-    double *expected = gi_test_memory(test, params->n_embd, sizeof(*expected));
-    if (test->has_failed || !gi_buffer_read(range->buffer, test->gpu, range->offset, &state,
-                                            sizeof(state), test->err)) {
-        test->has_failed = true;
-        return;
-    }
+    test->state.token = token;
+    gi_test_write_state(test);
     gi_test_run(test);
     // The last group copies the rotations.
     const uint32_t n_ssq = test->dispatch->grid.size[0] - 1;
-    if (test->has_failed ||
-        !gi_weight_sample_row(test->sample, state.token - params->row_begin, row)) {
+    if (test->has_failed || !gi_weight_sample_row(test->sample, token - params->row_begin, row)) {
         return;
     }
     for (uint32_t i = 0; i < params->n_embd; i++) {
@@ -75,26 +77,79 @@ void gi_check_embed_token(struct gi_test *test)
     }
 }
 
-void gi_check_embed_batch(struct gi_test *test)
+void gi_check_embed_token(struct gi_test *test)
+{
+    const struct gi_embed_token_params *params = (const void *)test->params;
+    const struct gi_step_state before = test->state;
+    float *row = gi_test_memory(test, params->n_embd, sizeof(*row));
+    double *expected = gi_test_memory(test, params->n_embd, sizeof(*expected));
+    for (uint32_t i = 0; !test->has_failed && i < N_EMBEDDED; i++) {
+        const uint32_t n_memory = test->n_memory;
+        const uint32_t token = sampled_token(test, i, params->row_begin);
+        if (token != UINT32_MAX) {
+            check_embedded(test, token, row, expected);
+        }
+        gi_test_rewind(test, n_memory);
+    }
+    test->state = before;
+    gi_test_write_state(test);
+    gi_test_run(test); // the token that the entries after it read
+}
+
+// Fills the tokens of a batch with those of sampled rows. NULL with has_failed.
+static uint32_t *choose_tokens(struct gi_test *test, uint32_t row_begin)
+{
+    uint32_t *tokens = gi_test_memory(test, test->n_tokens, sizeof(*tokens));
+    for (uint32_t i = 0; tokens && i < test->n_tokens; i++) {
+        const uint32_t token = sampled_token(test, i, row_begin);
+        tokens[i] = token == UINT32_MAX ? row_begin : token;
+    }
+    gi_test_write(test, 1, 0, tokens, test->n_tokens);
+    return test->has_failed ? NULL : tokens;
+}
+
+// Runs an embedding of the batch's tokens, or of the state's, and compares all rows.
+static void check_rows_embedded(struct gi_test *test, const uint32_t *tokens)
 {
     const struct gi_embed_batch_params *params = (const void *)test->params;
     const uint32_t n = test->sample->n_cols;
-    const bool is_step = gi_test_define(test, "STEP") || gi_test_is_of_slots(test);
-    const uint32_t *tokens =
-        is_step ? &test->state.token : gi_test_words(test, 1, 0, test->n_tokens);
     float *row = gi_test_memory(test, n, sizeof(*row));
     gi_test_run(test);
-    for (uint32_t token = 0; token < test->n_tokens && !test->has_failed; token++) {
-        const uint32_t n_memory = test->n_memory;
-        const float *x = gi_test_floats(test, 0, (uint64_t)token * params->stride, n);
+    const float *rows = gi_test_rows(test, 0, 0, params->stride, n);
+    for (uint32_t token = 0; rows && token < test->n_tokens;
+         token = gi_test_next_token(test, token, n, false)) {
+        const float *x = rows + (uint64_t)token * params->stride;
         const bool is_known =
-            x && gi_weight_sample_row(test->sample, tokens[token] - params->row_begin, row);
+            gi_weight_sample_row(test->sample, tokens[token] - params->row_begin, row);
         for (uint32_t i = 0; is_known && i < n; i++) {
             const double expected = (double)params->scale * row[i];
             gi_test_expect(test, "x", i, expected, 1e-6 + fabs(expected), x[i]);
         }
+    }
+}
+
+void gi_check_embed_batch(struct gi_test *test)
+{
+    const struct gi_embed_batch_params *params = (const void *)test->params;
+    const struct gi_step_state before = test->state;
+    if (!gi_test_define(test, "STEP") && !gi_test_is_of_slots(test)) {
+        const uint32_t *tokens = choose_tokens(test, params->row_begin);
+        if (tokens) {
+            check_rows_embedded(test, tokens);
+        }
+        return;
+    }
+    for (uint32_t i = N_EMBEDDED; i-- > 0 && !test->has_failed;) {
+        const uint32_t n_memory = test->n_memory;
+        test->state.token = sampled_token(test, i, params->row_begin);
+        if (test->state.token != UINT32_MAX) {
+            gi_test_write_state(test);
+            check_rows_embedded(test, &test->state.token);
+        }
         gi_test_rewind(test, n_memory);
     }
+    test->state = before;
+    gi_test_write_state(test);
 }
 
 void gi_check_last_row(struct gi_test *test)
@@ -151,32 +206,51 @@ static void expect_row(struct gi_test *test, const double *expected, const doubl
     }
 }
 
+// Returns row `token` of results of n columns, which rows has of all tokens unless they are in f16.
+static const float *result_row(struct gi_test *test, bool is_half, const float *rows,
+                               uint32_t token, uint32_t stride, uint32_t n)
+{
+    return is_half ? gi_test_half_row(test, 0, 0, token, n, half_tiles(n))
+                   : rows + (uint64_t)token * stride;
+}
+
+// Reads the results of all tokens, NULL if they are in f16.
+static const float *read_results(struct gi_test *test, bool is_half, uint32_t begin,
+                                 uint32_t stride, uint32_t n)
+{
+    return is_half ? NULL : gi_test_rows(test, 0, begin, stride, n);
+}
+
 void gi_check_rmsnorm(struct gi_test *test)
 {
     const struct gi_rmsnorm_params *params = (const void *)test->params;
     const bool is_half = gi_test_define(test, "HALF"), is_added = gi_test_define(test, "ADD");
     const bool is_scaled = gi_test_define(test, "SCALED");
-    const uint32_t token = test->n_tokens - 1, n = params->width;
+    const uint32_t n = params->width;
     const float *gamma = vector(test, 2, params->gamma, n);
-    const float *x = gi_test_floats(test, 1, (uint64_t)token * params->x_stride, n);
-    const float *before =
-        is_added ? gi_test_floats(test, 0, (uint64_t)token * params->y_stride, n) : NULL;
+    const float *x = gi_test_rows(test, 1, 0, params->x_stride, n);
+    const float *before = is_added ? gi_test_rows(test, 0, 0, params->y_stride, n) : NULL;
     const float *out_scale = is_scaled ? vector(test, 2, params->scale, 1) : NULL;
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
-    const float *y = gi_test_row(test, 0, is_half, token, params->y_stride, n, half_tiles(n));
-    if (!y) {
-        return;
+    const float *rows = read_results(test, is_half, 0, params->y_stride, n);
+    for (uint32_t token = 0; !test->has_failed && token < test->n_tokens;
+         token = gi_test_next_token(test, token, n, is_half)) {
+        const uint32_t n_memory = test->n_memory;
+        const float *y = result_row(test, is_half, rows, token, params->y_stride, n);
+        const float *own = x + (uint64_t)token * params->x_stride;
+        const double scale = 1 / sqrt(mean_square(own, n, 0) + params->eps);
+        const double out = out_scale ? out_scale[0] : 1;
+        for (uint32_t i = 0; y && i < n; i++) {
+            const double value = own[i] * scale * gamma[i],
+                         old = before ? before[(uint64_t)token * params->y_stride + i] : 0;
+            expected[i] = out * (value + old);
+            magnitude[i] = fabs(out) * (fabs(value) + fabs(old));
+        }
+        expect_row(test, expected, magnitude, y, n, is_half);
+        gi_test_rewind(test, n_memory);
     }
-    const double scale = 1 / sqrt(mean_square(x, n, 0) + params->eps);
-    const double out = out_scale ? out_scale[0] : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        const double value = x[i] * scale * gamma[i], old = before ? before[i] : 0;
-        expected[i] = out * (value + old);
-        magnitude[i] = fabs(out) * (fabs(value) + fabs(old));
-    }
-    expect_row(test, expected, magnitude, y, n, is_half);
 }
 
 // Takes a batch, or the stream of a step, whose norm it writes from its residual.
@@ -184,28 +258,31 @@ void gi_check_layernorm(struct gi_test *test)
 {
     const struct gi_layernorm_params *params = (const void *)test->params;
     const bool is_half = gi_test_define(test, "HALF"), is_batch = gi_test_define(test, "BATCH");
-    const uint32_t token = is_batch ? test->n_tokens - 1 : 0, n = params->width;
+    const uint32_t n_token = is_batch ? test->n_tokens : 1, n = params->width;
     const float *gamma = vector(test, 2, params->gamma, n);
     const float *beta = vector(test, 2, params->beta, n);
-    const uint64_t from = params->residual + (uint64_t)token * params->x_stride;
-    const float *x = gi_test_floats(test, is_batch ? 1 : 0, from, n);
+    const float *rows_x = is_batch ? gi_test_rows(test, 1, params->residual, params->x_stride, n)
+                                   : gi_test_floats(test, 0, params->residual, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
-    const float *y = is_batch
-                         ? gi_test_row(test, 0, is_half, token, params->y_stride, n, half_tiles(n))
-                         : gi_test_floats(test, 0, params->norm, n);
-    if (!y) {
-        return;
+    const float *rows = is_batch ? read_results(test, is_half, 0, params->y_stride, n)
+                                 : gi_test_floats(test, 0, params->norm, n);
+    for (uint32_t token = 0; !test->has_failed && token < n_token;
+         token = gi_test_next_token(test, token, n, is_half)) {
+        const uint32_t n_memory = test->n_memory;
+        const float *y = result_row(test, is_half, rows, token, params->y_stride, n);
+        const float *x = rows_x + (uint64_t)token * params->x_stride;
+        const double mean = mean_of(x, n);
+        const double scale = 1 / sqrt(mean_square(x, n, mean) + params->eps);
+        for (uint32_t i = 0; y && i < n; i++) {
+            expected[i] = (x[i] - mean) * scale * gamma[i] + beta[i];
+            magnitude[i] = (fabs((double)x[i]) + fabs(mean)) * scale * fabs((double)gamma[i]) +
+                           fabs((double)beta[i]);
+        }
+        expect_row(test, expected, magnitude, y, n, is_half);
+        gi_test_rewind(test, n_memory);
     }
-    const double mean = mean_of(x, n);
-    const double scale = 1 / sqrt(mean_square(x, n, mean) + params->eps);
-    for (uint32_t i = 0; i < n; i++) {
-        expected[i] = (x[i] - mean) * scale * gamma[i] + beta[i];
-        magnitude[i] = (fabs((double)x[i]) + fabs(mean)) * scale * fabs((double)gamma[i]) +
-                       fabs((double)beta[i]);
-    }
-    expect_row(test, expected, magnitude, y, n, is_half);
 }
 
 void gi_check_post_norm(struct gi_test *test)
@@ -241,83 +318,112 @@ void gi_check_post_norm(struct gi_test *test)
 void gi_check_half_rows(struct gi_test *test)
 {
     const struct gi_half_rows_params *params = (const void *)test->params;
-    const uint32_t token = test->n_tokens - 1, n = params->width;
-    const float *x = gi_test_floats(test, 1, (uint64_t)token * params->x_stride, n);
+    const uint32_t n = params->width;
+    const float *x = gi_test_rows(test, 1, 0, params->x_stride, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     gi_test_run(test);
-    const float *y = gi_test_row(test, 0, true, token, 0, n, half_tiles(n));
-    for (uint32_t i = 0; y && i < n; i++) {
-        expected[i] = x[i];
-    }
-    if (y) {
+    for (uint32_t token = 0; !test->has_failed && token < test->n_tokens;
+         token = gi_test_next_token(test, token, n, true)) {
+        const uint32_t n_memory = test->n_memory;
+        const float *y = gi_test_half_row(test, 0, 0, token, n, half_tiles(n));
+        for (uint32_t i = 0; i < n; i++) {
+            expected[i] = x[(uint64_t)token * params->x_stride + i];
+        }
         expect_row(test, expected, expected, y, n, true);
+        gi_test_rewind(test, n_memory);
     }
 }
 
 void gi_check_pack_rows(struct gi_test *test)
 {
     const struct gi_pack_rows_params *params = (const void *)test->params;
-    const uint32_t token = test->n_tokens - 1, n = params->width;
-    const float *x = gi_test_floats(test, 0, (uint64_t)token * params->x_stride, n);
+    const uint32_t n = params->width;
+    const float *x = gi_test_rows(test, 0, 0, params->x_stride, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
-    for (uint32_t i = 0; x && expected && i < n; i++) {
-        expected[i] = x[i];
-    }
     gi_test_run(test);
-    const float *y = gi_test_packed_row(test, 0, token, params->x_stride, n);
-    if (y) {
+    for (uint32_t token = 0; !test->has_failed && token < test->n_tokens;
+         token = gi_test_next_token(test, token, n, true)) {
+        const uint32_t n_memory = test->n_memory;
+        const float *y = gi_test_packed_row(test, 0, token, params->x_stride, n);
+        for (uint32_t i = 0; i < n; i++) {
+            expected[i] = x[(uint64_t)token * params->x_stride + i];
+        }
         expect_row(test, expected, expected, y, n, true);
+        gi_test_rewind(test, n_memory);
     }
     gi_test_fill_rows(test, 0, false, params->x_stride, n);
+}
+
+// Compares row `row` of the results, which comes from row `from` of gate and up.
+static void expect_glu(struct gi_test *test, const float *gate_up, uint32_t from, const float *act,
+                       double *expected, double *magnitude)
+{
+    const struct gi_glu_params *params = (const void *)test->params;
+    const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
+    const bool is_gated = !gi_test_define(test, "UNGATED");
+    const struct gi_xielu xielu = {params->square, params->fall, params->slope, params->edge};
+    const float *g = gate_up + (uint64_t)from * params->gate_up_stride + params->gate_begin;
+    const float *u = g + params->n_part;
+    for (uint32_t i = 0; i < params->n_column; i++) {
+        expected[i] = gi_test_activate(activation, &xielu, g[i]) *
+                      (is_gated ? gi_test_linear_factor(activation, u[i]) : 1);
+        // An error of the exponential grows with its argument.
+        magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i])) + fabs((double)xielu.fall);
+    }
+    expect_row(test, expected, magnitude, act, params->n_column, gi_test_define(test, "HALF"));
 }
 
 void gi_check_glu(struct gi_test *test)
 {
     const struct gi_glu_params *params = (const void *)test->params;
     const bool is_half = gi_test_define(test, "HALF");
-    const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
-    const bool is_gated = !gi_test_define(test, "UNGATED");
     const uint32_t each = (uint32_t)gi_test_define(test, "EACH"); // rows of a token; 0: one
-    const uint32_t token = test->n_tokens * (each > 0 ? each : 1) - 1, n = params->n_column;
-    const float *route =
-        gi_test_define(test, "SORTED") ? gi_test_floats(test, 2, 4ull * token, 4) : NULL;
-    const uint32_t from = route ? (uint32_t)route[2] : token;
-    const uint64_t at = (uint64_t)from * params->gate_up_stride + params->gate_begin;
-    const struct gi_xielu xielu = {params->square, params->fall, params->slope, params->edge};
-    const float *g = gi_test_floats(test, 1, at, n);
-    const float *u = gi_test_floats(test, 1, at + params->n_part, n);
+    const uint32_t n_row = test->n_tokens * (each > 0 ? each : 1), n = params->n_column;
+    const uint64_t last = n_row - 1, end = params->gate_begin + params->n_part + n;
+    const float *routes =
+        gi_test_define(test, "SORTED") ? gi_test_floats(test, 2, 0, 4 * (size_t)n_row) : NULL;
+    const float *gate_up = gi_test_floats(test, 1, 0, last * params->gate_up_stride + end);
     double *expected = gi_test_memory(test, n, sizeof(*expected));
     double *magnitude = gi_test_memory(test, n, sizeof(*magnitude));
     gi_test_run(test);
-    const float *row =
-        gi_test_row(test, 0, is_half, route ? (uint32_t)route[3] : token, params->act_stride,
-                    params->act_begin + n, half_tiles(params->act_stride));
-    const float *act = row ? row + params->act_begin : NULL;
-    for (uint32_t i = 0; act && i < n; i++) {
-        expected[i] = gi_test_activate(activation, &xielu, g[i]) *
-                      (is_gated ? gi_test_linear_factor(activation, u[i]) : 1);
-        // An error of the exponential grows with its argument.
-        magnitude[i] = fabs(expected[i]) * (2 + fabs((double)g[i])) + fabs((double)xielu.fall);
-    }
-    if (act) {
-        expect_row(test, expected, magnitude, act, n, is_half);
+    const float *rows =
+        is_half ? NULL
+                : gi_test_floats(test, 0, 0, last * params->act_stride + params->act_begin + n);
+    const uint32_t step = 1 + (uint32_t)(is_half ? last / 2 : (uint64_t)n_row * n >> 18);
+    for (uint32_t row = 0; !test->has_failed && row < n_row;
+         row = row == last || row + step < last ? row + step : (uint32_t)last) {
+        const uint32_t n_memory = test->n_memory;
+        const float *route = routes ? routes + (size_t)4 * row : NULL;
+        const float *act =
+            is_half ? gi_test_half_row(test, 0, 0, route ? (uint32_t)route[3] : row,
+                                       params->act_begin + n, half_tiles(params->act_stride))
+                    : rows + row * params->act_stride;
+        if (act) {
+            expect_glu(test, gate_up, route ? (uint32_t)route[2] : row, act + params->act_begin,
+                       expected, magnitude);
+        }
+        gi_test_rewind(test, n_memory);
     }
 }
 
 void gi_check_gate_rows(struct gi_test *test)
 {
     const struct gi_gate_rows_params *params = (const void *)test->params;
-    const uint32_t token = test->n_tokens - 1, n = params->n_column;
-    const uint64_t row = (uint64_t)token * params->x_stride;
-    const float *x = gi_test_floats(test, 0, row, n);
-    const float *gate = gi_test_floats(
-        test, 1, (uint64_t)token * params->qkv_stride + params->gate_begin, n + n % 16);
+    const uint32_t n = params->n_column;
+    const float *rows = gi_test_rows(test, 0, 0, params->x_stride, n);
+    const float *gates = gi_test_rows(test, 1, params->gate_begin, params->qkv_stride, n + n % 16);
     gi_test_run(test);
-    const float *found = gi_test_floats(test, 0, row, n);
-    for (uint32_t i = 0; found && i < n; i++) {
-        const double g = gate[i / 16 * 16 + i % 16 / 2 + i % 2 * 8],
-                     expected = x[i] / (1 + exp(-g));
-        gi_test_expect(test, "x", i, expected, fabs(expected) * (2 + fabs(g)), found[i]);
+    const float *found = gi_test_rows(test, 0, 0, params->x_stride, n);
+    for (uint32_t token = 0; found && token < test->n_tokens;
+         token = gi_test_next_token(test, token, n, false)) {
+        const float *x = rows + (uint64_t)token * params->x_stride;
+        const float *gate = gates + (uint64_t)token * params->qkv_stride;
+        for (uint32_t i = 0; i < n; i++) {
+            const double g = gate[i / 16 * 16 + i % 16 / 2 + i % 2 * 8],
+                         expected = x[i] / (1 + exp(-g));
+            gi_test_expect(test, "x", i, expected, fabs(expected) * (2 + fabs(g)),
+                           found[(uint64_t)token * params->x_stride + i]);
+        }
     }
 }
 

@@ -71,6 +71,15 @@ static void check_probs(struct gi_test *test, const float *logits, uint32_t n,
     }
 }
 
+static bool is_stop(const struct gi_step_state *state, uint32_t id)
+{
+    bool is_stop = false;
+    for (uint32_t i = 0; i < state->n_stop; i++) {
+        is_stop = is_stop || state->stop[i] == id;
+    }
+    return is_stop;
+}
+
 // The token has the best score of those that the filters pass, or nearly.
 static void check_token(struct gi_test *test, const float *logits, uint32_t n, bool is_greedy,
                         uint32_t token)
@@ -82,7 +91,12 @@ static void check_token(struct gi_test *test, const float *logits, uint32_t n, b
     double best = -INFINITY;
     token = token < n ? token : 0;
     if (is_greedy) {
-        gi_test_expect(test, "logit of the token", token, largest, 1e-6, logits[token]);
+        uint32_t first = UINT32_MAX; // the lowest id of the largest logit
+        for (uint32_t i = 0; i < n; i++) {
+            const bool is_banned = state->ban_stop && is_stop(state, i);
+            first = !is_banned && (first == UINT32_MAX || logits[i] > logits[first]) ? i : first;
+        }
+        gi_test_expect(test, "token", 0, first, 0, token);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -95,15 +109,122 @@ static void check_token(struct gi_test *test, const float *logits, uint32_t n, b
                    is_passed ? (float)score_of(test, logits, token) : NAN);
 }
 
+// Runs the dispatch and reads the ring's entry of the step.
+static const struct gi_ring_entry *run_step(struct gi_test *test)
+{
+    const size_t n = sizeof(struct gi_ring_entry) / sizeof(uint32_t);
+    gi_test_write_state(test);
+    gi_test_run(test);
+    return (const void *)gi_test_words(test, 0, n * (test->state.step % GI_RING_SLOTS), n);
+}
+
+// Expects the counts of an indirect list to be those of the next step, or none after the last.
+static void expect_counts(struct gi_test *test, uint32_t n_past, bool is_done)
+{
+    const struct gi_grid_slot *slots =
+        (const void *)gi_test_words(test, 3, 0, GI_MAX_SLOTS * sizeof(*slots) / sizeof(uint32_t));
+    for (uint32_t i = 0; slots && i < GI_MAX_SLOTS; i++) {
+        const uint32_t axis = slots[i].axis_divisor >> 30;
+        const uint32_t divisor = slots[i].axis_divisor & 0x3FFFFFFFu;
+        for (uint32_t k = 0; k < 3; k++) {
+            const uint32_t most = slots[i].size[k];
+            uint32_t count = most;
+            if (slots[i].rule != GI_GRID_FIXED && k == axis) {
+                count = slots[i].rule == GI_GRID_TOKENS ? 1 : (n_past + divisor) / divisor;
+                count = most > 0 && count > most ? most : count;
+            }
+            gi_test_expect(test, "groups of a grid", 3 * i + k, is_done ? 0 : count, 0,
+                           slots[i].count[k]);
+        }
+    }
+}
+
+// Expects all of a step's end: the ring's entry, step_state and the counts of grids.
+static void expect_end(struct gi_test *test, const struct gi_ring_entry *entry, bool is_done)
+{
+    struct gi_step_state expected = test->state;
+    const size_t n = sizeof(expected) / sizeof(uint32_t);
+    const uint32_t *state = gi_test_words(test, 2, 0, n);
+    uint32_t words[sizeof(expected) / sizeof(uint32_t)];
+    gi_test_expect(test, "status", 0, GI_RING_STATUS_OK, 0, entry->status);
+    gi_test_expect(test, "step in the ring", 0, test->state.step, 0, entry->step);
+    gi_test_expect(test, "epoch in the ring", 0, test->state.epoch, 0, entry->epoch);
+    expected.token = entry->token;
+    expected.n_past += expected.n_tokens;
+    expected.n_tokens = 1;
+    expected.step++;
+    expected.done = is_done;
+    memcpy(words, &expected, sizeof(words));
+    for (size_t i = 0; state && i < n; i++) {
+        gi_test_expect(test, "step_state", i, words[i], 0, state[i]);
+    }
+    if (gi_test_define(test, "HAS_COUNTS")) {
+        expect_counts(test, expected.n_past, is_done);
+    }
+}
+
+// Ends the answer by each of the reasons: the last of the stop ids, the last step; of a greedy
+// choice a stop id may be banned, too.
+static void check_ends(struct gi_test *test, const float *logits, bool is_greedy, uint32_t token)
+{
+    const struct gi_argmax_params *params = (const void *)test->params;
+    const struct gi_step_state plain = test->state;
+    const struct gi_ring_entry *entry;
+    test->state.n_stop = 6;
+    for (uint32_t i = 0; i < test->state.n_stop; i++) {
+        test->state.stop[i] = i == 5 ? token : (token + 1 + i) % params->n_vocab;
+    }
+    if ((entry = run_step(test))) {
+        gi_test_expect(test, "token before a stop", 0, token, 0, entry->token);
+        expect_end(test, entry, true);
+    }
+    test->state.ban_stop = 1;
+    if (is_greedy && (entry = run_step(test))) {
+        check_token(test, logits, params->n_vocab, true, entry->token);
+        expect_end(test, entry, false);
+    }
+    test->state = plain;
+    test->state.max_steps = test->state.step + 1;
+    if ((entry = run_step(test))) {
+        expect_end(test, entry, true);
+    }
+    test->state = plain;
+    gi_test_write_state(test);
+}
+
+// Has one partial result after the other be the largest, which an argmax has to find.
+static void check_partials(struct gi_test *test)
+{
+    const struct gi_argmax_params *params = (const void *)test->params;
+    const uint32_t n = params->n_partial, n_id = params->n_vocab;
+    const uint32_t places[] = {0, 1, 2, 3, 5, 7, n / 4, n / 2, n - 2, n - 1};
+    uint32_t *before = gi_test_words(test, 1, params->partial, 2 * (size_t)n);
+    uint32_t *words = gi_test_memory(test, 2 * (size_t)n, sizeof(*words));
+    for (uint32_t k = 0; before && words && k < sizeof(places) / sizeof(places[0]); k++) {
+        const uint32_t place = places[k] < n ? places[k] : 0, n_memory = test->n_memory;
+        for (uint32_t i = 0; i < n; i++) { // all others are alike
+            const float value = i == place ? 2.0f : k % 2 ? -1.0f : 1.0f;
+            memcpy(&words[2 * i], &value, sizeof(value));
+            words[2 * i + 1] = (n_id - 1 - i * 7 % n_id) % n_id;
+        }
+        gi_test_write(test, 1, params->partial, words, 2 * (size_t)n);
+        const struct gi_ring_entry *entry = run_step(test);
+        if (entry) {
+            gi_test_expect(test, "token of a partial result", place, words[2 * place + 1], 0,
+                           entry->token);
+        }
+        gi_test_rewind(test, n_memory);
+    }
+    gi_test_write(test, 1, params->partial, before, 2 * (size_t)n);
+}
+
 void gi_check_sampled(struct gi_test *test)
 {
     const struct gi_argmax_params *params = (const void *)test->params;
     const enum gi_program_id id = test->key->id;
     const bool is_greedy = id >= GI_PROGRAM_ARGMAX_64 && id <= GI_PROGRAM_ARGMAX_1024;
     const float *logits = gi_test_floats(test, 1, 0, params->n_vocab);
-    gi_test_run(test);
-    const struct gi_ring_entry *entry =
-        (const void *)gi_test_words(test, 0, 0, sizeof(*entry) / sizeof(uint32_t));
+    const struct gi_ring_entry *entry = run_step(test);
     if (!entry) {
         return;
     }
@@ -111,8 +232,12 @@ void gi_check_sampled(struct gi_test *test)
         check_probs(test, logits, params->n_vocab, entry);
         return;
     }
-    gi_test_expect(test, "status", 0, GI_RING_STATUS_OK, 0, (float)entry->status);
     check_token(test, logits, params->n_vocab, is_greedy, entry->token);
+    expect_end(test, entry, false);
+    check_ends(test, logits, is_greedy, entry->token);
+    if (is_greedy) {
+        check_partials(test);
+    }
 }
 
 // Fills the table: biases, bans by bias and mask, and a window in which every even token is twice.
@@ -156,14 +281,6 @@ static double adjust_logit(const struct gi_test *test, const struct gi_adjust_pa
     return count == 0 ? logit : scaled - count * state->frequency_penalty - state->presence_penalty;
 }
 
-static void write_state(struct gi_test *test)
-{
-    const struct gi_range *range = &test->dispatch->bindings[2];
-    test->has_failed = test->has_failed ||
-                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
-                                        &test->state, sizeof(test->state), test->err);
-}
-
 // The logits as they are to be, and the largest of them among the partial results. The entry is
 // adjusted by nothing in tests of others, whose table nobody has filled.
 void gi_check_adjusted(struct gi_test *test)
@@ -183,7 +300,7 @@ void gi_check_adjusted(struct gi_test *test)
     test->state.repeat_penalty = 1.25f;
     test->state.presence_penalty = 0.5f;
     test->state.frequency_penalty = 0.25f;
-    write_state(test);
+    gi_test_write_state(test);
     gi_test_run(test);
     const float *after = gi_test_floats(test, 1, 0, n);
     const float *partials = gi_test_floats(test, 1, params->partial, 2 * (size_t)n_partial);
@@ -201,7 +318,7 @@ void gi_check_adjusted(struct gi_test *test)
         gi_test_expect(test, "largest partial result", 0, ranked(after, n, 0), 0, largest);
     }
     test->state = plain;
-    write_state(test);
+    gi_test_write_state(test);
 }
 
 // Logits that fall from the largest step by step, a bin and a half each, and then again: each bin
@@ -265,7 +382,7 @@ static void expect_cuts(struct gi_test *test, uint32_t n_step, bool has_number, 
     test->state.min_p = 0;
     test->state.top_k = has_number ? (uint32_t)head_of(n, n_step, by_number).count + 1 : 0;
     test->state.top_p = has_mass ? (float)(goal / whole) : 1;
-    write_state(test);
+    gi_test_write_state(test);
     gi_test_run(test);
     const uint32_t *zeros = gi_test_words(test, 1, params->scratch, GI_SAMPLE_ZEROS);
     const uint32_t *found = gi_test_words(test, 1, params->scratch + GI_SAMPLE_ZEROS, 11);

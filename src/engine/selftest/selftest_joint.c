@@ -24,7 +24,8 @@ static void choose_states(struct gi_selftest_run *run, struct gi_step_state slot
             .token = (3 + 5 * i) % GI_N_SAMPLED_TOKENS,
             .n_past = most > i * KEYS_BETWEEN ? most - i * KEYS_BETWEEN : most,
             .n_tokens = 1,
-            .epoch = 1,
+            .step = 5 + i,
+            .epoch = 3,
             .max_steps = 1000,
             .seed_lo = 17 + i,
         };

@@ -144,7 +144,7 @@ bool gi_selftest_keep(const struct gi_selftest_run *run, struct gi_selftest_kept
               keep_range(run, &run->tested.graph->x.range, kept) &&
               keep_range(run, &run->tested.graph->tokens, kept);
     for (uint32_t i = 0; ok && i < gi_dispatch_table_count(run->list); i++) {
-        ok = !gi_dispatch_table_is_first(run->list, i) ||
+        ok = !gi_selftest_is_chosen(run, i) ||
              keep_bindings(run, gi_dispatch_table_at(run->list, i), kept);
     }
     if (!ok) {

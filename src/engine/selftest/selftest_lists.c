@@ -29,7 +29,8 @@ static void choose_state(struct gi_selftest_run *run, const struct gi_tables *ta
         .token = 3,
         .n_past = least(n_ctx - n_tokens, is_step ? GI_SELFTEST_PAST : BATCH_PAST),
         .n_tokens = n_tokens,
-        .epoch = 1,
+        .step = 5,
+        .epoch = 3,
         .max_steps = 1000,
         .seed_lo = 17,
     };

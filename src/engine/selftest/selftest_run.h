@@ -30,6 +30,10 @@ static inline struct gi_gpu *gi_selftest_gpu(const struct gi_selftest_run *run)
 // True unless GLINFER_SELFTEST says no, or GLINFER_FAULT breaks dispatches of programs that are
 // right.
 bool gi_selftest_is_asked(const struct gi_tested *tested);
+// True if the tests run an entry: the first of each program, and those that differ from it in what
+// a program may get wrong: a parameter that was zero in all entries before, another shape of
+// weights, the last layer's parameters.
+bool gi_selftest_is_chosen(const struct gi_selftest_run *run, uint32_t entry);
 // Leaves out what was found to be wrong before. Returns true if programs of the list are left to be
 // tested.
 bool gi_selftest_look_up(const struct gi_selftest_run *run);

@@ -160,3 +160,29 @@ void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer,
                        expected[i].magnitude + rounding / test->tolerance, got[i]);
     }
 }
+
+void gi_test_poison_cache(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t first,
+                          uint32_t n)
+{
+    const uint32_t n_memory = test->n_memory;
+    uint32_t *words = gi_test_memory(test, (size_t)n * layer->head_dim, sizeof(*words));
+    for (size_t i = 0; words && i < (size_t)n * layer->head_dim; i++) {
+        words[i] = GI_TEST_POISON;
+    }
+    for (uint32_t i = 0; words && i < 2 * layer->n_kv_head; i++) {
+        const struct rows rows = find_rows(layer, i % 2 == 0, i / 2, first);
+        write_layer(test, layer, rows.data, words, (size_t)n * rows.row_words);
+    }
+    gi_test_rewind(test, n_memory);
+}
+
+void gi_test_expect_cache_written(struct gi_test *test, const struct gi_kv_layer *layer,
+                                  bool is_key, uint32_t head, uint32_t first, uint32_t n)
+{
+    const uint32_t n_memory = test->n_memory;
+    const struct rows rows = find_rows(layer, is_key, head, first);
+    const uint32_t *words = read_layer(test, layer, rows.data, (size_t)n * rows.row_words);
+    gi_test_expect_written(test, is_key ? "k" : "v", (uint64_t)head * n * rows.row_words, words,
+                           (size_t)n * rows.row_words);
+    gi_test_rewind(test, n_memory);
+}

@@ -61,6 +61,108 @@ float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, si
     return (float *)gi_test_words(test, binding, first, n);
 }
 
+float *gi_test_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
+                    size_t n)
+{
+    return gi_test_floats(test, binding, first, (test->n_tokens - 1) * stride + n);
+}
+
+uint32_t gi_test_next_token(const struct gi_test *test, uint32_t token, uint64_t n, bool is_half)
+{
+    enum { MOST_VALUES = 1 << 18 };
+    const uint32_t last = test->n_tokens - 1;
+    const uint64_t step = is_half ? (last + UINT64_C(1)) / 2 : 1 + n * test->n_tokens / MOST_VALUES;
+    return token == last ? test->n_tokens : token + step < last ? token + (uint32_t)step : last;
+}
+
+void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const void *words,
+                   size_t n)
+{
+    const struct gi_range *range = &test->dispatch->bindings[binding];
+    const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
+    test->has_failed = test->has_failed || !gi_buffer_write((struct gi_buffer *)range->buffer,
+                                                            test->gpu, range->offset + begin, words,
+                                                            n * sizeof(uint32_t), test->err);
+}
+
+void gi_test_write_state(struct gi_test *test)
+{
+    const bool is_of_slot = test->joint && (test->dispatch->slot > 0 || gi_test_is_of_slots(test));
+    const struct gi_range range = is_of_slot ? gi_slot_range(&test->joint->state, test->slot)
+                                             : *gi_dispatch_table_state(test->list);
+    test->n_past = test->state.n_past;
+    test->n_tokens = test->state.n_tokens;
+    test->has_failed = test->has_failed ||
+                       !gi_buffer_write((struct gi_buffer *)range.buffer, test->gpu, range.offset,
+                                        &test->state, sizeof(test->state), test->err);
+}
+
+//-- what a dispatch leaves out --------------------------------------------------------------------
+
+static bool is_read_elsewhere(const struct gi_test *test, uint32_t binding, uint64_t begin,
+                              uint64_t end)
+{
+    const struct gi_range *own = &test->dispatch->bindings[binding];
+    bool is_read = false;
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &test->dispatch->bindings[i];
+        is_read = is_read || (i != binding && range->buffer == own->buffer && range->offset < end &&
+                              begin < range->offset + range->size);
+    }
+    return is_read;
+}
+
+void gi_test_poison(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
+{
+    const uint64_t begin = test->dispatch->bindings[binding].offset + test->slot_begins[binding] +
+                           first * sizeof(uint32_t);
+    const uint32_t n_memory = test->n_memory;
+    if (n == 0 || is_read_elsewhere(test, binding, begin, begin + n * sizeof(uint32_t))) {
+        return;
+    }
+    uint32_t *words = gi_test_memory(test, n, sizeof(*words));
+    for (size_t i = 0; words && i < n; i++) {
+        words[i] = GI_TEST_POISON;
+    }
+    gi_test_write(test, binding, first, words, n);
+    gi_test_rewind(test, n_memory);
+}
+
+void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t first,
+                            const void *words, size_t n)
+{
+    const uint32_t *found = words;
+    for (size_t i = 0; found && i < n && !*test->where; i++) {
+        if (found[i] == GI_TEST_POISON) {
+            snprintf(test->where, sizeof(test->where), "%s[%llu] is not written", what,
+                     (unsigned long long)(first + i));
+        }
+    }
+}
+
+void gi_test_poison_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
+                         size_t n)
+{
+    for (uint32_t token = 0; token < test->n_tokens; token++) {
+        gi_test_poison(test, binding, first + token * stride, n);
+    }
+}
+
+void gi_test_expect_rows(struct gi_test *test, const char *what, const float *rows, uint64_t stride,
+                         size_t n)
+{
+    for (uint32_t token = 0; rows && token < test->n_tokens; token++) {
+        gi_test_expect_written(test, what, token * stride, rows + token * stride, n);
+    }
+}
+
+void gi_test_fail(struct gi_test *test, const char *what, uint32_t row, uint32_t token)
+{
+    if (!*test->where) {
+        snprintf(test->where, sizeof(test->where), "%s of row %u of token %u", what, row, token);
+    }
+}
+
 void gi_test_run(struct gi_test *test)
 {
     struct gi_multi_executor executor = gi_multi_executor_of(test->list);

@@ -57,8 +57,39 @@ size_t gi_test_size(const struct gi_test *test, uint32_t binding);
 // Reads n words from word `first` of a binding, as floats or bits. NULL with has_failed.
 float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
 uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
+// Reads n words of each token's row, from word `first` of a binding, with a stride. NULL with
+// has_failed.
+float *gi_test_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
+                    size_t n);
+// Returns the token to compare after `token` where each has a row of n values, n_tokens or more at
+// the end: all tokens, or some of a large batch; of rows in f16, which are read one at a time, the
+// first, the middle and the last.
+uint32_t gi_test_next_token(const struct gi_test *test, uint32_t token, uint64_t n, bool is_half);
 // Runs the dispatch, and all that its grid says for n_past and n_tokens.
 void gi_test_run(struct gi_test *test);
+// Writes the list's step_state, or that of the slot, as test->state is now.
+void gi_test_write_state(struct gi_test *test);
+// Writes n words from word `first` of a binding.
+void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const void *words,
+                   size_t n);
+
+#define GI_TEST_POISON 0x7FE5A5A5u // not a number
+
+// Writes GI_TEST_POISON, which no result is, over n words from word `first` of a binding, so that
+// results that the dispatch leaves out show. Does nothing if the dispatch reads that memory by
+// another binding.
+void gi_test_poison(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
+// Poisons n words of each token's row, from word `first` of a binding, with a stride.
+void gi_test_poison_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
+                         size_t n);
+// Expects that the dispatch wrote n words that were poisoned, `first` being the index of the first.
+void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t first,
+                            const void *words, size_t n);
+// Expects so of the first n words of all rows, which were read from `first` on; NULL: nothing.
+void gi_test_expect_rows(struct gi_test *test, const char *what, const float *rows, uint64_t stride,
+                         size_t n);
+// Says what is wrong with a row of a token, unless something is wrong already.
+void gi_test_fail(struct gi_test *test, const char *what, uint32_t row, uint32_t token);
 
 // Compares a result; magnitude is the sum of the magnitudes that went into it.
 void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, double expected,
@@ -93,6 +124,12 @@ float *gi_test_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool
                      uint32_t head, uint32_t first, uint32_t n);
 // Writes random keys and values at the first n positions of all heads.
 void gi_test_fill_cache(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t n);
+// Poisons keys and values of all heads at n positions from `first` on.
+void gi_test_poison_cache(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t first,
+                          uint32_t n);
+// Expects that keys or values of a head at n positions that were poisoned are written.
+void gi_test_expect_cache_written(struct gi_test *test, const struct gi_kv_layer *layer,
+                                  bool is_key, uint32_t head, uint32_t first, uint32_t n);
 // Compares what was written at a position: with the rounding of the cache's type.
 void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
                           uint32_t head, uint32_t position, const struct gi_test_value *expected);

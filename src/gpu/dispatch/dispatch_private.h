@@ -33,7 +33,7 @@ struct gi_dispatch_table {
     struct gi_dispatch_entry *entries;
     uint32_t n_entries;
     size_t capacity;
-    uint8_t *blocks; // parameter blocks until sealed
+    uint8_t *blocks; // parameter blocks
     uint32_t blocks_size;
     size_t blocks_capacity;
     struct gi_buffer uniforms; // the same on the GPU

@@ -365,8 +365,6 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
                           err))) {
         return false;
     }
-    free(table->blocks);
-    table->blocks = NULL;
     table->is_sealed = true;
     return gi_dispatch_table_prime(table, 0, 1, err);
 }
@@ -420,18 +418,8 @@ bool gi_dispatch_table_is_first(const struct gi_dispatch_table *table, uint32_t 
 
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i)
 {
-    assert(i < table->n_entries && !table->is_sealed);
+    assert(i < table->n_entries);
     return table->blocks + table->entries[i].params_offset;
-}
-
-bool gi_dispatch_table_read_params(const struct gi_dispatch_table *table, uint32_t i, void *params,
-                                   struct glinfer_error *err)
-{
-    const struct gi_dispatch_entry *entry = &table->entries[i];
-    assert(i < table->n_entries && table->is_sealed);
-    return entry->dispatch.params_size == 0 ||
-           gi_buffer_read(&table->uniforms, table->gpu, entry->params_offset, params,
-                          entry->dispatch.params_size, err);
 }
 
 const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i)

@@ -135,12 +135,8 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
 // True if no earlier entry than i has its program.
 bool gi_dispatch_table_is_first(const struct gi_dispatch_table *table, uint32_t i);
 
-// Returns the parameter block of entry i, params_size bytes with its padding, until the table is
-// sealed.
+// Returns the parameter block of entry i: params_size bytes with its padding.
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
-// Reads the same of a sealed table back from the GPU, and waits for it: tests and tools only.
-bool gi_dispatch_table_read_params(const struct gi_dispatch_table *table, uint32_t i, void *params,
-                                   struct glinfer_error *err);
 // Returns the label of entry i's program (gi_program_label).
 const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i);
 // Returns step_state as it was given.
