@@ -359,7 +359,7 @@ bool gi_generation_submit_rebuild(struct gi_generation *run)
 bool gi_generation_rebuild(struct gi_generation *run)
 {
     struct gi_sequence *sequence = &run->session->sequence;
-    gi_cache_return_states(sequence, &run->session->model->hparams);
+    gi_cache_return_states(sequence, &run->session->model->hparams, gi_session_gpu(run->session));
     gi_sequence_settle(sequence);
     run->n_rebuilt = sequence->is_stale ? sequence->n_sound : sequence->n_past;
     run->is_rebuilding = run->n_rebuilt < sequence->n_past;
@@ -381,7 +381,8 @@ static bool submit_next_batch(struct gi_generation *run)
         gi_session_choose_batch(session, gi_multi_executor_list(executor), &session->runner.box,
                                 n_past, n_left, !session->has_batch);
     if (count == n_left) { // a retry, and what follows in a conversation, go back to about here
-        gi_cache_keep_states(&session->sequence, &session->model->hparams, n_past);
+        gi_cache_keep_states(&session->sequence, &session->model->hparams, gi_session_gpu(session),
+                             n_past);
     }
     return submit_batch(run, run->tokens + done, n_past, count);
 }

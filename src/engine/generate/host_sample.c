@@ -97,8 +97,8 @@ bool gi_host_sample_request(struct gi_generation *run, const struct gi_range *lo
         return true;
     }
     gi_readback_begin(&run->session->logits);
-    gi_readback_add(&run->session->logits, gpu, logits->buffer, logits->offset,
-                    run->session->logits.capacity);
+    gi_readback_add_checked(&run->session->logits, gpu, logits->buffer, logits->offset,
+                            run->session->logits.capacity);
     if (!gi_readback_end(&run->session->logits, gpu, run->err)) {
         return false;
     }

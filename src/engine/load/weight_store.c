@@ -4,6 +4,7 @@
 #include "base/round.h"
 #include "base/thread_pool.h"
 #include "engine/load/plan_rows.h"
+#include "gpu/memory/copy_log.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -450,7 +451,7 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
     for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
         ok = load_weight(&loader, store, i);
     }
-    ok = ok && gi_gpu_check(gpu, "loading weights", err);
+    ok = ok && gi_copy_log_check(gpu, err) && gi_gpu_check(gpu, "loading weights", err);
     release(&loader);
     if (!ok) {
         gi_weight_store_finish(store, gpu);

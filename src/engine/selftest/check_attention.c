@@ -362,12 +362,12 @@ static void check_attention(struct gi_test *test)
 // A short text has one range of keys, a long one several.
 void gi_check_attention(struct gi_test *test)
 {
-    enum { FEW_KEYS = 77 };
+    enum { SHORT_TEXT = 77 };
     gi_test_fill_cache(test, gi_test_layer(test, 3), test->n_past);
-    if (!test->joint && test->n_past > FEW_KEYS) {
+    if (!test->joint && test->n_past > SHORT_TEXT) {
         const struct gi_step_state state = test->state;
         const uint32_t n_memory = test->n_memory;
-        test->state.n_past = test->run_past = FEW_KEYS;
+        test->state.n_past = test->run_past = SHORT_TEXT;
         gi_test_write_state(test);
         check_attention(test);
         gi_test_rewind(test, n_memory);

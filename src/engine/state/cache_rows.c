@@ -103,7 +103,7 @@ bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
     struct run_walk source = {.sequence = from, .hparams = hparams, .n = n};
     struct row_run a, b;
     while (next_run(&target, &a) && next_run(&source, &b)) {
-        gi_buffer_copy(a.buffer, a.offset, b.buffer, b.offset, a.size);
+        gi_buffer_copy(a.buffer, gpu, a.offset, b.buffer, b.offset, a.size);
     }
     return gi_gpu_check(gpu, "copying a session", err);
 }
@@ -112,33 +112,35 @@ bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
 
 // Copies each layer's state to the place behind it, or back.
 static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                        bool is_back)
+                        struct gi_gpu *gpu, bool is_back)
 {
     const uint64_t size = hparams->recurrent.state_size * sizeof(float);
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         const struct gi_range *range = &sequence->states[i];
         if (gi_keeps_state(hparams, i)) {
-            gi_buffer_copy((struct gi_buffer *)range->buffer, range->offset + (is_back ? 0 : size),
-                           range->buffer, range->offset + (is_back ? size : 0), size);
+            gi_buffer_copy((struct gi_buffer *)range->buffer, gpu,
+                           range->offset + (is_back ? 0 : size), range->buffer,
+                           range->offset + (is_back ? size : 0), size);
         }
     }
 }
 
 void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                          uint32_t n)
+                          struct gi_gpu *gpu, uint32_t n)
 {
     if (sequence->is_recurrent && sequence->n_state == n && n > 0 && sequence->n_copied != n) {
-        copy_states(sequence, hparams, false);
+        copy_states(sequence, hparams, gpu, false);
         sequence->n_copied = n;
     }
 }
 
-void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams)
+void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                            struct gi_gpu *gpu)
 {
     const uint32_t n = sequence->n_copied;
     const bool is_right = !sequence->is_stale && sequence->n_state == sequence->n_past;
     if (sequence->is_recurrent && !is_right && n > 0 && n <= sequence->n_past) {
-        copy_states(sequence, hparams, true);
+        copy_states(sequence, hparams, gpu, true);
         sequence->n_state = sequence->n_sound = n;
         sequence->is_stale = n < sequence->n_past;
     }
@@ -163,7 +165,7 @@ static bool save_run(const struct row_run *run, struct gi_readback *readback, st
     for (uint64_t done = 0, n; done < run->size; done += n) {
         const uint64_t room = readback->capacity - readback->size, left = run->size - done;
         n = left < room ? left : room;
-        gi_readback_add(readback, gpu, run->buffer, run->offset + done, n);
+        gi_readback_add_checked(readback, gpu, run->buffer, run->offset + done, n);
         if (readback->size == readback->capacity && !drain(readback, gpu, writer, err)) {
             return false;
         }

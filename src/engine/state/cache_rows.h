@@ -18,10 +18,11 @@ bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
 // Keeps a copy of the states of recurrent layers, which are of the first n tokens, in place of the
 // one that there was.
 void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                          uint32_t n);
+                          struct gi_gpu *gpu, uint32_t n);
 // Takes that copy for the states where they are not those of the tokens in the cache: what is
 // behind it is to be computed anew, and no more.
-void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams);
+void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                            struct gi_gpu *gpu);
 // Writes those of all tokens in the cache out. The context is entered. Fails with NO_MEMORY, IO,
 // GPU_LOST, DRIVER.
 bool gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,

@@ -233,6 +233,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     choose_pages(gpu);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
+           gi_copy_log_init(gpu, err) &&
            gi_buffer_init(&gpu->run_count, gpu, sizeof(uint32_t), "run count", err) &&
            gi_gpu_check(gpu, "opening the device", err);
 }
@@ -275,6 +276,7 @@ void gi_gpu_release(struct gi_gpu *gpu)
 {
     gi_buffer_finish(&gpu->run_count, gpu);
     gi_staging_finish(gpu);
+    gi_copy_log_finish(gpu);
     glDeleteProgram(gpu->unbinder);
     gpu->unbinder = 0;
     if (gpu->ext.debug_callback && !gi_gpu_platform(gpu)->is_host_context) {

@@ -6,6 +6,7 @@
 #include "gpu/device/gl_ext.h"
 #include "gpu/device/settings.h"
 #include "gpu/dispatch/run_count.h"
+#include "gpu/memory/copy_log.h"
 #include "platform/cuda_large_pages.h"
 
 #define GI_STAGING_SLOTS 2
@@ -34,6 +35,7 @@ struct gi_gpu {
     struct gi_limits limits;
     struct gi_gl_ext ext;
     struct gi_staging staging;
+    struct gi_copy_log copies;
     const struct gi_device_class *class;
     uint32_t quirks;
     enum gi_batch_form batch_form;

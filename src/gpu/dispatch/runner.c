@@ -221,7 +221,7 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
     uint32_t n_ran;
     assert(runner->n_flights == 0 && size <= GI_RUNNER_READ_SIZE);
     gi_readback_begin(readback);
-    gi_readback_add(readback, runner->gpu, range->buffer, range->offset, size);
+    gi_readback_add_checked(readback, runner->gpu, range->buffer, range->offset, size);
     gi_run_count_add(runner->gpu, readback);
     const uint8_t *found = gi_readback_end(readback, runner->gpu, err)
                                ? gi_readback_wait(readback, runner->gpu, err)

@@ -124,11 +124,16 @@ static bool fill_zero(struct gi_gpu *gpu, const struct gi_buffer *buffer, struct
     if (chunk == 0) {
         return false;
     }
-    glBindBuffer(GL_COPY_WRITE_BUFFER, buffer->name);
+    const GLuint staging = gpu->staging.buffers[gpu->staging.slot];
     for (uint64_t offset = 0; offset < buffer->size; offset += chunk) {
-        uint64_t left = buffer->size - offset;
+        const uint64_t left = buffer->size - offset, size = left < chunk ? left : chunk;
+        glBindBuffer(GL_COPY_READ_BUFFER, staging);
+        glBindBuffer(GL_COPY_WRITE_BUFFER, buffer->name);
         glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, source, (GLintptr)offset,
-                            (GLsizeiptr)(left < chunk ? left : chunk));
+                            (GLsizeiptr)size);
+        if (!gi_copy_log_add(gpu, buffer->name, offset, NULL, size, err)) {
+            return false;
+        }
     }
     return gi_gpu_check(gpu, "clearing a buffer", err);
 }
@@ -190,6 +195,9 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
         glBindBuffer(GL_COPY_WRITE_BUFFER, buffer->name);
         glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, source, (GLintptr)offset,
                             taken);
+        if (!gi_copy_log_add(gpu, buffer->name, offset, bytes, taken, err)) {
+            return false;
+        }
         bytes += taken;
         offset += taken;
         size -= taken;
@@ -197,8 +205,8 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
     return gi_gpu_check(gpu, "writing a buffer", err);
 }
 
-void gi_buffer_copy(struct gi_buffer *to, uint64_t to_offset, const struct gi_buffer *from,
-                    uint64_t from_offset, uint64_t size)
+void gi_buffer_copy(struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
+                    const struct gi_buffer *from, uint64_t from_offset, uint64_t size)
 {
     assert(to_offset <= to->size && size <= to->size - to_offset);
     assert(from_offset <= from->size && size <= from->size - from_offset);
@@ -207,6 +215,7 @@ void gi_buffer_copy(struct gi_buffer *to, uint64_t to_offset, const struct gi_bu
     glBindBuffer(GL_COPY_WRITE_BUFFER, to->name);
     glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, (GLintptr)from_offset,
                         (GLintptr)to_offset, (GLsizeiptr)size);
+    gi_copy_log_add_pair(gpu, from->name, from_offset, to->name, to_offset, size);
 }
 
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
@@ -225,7 +234,7 @@ bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t
     for (uint64_t done = 0; is_read && done < size; done += chunk) {
         uint64_t part = size - done < chunk ? size - done : chunk;
         gi_readback_begin(&readback);
-        gi_readback_add(&readback, gpu, buffer, offset + done, part);
+        gi_readback_add_checked(&readback, gpu, buffer, offset + done, part);
         const void *found =
             gi_readback_end(&readback, gpu, err) ? gi_readback_wait(&readback, gpu, err) : NULL;
         is_read = found != NULL;

@@ -37,8 +37,8 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
                      const void *data, uint64_t size, struct glinfer_error *err);
 // Copies size bytes from one buffer to another, ordered likewise. Offsets and size are multiples of
 // 4. A failure shows at the next gi_gpu_check.
-void gi_buffer_copy(struct gi_buffer *to, uint64_t to_offset, const struct gi_buffer *from,
-                    uint64_t from_offset, uint64_t size);
+void gi_buffer_copy(struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
+                    const struct gi_buffer *from, uint64_t from_offset, uint64_t size);
 // Fetches [offset, offset + size) and waits for it: tests and tools only.
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
                     uint64_t size, struct glinfer_error *err);

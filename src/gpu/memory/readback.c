@@ -12,13 +12,15 @@ bool gi_readback_init(struct gi_readback *readback, struct gi_gpu *gpu, uint64_t
     assert(capacity > 0 && capacity % 4 == 0);
     *readback = (struct gi_readback){.capacity = capacity};
     readback->data = malloc(capacity);
-    if (!readback->data) {
+    readback->samples.expected = malloc(GI_COPY_LOG_SIZE);
+    if (!readback->data || !readback->samples.expected) {
+        gi_readback_finish(readback, gpu);
         return gi_error_no_memory(err, capacity, "results of the GPU");
     }
-    readback->staging.size = capacity;
+    readback->staging.size = capacity + GI_COPY_LOG_SIZE;
     glGenBuffers(1, &readback->staging.name);
     glBindBuffer(GL_COPY_WRITE_BUFFER, readback->staging.name);
-    glBufferData(GL_COPY_WRITE_BUFFER, (GLsizeiptr)capacity, NULL, GL_STREAM_READ);
+    glBufferData(GL_COPY_WRITE_BUFFER, (GLsizeiptr)readback->staging.size, NULL, GL_STREAM_READ);
     gi_gpu_label(gpu, GL_BUFFER_KHR, readback->staging.name, "readback");
     if (!gi_gpu_check(gpu, "allocating a readback buffer", err)) {
         gi_readback_finish(readback, gpu);
@@ -32,6 +34,7 @@ void gi_readback_finish(struct gi_readback *readback, struct gi_gpu *gpu)
     gi_fence_finish(gpu, &readback->fence);
     glDeleteBuffers(1, &readback->staging.name);
     free(readback->data);
+    free(readback->samples.expected);
     *readback = (struct gi_readback){0};
 }
 
@@ -55,8 +58,17 @@ void gi_readback_add(struct gi_readback *readback, struct gi_gpu *gpu,
     readback->size += size;
 }
 
+void gi_readback_add_checked(struct gi_readback *readback, struct gi_gpu *gpu,
+                             const struct gi_buffer *source, uint64_t offset, uint64_t size)
+{
+    const uint64_t at = readback->size;
+    gi_readback_add(readback, gpu, source, offset, size);
+    gi_copy_log_add_pair(gpu, source->name, offset, readback->staging.name, at, size);
+}
+
 bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct glinfer_error *err)
 {
+    gi_copy_log_take(gpu, readback->staging.name, readback->capacity, &readback->samples);
     if (!gi_fence_insert(gpu, &readback->fence, err)) {
         return false;
     }
@@ -67,16 +79,20 @@ bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct gl
 static bool copy_out(struct gi_readback *readback, struct gi_gpu *gpu, struct glinfer_error *err)
 {
     glBindBuffer(GL_COPY_READ_BUFFER, readback->staging.name);
-    const void *source =
-        glMapBufferRange(GL_COPY_READ_BUFFER, 0, (GLsizeiptr)readback->size, GL_MAP_READ_BIT);
+    const uint32_t n_log = readback->samples.used;
+    const uint64_t end = n_log > 0 ? readback->capacity + n_log : readback->size;
+    const uint8_t *source =
+        glMapBufferRange(GL_COPY_READ_BUFFER, 0, (GLsizeiptr)end, GL_MAP_READ_BIT);
     if (!source) {
         return gi_gpu_check(gpu, "reading results", err) &&
                gi_error_set(err, GLINFER_STATUS_DRIVER, "%s maps no readback buffer",
                             gi_gpu_platform(gpu)->renderer);
     }
     memcpy(readback->data, source, readback->size);
+    const bool is_whole = gi_copy_samples_check(gpu, &readback->samples,
+                                                source + (n_log > 0 ? readback->capacity : 0), err);
     glUnmapBuffer(GL_COPY_READ_BUFFER);
-    return gi_gpu_check(gpu, "reading results", err);
+    return gi_gpu_check(gpu, "reading results", err) && is_whole;
 }
 
 const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
@@ -86,7 +102,7 @@ const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
         return NULL;
     }
     gi_fence_finish(gpu, &readback->fence);
-    if (readback->size > 0 && !copy_out(readback, gpu, err)) {
+    if (readback->size + readback->samples.used > 0 && !copy_out(readback, gpu, err)) {
         return NULL;
     }
     return readback->data;
