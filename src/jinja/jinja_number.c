@@ -81,7 +81,7 @@ static void write_double(double value, char *out, size_t capacity)
     do {
         snprintf(out, capacity, "%.*e", n_digits++, value);
     } while (n_digits < 17 && strtod(out, NULL) != value);
-    exponent = atoi(strchr(out, 'e') + 1);
+    exponent = (int)strtol(strchr(out, 'e') + 1, NULL, 10);
     if (exponent >= -4 && exponent < 16) {
         const int decimals = n_digits - 1 - exponent;
         snprintf(out, capacity, "%.*f", decimals > 1 ? decimals : 1, value);

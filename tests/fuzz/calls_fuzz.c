@@ -55,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_call(call);
     }
     cJSON_Delete(list);
+    cJSON_Delete(serve_read_begun_calls(style, tools, text + n_shown, n - n_shown));
     cJSON_Delete(tools);
     return 0;
 }

@@ -133,7 +133,7 @@ static void drop_twins(cJSON *object)
     if (members) {
         qsort(members, n, sizeof(*members), compare_members);
     }
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; members && i < n; i++) {
         if (strcmp(members[i - 1].item->string, members[i].item->string) == 0) {
             cJSON_Delete(cJSON_DetachItemViaPointer(object, members[i - 1].item));
         }
@@ -151,7 +151,7 @@ cJSON *cli_json_parse(const char *text, size_t size, const char **end)
     for (cJSON *item = json; item && is_done; item = next_of(&walk, item)) {
         if (cJSON_IsNumber(item)) {
             number = find_number(number + n, text + size, &n);
-            is_done = set_number(item, number, n);
+            is_done = number && set_number(item, number, n); // as many as the text has
             *end = item == json ? number + n : *end;
         }
     }

@@ -211,7 +211,8 @@ static bool is_element(struct gi_text name)
 static bool is_mark(struct gi_text token)
 {
     static const char opening[] = "<[{|", closing[] = ">]}|";
-    const char *found = token.size > 2 ? memchr(opening, token.data[0], 4) : NULL;
+    const char first = token.size > 2 ? token.data[0] : 0;
+    const char *found = first ? strchr(opening, first) : NULL;
     if (!found || token.data[token.size - 1] != closing[found - opening]) {
         return false;
     }

@@ -364,7 +364,10 @@ def calls_tools(server):
     function = answer["message"]["tool_calls"][0]["function"]
     same((function["name"], json.loads(function["arguments"])["city"] in ("Oslo", "Rome")), ("weather", True), "call")
     deltas = [e["choices"][0]["delta"] for e in server.stream("/v1/chat/completions", **body) if e != "[DONE]"]
-    same([call["index"] for delta in deltas for call in delta.get("tool_calls", [])], [0], "streamed")
+    parts = [call for delta in deltas for call in delta.get("tool_calls", [])]
+    same(({part["index"] for part in parts}, parts[0]["type"], parts[0]["function"]), ({0}, "function", {"name": "weather", "arguments": ""}), "streamed")
+    same("".join(part["function"]["arguments"] for part in parts), function["arguments"], "streamed arguments")
+    true(len(parts) > 2 and all(set(part) == {"index", "function"} for part in parts[1:]), f"in pieces: {parts}")
     same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
     for wrong in [{"tools": 1}, {"tools": [{}]}, {"tools": [*TOOLS, {"type": "function", "function": {"name": "a/b"}}]}, {"tool_choice": "never"}, {"tools": [], "tool_choice": "required"}, {"tool_choice": {"type": "function", "function": {"name": "x"}}}]:
         same(server.post("/v1/chat/completions", {**body, **wrong})[0], 400, str(wrong))
@@ -419,7 +422,7 @@ def calls_tools_in_a_list():
                 "role": "tool", "tool_call_id": calls[0]["id"], "content": "sunny"}])["prompt"]
             true('[TOOL_CALLS] [{"name": "weather", "arguments": {"city": "' in prompt and prompt.endswith("sunny"), prompt)
             deltas = [e["choices"][0]["delta"] for e in server.stream("/v1/chat/completions", **body) if e != "[DONE]"]
-            same(sum(len(delta.get("tool_calls", [])) for delta in deltas), len(calls), "streamed")
+            same(sum("id" in part for delta in deltas for part in delta.get("tool_calls", [])), len(calls), "streamed")
             same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
 
 

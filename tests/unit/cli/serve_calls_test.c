@@ -6,6 +6,7 @@
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void text_is_shown_up_to_a_call(void **state)
 {
@@ -61,9 +62,44 @@ static const char tools_text[] =
     "a\":{}},\"$defs\":{\"t\":{"
     "\"enum\":[\"1\",\"2\"]}}}}}]";
 
-// Reads calls as "name arguments;" each.
-static void expect_calls(const struct serve_call_style *style, const char *text,
-                         const char *expected, size_t expected_shown)
+static const char *member_of(const cJSON *call, const char *name)
+{
+    return cJSON_GetObjectItem(cJSON_GetObjectItem(call, "function"), name)->valuestring;
+}
+
+// Calls that are read from a text that grows go on as it does, up to those of the whole text.
+static void expect_growth(const struct serve_call_style *style, const cJSON *tools,
+                          const char *text, size_t shown, const cJSON *whole)
+{
+    size_t before = 0;
+    for (size_t size = shown; size <= strlen(text); size++) {
+        char *part = strndup(text + shown, size - shown); // so that reads past its end are found
+        cJSON *list = serve_read_begun_calls(style, tools, part, size - shown);
+        const cJSON *call, *wanted = whole->child;
+        size_t now = 0;
+        cJSON_ArrayForEach(call, list)
+        {
+            const char *arguments = member_of(call, "arguments");
+            assert_non_null(wanted);
+            assert_string_equal(member_of(call, "name"), member_of(wanted, "name"));
+            assert_memory_equal(arguments, member_of(wanted, "arguments"), strlen(arguments));
+            now += 1 + strlen(arguments);
+            wanted = wanted->next;
+        }
+        assert_true(now >= before);
+        before = now;
+        cJSON_Delete(list);
+        free(part);
+    }
+    for (const cJSON *call = whole->child; call; call = call->next) {
+        before -= 1 + strlen(member_of(call, "arguments"));
+    }
+    assert_int_equal(before, 0);
+}
+
+// Reads calls as "name arguments;" each. is_unique: no name of an argument is there twice.
+static void expect_read(const struct serve_call_style *style, const char *text,
+                        const char *expected, size_t expected_shown, bool is_unique)
 {
     char found[512] = "";
     cJSON *tools = cJSON_Parse(tools_text);
@@ -80,8 +116,17 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
     }
     assert_string_equal(found, expected);
     assert_int_equal(shown, expected_shown == WHOLE ? strlen(text) : expected_shown);
+    if (list && is_unique) {
+        expect_growth(style, tools, text, shown, list);
+    }
     cJSON_Delete(list);
     cJSON_Delete(tools);
+}
+
+static void expect_calls(const struct serve_call_style *style, const char *text,
+                         const char *expected, size_t expected_shown)
+{
+    expect_read(style, text, expected, expected_shown, true);
 }
 
 static void calls_are_read(void **state)
@@ -105,6 +150,35 @@ static void calls_are_read(void **state)
                  "f{};g{\"a\":1};", 5);
     expect_calls(&serve_style_listed, "[TOOL_CALLS][{\"name\": \"f\", \"ar", "", WHOLE);
     expect_calls(plain, "{\"names\": 1}", "", WHOLE);
+}
+
+static void arguments_keep_their_digits_and_come_in_pieces(void **state)
+{
+    (void)state;
+#define LONG_ID "12345678901234567890123"
+    static const char wanted[] = "long_name{\"n\":" LONG_ID ",\"x\":[1.0,1e5],\"s\":\"a \\\"b\"};";
+    static const char json[] = "{\"n\": " LONG_ID ", \"x\": [1.0, 1e5], \"s\": \"a \\\"b\"}";
+    char text[256];
+    snprintf(text, sizeof(text),
+             "<tool_call>\n{\"name\": \"long_name\", \"arguments\": %s}\n</tool_call>", json);
+    expect_calls(&serve_style_tagged, text, wanted, 0);
+    snprintf(text, sizeof(text), "{\"name\": \"long_name\", \"parameters\": %s}", json);
+    expect_calls(&serve_style_plain, text, wanted, 0);
+    snprintf(text, sizeof(text), "[TOOL_CALLS]long_name[ARGS]%s", json);
+    expect_calls(&serve_style_mistral, text, wanted, 0);
+    expect_calls(&serve_style_qwen,
+                 "<tool_call>\n<function=long_name>\n<parameter=n>\n" LONG_ID
+                 "\n</parameter>\n<parameter=x>\n[1.0, 1e5]\n</parameter>\n<parameter=s>\n"
+                 "a \"b\n</parameter>\n</function>\n</tool_call>",
+                 wanted, 0);
+    expect_calls(&serve_style_olmo3,
+                 "<function_calls>long_name(n=" LONG_ID
+                 ", x=[1.0, 1e5], s='a \"b')</function_calls>",
+                 wanted, 0);
+    expect_calls(&serve_style_gemma,
+                 "<|tool_call>call:long_name{n:" LONG_ID
+                 ",x:[1.0,1e5],s:<|\"|>a \"b<|\"|>}<tool_call|>",
+                 wanted, 0);
 }
 
 static void names_before_arguments_are_read(void **state)
@@ -235,12 +309,12 @@ static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
 static void the_last_of_arguments_of_a_name_counts(void **state)
 {
     (void)state;
-    expect_calls(&serve_style_lfm2, "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=2)]",
-                 "f{\"n\":2,\"s\":{\"k\":2}};", 0);
-    expect_calls(&serve_style_minicpm,
-                 "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">2</param>"
-                 "</function>",
-                 "f{\"n\":2};", 0);
+    expect_read(&serve_style_lfm2, "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=2)]",
+                "f{\"n\":2,\"s\":{\"k\":2}};", 0, false);
+    expect_read(&serve_style_minicpm,
+                "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">2</param>"
+                "</function>",
+                "f{\"n\":2};", 0, false);
 }
 
 static void calls_are_written_as_they_are_read(void **state)
@@ -332,6 +406,7 @@ int main(void)
         cmocka_unit_test(text_is_shown_up_to_a_call),
         cmocka_unit_test(half_a_call_is_found_at_the_end_of_a_cut_text),
         cmocka_unit_test(calls_are_read),
+        cmocka_unit_test(arguments_keep_their_digits_and_come_in_pieces),
         cmocka_unit_test(names_before_arguments_are_read),
         cmocka_unit_test(tags_are_read),
         cmocka_unit_test(names_of_tools_are_those_that_calls_are_read_with),

@@ -147,6 +147,50 @@ static cJSON *show_thought(struct serve_answer *answer, uint32_t index, cJSON *p
     return NULL;
 }
 
+// Makes a list of calls, which the choice takes over, that of the choice; those that were there
+// keep their ids.
+static void set_calls(struct serve_choice *choice, cJSON *calls)
+{
+    cJSON *call = calls ? calls->child : NULL;
+    const cJSON *old = choice->calls ? choice->calls->child : NULL;
+    for (; call && old; call = call->next, old = old->next) {
+        const cJSON *id = cJSON_GetObjectItemCaseSensitive(old, "id");
+        cJSON_ReplaceItemInObjectCaseSensitive(call, "id", cJSON_Duplicate(id, 1));
+    }
+    cJSON_Delete(choice->calls);
+    choice->calls = calls;
+}
+
+// Sends what is there of calls beyond what was sent.
+static void show_calls(struct serve_answer *answer, uint32_t index)
+{
+    struct serve_choice *choice = &answer->choices[index];
+    const cJSON *call;
+    int i = 0;
+    cJSON_ArrayForEach(call, choice->calls)
+    {
+        if (i == choice->n_calls) {
+            choice->n_calls++;
+            choice->call_shown = 0;
+            emit(answer, answer->format->call(answer, index, i, call, NULL));
+        }
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+        const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+        const size_t size = strlen(own->valuestring);
+        if (++i == choice->n_calls && size > choice->call_shown) {
+            emit(answer, answer->format->call(answer, index, i - 1, call,
+                                              own->valuestring + choice->call_shown));
+            choice->call_shown = size;
+        }
+    }
+}
+
+// Returns the tools of the request, whose schemas tell how calls are read.
+static const cJSON *tools_of(const struct serve_answer *answer)
+{
+    return cJSON_GetObjectItemCaseSensitive(answer->task->body, "tools");
+}
+
 // Sends what a token adds to the thought and the text; takes probs over.
 static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs)
 {
@@ -159,6 +203,12 @@ static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs
                                        : text->size;
     if (!has_probs || probs || end > choice->shown) {
         show(answer, index, end, probs);
+    }
+    if (answer->calls && end < text->size) {
+        set_calls(&answer->choices[index],
+                  serve_read_begun_calls(answer->calls, tools_of(answer), text->data + end,
+                                         text->size - end));
+        show_calls(answer, index);
     }
 }
 
@@ -213,16 +263,20 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     show_thought(answer, index, NULL);
     size_t n = choice->text.size;
     if (answer->calls && n > 0) {
-        const cJSON *tools = cJSON_GetObjectItemCaseSensitive(answer->task->body, "tools");
-        choice->calls = serve_read_calls(answer->calls, tools, choice->text.data, n, &n);
+        set_calls(choice,
+                  serve_read_calls(answer->calls, tools_of(answer), choice->text.data, n, &n));
     }
     const enum glinfer_stop stop = choice->stats.stop;
-    const bool is_cut = stop == GLINFER_STOP_LIMIT || stop == GLINFER_STOP_CONTEXT;
+    const bool is_cut =
+        stop == GLINFER_STOP_LIMIT || stop == GLINFER_STOP_CONTEXT || choice->n_calls > 0;
     if (answer->calls && n > 0 && !choice->calls && is_cut) {
         n = serve_find_cut_call(answer->calls, choice->text.data, n); // half a call is no text
     }
     if (answer->is_stream && n > choice->shown) {
         show(answer, index, n, NULL);
+    }
+    if (answer->is_stream) {
+        show_calls(answer, index);
     }
     if (n < choice->text.size) { // what is before calls is the text
         choice->text.size = n;

@@ -13,10 +13,12 @@ struct serve_choice {
     bool has_begun, is_over;
     struct cli_bytes text; // as it was delivered, without its thought if that is told from it
     struct serve_thoughts thoughts;
-    struct cli_bytes bytes; // of all tokens, a stop text's too; of an embedding its floats
+    struct cli_bytes bytes; // of an embedding: its floats
     struct cli_ids ids;
     size_t shown;       // bytes of text that a stream has sent
-    cJSON *calls;       // of tools, once the answer is over; owned, NULL: none
+    cJSON *calls;       // of tools, as far as they are there; owned, NULL: none
+    int n_calls;        // of those, begun in a stream
+    size_t call_shown;  // bytes of the last one's arguments that a stream has sent
     cJSON *probs;       // a list, if log-probabilities are wanted; owned
     size_t text_offset; // in characters, of the next token
     uint32_t n_cached, slot;
@@ -38,6 +40,10 @@ struct serve_format {
                     cJSON *probs);
     cJSON *(*thought)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
                       cJSON *probs); // only where thoughts are told from texts
+    // A call of a tool, or with a fragment what its arguments go on with; only where answers have
+    // calls.
+    cJSON *(*call)(const struct serve_answer *answer, uint32_t choice, int index, const cJSON *call,
+                   const char *fragment);
     cJSON *(*finish)(const struct serve_answer *answer, uint32_t choice);
     cJSON *(*close)(const struct serve_answer *answer);
     // Returns one token's log-probabilities.

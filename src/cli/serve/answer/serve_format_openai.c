@@ -179,16 +179,18 @@ static cJSON *chat_thought(struct serve_answer *answer, uint32_t index, const ch
     return chat_delta(answer, index, "reasoning_content", cli_json_text(text, size), probs);
 }
 
-// Adds calls as a stream has them: with their index.
-static void add_calls(cJSON *delta, const cJSON *calls)
+// Returns an event with a call that begins, without its arguments, or with a fragment of these.
+static cJSON *chat_call(const struct serve_answer *answer, uint32_t index, int call_index,
+                        const cJSON *call, const char *fragment)
 {
-    cJSON *list = cJSON_Duplicate(calls, 1), *call;
-    int i = 0;
-    cJSON_ArrayForEach(call, list)
-    {
-        cJSON_AddNumberToObject(call, "index", i++);
-    }
-    cJSON_AddItemToObject(delta, "tool_calls", list);
+    cJSON *list = cJSON_CreateArray();
+    cJSON *own = fragment ? cJSON_CreateObject() : cJSON_Duplicate(call, 1);
+    cJSON *function = fragment ? cJSON_AddObjectToObject(own, "function")
+                               : cJSON_GetObjectItemCaseSensitive(own, "function");
+    cJSON_AddNumberToObject(own, "index", call_index);
+    cli_json_set(function, "arguments", cJSON_CreateString(fragment ? fragment : ""));
+    cJSON_AddItemToArray(list, own);
+    return chat_delta(answer, index, "tool_calls", list, NULL);
 }
 
 static cJSON *chat_finish(const struct serve_answer *answer, uint32_t index)
@@ -196,10 +198,7 @@ static cJSON *chat_finish(const struct serve_answer *answer, uint32_t index)
     const struct serve_choice *own = &answer->choices[index];
     cJSON *json = envelope(answer);
     cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, finish_reason(own));
-    cJSON *delta = cJSON_AddObjectToObject(choice, "delta");
-    if (own->calls) {
-        add_calls(delta, own->calls);
-    }
+    cJSON_AddObjectToObject(choice, "delta");
     if (!answer->has_usage) {
         serve_add_timings(json, answer, index);
     }
@@ -213,6 +212,7 @@ const struct serve_format serve_format_chat = {
     .begin = chat_begin,
     .token = chat_token,
     .thought = chat_thought,
+    .call = chat_call,
     .finish = chat_finish,
     .close = openai_close,
     .probs = chat_probs,

@@ -1,6 +1,7 @@
 #include "cli/serve/calls/serve_call_grammar.h"
 
 #include "cli/serve/calls/serve_call_schema.h"
+#include "cli/serve/calls/serve_call_tools.h"
 #include "cli/serve/calls/serve_gemma.h"
 #include "cli/serve/calls/serve_writer.h"
 

@@ -2,6 +2,7 @@
 
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
+#include "cli/serve/calls/serve_call_tools.h"
 #include "cli/serve/calls/serve_gemma.h"
 #include "cli/serve/calls/serve_python.h"
 
@@ -72,88 +73,6 @@ bool serve_is_mark(const struct serve_call_style *style, const char *name, size_
     return size > 0 && serve_measure_mark(style, name, size) == size;
 }
 
-//-- schemas ---------------------------------------------------------------------------------------
-
-// Returns the parameters of the tool of a name, NULL if there are none.
-static const cJSON *find_parameters(const cJSON *tools, const char *tool)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, tools)
-    {
-        const cJSON *function = cJSON_GetObjectItemCaseSensitive(item, "function");
-        const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "name");
-        if (cJSON_IsString(own) && strcmp(own->valuestring, tool) == 0) {
-            return cJSON_GetObjectItemCaseSensitive(function, "parameters");
-        }
-    }
-    return NULL;
-}
-
-// Returns the schema of a parameter of that name, NULL if there is none.
-static const cJSON *find_parameter(const cJSON *parameters, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(
-        cJSON_GetObjectItemCaseSensitive(parameters, "properties"), name);
-}
-
-static bool is_type_of_text(const cJSON *type)
-{
-    return cJSON_IsString(type) && strcmp(type->valuestring, "string") == 0;
-}
-
-// True if one of a list is a text, or a schema of one.
-static bool has_text(const cJSON *list)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
-        if (is_type_of_text(item) ||
-            is_type_of_text(cJSON_GetObjectItemCaseSensitive(item, "type"))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_constant_text(const cJSON *list)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
-        if (cJSON_IsString(item)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Returns what a $ref to the definitions of the root leads to; the schema itself if it is none.
-static const cJSON *follow(const cJSON *schema, const cJSON *root)
-{
-    static const char *const names[] = {"$defs", "definitions"};
-    const cJSON *ref = cJSON_GetObjectItemCaseSensitive(schema, "$ref");
-    const char *name = cJSON_IsString(ref) ? strrchr(ref->valuestring, '/') : NULL;
-    for (size_t i = 0; name && i < 2; i++) {
-        const cJSON *all = cJSON_GetObjectItemCaseSensitive(root, names[i]);
-        const cJSON *found = cJSON_GetObjectItemCaseSensitive(all, name + 1);
-        if (found) {
-            return found;
-        }
-    }
-    return schema;
-}
-
-bool serve_is_text(const cJSON *schema, const cJSON *root)
-{
-    const cJSON *found = follow(schema, root);
-    const cJSON *type = cJSON_GetObjectItemCaseSensitive(found, "type");
-    return is_type_of_text(type) || has_text(type) ||
-           has_text(cJSON_GetObjectItemCaseSensitive(found, "anyOf")) ||
-           has_text(cJSON_GetObjectItemCaseSensitive(found, "oneOf")) ||
-           has_constant_text(cJSON_GetObjectItemCaseSensitive(found, "enum")) ||
-           cJSON_IsString(cJSON_GetObjectItemCaseSensitive(found, "const"));
-}
-
 //-- a call ----------------------------------------------------------------------------------------
 
 // Adds an id of so many letters; 0: as OpenAI's are.
@@ -171,31 +90,44 @@ static void add_id(cJSON *call, size_t size)
     cJSON_AddStringToObject(call, "id", size > 0 ? id + sizeof(id) - 1 - size : id);
 }
 
-// Adds a call to the list; takes the arguments over. False if there is no name or they are none.
-static bool add_named(cJSON *list, const struct serve_call_style *style, const char *name,
-                      cJSON *arguments)
-{
-    const bool is_call = name && *name && cJSON_IsObject(arguments);
-    if (is_call) {
-        cJSON *call = cli_json_append(list);
-        add_id(call, style->id_size);
-        cJSON_AddStringToObject(call, "type", "function");
-        cJSON *function = cJSON_AddObjectToObject(call, "function");
-        char *text = cJSON_PrintUnformatted(arguments);
-        cJSON_AddStringToObject(function, "name", name);
-        cJSON_AddStringToObject(function, "arguments", text ? text : "{}");
-        cJSON_free(text);
-    }
-    cJSON_Delete(arguments);
-    return is_call;
-}
-
 // A text that calls are read from, from `at` to `end`.
 struct source {
     const struct serve_call_style *style;
     const cJSON *tools;
     const char *at, *end;
+    bool is_growing; // more of it follows: of a call that does not end, the begin is read
+    bool is_open;    // the last argument is a text that does not end
 };
+
+// Adds a call with size bytes of its arguments.
+static void add_call(const struct source *in, cJSON *list, const char *name, const char *arguments,
+                     size_t size)
+{
+    cJSON *call = cli_json_append(list);
+    struct cli_bytes text = {0};
+    cli_bytes_append(&text, arguments, size);
+    add_id(call, in->style->id_size);
+    cJSON_AddStringToObject(call, "type", "function");
+    cJSON *function = cJSON_AddObjectToObject(call, "function");
+    cJSON_AddStringToObject(function, "name", name);
+    cJSON_AddStringToObject(function, "arguments", text.data);
+    cli_bytes_finish(&text);
+}
+
+// Adds a call; takes the arguments over, which are not whole while the text grows. False if the
+// call is not whole or has no name, or if the arguments are not an object.
+static bool add_named(const struct source *in, cJSON *list, const char *name, cJSON *arguments,
+                      bool is_whole)
+{
+    const bool is_call = name && *name && cJSON_IsObject(arguments) && (is_whole || in->is_growing);
+    char *text = is_call ? cJSON_PrintUnformatted(arguments) : NULL;
+    if (text) { // what comes takes the place of a brace, and of a quote before it
+        add_call(in, list, name, text, strlen(text) - (is_whole ? 0 : in->is_open ? 2 : 1));
+    }
+    cJSON_free(text);
+    cJSON_Delete(arguments);
+    return is_call && is_whole;
+}
 
 static void skip_white(struct source *in)
 {
@@ -262,47 +194,113 @@ static char *take_name(struct source *in)
 
 //-- forms -----------------------------------------------------------------------------------------
 
-static bool add_json(cJSON *list, const struct serve_call_style *style, const cJSON *json)
+// Appends an object without its white space, as far as it is there; false if it does not end.
+static bool copy_object(struct source *in, struct cli_bytes *object)
 {
-    const cJSON *name = cJSON_GetObjectItemCaseSensitive(json, "name");
-    const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(json, style->arguments);
-    return cJSON_IsString(name) &&
-           add_named(list, style, name->valuestring, cJSON_Duplicate(arguments, 1));
+    size_t depth = 0;
+    bool is_quoted = false;
+    while (in->at < in->end && (depth > 0 || object->size == 0)) {
+        const unsigned char c = (unsigned char)*in->at++;
+        char escaped[8];
+        if (c <= (is_quoted ? 0x1f : 0x20)) {
+            snprintf(escaped, sizeof(escaped), "\\u%04x", c);
+            cli_bytes_append(object, escaped, is_quoted ? 6 : 0);
+            continue;
+        }
+        cli_bytes_append(object, in->at - 1, 1);
+        if (is_quoted && c == '\\' && in->at < in->end) {
+            cli_bytes_append(object, in->at++, 1);
+        }
+        is_quoted = is_quoted != (c == '"');
+        depth += !is_quoted && (c == '{' || c == '[');
+        depth -= !is_quoted && (c == '}' || c == ']') && depth > 0;
+    }
+    return object->size > 0 && depth == 0;
+}
+
+// Takes an object with the arguments of a call, which are passed on as they are written. False if
+// it is not whole.
+static bool take_arguments(struct source *in, cJSON *list, const char *name)
+{
+    struct cli_bytes text = {0};
+    skip_white(in);
+    const bool is_object = in->at < in->end && *in->at == '{';
+    const bool is_whole = is_object && copy_object(in, &text);
+    cJSON *json = is_whole ? cli_json_parse_all(text.data, text.size, NULL) : NULL;
+    const bool is_call = json != NULL;
+    if (is_call || (is_object && !is_whole && in->is_growing)) {
+        add_call(in, list, name, text.data, text.size);
+    }
+    cJSON_Delete(json);
+    cli_bytes_finish(&text);
+    return is_call;
+}
+
+// Takes the JSON of a call up to its arguments, if its name comes first; NULL if it does not. The
+// caller deletes the name.
+static cJSON *take_json_name(struct source *in)
+{
+    const char *rest = NULL;
+    if (!take(in, "{") ||
+        (take(in, "\"type\"") && !(take(in, ":") && take(in, "\"function\"") && take(in, ",")))) {
+        return NULL;
+    }
+    cJSON *name = take(in, "\"name\"") && take(in, ":")
+                      ? cli_json_parse(in->at, (size_t)(in->end - in->at), &rest)
+                      : NULL;
+    in->at = name ? rest : in->at;
+    if (!cJSON_IsString(name) || !name->valuestring[0] || !take(in, ",") || !take(in, "\"") ||
+        !take(in, in->style->arguments) || !take(in, "\"") || !take(in, ":")) {
+        cJSON_Delete(name);
+        return NULL;
+    }
+    return name;
+}
+
+// Adds the call that a JSON object is. A text that grows may end within its arguments.
+static bool read_json_call(struct source *in, cJSON *list)
+{
+    const char *rest = in->at;
+    struct source inner = *in;
+    cJSON *name = take_json_name(&inner);
+    cJSON *json = cli_json_parse(in->at, (size_t)(in->end - in->at), &rest);
+    bool is_call = cJSON_IsObject(json);
+    const char *text = cJSON_GetStringValue(name);
+    if (text && (is_call || in->is_growing)) {
+        is_call = take_arguments(&inner, list, text) && is_call;
+    } else if (is_call) {
+        cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "name");
+        cJSON *arguments = cJSON_DetachItemFromObjectCaseSensitive(json, in->style->arguments);
+        is_call = add_named(in, list, cJSON_GetStringValue(own), arguments, true);
+    }
+    in->at = is_call ? rest : in->at;
+    cJSON_Delete(name);
+    cJSON_Delete(json);
+    return is_call;
 }
 
 // Adds the call that the JSON is, or those of a list.
 static bool read_json(struct source *in, cJSON *list)
 {
-    const char *rest = NULL;
-    const cJSON *item;
     take(in, in->style->before);
-    cJSON *json = cli_json_parse(in->at, (size_t)(in->end - in->at), &rest);
-    bool is_call = json != NULL;
-    if (in->style->is_list && cJSON_IsArray(json)) {
-        cJSON_ArrayForEach(item, json)
-        {
-            is_call = is_call && add_json(list, in->style, item);
-        }
-    } else {
-        is_call = is_call && add_json(list, in->style, json);
+    const bool is_list = in->style->is_list && take(in, "[");
+    bool is_call;
+    do {
+        skip_white(in);
+        is_call = read_json_call(in, list);
+    } while (is_call && is_list && take(in, ","));
+    if (is_list) {
+        take(in, "]");
     }
-    in->at = is_call ? rest : in->at;
-    cJSON_Delete(json);
     return is_call;
 }
 
 static bool read_named(struct source *in, cJSON *list)
 {
     enum { MAX_MIDDLE = 100 };
-    const char *rest = NULL;
-    cJSON *arguments = NULL;
     char *name = take(in, in->style->before) ? take_name(in) : NULL;
     char *middle = name ? take_up_to(in, in->style->opens) : NULL;
-    if (middle && strlen(middle) <= MAX_MIDDLE) {
-        arguments = cli_json_parse(in->at, (size_t)(in->end - in->at), &rest);
-    }
-    in->at = arguments ? rest : in->at;
-    const bool is_call = add_named(list, in->style, name, arguments);
+    const bool is_call = middle && strlen(middle) <= MAX_MIDDLE && take_arguments(in, list, name);
     free(name);
     free(middle);
     return is_call;
@@ -311,8 +309,8 @@ static bool read_named(struct source *in, cJSON *list)
 // Returns the value that stands between tags: a text, unless its schema asks for something else.
 static cJSON *read_value(const struct source *in, const char *tool, const char *key, char *text)
 {
-    const cJSON *parameters = find_parameters(in->tools, tool);
-    const cJSON *schema = find_parameter(parameters, key);
+    const cJSON *parameters = serve_find_parameters(in->tools, tool);
+    const cJSON *schema = serve_find_parameter(parameters, key);
     cJSON *value = NULL;
     const char *at = text, *end = text + strlen(text);
     if (!schema || !serve_is_text(schema, parameters)) {
@@ -355,15 +353,36 @@ static void set_close(const char *end, char close[8])
     snprintf(close, 8, "%.*s", (int)strcspn(end, "\n"), end);
 }
 
+// Takes what is there of a text that does not end yet, but for what may be the tag after it; NULL
+// if there is nothing. The caller frees it.
+static char *take_open_text(struct source *in, const struct serve_call_tags *tags)
+{
+    static const char data[] = "<![CDATA[";
+    const size_t left = (size_t)(in->end - in->at);
+    const size_t n = left - count_held(in->at, left, tags->value_end);
+    struct cli_bytes text = {0};
+    if (n == 0 || strncmp(in->at, data, n < strlen(data) ? n : strlen(data)) == 0) {
+        return NULL;
+    }
+    cli_bytes_append(&text, in->at, n);
+    return text.data;
+}
+
 static bool read_parameter(struct source *in, const char *tool, cJSON *arguments)
 {
     const struct serve_call_tags *tags = in->style->tags;
     char close[8] = "";
     set_close(tags->key_end, close);
     char *key = take_up_to(in, close);
+    const cJSON *parameters = serve_find_parameters(in->tools, tool);
+    const cJSON *schema = key ? serve_find_parameter(parameters, key) : NULL;
     char *text = key ? take_value(in, tags) : NULL;
     const bool is_read = text != NULL;
-    if (is_read) {
+    if (!is_read && in->is_growing && schema && serve_is_text(schema, parameters)) {
+        text = take_open_text(in, tags);
+        in->is_open = text != NULL;
+    }
+    if (text) {
         cli_json_set(arguments, key, read_value(in, tool, key, text));
     }
     free(key);
@@ -383,11 +402,7 @@ static bool read_tags(struct source *in, cJSON *list)
     while (is_read && !take(in, tags->end)) {
         is_read = take(in, tags->key) && read_parameter(in, name, arguments);
     }
-    if (!is_read) {
-        cJSON_Delete(arguments);
-        arguments = NULL;
-    }
-    const bool is_call = add_named(list, in->style, name, arguments);
+    const bool is_call = add_named(in, list, name, arguments, is_read);
     free(name);
     return is_call;
 }
@@ -421,7 +436,7 @@ static char *take_key(struct source *in, const char *tool)
         key[--n] = 0;
     }
     if (key && (n == 0 || count_name(key, n) < n) &&
-        !find_parameter(find_parameters(in->tools, tool), key)) {
+        !serve_find_parameter(serve_find_parameters(in->tools, tool), key)) {
         free(key);
         key = NULL;
     }
@@ -432,9 +447,13 @@ static bool read_python_argument(struct source *in, const char *tool, cJSON *arg
 {
     char *key = take_key(in, tool);
     cJSON *value = key ? serve_read_python(&in->at, in->end) : NULL;
-    const bool is_read = value != NULL;
+    skip_white(in);
+    const bool is_ended = !in->is_growing || (in->at < in->end && strchr(",)", *in->at));
+    const bool is_read = value && is_ended;
     if (is_read) {
         cli_json_set(arguments, key, value);
+    } else {
+        cJSON_Delete(value);
     }
     free(key);
     take(in, ",");
@@ -448,16 +467,12 @@ static bool read_python(struct source *in, cJSON *list)
     take(in, ",");
     skip_white(in);
     char *name = take_name(in);
-    cJSON *arguments = cJSON_CreateObject();
     bool is_read = name && take(in, "(");
+    cJSON *arguments = is_read ? cJSON_CreateObject() : NULL;
     while (is_read && !take(in, ")")) {
         is_read = read_python_argument(in, name, arguments);
     }
-    if (!is_read) {
-        cJSON_Delete(arguments);
-        arguments = NULL;
-    }
-    const bool is_call = add_named(list, in->style, name, arguments);
+    const bool is_call = add_named(in, list, name, arguments, is_read);
     free(name);
     if (is_call) {
         take(in, "]");
@@ -468,22 +483,21 @@ static bool read_python(struct source *in, cJSON *list)
 static bool read_gemma(struct source *in, cJSON *list)
 {
     char *name = take(in, in->style->before) ? take_name(in) : NULL;
-    cJSON *arguments = name ? serve_read_gemma(&in->at, in->end) : NULL;
-    const bool is_call = add_named(list, in->style, name, arguments);
+    bool is_whole = false;
+    cJSON *arguments = name ? serve_read_gemma(&in->at, in->end, &is_whole) : NULL;
+    const bool is_call = add_named(in, list, name, arguments, is_whole);
     free(name);
     return is_call;
 }
 
-cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
-                        size_t size, size_t *shown)
+static cJSON *read_calls(struct source in)
 {
+    const struct serve_call_style *style = in.style;
     static bool (*const readers[])(struct source * in, cJSON * list) = {
         [SERVE_CALL_JSON] = read_json,   [SERVE_CALL_NAMED] = read_named,
         [SERVE_CALL_TAGS] = read_tags,   [SERVE_CALL_PYTHON] = read_python,
         [SERVE_CALL_GEMMA] = read_gemma,
     };
-    const size_t first = serve_count_shown(style, text, size);
-    struct source in = {style, tools, text + first, text + size};
     cJSON *list = cJSON_CreateArray();
     while (in.at < in.end && readers[style->form](&in, list)) {
         take(&in, style->form == SERVE_CALL_PYTHON && style->after[0] == ']' ? style->after + 1
@@ -493,6 +507,21 @@ cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools
         cJSON_Delete(list);
         return NULL;
     }
-    *shown = first;
     return list;
+}
+
+cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
+                        size_t size, size_t *shown)
+{
+    const size_t first = serve_count_shown(style, text, size);
+    cJSON *list =
+        read_calls((struct source){style, tools, text + first, text + size, false, false});
+    *shown = list ? first : *shown;
+    return list;
+}
+
+cJSON *serve_read_begun_calls(const struct serve_call_style *style, const cJSON *tools,
+                              const char *text, size_t size)
+{
+    return read_calls((struct source){style, tools, text, text + size, true, false});
 }

@@ -71,6 +71,11 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown);
 
+// Reads the calls in a text that goes on, from where the first begins: of the last one as much as
+// is there. As the text grows, so do the arguments; at its end they are those of serve_read_calls.
+cJSON *serve_read_begun_calls(const struct serve_call_style *style, const cJSON *tools,
+                              const char *text, size_t size);
+
 // True if a text may be the name of a tool: 1 to 64 letters, digits, '_', '-' and '.', as calls are
 // read in every form.
 bool serve_is_name(const char *text);
@@ -81,8 +86,5 @@ bool serve_is_key(const struct serve_call_style *style, const char *text);
 size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size);
 // True if a name is that of a control token that is text in calls of the style.
 bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size);
-// True if a value of a schema may be a text, which stands in tags as it is. root: what $ref is
-// looked for in, or NULL.
-bool serve_is_text(const cJSON *schema, const cJSON *root);
 
 #endif

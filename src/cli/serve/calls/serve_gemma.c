@@ -76,22 +76,33 @@ static char *take_key(const char **at, const char *end)
     return key;
 }
 
+// Adds the entries of a dictionary; false if it does not end.
 // NOLINTNEXTLINE(misc-no-recursion): bounded by MAX_NESTING
+static bool read_entries(const char **at, const char *end, int depth, cJSON *object)
+{
+    bool is_right = true;
+    while (is_right && !take(at, end, "}")) {
+        char *key = take_key(at, end);
+        cJSON *value = key ? read_value(at, end, depth + 1) : NULL;
+        skip_white(at, end);
+        is_right = value && (take(at, end, ",") || (*at < end && **at == '}'));
+        if (is_right) {
+            cli_json_set(object, key, value);
+        } else {
+            cJSON_Delete(value);
+        }
+        free(key);
+    }
+    return is_right;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
 static cJSON *read_dictionary(const char **at, const char *end, int depth)
 {
     cJSON *object = cJSON_CreateObject();
-    while (!take(at, end, "}")) {
-        char *key = take_key(at, end);
-        cJSON *value = key ? read_value(at, end, depth + 1) : NULL;
-        if (value) {
-            cli_json_set(object, key, value);
-        }
-        free(key);
-        skip_white(at, end);
-        if (!value || (!take(at, end, ",") && !(*at < end && **at == '}'))) {
-            cJSON_Delete(object);
-            return NULL;
-        }
+    if (!read_entries(at, end, depth, object)) {
+        cJSON_Delete(object);
+        return NULL;
     }
     return object;
 }
@@ -141,9 +152,11 @@ static cJSON *read_value(const char **at, const char *end, int depth)
                                 : read_word(at, end);
 }
 
-cJSON *serve_read_gemma(const char **at, const char *end)
+cJSON *serve_read_gemma(const char **at, const char *end, bool *is_whole)
 {
-    return take(at, end, "{") ? read_dictionary(at, end, 0) : NULL;
+    cJSON *object = take(at, end, "{") ? cJSON_CreateObject() : NULL;
+    *is_whole = object && read_entries(at, end, 0, object);
+    return object;
 }
 
 //-- rules -----------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@
 
 #define SERVE_GEMMA_QUOTE "<|\"|>"
 
-// Reads a dictionary at *at. Moves *at behind it; NULL if there is none.
-cJSON *serve_read_gemma(const char **at, const char *end);
+// Reads a dictionary at *at and moves *at after it; NULL if there is none. *is_whole: it ends, and
+// has not only the entries that do.
+cJSON *serve_read_gemma(const char **at, const char *end, bool *is_whole);
 
 // Writes a dictionary of a tool's parameters, in the order of their names as the template tells of
 // them, and behind that, `after` and the line's end the rules that it is made of.

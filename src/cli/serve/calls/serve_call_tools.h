@@ -1,0 +1,16 @@
+// Schemas of the parameters of a request's tools.
+#ifndef SERVE_CALL_TOOLS_H
+#define SERVE_CALL_TOOLS_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+// Returns the parameters of the tool of a name, NULL if there are none.
+const cJSON *serve_find_parameters(const cJSON *tools, const char *tool);
+// Returns the schema of a parameter of a name, NULL if there is none.
+const cJSON *serve_find_parameter(const cJSON *parameters, const char *name);
+// True if a value of a schema may be a text, which stands in tags as it is. root: what $ref is
+// looked for in, or NULL.
+bool serve_is_text(const cJSON *schema, const cJSON *root);
+
+#endif
