@@ -846,6 +846,12 @@ GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,
 // than two tokens, an id out of range), CANCELLED, NO_MEMORY, DRIVER, GPU_LOST, GPU_FAULT.
 GLINFER_API bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n,
                                float *logprobs, struct glinfer_error *err);
+// Does the work of glinfer_score and sets top[i * n_top + j], i < n - 1, j < n_top, to the
+// likeliest tokens after ids[0..i], the likeliest first; n_top is at most the size of the
+// vocabulary. Fails as glinfer_score does.
+GLINFER_API bool glinfer_score_top(struct glinfer_session *session, const int32_t *ids, size_t n,
+                                   uint32_t n_top, float *logprobs, struct glinfer_prob *top,
+                                   struct glinfer_error *err);
 struct glinfer_embed_params {
     size_t struct_size;
     enum glinfer_pooling pooling;

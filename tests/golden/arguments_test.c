@@ -229,6 +229,12 @@ REFUSED(prepare_unfilled, struct glinfer_prepared prepared = {0};
 REFUSED(score_no_session, float result[4]; return !glinfer_score(NULL, prompt, 4, result, err))
 REFUSED(score_no_ids, float result[4]; return !glinfer_score(f->session, NULL, 4, result, err))
 REFUSED(score_no_result, return !glinfer_score(f->session, prompt, 4, NULL, err))
+REFUSED(top_no_top, float result[4];
+        return !glinfer_score_top(f->session, prompt, 4, 1, result, NULL, err))
+REFUSED(top_no_result, struct glinfer_prob top[4];
+        return !glinfer_score_top(f->session, prompt, 4, 1, NULL, top, err))
+REFUSED(top_large, float result[4]; struct glinfer_prob top[4];
+        return !glinfer_score_top(f->session, prompt, 4, 1u << 30, result, top, err))
 REFUSED(embed_no_session, float value[4]; size_t n;
         return !glinfer_embed(NULL, prompt, 4, NULL, value, 4, &n, err))
 REFUSED(embed_no_ids, size_t n; return !glinfer_embed(f->session, NULL, 4, NULL, NULL, 0, &n, err))
@@ -344,6 +350,9 @@ static const struct {
     {"glinfer_score",                 "session is NULL",      score_no_session       },
     {"glinfer_score",                 "ids is NULL",          score_no_ids           },
     {"glinfer_score",                 "logprobs is NULL",     score_no_result        },
+    {"glinfer_score_top",             "top is NULL",          top_no_top             },
+    {"glinfer_score_top",             "logprobs is NULL",     top_no_result          },
+    {"glinfer_score_top",             "n_top",                top_large              },
     {"glinfer_embed",                 "session is NULL",      embed_no_session       },
     {"glinfer_embed",                 "ids is NULL",          embed_no_ids           },
     {"glinfer_session_copy",          "to is NULL",           copy_no_target         },

@@ -3,6 +3,7 @@
 // up follow.
 #include "engine/run/score.h"
 
+#include "base/array.h"
 #include "engine/api/arguments.h"
 #include "engine/selftest/selftest.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -169,13 +170,78 @@ static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs
     return true;
 }
 
+//-- the likeliest tokens --------------------------------------------------------------------------
+
+// The place for the likeliest tokens; n_top 0: none are wanted.
+struct top_list {
+    struct glinfer_prob *items; // n_top a token
+    uint32_t n_top;
+    float *logits; // a batch of them, read back; owned
+};
+
+static double shape_logit(const struct gi_hparams *hparams, float logit)
+{
+    const double value = (double)hparams->logit_scale * (double)logit, cap = hparams->logit_softcap;
+    return cap > 0 ? cap * tanh(value / cap) : value;
+}
+
+// Sets top[0..n_top) to the likeliest tokens of a row of logits. The log-probability of one token
+// gives the logarithm of the sum.
+static void pick_top(const struct gi_hparams *hparams, const float *logits, int32_t target,
+                     float logprob, struct glinfer_prob *top, uint32_t n_top)
+{
+    uint32_t n = 0;
+    for (uint32_t id = 0; id < hparams->n_vocab; id++) {
+        if (n == n_top && logits[id] <= top[n - 1].logprob) {
+            continue;
+        }
+        uint32_t at = n < n_top ? n++ : n - 1;
+        for (; at > 0 && top[at - 1].logprob < logits[id]; at--) {
+            top[at] = top[at - 1];
+        }
+        top[at] = (struct glinfer_prob){(int32_t)id, logits[id]};
+    }
+    const double log_sum = shape_logit(hparams, logits[target]) - (double)logprob;
+    for (uint32_t i = 0; i < n; i++) {
+        top[i].logprob = (float)(shape_logit(hparams, top[i].logprob) - log_sum);
+    }
+}
+
+// Takes the likeliest tokens of the first n rows of a batch whose rows begin at `first`.
+static bool collect_top(struct glinfer_session *session, size_t first, uint32_t n,
+                        const int32_t *targets, const float *values, struct top_list *list,
+                        struct glinfer_error *err)
+{
+    const struct gi_range *range = &session->scorer->ranges[SCORE_LOGITS];
+    const uint32_t stride = logits_stride(session);
+    if (list->n_top == 0 || n == 0) {
+        return true;
+    }
+    if (!gi_buffer_read(range->buffer, gi_session_gpu(session), range->offset, list->logits,
+                        (uint64_t)n * stride * sizeof(float), err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        pick_top(&session->model->hparams, list->logits + (size_t)i * stride, targets[i], values[i],
+                 list->items + (first + i) * list->n_top, list->n_top);
+    }
+    return true;
+}
+
 static bool score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
-                  struct glinfer_error *err)
+                  struct top_list *list, struct glinfer_error *err)
 {
     int32_t targets[MAX_ROWS];
     float values[MAX_ROWS];
     if (!gi_scorer_open(session, err) || !gi_runner_begin(&session->runner, err)) {
         return false;
+    }
+    if (list->n_top > 0) {
+        list->logits = gi_array_zeroed((size_t)session->scorer->n_rows * logits_stride(session),
+                                       sizeof(float), "logits", err);
+        if (!list->logits) {
+            return false;
+        }
     }
     for (size_t done = 0; done < n;) {
         const size_t left = n - done;
@@ -189,7 +255,11 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
             !collect(session, count, values, err)) {
             return false;
         }
-        memcpy(logprobs + done, values, (left == count ? count - 1 : count) * sizeof(float));
+        const uint32_t n_known = left == count ? count - 1 : count;
+        if (!collect_top(session, done, n_known, targets, values, list, err)) {
+            return false;
+        }
+        memcpy(logprobs + done, values, n_known * sizeof(float));
         gi_sequence_note_batch(&session->sequence, session->sequence.n_past,
                                (const uint32_t *)ids + done, count);
         session->sequence.n_past += count;
@@ -230,18 +300,29 @@ static bool check(const struct glinfer_session *session, const int32_t *ids, siz
     return true;
 }
 
-bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
-                   struct glinfer_error *err)
+bool glinfer_score_top(struct glinfer_session *session, const int32_t *ids, size_t n,
+                       uint32_t n_top, float *logprobs, struct glinfer_prob *top,
+                       struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!check(session, ids, n, logprobs, err) || !gi_session_enter_call(session, &saved, err)) {
+    struct top_list list = {.items = top, .n_top = n_top};
+    if (!check(session, ids, n, logprobs, err) || !GI_CHECK_ARRAY(top, n_top, err) ||
+        !GI_CHECK_ENUM(n_top, session->model->hparams.n_vocab, err) ||
+        !gi_session_enter_call(session, &saved, err)) {
         return false;
     }
     gi_session_reset(session);
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-    const bool ok = score(session, ids, n, logprobs, err);
+    const bool ok = score(session, ids, n, logprobs, &list, err);
+    free(list.logits);
     gi_gpu_watch(gi_session_gpu(session), NULL);
     gi_session_leave(session, &saved);
     gi_device_end_call(session->model->device);
     return ok;
+}
+
+bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
+                   struct glinfer_error *err)
+{
+    return glinfer_score_top(session, ids, n, 0, logprobs, NULL, err);
 }

@@ -172,9 +172,34 @@ def has_openai_s_completions(server):
     body = {"prompt": "Once", "max_tokens": 40, "logprobs": 0, "temperature": 3, "top_p": 1, "min_p": 0, "seed": 1}
     found = server.ask("/v1/completions", top_k=40, **body)["choices"][0]["logprobs"]["token_logprobs"]
     true(min(found) > -9999, f"of a token that is not among the first: {found}")
-    for name, value in {"echo": True, "best_of": 2, "suffix": "x"}.items():
+    for name, value in {"best_of": 2, "suffix": "x"}.items():
         status, _, answer = server.post("/v1/completions", {"prompt": "x", "max_tokens": 1, name: value})
         true(status == 400 and name in answer["error"]["message"], answer)
+
+
+def echoes_the_prompt(server):
+    """As evaluation harnesses ask: the log-probabilities of a prompt are those that its tokens had when they were generated."""
+    path, begin = "/v1/completions", server.ask("/tokenize", content="Once upon", add_special=True)["tokens"]
+    own = server.ask("/completion", prompt=begin, n_predict=9, temperature=0, n_probs=3, return_tokens=True, ignore_eos=True)
+    ids, wanted = begin + own["tokens"], [token["logprob"] for token in own["completion_probabilities"]]
+    for n_top, n_more in ((0, 0), (2, 0), (2, 3)):
+        body = {"prompt": ids, "max_tokens": n_more, "echo": True, "logprobs": n_top, "temperature": 0, "ignore_eos": True}
+        choice = server.ask(path, **body)["choices"][0]
+        found = choice["logprobs"]
+        same([len(found[name]) for name in found], [len(ids) + n_more] * 4, "tokens")
+        same((found["token_logprobs"][0], found["top_logprobs"][0], found["text_offset"][0]), (None, None, 0), "nothing before the first")
+        for mine, other in zip(found["token_logprobs"][len(begin):], wanted):
+            true(abs(mine - other) < 0.02, f"{mine} {other}")
+        if n_top:
+            true(all(max(top.values()) <= mine + 0.02 for mine, top in zip(found["token_logprobs"][len(begin):], found["top_logprobs"][len(begin):])), "the likeliest were taken")
+        true(choice["text"].startswith(server.ask("/detokenize", tokens=begin)["content"]), choice["text"])
+        events = [event for event in server.stream(path, **body) if event != "[DONE]"]
+        same("".join(event["choices"][0]["text"] for event in events), choice["text"], "streamed")
+        same(sum((event["choices"][0]["logprobs"]["token_logprobs"] for event in events if event["choices"][0]["logprobs"]), []), found["token_logprobs"], "streamed")
+    answer = server.ask(path, prompt=["a <b> \u00e9", "z"], max_tokens=2, echo=True, temperature=0)
+    texts = [server.ask(path, prompt=prompt, max_tokens=2, temperature=0)["choices"][0]["text"] for prompt in ("a <b> \u00e9", "z")]
+    same([choice["text"] for choice in answer["choices"]], ["a <b> \u00e9" + texts[0], "z" + texts[1]], "texts")
+    same(server.ask(path, prompt="x", max_tokens=0, echo=True)["choices"][0]["text"], "x", "the prompt alone")
 
 
 def answers_a_web_front_end(server):
@@ -381,7 +406,7 @@ def calls_tools(server):
     server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})
 
 
-SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, continues_an_answer, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, answers_a_web_front_end, keeps_to_json, tells_thoughts_from_answers,
+SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, continues_an_answer, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, echoes_the_prompt, answers_a_web_front_end, keeps_to_json, tells_thoughts_from_answers,
           stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
           frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
 

@@ -235,6 +235,26 @@ static const char *text_of(const struct serve_answer *answer, const struct serve
     return text;
 }
 
+// Notes the log-probabilities of a token of the echo. A token at the beginning that is not in the
+// text, such as BOS, takes no place in it.
+static void take_prompt_token(struct serve_answer *answer, const struct serve_event *event,
+                              const struct serve_events *events)
+{
+    struct serve_choice *choice = &answer->choices[event->choice];
+    const char *text = answer->task->jobs[event->choice].text;
+    size_t size = 0;
+    const char *bytes =
+        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
+    const size_t n_space = size > 0 && bytes[0] == ' ';
+    choice->probs = choice->probs ? choice->probs : cJSON_CreateArray();
+    cJSON_AddItemToArray(choice->probs, answer->format->probs(answer, choice, event,
+                                                              events->probs.items + event->probs));
+    if (event->n_probs == 0 && text && size > n_space && strncmp(text, bytes, size) != 0 &&
+        strncmp(text, bytes + n_space, size - n_space) != 0) {
+        choice->text_offset = 0;
+    }
+}
+
 static void take_token(struct serve_answer *answer, const struct serve_event *event,
                        const struct serve_events *events)
 {
@@ -359,6 +379,9 @@ bool serve_answer_advance(struct serve_answer *answer)
         case SERVE_EVENT_QUEUED:
             report_place(answer, event);
             break;
+        case SERVE_EVENT_PROMPT:
+            take_prompt_token(answer, event, &events);
+            break;
         case SERVE_EVENT_START:
             begin(answer, event);
             break;
@@ -391,11 +414,7 @@ cJSON *serve_token_text(const struct serve_answer *answer, int32_t id)
     struct cli_bytes text = {0};
     const char *bytes =
         glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
-    for (size_t i = 0; bytes && i < size;) {
-        const size_t n = serve_measure_character(bytes + i, size - i);
-        cli_bytes_append(&text, n > 0 ? bytes + i : "\xEF\xBF\xBD", n > 0 ? n : 3);
-        i += n > 0 ? n : 1;
-    }
+    serve_append_text(bytes, size, &text);
     cJSON *json = cli_json_text(text.data, text.size);
     cli_bytes_finish(&text);
     return json;

@@ -241,6 +241,25 @@ static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id
     return name;
 }
 
+// Appends the prompt of a choice as it was given, of ids their text.
+static void append_prompt(const struct serve_answer *answer, uint32_t index, struct cli_bytes *text)
+{
+    const struct serve_job *job = &answer->task->jobs[index];
+    struct cli_bytes bytes = {0};
+    if (job->text) {
+        cli_bytes_append(text, job->text, strlen(job->text));
+        return;
+    }
+    for (size_t i = 0; i < job->prompt.count; i++) {
+        size_t size = 0;
+        const char *token = glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler),
+                                                job->prompt.items[i], &size);
+        cli_bytes_append(&bytes, token, token ? size : 0);
+    }
+    serve_append_text(bytes.data, bytes.size, text);
+    cli_bytes_finish(&bytes);
+}
+
 // Returns what a token adds to the four lists of a completion's "logprobs".
 static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice *choice,
                                const struct serve_event *event, const struct glinfer_prob *probs)
@@ -252,12 +271,17 @@ static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice 
     struct cli_bytes name = name_token(answer, event->id);
     cJSON_AddStringToObject(json, "token", name.data);
     cli_bytes_finish(&name);
-    cli_json_add_float(json, "logprob", serve_token_logprob(event, probs));
+    if (event->n_probs > 0) {
+        cli_json_add_float(json, "logprob", serve_token_logprob(event, probs));
+    } else { // nothing comes before it
+        cJSON_AddNullToObject(json, "logprob");
+        cJSON_AddNullToObject(json, "top");
+    }
     cJSON_AddNumberToObject(json, "offset", (double)choice->text_offset);
     for (size_t i = 0; bytes && i < size; i++) {
         choice->text_offset += (bytes[i] & 0xC0) != 0x80;
     }
-    cJSON *top = cJSON_AddObjectToObject(json, "top");
+    cJSON *top = event->n_probs > 0 ? cJSON_AddObjectToObject(json, "top") : NULL;
     for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
         name = name_token(answer, probs[i].id);
         if (!cJSON_GetObjectItemCaseSensitive(top, name.data)) { // the likelier one of a text
@@ -294,7 +318,13 @@ static cJSON *completion_whole(const struct serve_answer *answer)
     for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
         const struct serve_choice *own = &answer->choices[i];
         cJSON *choice = add_choice(list, i, finish_reason(own));
-        cJSON_AddItemToObject(choice, "text", cli_json_text(own->text.data, own->text.size));
+        struct cli_bytes text = {0};
+        if (answer->task->has_echo) {
+            append_prompt(answer, i, &text);
+        }
+        cli_bytes_append(&text, own->text.data ? own->text.data : "", own->text.size);
+        cJSON_AddItemToObject(choice, "text", cli_json_text(text.data, text.size));
+        cli_bytes_finish(&text);
         add_logprobs(choice, own->probs);
     }
     add_usage(json, answer);
@@ -302,11 +332,20 @@ static cJSON *completion_whole(const struct serve_answer *answer)
     return json;
 }
 
+// Returns the echo of the prompt, if it is wanted.
 static cJSON *completion_begin(const struct serve_answer *answer, uint32_t index)
 {
-    (void)answer;
-    (void)index;
-    return NULL;
+    struct cli_bytes text = {0};
+    if (!answer->is_stream || !answer->task->has_echo) {
+        return NULL;
+    }
+    cJSON *json = envelope(answer);
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, NULL);
+    append_prompt(answer, index, &text);
+    cJSON_AddItemToObject(choice, "text", cli_json_text(text.data, text.size));
+    add_logprobs(choice, answer->choices[index].probs);
+    cli_bytes_finish(&text);
+    return json;
 }
 
 static cJSON *completion_token(struct serve_answer *answer, uint32_t index, const char *text,

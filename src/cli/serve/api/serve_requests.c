@@ -168,8 +168,9 @@ static void read_shared(struct request *request)
 
 //-- prompts ---------------------------------------------------------------------------------------
 
-// Adds the answers to one prompt, whose ids it takes over.
-static void add_jobs(struct request *request, struct cli_ids *ids)
+// Adds the answers to one prompt, whose ids it takes over. text: what it was made of; NULL:
+// unknown.
+static void add_jobs(struct request *request, const char *text, struct cli_ids *ids)
 {
     struct serve_task *task = request->task;
     const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
@@ -189,6 +190,7 @@ static void add_jobs(struct request *request, struct cli_ids *ids)
         struct serve_job *job = serve_task_add(task);
         job->seed = request->seed + (uint64_t)i;
         cli_ids_append(&job->prompt, ids->items, ids->count);
+        job->text = text;
     }
     free(ids->items);
     *ids = (struct cli_ids){0};
@@ -198,7 +200,7 @@ static void add_prompt(struct request *request, const cJSON *prompt)
 {
     struct cli_ids ids = {0};
     if (serve_read_prompt(&request->fields, request->tokenizer, prompt, &ids)) {
-        add_jobs(request, &ids);
+        add_jobs(request, cJSON_IsString(prompt) ? prompt->valuestring : NULL, &ids);
     } else {
         free(ids.items);
     }
@@ -311,17 +313,22 @@ static void close_request(struct request *request, struct serve_reply *reply)
 
 //-- handlers --------------------------------------------------------------------------------------
 
-// Refuses what OpenAI's completions have and this server does not.
+// Reads "echo". With "logprobs" the prompt has log-probabilities too.
+static void read_echo(struct request *request)
+{
+    struct serve_task *task = request->task;
+    serve_fields_bool(&request->fields, "echo", &task->has_echo);
+    task->has_echo_probs = task->has_echo && request->has_probs;
+    task->n_echo_probs = (uint32_t)request->n_top;
+}
+
+// Refuses fields of OpenAI's completions that this server does not support.
 static void refuse_absent(struct serve_fields *fields)
 {
-    bool is_echo = false;
     int64_t best_of = 1;
     const cJSON *suffix = serve_fields_get(fields, "suffix");
-    serve_fields_bool(fields, "echo", &is_echo);
     serve_fields_int(fields, "best_of", 1, SERVE_MAX_JOBS, &best_of);
-    if (is_echo) {
-        serve_fields_refuse(fields, 400, "\"echo\" is not supported: the prompt is what was sent");
-    } else if (best_of > 1) {
+    if (best_of > 1) {
         serve_fields_refuse(fields, 400, "\"best_of\" is not supported; \"n\" gives all answers");
     } else if (cJSON_IsString(suffix) && suffix->valuestring[0]) {
         serve_fields_refuse(fields, 400,
@@ -338,6 +345,7 @@ static void complete(const struct serve_api *api, cJSON *body, const struct serv
     read_shared(&request);
     if (format == &serve_format_completion) {
         refuse_absent(&request.fields);
+        read_echo(&request);
     }
     if (!request.fields.is_wrong) {
         read_prompts(&request);
@@ -398,7 +406,7 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     if (!request.fields.is_wrong &&
         serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids)) {
         close_thought(&request, &ids);
-        add_jobs(&request, &ids);
+        add_jobs(&request, NULL, &ids);
     }
     request.calls = tools.style;
     serve_tools_finish(&tools);

@@ -118,11 +118,7 @@ cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32
         const char *token = glinfer_token_bytes(tokenizer, ids[i], &size);
         cli_bytes_append(&bytes, token, token ? size : 0);
     }
-    for (size_t i = 0; i < bytes.size;) {
-        const size_t step = serve_measure_character(bytes.data + i, bytes.size - i);
-        cli_bytes_append(&text, step > 0 ? bytes.data + i : "\xEF\xBF\xBD", step > 0 ? step : 3);
-        i += step > 0 ? step : 1;
-    }
+    serve_append_text(bytes.data, bytes.size, &text);
     cJSON *json = cli_json_text(text.data, text.size);
     cli_bytes_finish(&bytes);
     cli_bytes_finish(&text);

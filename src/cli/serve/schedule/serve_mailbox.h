@@ -12,6 +12,7 @@
 
 enum serve_event_kind {
     SERVE_EVENT_QUEUED,   // the answer waits for a slot, and `done` others come before it
+    SERVE_EVENT_PROMPT,   // a token of a prompt that is echoed, with its probs; the first has none
     SERVE_EVENT_START,    // the answer has a slot; n_cached tokens of its prompt were there already
     SERVE_EVENT_PROGRESS, // done of total tokens of the prompt were submitted
     SERVE_EVENT_TOKEN,
@@ -23,9 +24,9 @@ enum serve_event_kind {
 struct serve_event {
     enum serve_event_kind kind;
     uint32_t choice;                   // the answer's index within its task
-    int32_t id;                        // TOKEN; -1: text that was held back
+    int32_t id;                        // TOKEN, PROMPT; -1: text that was held back
     size_t text, text_size;            // TOKEN, VALUES, FAIL: the place in texts
-    size_t probs, n_probs;             // TOKEN: the place in probs
+    size_t probs, n_probs;             // TOKEN, PROMPT: the place in probs
     uint32_t slot, n_cached;           // START
     uint32_t done, total;              // PROGRESS; done: QUEUED
     double ms;                         // PROGRESS: since the start

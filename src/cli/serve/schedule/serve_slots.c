@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Creates sessions whose answers decode together; one alone is a plain session.
 static bool create_sessions(struct glinfer_model *model,
@@ -104,10 +105,47 @@ static bool embed(struct serve_slot *slot, struct serve_job *job, struct glinfer
     return true;
 }
 
+static void send_prompt_token(const struct serve_job *job, size_t index,
+                              const struct glinfer_prob *probs, size_t n_probs)
+{
+    const struct serve_event event = {.kind = SERVE_EVENT_PROMPT,
+                                      .choice = job->choice,
+                                      .id = job->prompt.items[index],
+                                      .n_probs = n_probs};
+    serve_mailbox_send(&job->task->mailbox, &event, NULL, probs);
+}
+
+// Computes the log-probabilities of a prompt and sends each of its tokens with its own, after those
+// of the likeliest. The session then holds the prompt.
+static bool score(struct serve_slot *slot, const struct serve_job *job, struct glinfer_error *err)
+{
+    const size_t n = job->prompt.count;
+    const uint32_t n_top = job->task->n_echo_probs;
+    float *logprobs = cli_alloc(n, sizeof(*logprobs));
+    struct glinfer_prob *top = cli_alloc(n * (n_top + 1), sizeof(*top));
+    struct glinfer_prob *probs = cli_alloc(n_top + 1, sizeof(*probs));
+    const bool is_done =
+        n < 2 || glinfer_score_top(slot->session, job->prompt.items, n, n_top, logprobs, top, err);
+    for (size_t i = 0; is_done && i < n; i++) {
+        if (i > 0) {
+            memcpy(probs, top + (i - 1) * n_top, n_top * sizeof(*probs));
+            probs[n_top] = (struct glinfer_prob){job->prompt.items[i], logprobs[i - 1]};
+        }
+        send_prompt_token(job, i, probs, i > 0 ? n_top + 1 : 0);
+    }
+    free(probs);
+    free(top);
+    free(logprobs);
+    return is_done;
+}
+
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err)
 {
     struct glinfer_generate_params params = job->task->params;
+    if (job->task->has_echo_probs && !score(slot, job, err)) {
+        return false;
+    }
     const size_t n = count_held(slot, job);
     slot->n_cached = (uint32_t)glinfer_session_rewind(slot->session, n);
     slot->begin = cli_now();

@@ -17,6 +17,7 @@ struct serve_job {
     struct serve_job *next;  // in the scheduler's queue
     uint32_t choice;         // its index
     struct cli_ids prompt;   // the whole of it
+    const char *text;        // that the prompt was made of, borrowed from the body; NULL: ids
     uint64_t seed;
     uint32_t
         n_before; // answers that come before it in the queue, as it was told; UINT32_MAX: not yet
@@ -54,6 +55,9 @@ struct serve_task {
     bool is_fresh;              // nothing that a slot holds is used again
     int32_t slot;               // the one that is asked for, -1: any
     bool has_progress;          // events PROGRESS are wanted
+    bool has_echo;              // the prompt comes before the answer
+    uint32_t n_echo_probs;      // likeliest tokens wanted with each token of the echo
+    bool has_echo_probs;        // the tokens of the echo have log-probabilities
     struct serve_action action; // what is asked for in place of an answer
 
     bool is_embedding; // which has none of the settings above
