@@ -1,4 +1,4 @@
-# Sets a variable to the bytes of a file as C's character constants, a comma behind each, a line for each line.
+# Sets a variable to the bytes of a file as C's character constants, a comma after each, a line for each line.
 # String literals end at 4095 characters in C11, and a byte over 0x7f would not fit a plain number in a signed char.
 function(read_chars result path)
     file(READ ${path} hex HEX)

@@ -1,6 +1,6 @@
 // The folder in which pulled models lie: $XDG_CACHE_HOME/glinfer/models. Known ones lie in it by
 // their file names, those of the hub in hf/USER/REPO, those of other servers in HOST/PATH. What is
-// not whole yet has ".part" behind its name, and what is known of that in ".part.from".
+// not whole yet has ".part" after its name, and a note of its origin in ".part.from".
 #ifndef MODELS_CACHE_H
 #define MODELS_CACHE_H
 

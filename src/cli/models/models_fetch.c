@@ -383,7 +383,7 @@ static void announce(const struct fetch *fetch)
         snprintf(with_size, sizeof(with_size), ", %s,", cli_format_size(size, fetch->size));
     }
     if (fetch->part.size > 0) {
-        snprintf(with_here, sizeof(with_here), ", behind %s",
+        snprintf(with_here, sizeof(with_here), ", after %s",
                  cli_format_size(here, fetch->part.size));
     }
     cli_say("fetching %s%s from %s%s", models_base_name(fetch->wanted->path), with_size,

@@ -16,7 +16,7 @@ struct models_reply {
     uint64_t retry_after; // seconds that the server asks to wait; 0: none
     char etag[256];       // "": none, or one that does not promise the same bytes
     char type[64];        // Content-Type
-    char sha256[65];      // what the hub says of the file behind a redirect; "": nothing
+    char sha256[65];      // of the file after a redirect, as the hub says; "": unknown
     char next[2048];      // the URL of the next page of a list; "": none
 };
 

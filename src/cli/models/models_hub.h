@@ -16,7 +16,7 @@ struct models_files {
     bool has_strange; // GGUF files with names that no file may have here
 };
 
-// Adds the GGUF files of an answer of the hub's tree. False if it is none.
+// Adds the GGUF files of an answer of the hub's tree. False if the answer is not a list.
 bool models_hub_read(struct models_files *files, const char *json, size_t size);
 // Returns the file that a source asks for: by its name or its type of weights; without either, of
 // the first type that is there of those that are small and fast here. Of a model in several files

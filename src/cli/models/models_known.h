@@ -17,7 +17,7 @@ struct models_known {
     const char *text; // what it is
 };
 
-// Returns row i of the table; NULL behind the last.
+// Returns row i of the table; NULL after the last.
 const struct models_known *models_known_at(size_t i);
 // Return the row with a name, or of a file on the hub; NULL: there is none.
 const struct models_known *models_known_named(const char *name);

@@ -42,8 +42,8 @@ static bool get_token(const struct models_asked *asked, const char **token)
     *token = value && value[0] ? value : NULL;
     for (size_t i = 0; *token && value[i]; i++) {
         if ((unsigned char)value[i] <= ' ' || (unsigned char)value[i] >= 0x7F || i >= 512) {
-            return cli_fail(CLI_EXIT_USAGE, "the token of HF_TOKEN or -hft is none: it has spaces, "
-                                            "or is too long");
+            return cli_fail(CLI_EXIT_USAGE,
+                            "invalid token in HF_TOKEN or -hft: it has spaces or is too long");
         }
     }
     return true;

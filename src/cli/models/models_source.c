@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_COMPONENT 200 // bytes of a name in a path: ".part.from" has to fit behind it
+#define MAX_COMPONENT 200 // bytes of a name in a path: ".part.from" has to fit after it
 #define MAX_QUERY     100 // bytes of a query that a name may have
 
 bool models_ends_with(const char *text, const char *end)
@@ -134,7 +134,7 @@ bool models_source_read_hub(struct models_source *source, const char *word, cons
     const char *rest = word + repo;
     if (*rest == ':' &&
         (!rest[1] || !copy(source->quant, sizeof(source->quant), rest + 1, strlen(rest + 1)))) {
-        snprintf(why, size, "has no type of weights behind its colon, such as :Q8_0");
+        snprintf(why, size, "has no type of weights after its colon, such as :Q8_0");
         return false;
     }
     file = file ? file : *rest == '/' ? rest + 1 : NULL;
@@ -221,7 +221,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
 {
     for (const char *c = url; *c; c++) {
         if ((unsigned char)*c <= ' ' || *c == 0x7F) {
-            snprintf(why, size, "was taken for a URL, but has a space, which is written as %%20");
+            snprintf(why, size, "is not a URL: it has a space; write %%20");
             return false;
         }
     }

@@ -28,7 +28,7 @@ struct models_source {
 
 // Reads a word. False with a sentence in why that follows the word, such as "has no repository".
 bool models_source_read(struct models_source *source, const char *word, char *why, size_t size);
-// Likewise for what follows "hf:" or -hf, with a file of its own or NULL.
+// Reads the word after "hf:" or -hf, with the file of -hff or NULL, in the same way.
 bool models_source_read_hub(struct models_source *source, const char *word, const char *file,
                             char *why, size_t size);
 // Sets the file of a hub's source and its place. False if no path in the cache can be made of it.
@@ -44,7 +44,7 @@ size_t models_piece(const char *text, size_t size, unsigned *number, unsigned *c
 void models_set_piece(char *text, size_t at, unsigned number);
 // True for a text that ends with another, in any case.
 bool models_ends_with(const char *text, const char *end);
-// Returns the part of a path behind its last slash.
+// Returns the part of a path after its last slash.
 const char *models_base_name(const char *path);
 // Copies a URL for a message, without the name and the password in it. Returns shown.
 const char *models_shown(const char *url, char shown[MODELS_MAX_URL]);
