@@ -249,8 +249,9 @@ static cJSON *take_json_name(struct source *in)
                       ? cli_json_parse(in->at, (size_t)(in->end - in->at), &rest)
                       : NULL;
     in->at = name ? rest : in->at;
-    if (!cJSON_IsString(name) || !name->valuestring[0] || !take(in, ",") || !take(in, "\"") ||
-        !take(in, in->style->arguments) || !take(in, "\"") || !take(in, ":")) {
+    const char *text = cJSON_GetStringValue(name);
+    if (!text || !text[0] || !take(in, ",") || !take(in, "\"") || !take(in, in->style->arguments) ||
+        !take(in, "\"") || !take(in, ":")) {
         cJSON_Delete(name);
         return NULL;
     }
