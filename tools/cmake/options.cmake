@@ -1,10 +1,12 @@
 # One INTERFACE target carries the warnings and sanitizers of every target of ours.
 add_library(glinfer_options INTERFACE)
-target_compile_definitions(glinfer_options INTERFACE _GNU_SOURCE)
+# Files may be larger than 2 GiB on 32-bit systems too.
+target_compile_definitions(glinfer_options INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
 target_include_directories(glinfer_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_compile_options(glinfer_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
     -Wfloat-conversion -Wundef -Wformat=2 -fvisibility=hidden
+    $<$<C_COMPILER_ID:Clang>:-Wno-missing-field-initializers> # GCC allows it in designated initializers
     $<$<BOOL:${GLINFER_WERROR}>:-Werror>)
 if(GLINFER_SANITIZE)
     # The checks put into the code mislead warnings that follow its flow; other builds have them.

@@ -8,14 +8,24 @@
 
 const char *const cli_poolings[] = {"default", "none", "mean", "cls", "last", "rank", NULL};
 
-static double measure(const float *values, size_t n, int64_t norm)
+static double find_largest(const float *values, size_t n)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double size = fabs((double)values[i]);
+        largest = size > largest ? size : largest; // GCC 12 fails on fmax here, on arm64
+    }
+    return largest;
+}
+
+// Returns the p-norm of n values.
+static double measure(const float *values, size_t n, double p)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
-        const double size = fabs((double)values[i]);
-        sum = norm == CLI_NORM_MAX ? fmax(sum, size) : sum + pow(size, (double)norm);
+        sum += pow(fabs((double)values[i]), p);
     }
-    return norm == CLI_NORM_MAX ? sum / 32760.0 : pow(sum, 1.0 / (double)norm);
+    return pow(sum, 1.0 / p);
 }
 
 void cli_scale_values(float *values, size_t n, int64_t norm)
@@ -23,7 +33,8 @@ void cli_scale_values(float *values, size_t n, int64_t norm)
     if (norm == CLI_NORM_NONE) {
         return;
     }
-    const double size = measure(values, n, norm);
+    const double size =
+        norm == CLI_NORM_MAX ? find_largest(values, n) / 32760.0 : measure(values, n, (double)norm);
     for (size_t i = 0; i < n; i++) {
         values[i] = size > 0 ? (float)((double)values[i] / size) : 0;
     }
