@@ -1,6 +1,7 @@
 // The main of a program whose dispatches are counted, behind that of its kernel, which the assembler
 // renames: the last group of a dispatch adds 1 at its end, so that the host notices a dispatch that
-// never ran, or broke off (gpu/dispatch/run_count.h).
+// never ran, or broke off (gpu/dispatch/run_count.h). With COUNT_GROUPS it adds another 1 if the
+// groups along the three axes are odd together, so that a grid with one group less shows.
 #undef main
 
 layout(binding = 0, offset = 0) uniform highp atomic_uint run_count;
@@ -10,5 +11,10 @@ void main()
     kernel_main();
     if (gl_LocalInvocationIndex == 0u && gl_WorkGroupID == gl_NumWorkGroups - 1u) {
         atomicCounterIncrement(run_count);
+#if COUNT_GROUPS
+        if (((gl_NumWorkGroups.x + gl_NumWorkGroups.y + gl_NumWorkGroups.z) & 1u) != 0u) {
+            atomicCounterIncrement(run_count);
+        }
+#endif
     }
 }

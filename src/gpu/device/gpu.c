@@ -230,6 +230,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     }
     gpu->counts_runs = !(gpu->quirks & GI_QUIRK_NO_COUNT);
     choose_dispatch(gpu);
+    gpu->counts_groups = !gpu->limits.is_indirect && !gpu->is_dispatch_open;
     choose_pages(gpu);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&

@@ -51,6 +51,7 @@ struct gi_gpu {
     struct gi_buffer run_count; // 4 bytes; what the GPU counts (gpu/dispatch/run_count.h)
     struct gi_run_total submitted;
     bool counts_runs;   // no run count of the driver was seen to be wrong
+    bool counts_groups; // all grids come from the host, which counts odd ones twice
     uint32_t n_faults;  // dispatches that GLINFER_FAULT may have skipped or lost the context with
     bool is_fault_lost; // one did, and nobody has noticed yet
     bool is_lost;

@@ -98,6 +98,15 @@ static void bind_scratch(const struct gi_dispatch_table *table, struct bound *bo
     bind_storage(bound, &dispatch);
 }
 
+// Returns what the GPU adds to its count for a dispatch of so many groups.
+static uint32_t find_weight(const struct gi_dispatch_table *table,
+                            const struct gi_dispatch_entry *entry, const uint32_t count[3])
+{
+    const bool runs = entry->is_counted && count[0] > 0 && count[1] > 0 && count[2] > 0;
+    const uint32_t odd = table->gpu->counts_groups ? (count[0] + count[1] + count[2]) % 2 : 0;
+    return runs ? 1 + odd : 0;
+}
+
 // Submits so many groups of an entry that is bound, which one that repeats first has in scratch.
 static void dispatch_groups(const struct gi_dispatch_table *table, struct bound *bound,
                             const struct gi_dispatch_entry *entry, const uint32_t count[3])
@@ -105,12 +114,12 @@ static void dispatch_groups(const struct gi_dispatch_table *table, struct bound 
     if (entry->n_repeat > 1) {
         bind_scratch(table, bound, entry);
         for (uint32_t i = 1; i < entry->n_repeat; i++) {
-            table->gpu->submitted.n += entry->is_counted;
+            table->gpu->submitted.n += find_weight(table, entry, count);
             glDispatchCompute(count[0], count[1], count[2]);
         }
         bind_storage(bound, &entry->dispatch);
     }
-    table->gpu->submitted.n += entry->is_counted && count[0] > 0 && count[1] > 0 && count[2] > 0;
+    table->gpu->submitted.n += find_weight(table, entry, count);
     if (!inject_fault(table, entry)) {
         glDispatchCompute(count[0], count[1], count[2]);
     }

@@ -1,6 +1,8 @@
 // Counts of the dispatches that were submitted and of those that ran to their end, which the GPU
 // itself counts (glsl/lib/run_count.glsl), so that one which a driver dropped or a silent reset
-// ended is noticed. Owned by the gpu; a program given as text does not count. Any folder that
+// ended is noticed. Where all grids come from the host, one whose groups are odd in number counts
+// twice, so that a grid with one group less is noticed. Owned by the gpu; a program given as text
+// does not count. Any folder that
 // submits dispatch lists may read it.
 #ifndef GI_GPU_RUN_COUNT_H
 #define GI_GPU_RUN_COUNT_H
@@ -10,7 +12,7 @@
 
 // Dispatches that were submitted since the count began.
 struct gi_run_total {
-    uint32_t n;
+    uint32_t n;          // as the GPU counts them
     uint32_t n_indirect; // of them with a grid from the GPU, which has no groups past the end of an
                          // answer
 };

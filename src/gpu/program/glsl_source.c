@@ -148,7 +148,9 @@ static bool append_head(struct assembly *a)
     return append_format(a, "#version %s es", has_subgroups(a) ? "320" : "310") &&
            append_extensions(a) && append_defines(a) &&
            (!is_shuffled || append_head_line(a, gi_glsl_shuffle_head)) &&
-           (!a->params->is_counted || append_format(a, "#define main kernel_main")) &&
+           (!a->params->is_counted ||
+            (append_format(a, "#define COUNT_GROUPS %d", (int)a->params->counts_groups) &&
+             append_format(a, "#define main kernel_main"))) &&
            (!a->params->is_wrong || append_head_line(a, gi_glsl_fault_head));
 }
 

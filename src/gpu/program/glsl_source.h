@@ -42,6 +42,7 @@ struct gi_glsl_params {
     bool is_wrong;       // what it stores is made wrong, for tests
     bool is_shuffled;    // subgroups are made up of shared memory, for tests
     bool is_counted;     // its dispatches are counted (glsl/lib/run_count.glsl)
+    bool counts_groups;  // with the parity of their groups
 };
 
 #define GI_GLSL_MAX_FILES 32

@@ -63,6 +63,7 @@ static bool load_program(struct gi_program_table *table, struct gi_program *prog
         struct gi_glsl_params params;
         gi_program_describe_source(program, &params);
         params.is_counted = gi_program_is_counted(table, (uint32_t)(program - table->programs));
+        params.counts_groups = table->gpu->counts_groups;
         params.is_wrong = has_fault(table, program, GI_FAULT_WRONG);
         params.is_shuffled = (table->gpu->quirks & GI_QUIRK_SHARED_SHUFFLES) != 0;
         if (!gi_glsl_source_init(&program->source, &params, err)) {
