@@ -1,12 +1,14 @@
 // Preloaded into a program: loses one call of OpenGL ES, as a driver may, without an error. The
 // variables LOST_COPY, LOST_DISPATCH and SHORT_GRID have the number of the call, from 1: a copy
 // between buffers or a dispatch is left out, a dispatch has one group less along its longest axis.
-// With LOST_COUNT the numbers of copies and dispatches are printed at the end.
+// The file LOST_COUNT gets the numbers of copies and of dispatches so far.
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#pragma GCC visibility push(default)
 #include <GLES3/gl31.h>
 
 static atomic_long n_copies, n_dispatches;
@@ -17,34 +19,40 @@ static long wanted(const char *name)
     return value ? strtol(value, NULL, 10) : 0;
 }
 
-// Returns GL's own function.
-static void *real(const char *name)
+// Sets a pointer to GL's own function.
+static void find_real(const char *name, void *function, size_t size)
 {
-    void *function = dlsym(RTLD_NEXT, name);
-    if (!function) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found) {
         abort();
     }
-    return function;
+    memcpy(function, &found, size);
 }
 
-static void __attribute__((destructor)) print_counts(void)
+static void write_counts(void)
 {
-    if (getenv("LOST_COUNT")) {
-        fprintf(stderr, "lost_calls: %ld copies, %ld dispatches\n", n_copies, n_dispatches);
+    const char *path = getenv("LOST_COUNT");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%ld %ld\n", n_copies, n_dispatches);
+        fclose(file);
     }
 }
 
 void glCopyBufferSubData(GLenum from, GLenum to, GLintptr source, GLintptr target, GLsizeiptr size)
 {
-    void (*copy)(GLenum, GLenum, GLintptr, GLintptr, GLsizeiptr) = real("glCopyBufferSubData");
+    void (*copy)(GLenum, GLenum, GLintptr, GLintptr, GLsizeiptr);
+    find_real("glCopyBufferSubData", (void *)&copy, sizeof(copy));
     if (++n_copies != wanted("LOST_COPY")) {
         copy(from, to, source, target, size);
     }
+    write_counts();
 }
 
 void glDispatchCompute(GLuint x, GLuint y, GLuint z)
 {
-    void (*dispatch)(GLuint, GLuint, GLuint) = real("glDispatchCompute");
+    void (*dispatch)(GLuint, GLuint, GLuint);
+    find_real("glDispatchCompute", (void *)&dispatch, sizeof(dispatch));
     const long n = ++n_dispatches;
     if (n == wanted("SHORT_GRID")) {
         GLuint *longest = x >= y && x >= z ? &x : y >= z ? &y : &z;
@@ -53,4 +61,5 @@ void glDispatchCompute(GLuint x, GLuint y, GLuint z)
     if (n != wanted("LOST_DISPATCH")) {
         dispatch(x, y, z);
     }
+    write_counts();
 }
