@@ -13,10 +13,21 @@
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(VECTORS) || !defined(KEYS)
-#error "HEAD_DIM, a multiple of 8; VECTORS of 8 tokens; KEYS of a tile"
+#error "HEAD_DIM, a multiple of 8, over 256 of 16; VECTORS of 8 tokens; KEYS of a tile"
 #endif
 
 #define N_VEC8 (HEAD_DIM / 8)
+
+// Loops over a head are nested where it is wide: llvmpipe unrolls one of up to 32 turns over an
+// array of its length, and ends all loops that it does not unroll after 65,535 turns together.
+#if HEAD_DIM <= 256
+#define N_HALF 1
+#else
+#define N_HALF 2
+#endif
+#define HALF_VEC8 (N_VEC8 / N_HALF)
+#define EACH_VEC8 for (int h = 0; h < N_HALF; h++) for (int j = 0; j < HALF_VEC8; j++)
+#define VEC8 uint(h * HALF_VEC8 + j)
 
 layout(local_size_x = 8) in;
 
@@ -28,8 +39,8 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 #include "attention/softmax.glsl"
 
 // An invocation owns these, a token a vector.
-vec4 query_low[VECTORS][N_VEC8], query_high[VECTORS][N_VEC8];
-vec4 sum_low[VECTORS][N_VEC8], sum_high[VECTORS][N_VEC8];
+vec4 query_low[VECTORS][N_HALF][HALF_VEC8], query_high[VECTORS][N_HALF][HALF_VEC8];
+vec4 sum_low[VECTORS][N_HALF][HALF_VEC8], sum_high[VECTORS][N_HALF][HALF_VEC8];
 float weight_sum[VECTORS], largest[VECTORS];
 uint token[VECTORS];
 
@@ -39,11 +50,11 @@ void begin_tokens(uint head)
         token[i] = gl_WorkGroupID.x * uint(8 * VECTORS) + uint(8 * i) + gl_LocalInvocationID.x;
         uint row = min(token[i], state.n_tokens - 1u) * (params.q_stride / 4u);
         uint begin = row + head * uint(2 * N_VEC8);
-        for (int j = 0; j < N_VEC8; j++) {
-            query_low[i][j] = params.scale * q[begin + uint(2 * j)];
-            query_high[i][j] = params.scale * q[begin + uint(2 * j + 1)];
-            sum_low[i][j] = vec4(0.0);
-            sum_high[i][j] = vec4(0.0);
+        EACH_VEC8 {
+            query_low[i][h][j] = params.scale * q[begin + 2u * VEC8];
+            query_high[i][h][j] = params.scale * q[begin + 2u * VEC8 + 1u];
+            sum_low[i][h][j] = vec4(0.0);
+            sum_high[i][h][j] = vec4(0.0);
         }
         weight_sum[i] = 0.0;
         largest[i] = MASKED;
@@ -56,12 +67,12 @@ void score_key(uint row, out float score[VECTORS])
     for (int i = 0; i < VECTORS; i++) {
         sum[i] = vec4(0.0);
     }
-    for (int j = 0; j < N_VEC8; j++) {
+    EACH_VEC8 {
         vec4 low, high;
-        read_key(row, uint(j), low, high);
+        read_key(row, VEC8, low, high);
         for (int i = 0; i < VECTORS; i++) {
-            sum[i] += query_low[i][j] * low;
-            sum[i] += query_high[i][j] * high;
+            sum[i] += query_low[i][h][j] * low;
+            sum[i] += query_high[i][h][j] * high;
         }
     }
     for (int i = 0; i < VECTORS; i++) {
@@ -93,9 +104,9 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
             weight[n][i] = weight_of(weight[n][i], top);
             weight_sum[i] += weight[n][i];
         }
-        for (int j = 0; j < N_VEC8; j++) {
-            sum_low[i][j] *= factor;
-            sum_high[i][j] *= factor;
+        EACH_VEC8 {
+            sum_low[i][h][j] *= factor;
+            sum_high[i][h][j] *= factor;
         }
         largest[i] = top;
     }
@@ -103,12 +114,12 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
 
 void add_values(uint row, float weight[VECTORS])
 {
-    for (int j = 0; j < N_VEC8; j++) {
+    EACH_VEC8 {
         vec4 low, high;
-        read_value(row, uint(j), low, high);
+        read_value(row, VEC8, low, high);
         for (int i = 0; i < VECTORS; i++) {
-            sum_low[i][j] += weight[i] * low;
-            sum_high[i][j] += weight[i] * high;
+            sum_low[i][h][j] += weight[i] * low;
+            sum_high[i][h][j] += weight[i] * high;
         }
     }
 }
@@ -119,9 +130,9 @@ void write_tokens(uint head)
         uint begin = token[i] * (params.out_stride / 4u) + head * uint(2 * N_VEC8);
         float total = with_sink(weight_sum[i], largest[i], head);
         if (token[i] < state.n_tokens) {
-            for (int j = 0; j < N_VEC8; j++) {
-                result[begin + uint(2 * j)] = sum_low[i][j] / total;
-                result[begin + uint(2 * j + 1)] = sum_high[i][j] / total;
+            EACH_VEC8 {
+                result[begin + 2u * VEC8] = sum_low[i][h][j] / total;
+                result[begin + 2u * VEC8 + 1u] = sum_high[i][h][j] / total;
             }
         }
     }

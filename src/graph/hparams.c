@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { KEY_SIZE = 128 };
-enum { MAX_FF = 1 << 18, MAX_USED = 32 }; // of a network; experts of a token
+enum { MAX_FF = 1 << 18, MAX_USED = 32, MAX_HEADS = 1024 }; // MAX_USED: experts of a token
 static const char kv_heads_key[] = "attention.head_count_kv";
 #define MAX_HEAD_DIM 512u // GI_MAX_HEAD_DIM of ops/attention/attention.h
 
@@ -215,11 +215,31 @@ static bool check_heads(const struct gi_hparams_reader *reader, const struct gi_
     return true;
 }
 
+// Reads the heads of q: a number, or the same one for each layer.
+static bool read_head_count(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const char *const name = "attention.head_count";
+    char key[KEY_SIZE];
+    struct gi_gguf_array list;
+    make_key(reader, name, key);
+    if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_I32, &list, NULL) || list.count == 0) {
+        return read_count(reader, name, 1, MAX_HEADS, &hparams->n_head);
+    }
+    const int32_t n = gi_gguf_array_i32(&list, 0);
+    bool is_sound = list.count >= hparams->n_layer && n >= 1 && n <= MAX_HEADS;
+    for (uint32_t i = 1; is_sound && i < hparams->n_layer; i++) {
+        is_sound = gi_gguf_array_i32(&list, i) == n;
+    }
+    hparams->n_head = (uint32_t)n;
+    return is_sound || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                                    "%s: %s does not have one number from 1 to %d for all layers",
+                                    gi_gguf_path(reader->gguf), key, MAX_HEADS);
+}
+
 static bool read_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     uint32_t value_dim = 0;
-    if (!read_count(reader, "attention.head_count", 1, 1024, &hparams->n_head) ||
-        !read_kv_heads(reader, hparams) ||
+    if (!read_head_count(reader, hparams) || !read_kv_heads(reader, hparams) ||
         !gi_hparams_u32(reader, "attention.key_length", hparams->n_embd / hparams->n_head,
                         &hparams->head_dim) ||
         !gi_hparams_u32(reader, "attention.value_length", hparams->head_dim, &value_dim) ||
@@ -329,11 +349,20 @@ static bool read_widths(const struct gi_hparams_reader *reader, struct gi_hparam
     return true;
 }
 
+// Norms and embeddings go by four elements.
+static bool check_width(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams)
+{
+    return hparams->n_embd % 4 == 0 ||
+           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: %s.embedding_length is %u, but only multiples of 4 are supported",
+                        gi_gguf_path(reader->gguf), reader->prefix, hparams->n_embd);
+}
+
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     if (!read_count(reader, "block_count", 1, GI_MAX_LAYERS, &hparams->n_layer) ||
         !read_count(reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
-        !read_widths(reader, hparams) ||
+        !check_width(reader, hparams) || !read_widths(reader, hparams) ||
         !read_count(reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
         !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
         !gi_hparams_f32(reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||

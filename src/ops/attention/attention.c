@@ -7,6 +7,7 @@
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/gemv/gemv.h"
+#include "ops/record/loop_turns.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
@@ -26,6 +27,7 @@ struct batch_shape {
     uint32_t keys, vectors;
 };
 
+#define MOST_KEYS 8  // of a tile of glsl/attention/attention_batch_row.comp, in a long context
 #define LANE_KEYS 64 // of a group of glsl/attention/attention.comp with BATCH 1
 
 // Returns the keys of a group of glsl/attention/attention.comp, `keys` or more: its invocations
@@ -75,12 +77,19 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
                    ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, TALL_TOKENS, 6, 0, 0}
                    : (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
-    if (form != GI_BATCH_FORM_ROW || !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
+    const bool has_row_parts = layer->head_dim <= 256 || layer->head_dim % 16 == 0;
+    if (form != GI_BATCH_FORM_ROW || !has_row_parts ||
+        !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6,
                                     group_keys(gpu, LANE_KEYS, layer), 0};
     }
     const uint32_t vectors = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
-    const uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
+    uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
+    while (
+        keys < MOST_KEYS &&
+        !gi_loops_fit(gpu, gi_loop_turns_of_keys(layer->n_ctx, layer->head_dim, keys, vectors))) {
+        keys *= 2;
+    }
     return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
 
@@ -208,6 +217,8 @@ static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *lay
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_ROW);
 }
 
+#define LONG_CONTEXT (1u << 17) // from here on ranges are long, so that few are merged
+
 // Gives as many heads of a kv head to a group as keep its private memory within a core's cache and
 // the time to compile it to seconds. Where there are groups enough for a few cores, ranges are
 // long.
@@ -220,7 +231,7 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
         .is_texel = true,
     };
     split_heads(&shape, layer, 512 / layer->head_dim);
-    shape.keys = shape.n_group < 8 ? 256 : 1024;
+    shape.keys = shape.n_group < 8 && layer->n_ctx <= LONG_CONTEXT ? 256 : 1024;
     shape.max_range = count_ranges(layer);
     return shape;
 }

@@ -88,6 +88,10 @@ static inline bool gi_recorder_is_movable(const struct gi_recorder *recorder,
            (is_later || (range->buffer == movable->buffer && range->offset >= movable->offset));
 }
 
+// Fails with UNSUPPORTED if the loops of a dispatch are too long for the driver (loop_turns.h).
+bool gi_recorder_check_loops(const struct gi_recorder *recorder, const struct gi_program_key *key,
+                             const struct gi_dispatch *dispatch, struct glinfer_error *err);
+
 // Appends a dispatch of the program with this key, which it requests.
 static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi_program_key *key,
                                    struct gi_dispatch *dispatch, struct glinfer_error *err)
@@ -100,7 +104,8 @@ static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi
         dispatch->state = recorder->state;
         dispatch->slot = recorder->slot;
     }
-    return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
+    return gi_recorder_check_loops(recorder, key, dispatch, err) &&
+           gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);
 }
 

@@ -244,7 +244,7 @@ const struct kt_suite kt_attention_direct = {"attention_direct", COUNT(attention
 static const struct kt_attention_case attention_batch_cases[] = {
     {{9, 3, 64, 64, F16, F16},    1,   0,    0,   0, 0,   0},
     {{9, 3, 64, 64, F16, F16},    2,   1,    0,   0, 0,   0},
-    {{2, 1, 512, 200, F16, F16},  33,  100,  0,   0, 0,   0},
+    {{2, 1, 512, 600, F16, F16},  33,  500,  0,   0, 0,   0},
     {{9, 3, 64, 512, F16, F16},   512, 0,    0,   0, 0,   0},
     {{3, 1, 64, 1536, F16, F16},  96,  1000, 0,   0, 0,   0},
     {{4, 4, 80, 128, F32, F16},   7,   63,   0,   0, 0,   0},

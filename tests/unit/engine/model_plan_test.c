@@ -19,9 +19,11 @@ struct wrong {
     const char *half;    // this one is F16, which is sound
     const char *architecture;
     const char *rope_scaling;
-    uint32_t head_count;    // 0: HEADS
-    const int32_t *kv_list; // heads of k and v of n_layer layers
-    uint32_t n_layer;       // 0: 1
+    uint32_t n_embd;          // 0: EMBD
+    uint32_t head_count;      // 0: HEADS
+    const int32_t *head_list; // heads of q of n_layer layers
+    const int32_t *kv_list;   // heads of k and v of n_layer layers
+    uint32_t n_layer;         // 0: 1
     // Names of vectors that the file has besides, up to NULL.
     const char *const *spare;
 };
@@ -67,11 +69,19 @@ static void build_pairs(struct gguf_builder *b, const struct wrong *wrong, uint6
     gguf_pair_string(b, "general.architecture", architecture);
     *n_pairs = 1;
     add_count(b, wrong, "llama.block_count", n_layer, n_pairs);
-    add_count(b, wrong, "llama.embedding_length", EMBD, n_pairs);
+    add_count(b, wrong, "llama.embedding_length", wrong->n_embd ? wrong->n_embd : EMBD, n_pairs);
     add_count(b, wrong, "llama.feed_forward_length", FF, n_pairs);
     add_count(b, wrong, "llama.context_length", 128, n_pairs);
-    add_count(b, wrong, "llama.attention.head_count", wrong->head_count ? wrong->head_count : HEADS,
-              n_pairs);
+    if (wrong->head_list) {
+        gguf_array(b, "llama.attention.head_count", GI_GGUF_KIND_I32, n_layer);
+        for (uint32_t i = 0; i < n_layer; i++) {
+            gguf_u32(b, (uint32_t)wrong->head_list[i]);
+        }
+        ++*n_pairs;
+    } else {
+        add_count(b, wrong, "llama.attention.head_count",
+                  wrong->head_count ? wrong->head_count : HEADS, n_pairs);
+    }
     if (wrong->kv_list) {
         gguf_array(b, "llama.attention.head_count_kv", GI_GGUF_KIND_I32, n_layer);
         for (uint32_t i = 0; i < n_layer; i++) {
@@ -316,6 +326,33 @@ static void heads_may_be_listed_by_layer(void **state)
     check_places(&(struct wrong){.kv_list = &usual});
 }
 
+static void heads_of_q_may_be_listed_by_layer(void **state)
+{
+    static const int32_t usual[] = {HEADS}, none[] = {0}, too_large[] = {1025},
+                         unlike[] = {HEADS, 2 * HEADS};
+    (void)state;
+    check_places(&(struct wrong){.head_list = usual});
+    expect_refusal(&(struct wrong){.head_list = none}, GLINFER_STATUS_UNSUPPORTED,
+                   "llama.attention.head_count does not have one number from 1 to 1024");
+    expect_refusal(&(struct wrong){.head_list = too_large}, GLINFER_STATUS_UNSUPPORTED,
+                   "head_count");
+    expect_refusal(&(struct wrong){.head_list = unlike, .n_layer = 2}, GLINFER_STATUS_UNSUPPORTED,
+                   "head_count");
+}
+
+// Shapes that no kernel takes: refused before any tensor is looked at.
+static void odd_widths_are_refused(void **state)
+{
+    (void)state;
+    for (uint32_t n_embd = EMBD + 1; n_embd < EMBD + 8; n_embd++) {
+        const struct wrong wrong = {.n_embd = n_embd};
+        if (n_embd % 4 != 0) {
+            expect_refusal(&wrong, GLINFER_STATUS_UNSUPPORTED, "only multiples of 4");
+        }
+    }
+    expect_refusal(&(struct wrong){.n_embd = 4}, GLINFER_STATUS_BAD_FILE, "embedding_length is 4");
+}
+
 static void every_row_has_one_place(void **state)
 {
     (void)state;
@@ -370,6 +407,8 @@ int main(void)
         cmocka_unit_test(missing_keys_are_named),
         cmocka_unit_test(what_cannot_be_run_is_said),
         cmocka_unit_test(heads_may_be_listed_by_layer),
+        cmocka_unit_test(heads_of_q_may_be_listed_by_layer),
+        cmocka_unit_test(odd_widths_are_refused),
         cmocka_unit_test(every_row_has_one_place),
         cmocka_unit_test(rotary_pairs_are_neighbours),
         cmocka_unit_test(ranges_fit_a_storage_block_and_half_a_buffer),
