@@ -117,10 +117,12 @@ make tiny-gemma4_dense --arch gemma4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd
 make tiny-gemma3n --arch gemma3n --types attn=q4_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0,inputs=q4_0,per_layer_token_embd=tq1_0,proj=tq1_0,branch=q4_0,streams=q8_0 \
     --embd 64 --heads 2 --kv-heads 1 --head-dim 32 --ff 64 --layers 22 --window 24 --window-list 2 --shared-kv 2 --input 256 \
     --rope-base 1000000 --vocab 260
-# Heads as wide as those of real models, for counting what compilers make of them; without a golden file.
+# Heads as wide as those of real models, and a prompt that is longer than a driver's loops over them may be.
 "$python" "$top/tools/golden/make_tiny_gguf.py" "$models/tiny-gemma4_wide.gguf" --arch gemma4 --types attn=q4_0,ffn=q4_0,embd=q8_0 --embd 64 \
     --heads 2 --kv-heads 1 --head-dim 512 --window-head-dim 256 --ff 64 --layers 3 --window 24 --window-list 2 --shared-kv 1 --input 32 \
     --rope-base 1000000 --softcap 10
+"$python" "$top/tools/golden/golden.py" "$models/tiny-gemma4_wide.gguf" "$golden/wide.prompts.json" "$golden/tiny-gemma4_wide.golden" \
+    --steps 8 --n-ctx 512 2>/dev/null
 make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \
     --ff 128 --layers 4 --window 40 --softcap 10
 make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 80 \
