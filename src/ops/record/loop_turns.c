@@ -35,7 +35,15 @@ static uint64_t divide(uint64_t n, uint64_t by)
     return by > 0 ? (n + by - 1) / by : n;
 }
 
-//-- projections -----------------------------------------------------------------------------------
+static const struct {
+    const char *file, *defines;
+} programs[GI_PROGRAM_COUNT] = {
+#define GI_PROGRAM(id, file, defines, capability) [GI_PROGRAM_##id] = {file, defines},
+#include "glsl/programs.def"
+};
+
+//-- projections
+//-----------------------------------------------------------------------------------
 
 // Passes over pairs of tiles, each over all blocks and the sums of squares.
 static uint64_t count_gemv(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
@@ -43,10 +51,13 @@ static uint64_t count_gemv(const struct gi_program_key *key, const struct gi_dis
     const struct gi_gemv_plain_params *params = dispatch->params; // the others begin alike
     const bool is_residual =
         key->id >= GI_PROGRAM_GEMV_RESIDUAL_SPLIT && key->id <= GI_PROGRAM_GEMV_RESIDUAL_TEXBITS;
-    const uint64_t n_pass = divide(params->n_pair, define(key, "PAIRS", 1));
+    const uint64_t pairs = define(key, "PAIRS", 1), n_pass = divide(params->n_pair, pairs);
     const uint64_t n_own = define(key, "LOOP", 0) ? divide(n_pass, dispatch->grid.size[0]) : 1;
+    const uint64_t n_slice =
+        strstr(programs[key->id].defines, "GEMV_SPLIT=1") ? dispatch->wg_size / (8 * pairs) : 1;
     const uint64_t n_sum = is_residual ? 0 : params->n_ssq;
-    return n_own * ((uint64_t)params->n_block * BLOCK_TURNS + n_sum) + SMALL;
+    return n_own * (divide(params->n_block, n_slice) * BLOCK_TURNS + divide(n_sum, n_slice)) +
+           SMALL;
 }
 
 static uint64_t count_gemv_post(const struct gi_program_key *key,
@@ -66,7 +77,8 @@ static uint64_t count_gemm(const struct gi_program_key *key, const struct gi_dis
     return (uint64_t)params->n_block * (is_row ? BLOCK_TURNS : each) + SMALL;
 }
 
-//-- attention -------------------------------------------------------------------------------------
+//-- attention
+//-------------------------------------------------------------------------------------
 
 uint64_t gi_loop_turns_of_keys(uint32_t n_key, uint32_t head_dim, uint32_t keys, uint32_t vectors)
 {
@@ -84,7 +96,8 @@ static uint64_t count_batch_attention(const struct gi_program_key *key,
     const struct gi_attention_params *params = dispatch->params;
     const uint32_t head_dim = (uint32_t)define(key, "HEAD_DIM", 64);
     const uint32_t keys = (uint32_t)define(key, "KEYS", 32); // of others' tiles: as many
-    // A group sees those of the window of its first token, and of its other tokens.
+    // A group sees those of the window of its first token, and of its other
+    // tokens.
     const uint64_t n_seen = (uint64_t)params->window + params->after + 64;
     const uint32_t n_key =
         params->window > 0 && n_seen < params->n_ctx ? (uint32_t)n_seen : params->n_ctx;
@@ -115,7 +128,8 @@ static uint64_t count_step_attention(const struct gi_program_key *key,
     return divide(params->n_ctx, n_own) * 8 + 2 * n_own + SMALL;
 }
 
-//-- states of batches -----------------------------------------------------------------------------
+//-- states of batches
+//-----------------------------------------------------------------------------
 
 static uint64_t count_delta_scan(const struct gi_program_key *key,
                                  const struct gi_dispatch *dispatch)
@@ -136,7 +150,8 @@ static uint64_t count_ssm_scan(const struct gi_program_key *key, const struct gi
     return GI_MAX_BATCH * 5 + divide(GI_MAX_BATCH, staged) * (each + 4) + SMALL;
 }
 
-//-- experts ---------------------------------------------------------------------------------------
+//-- experts
+//---------------------------------------------------------------------------------------
 
 static uint64_t count_route(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
@@ -155,10 +170,12 @@ static uint64_t count_sort(const struct gi_program_key *key, const struct gi_dis
            2 * divide(n, params->tile_tokens) + SMALL;
 }
 
-//-- the end of a step -----------------------------------------------------------------------------
+//-- the end of a step
+//-----------------------------------------------------------------------------
 
-// Each looks through a share of the logits, or where many are alike several times through all: the
-// search for the last of top_k by 8 digits, for the cuts of full_sample by 16.
+// Each looks through a share of the logits, or where many are alike several
+// times through all: the search for the last of top_k by 8 digits, for the cuts
+// of full_sample by 16.
 static uint64_t count_sample(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
     const struct gi_argmax_params *params = dispatch->params;
@@ -190,15 +207,12 @@ static uint64_t count_rate(const struct gi_program_key *key, const struct gi_dis
     return params->n_round;
 }
 
-//-- all programs ----------------------------------------------------------------------------------
+//-- all programs
+//----------------------------------------------------------------------------------
 
-static const char *const files[GI_PROGRAM_COUNT] = {
-#define GI_PROGRAM(id, file, defines, capability) [GI_PROGRAM_##id] = file,
-#include "glsl/programs.def"
-};
-
-// The first row whose file a program's begins with counts. NULL: loops over rows of a width that is
-// at most 2^18, four elements an iteration of at least 64 invocations, and over constants.
+// The first row whose file a program's begins with counts. NULL: loops over
+// rows of a width that is at most 2^18, four elements an iteration of at least
+// 64 invocations, and over constants.
 static const struct {
     const char *file;
     uint64_t (*count)(const struct gi_program_key *key, const struct gi_dispatch *dispatch);
@@ -235,7 +249,7 @@ static const struct {
 bool gi_loop_turns(const struct gi_program_key *key, const struct gi_dispatch *dispatch,
                    uint64_t *n_turn)
 {
-    const char *file = files[key->id];
+    const char *file = programs[key->id].file;
     if (key->id == GI_PROGRAM_ATTENTION_BATCH_LANE) { // attention.comp is of steps otherwise
         *n_turn = count_batch_attention(key, dispatch);
         return true;
@@ -255,7 +269,8 @@ bool gi_recorder_check_loops(const struct gi_recorder *recorder, const struct gi
     uint64_t n_turn = 0;
     return (gi_loop_turns(key, dispatch, &n_turn) && gi_loops_fit(recorder->gpu, n_turn)) ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "cannot run %s: it may take %llu loop iterations, and this driver ends a "
+                        "cannot run %s: it may take %llu loop iterations, and "
+                        "this driver ends a "
                         "program after %u; try a smaller context",
                         dispatch->label, (unsigned long long)n_turn, LOOP_LIMIT);
 }
