@@ -45,6 +45,8 @@ make tiny-q4_1 --types attn=q4_1,ffn=q4_1,embd=q8_0 --embd 96 --heads 6 --kv-hea
 make tiny-q8_0 --types q8_0 --embd 128 --heads 2 --kv-heads 1 --ff 96 --layers 2 --rope-scaling linear
 make tiny-mixed --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,attn_output=q4_1,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
     --embd 64 --heads 2 --kv-heads 2 --head-dim 80 --ff 128 --layers 2 --untied
+# Widths that fill neither blocks nor tiles: heads, network, vocabulary.
+make tiny-odd --types f32 --embd 36 --heads 5 --kv-heads 1 --head-dim 24 --ff 37 --vocab 317 --layers 2 --untied
 make tiny-smollm3 --arch smollm3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5
 make tiny-granite --arch granite --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
     --scales
