@@ -1,6 +1,8 @@
 #include "platform/egl_util.h"
 
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 bool gi_egl_has(const char *list, const char *name)
 {
@@ -99,6 +101,28 @@ static EGLDisplay get_display(EGLenum platform, void *native, bool is_tracked)
                            : EGL_NO_DISPLAY;
 }
 
+// A forked child has the displays that its parent initialised, without the threads of their
+// drivers: a call that needs such a thread never returns. These two are all that the library shares
+// between devices.
+static atomic_int n_initialised;  // displays, and not terminated
+static atomic_int initialised_by; // process
+
+bool gi_egl_check_process(struct glinfer_error *err)
+{
+    const int owner = atomic_load(&initialised_by);
+    return atomic_load(&n_initialised) == 0 || owner == (int)getpid() ||
+           gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
+                        "cannot open a device: this process was forked from process %d, which has "
+                        "used the GPU driver; fork before the first device, or use exec",
+                        owner);
+}
+
+void gi_egl_note_display(void)
+{
+    atomic_store(&initialised_by, (int)getpid());
+    atomic_fetch_add(&n_initialised, 1);
+}
+
 bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void *native,
                          bool is_private, struct glinfer_error *err)
 {
@@ -125,6 +149,7 @@ bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void 
                             "the display cannot be initialised (eglInitialize: %s)",
                             gi_egl_error_name(eglGetError()));
     }
+    gi_egl_note_display();
     return true;
 }
 
@@ -132,6 +157,7 @@ void gi_egl_display_finish(struct gi_egl_display *display)
 {
     if (display->egl != EGL_NO_DISPLAY && display->can_terminate) {
         eglTerminate(display->egl);
+        atomic_fetch_sub(&n_initialised, 1);
     }
     display->egl = EGL_NO_DISPLAY;
 }

@@ -44,6 +44,10 @@ struct gi_egl_display {
 // of the process: one display, however often it is opened. Fails with NO_DEVICE.
 bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void *native,
                          bool is_private, struct glinfer_error *err);
+// Notes that this process uses a display, until gi_egl_display_finish terminates it.
+void gi_egl_note_display(void);
+// Checks that no process that this one was forked from left it a display. Fails with NO_DEVICE.
+bool gi_egl_check_process(struct glinfer_error *err);
 // Accepts all-zero; leaves gbm and fd alone.
 void gi_egl_display_finish(struct gi_egl_display *display);
 

@@ -44,6 +44,7 @@ static bool open_display(struct gi_egl_display *display, EGLDisplay egl, struct 
     }
     display->egl = egl;
     display->can_terminate = is_tracked(egl) && eglInitialize(egl, NULL, NULL);
+    gi_egl_note_display();
     return true;
 }
 

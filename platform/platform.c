@@ -1,6 +1,7 @@
 #include "platform/platform.h"
 
 #include "base/array.h"
+#include "base/size_signal.h"
 #include "platform/context_info.h"
 #include "platform/host.h"
 #include "platform/native_fence.h"
@@ -63,8 +64,8 @@ bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error
 {
     return platform->owner == getpid() ||
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                        "the device was opened by process %d, which this one was forked from: open "
-                        "a device after the fork",
+                        "the device was opened by process %d, which this one was forked from; "
+                        "fork before the first device, or use exec",
                         (int)platform->owner);
 }
 
@@ -229,6 +230,14 @@ static struct gi_platform *create_platform(const struct gi_backend *backend, con
     return platform;
 }
 
+// Checks the room of Mesa's cache: before a context, which may write to it, and again after that,
+// when the file is there whose blocks have to be reserved.
+static bool check_cache(const struct gi_platform *platform, struct glinfer_error *err)
+{
+    const char *vendor = eglQueryString(platform->display.egl, EGL_VENDOR);
+    return !vendor || !strstr(vendor, "Mesa") || gi_driver_cache_check(err);
+}
+
 static struct gi_platform *open_candidate(const struct gi_platform_params *params,
                                           const struct gi_backend *backend, const char *device,
                                           struct glinfer_error *err)
@@ -239,7 +248,8 @@ static struct gi_platform *open_candidate(const struct gi_platform_params *param
     }
     const char *colon = strchr(device, ':');
     if (!backend->open(&platform->display, colon != NULL ? colon + 1 : "", err) ||
-        !create_sound_context(platform, params, err)) {
+        !check_cache(platform, err) || !create_sound_context(platform, params, err) ||
+        !check_cache(platform, err)) {
         goto fail;
     }
     gi_log_write(params->log, GLINFER_LOG_DEBUG, "%s: %s, %s", device, platform->info.renderer,
@@ -290,8 +300,10 @@ static struct gi_platform *open_host(const struct gi_platform_params *params,
     }
     const struct gi_platform_info *info = &platform->info;
     if (!gi_host_open(&platform->host, &platform->display, params->host, err) ||
+        !check_cache(platform, err) ||
         !(platform->host.has_context ? adopt_context(platform, err)
                                      : create_sound_context(platform, params, err)) ||
+        !check_cache(platform, err) ||
         !check_software(params, info->renderer, info->is_software, err)) {
         gi_platform_close(platform);
         return NULL;
@@ -361,7 +373,7 @@ static void judge_candidate(struct choice *choice, const struct gi_backend *back
     struct glinfer_error err = {0};
     struct gi_platform *platform = open_candidate(choice->params, backend, device, &err);
     if (platform == NULL) {
-        if (err.status == GLINFER_STATUS_INVALID_ARGUMENT ||
+        if (err.status == GLINFER_STATUS_INVALID_ARGUMENT || err.status == GLINFER_STATUS_IO ||
             err.status == GLINFER_STATUS_NO_MEMORY) {
             choice->failure = err;
         }
@@ -437,11 +449,14 @@ static bool check_device_name(const char *device, struct glinfer_error *err)
     return true;
 }
 
-struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
-                                     struct glinfer_error *err)
+static struct gi_platform *open_any(const struct gi_platform_params *params,
+                                    struct glinfer_error *err)
 {
     struct choice choice = {.params = params};
     const char *device = params->device;
+    if (!gi_egl_check_process(err)) {
+        return NULL;
+    }
     if (params->host != NULL) {
         return open_host(params, err);
     }
@@ -455,6 +470,16 @@ struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
         judge_backend(&choice, find_backend(device));
     }
     return settle_choice(&choice, err);
+}
+
+struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
+                                     struct glinfer_error *err)
+{
+    struct gi_size_signal held; // the driver creates files
+    gi_size_signal_hold(&held);
+    struct gi_platform *platform = open_any(params, err);
+    gi_size_signal_release(&held);
+    return platform;
 }
 
 size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap)

@@ -59,6 +59,13 @@ void gi_platform_close(struct gi_platform *platform);
 void gi_platform_abandon(struct gi_platform *platform);
 const struct gi_platform_info *gi_platform_describe(const struct gi_platform *platform);
 
+// Makes sure of the room for the shader cache that Mesa keeps on disk. Mesa maps the cache's index,
+// a sparse file: a write to a page for which the file system has no room ends the process with
+// SIGBUS. Reserves the blocks of the index, so that a disk that fills later does no harm; before
+// there is an index, checks that there is room for one. Succeeds where MESA_SHADER_CACHE_DISABLE
+// turns the cache off. Fails with IO.
+bool gi_driver_cache_check(struct glinfer_error *err);
+
 // The context that was current in this thread, to be put back; opaque to the caller.
 struct gi_platform_saved {
     void *display, *context, *surface, *read;

@@ -207,12 +207,19 @@ GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *param
                                                     const struct glinfer_device_info *info),
                                        void *user);
 
-// Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY;
-// on a host's GL also with INVALID_ARGUMENT if its context is not current where it should be,
-// DRIVER if it cannot be made so, GPU_LOST if a reset has ended it. Every call that needs the
-// device fails so.
+// Opens a device. Fails with NO_DEVICE and every candidate's refusal, with NO_DEVICE in a process
+// that was forked from one that used a device, with IO as glinfer_driver_cache_check does,
+// INVALID_ARGUMENT, NO_MEMORY. On a host's GL it also fails with INVALID_ARGUMENT if the context is
+// not current where it should be, DRIVER if it cannot be made current, and GPU_LOST if a reset has
+// ended it; every call that needs the device fails in these ways.
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
+// Checks that the disk has room for the shader cache of Mesa's drivers. On a full disk Mesa would
+// end the process with SIGBUS, so glinfer_device_create fails then. A program that prefers to run
+// without that cache calls this function before it starts threads or uses EGL, and sets
+// MESA_SHADER_CACHE_DISABLE=true in its environment if it returns false. The cache folder of
+// glinfer_device_params is not affected. Fails with IO.
+GLINFER_API bool glinfer_driver_cache_check(struct glinfer_error *err);
 // Fills *info; info->struct_size says how much of it the caller knows.
 GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
                                          struct glinfer_device_info *info);

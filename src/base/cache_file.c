@@ -1,5 +1,7 @@
 #include "base/cache_file.h"
 
+#include "base/size_signal.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,10 +86,14 @@ static bool write_part(const char *path, char *part, const struct gi_cache_piece
                        size_t n_pieces)
 {
     const int fd = mkostemp(part, O_CLOEXEC);
+    struct gi_size_signal held;
     if (fd < 0) {
         return false;
     }
-    if (!write_stream(fd, pieces, n_pieces) || rename(part, path) != 0) {
+    gi_size_signal_hold(&held);
+    const bool is_written = write_stream(fd, pieces, n_pieces);
+    gi_size_signal_release(&held);
+    if (!is_written || rename(part, path) != 0) {
         const int reason = errno;
         unlink(part);
         errno = reason;

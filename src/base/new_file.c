@@ -3,6 +3,7 @@
 #include "base/new_file.h"
 
 #include "base/array.h"
+#include "base/size_signal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,14 +47,16 @@ bool gi_new_file_open(struct gi_new_file *file, const char *path, struct glinfer
 bool gi_new_file_write(struct gi_new_file *file, const void *data, size_t size,
                        struct glinfer_error *err)
 {
-    for (size_t done = 0; done < size;) {
+    struct gi_size_signal held;
+    bool is_written = true;
+    gi_size_signal_hold(&held);
+    for (size_t done = 0; done < size && is_written;) {
         const ssize_t n = write(file->handle, (const char *)data + done, size - done);
-        if (n < 0 && errno != EINTR) {
-            return refuse(file, "write", err);
-        }
+        is_written = n >= 0 || errno == EINTR;
         done += n > 0 ? (size_t)n : 0;
     }
-    return true;
+    gi_size_signal_release(&held);
+    return is_written || refuse(file, "write", err);
 }
 
 // Brings the name to the disk. Some file systems cannot, and their names are safe without.

@@ -8,6 +8,7 @@
 #include "cli/models/models_pull.h"
 
 #include <malloc.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -87,6 +88,16 @@ static bool show_help(const char *word)
     return cli_close_help();
 }
 
+// Turns the shader cache of Mesa's drivers off if its disk is full.
+static void spare_full_disk(void)
+{
+    struct glinfer_error err;
+    if (!glinfer_driver_cache_check(&err)) {
+        cli_warn("%s; continuing without that cache", err.message);
+        setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+    }
+}
+
 // Reads the words after the command's name and runs it.
 static bool run_command(const struct cli_command *command, int argc, const char *const *argv)
 {
@@ -103,6 +114,9 @@ static bool run_command(const struct cli_command *command, int argc, const char 
     } else {
         cli_check_environment();
         cli_print_notes(stderr, command, &report);
+    }
+    if (command->device) {
+        spare_full_disk();
     }
     const bool has_own_list =
         command == &cli_info_command && cli_is_given(command, &report, "--json");

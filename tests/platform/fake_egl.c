@@ -1,7 +1,11 @@
+#define _FILE_OFFSET_BITS 64 // as the code that it wraps, whose calls end in 64
+
 #include "fake_egl.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
 
 #include <EGL/eglext.h>
 #include <GLES3/gl31.h>
@@ -164,4 +168,24 @@ __eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *na
         return (__eglMustCastToProperFunctionPointerType)get_tracked_ext;
     }
     return __real_eglGetProcAddress(name);
+}
+
+//-- the disk --------------------------------------------------------------------------------------
+
+int __real_posix_fallocate64(int fd, off_t offset, off_t size);
+int __wrap_posix_fallocate64(int fd, off_t offset, off_t size);
+int __real_statvfs64(const char *path, struct statvfs *info);
+int __wrap_statvfs64(const char *path, struct statvfs *info);
+
+int __wrap_posix_fallocate64(int fd, off_t offset, off_t size)
+{
+    return fake_egl.reserve_error ? fake_egl.reserve_error
+                                  : __real_posix_fallocate64(fd, offset, size);
+}
+
+int __wrap_statvfs64(const char *path, struct statvfs *info)
+{
+    const int result = __real_statvfs64(path, info);
+    info->f_bavail = fake_egl.is_disk_full ? 0 : info->f_bavail;
+    return result;
 }

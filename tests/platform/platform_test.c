@@ -4,9 +4,11 @@
 #include "tests/unit/cmocka_test.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,7 +146,14 @@ static int end_in_a_child(struct gi_platform *platform)
         gi_platform_leave(platform, &saved);
     }
     gi_platform_close(platform);
-    return eglGetCurrentContext() == context ? 0 : 2;
+    if (eglGetCurrentContext() != context) {
+        return 2;
+    }
+    struct glinfer_error err = {0}; // a driver that lost its threads would wait for them forever
+    return !try_open(default_device, &err) && err.status == GLINFER_STATUS_NO_DEVICE &&
+                   strstr(err.message, "forked")
+               ? 0
+               : 3;
 }
 
 static void a_forked_child_leaves_the_host_alone(void **state)
@@ -164,6 +173,61 @@ static void a_forked_child_leaves_the_host_alone(void **state)
     gi_platform_close(platform);
     assert_host_is_current(&host);
     stop_host(&host);
+}
+
+// A driver that has no room for its cache is refused before it writes to it; every other failure to
+// reserve the room is none of a full disk.
+static void a_full_disk_is_an_error(void **state)
+{
+    static const struct {
+        int reserve_error;
+        bool has_index, is_full, is_off, is_refused;
+    } cases[] = {
+        {ENOSPC,     true,  false, false, true },
+        {EDQUOT,     true,  false, false, true },
+        {ENOSPC,     true,  true,  true,  false},
+        {EOPNOTSUPP, true,  false, false, false},
+        {0,          true,  true,  false, false},
+        {0,          false, true,  false, true },
+        {0,          false, true,  true,  false},
+        {0,          false, false, false, false},
+    };
+    char folder[] = "/tmp/glinfer-room-XXXXXX", index[128];
+    const char *before = getenv("MESA_SHADER_CACHE_DIR");
+    char *kept = before ? strdup(before) : NULL;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(index, sizeof(index), "%s/mesa_shader_cache", folder);
+    assert_int_equal(mkdir(index, 0700), 0);
+    strcat(index, "/index");
+    setenv("MESA_SHADER_CACHE_DIR", folder, 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_error err = {0};
+        unlink(index);
+        if (cases[i].has_index) {
+            FILE *file = fopen(index, "wb");
+            assert_true(file && fputc(1, file) == 1 && fclose(file) == 0);
+        }
+        fake_egl.reserve_error = cases[i].reserve_error;
+        fake_egl.is_disk_full = cases[i].is_full;
+        setenv("MESA_SHADER_CACHE_DISABLE", cases[i].is_off ? "true" : "false", 1);
+        assert_int_equal(gi_driver_cache_check(&err), !cases[i].is_refused);
+        assert_int_equal(err.status, cases[i].is_refused ? GLINFER_STATUS_IO : GLINFER_STATUS_OK);
+    }
+    fake_egl.is_disk_full = true;
+    unlink(index);
+    setenv("MESA_SHADER_CACHE_DISABLE", "false", 1);
+    assert_refused(default_device, GLINFER_STATUS_IO, "the disk is full");
+    unsetenv("MESA_SHADER_CACHE_DISABLE");
+    unlink(index); // Mesa's, if it made one
+    *strrchr(index, '/') = '\0';
+    rmdir(index);
+    rmdir(folder);
+    unsetenv("MESA_SHADER_CACHE_DIR");
+    if (kept) {
+        setenv("MESA_SHADER_CACHE_DIR", kept, 1);
+    }
+    free(kept);
 }
 
 static void enter_nests(void **state)
@@ -537,6 +601,7 @@ int main(void)
         TEST(enter_puts_back_a_desktop_context),
         TEST(enter_puts_back_no_context),
         TEST(a_forked_child_leaves_the_host_alone),
+        TEST(a_full_disk_is_an_error),
         TEST(enter_nests),
         TEST(close_works_while_entered),
         TEST(a_context_that_is_gone_is_put_back_as_none),

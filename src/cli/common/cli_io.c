@@ -367,6 +367,7 @@ void cli_catch_signals(void)
     action = (struct sigaction){.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 void cli_catch_interrupts(void)

@@ -60,7 +60,7 @@ bool cli_create(const char *path, FILE **file);
 bool cli_check_written(FILE *file, const char *path);
 
 // SIGINT asks for an end, and says so on a terminal where a session has to end its step first; a
-// second one kills. SIGPIPE becomes a failed write.
+// second one kills. SIGPIPE and SIGXFSZ become failed writes.
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
 // Has each SIGINT from now on only noted, until it is forgotten; none kills.

@@ -231,6 +231,11 @@ struct glinfer_device *glinfer_device_create(const struct glinfer_device_params 
     return gi_device_create(&own, &settings, err);
 }
 
+bool glinfer_driver_cache_check(struct glinfer_error *err)
+{
+    return gi_driver_cache_check(err);
+}
+
 void glinfer_device_destroy(struct glinfer_device **device)
 {
     struct glinfer_device *self = device ? *device : NULL;

@@ -20,6 +20,7 @@ static void step_aside(void)
     setsid();
     signal(SIGCHLD, SIG_DFL);
     signal(SIGALRM, SIG_DFL); // what was ignored would stay so
+    signal(SIGXFSZ, SIG_IGN); // a limit of file sizes becomes a failed write
     setpriority(PRIO_PROCESS, 0, NICENESS);
     alarm(MAX_SECONDS);
 }

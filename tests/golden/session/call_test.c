@@ -192,6 +192,13 @@ static int be_a_child(struct tiny_model *f, struct glinfer_session *session)
     }
     glinfer_session_destroy(&session);
     tiny_model_close(f);
+    struct glinfer_device_params device;
+    glinfer_device_params_init(&device);
+    device.allow_software = true;
+    if (glinfer_device_create(&device, &err) || err.status != GLINFER_STATUS_NO_DEVICE ||
+        !strstr(err.message, "forked")) {
+        return 4;
+    }
     return 0;
 }
 

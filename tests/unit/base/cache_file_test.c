@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +86,31 @@ static void cache_says_why_it_cannot_write(void **state)
     assert_false(gi_cache_write(folder, "name", &piece, 1));
     assert_int_equal(errno, ENOTDIR);
     assert_true(gi_cache_remove(root, "file"));
+}
+
+// SIGXFSZ would end the test.
+static void cache_fails_where_files_may_not_grow(void **state)
+{
+    static const char bytes[8192];
+    const struct gi_cache_piece pieces[] = {
+        {bytes, sizeof(bytes)}
+    };
+    const struct rlimit limit = {1024, RLIM_INFINITY};
+    struct rlimit before;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    errno = 0;
+    const bool is_written = gi_cache_write(root, "large", pieces, 1);
+    const int reason = errno;
+    sigset_t pending;
+    sigpending(&pending);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_false(is_written);
+    assert_int_equal(reason, EFBIG);
+    assert_false(sigismember(&pending, SIGXFSZ));
+    assert_true(gi_cache_write(root, "large", pieces, 1));
+    assert_true(gi_cache_remove(root, "large"));
 }
 
 static void cache_check_says_whether_it_can_write(void **state)
@@ -291,6 +318,7 @@ int main(void)
         cmocka_unit_test(cache_reads_what_it_wrote),
         cmocka_unit_test(cache_refuses_files_that_are_too_large),
         cmocka_unit_test(cache_says_why_it_cannot_write),
+        cmocka_unit_test(cache_fails_where_files_may_not_grow),
         cmocka_unit_test(cache_check_says_whether_it_can_write),
         cmocka_unit_test(cache_clears_all_but_locks_that_are_held),
         cmocka_unit_test(cache_reads_no_pipe),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,6 +127,26 @@ static void new_file_of_a_killed_process_leaves_the_old_one(void **state)
     remove_leftovers();
 }
 
+// SIGXFSZ would end the test.
+static void new_file_fails_where_files_may_not_grow(void **state)
+{
+    static const char bytes[8192];
+    const struct rlimit limit = {1024, RLIM_INFINITY};
+    struct rlimit before;
+    struct gi_new_file file;
+    struct glinfer_error err = {0};
+    (void)state;
+    assert_true(gi_new_file_open(&file, path, NULL));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const bool is_written = gi_new_file_write(&file, bytes, sizeof(bytes), &err);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_false(is_written);
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_non_null(strstr(err.message, "too large"));
+    gi_new_file_close(&file);
+}
+
 static void new_file_refuses_what_is_no_regular_file(void **state)
 {
     (void)state;
@@ -146,6 +167,7 @@ int main(void)
         cmocka_unit_test_teardown(new_file_replaces_another_when_it_is_whole, remove_file),
         cmocka_unit_test_teardown(new_file_that_is_closed_early_leaves_the_old_one, remove_file),
         cmocka_unit_test_teardown(new_file_of_a_killed_process_leaves_the_old_one, remove_file),
+        cmocka_unit_test(new_file_fails_where_files_may_not_grow),
         cmocka_unit_test(new_file_refuses_what_is_no_regular_file),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
