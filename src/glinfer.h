@@ -917,8 +917,12 @@ GLINFER_API bool glinfer_session_save_memory(struct glinfer_session *session, vo
                                              size_t cap, size_t *size, struct glinfer_error *err);
 GLINFER_API bool glinfer_session_load_memory(struct glinfer_session *session, const void *data,
                                              size_t size, struct glinfer_error *err);
-// Makes the glinfer_generate that runs now, or the next one, fail with CANCELLED soon. Any thread,
-// also from a signal handler.
+// Cancels the call that runs with the session, or its answer that glinfer_begin began: the call, or
+// the next glinfer_step of that answer, fails with CANCELLED after the work in progress (at most
+// about max_batch_ms), and the session holds the tokens that were delivered. Has no effect on an
+// idle session and on an answer that has delivered its last token: the next call with the session
+// forgets the request, so a stop button may come late. May be called from any thread and from a
+// signal handler, as long as the session exists.
 GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);
 
 //-- profile -------------------------------------------------------------------------------------

@@ -178,6 +178,14 @@ static uint32_t count_kept_files(void)
     return n;
 }
 
+static bool cancel_by_session(void *session, enum glinfer_phase phase, uint64_t done,
+                              uint64_t total)
+{
+    (void)phase, (void)done, (void)total;
+    glinfer_session_cancel(session);
+    return true;
+}
+
 static void cancelled_tuning_changes_nothing(void **state)
 {
     (void)state;
@@ -186,8 +194,11 @@ static void cancelled_tuning_changes_nothing(void **state)
     int32_t before[N_PREDICT], after[N_PREDICT];
     assert_true(open_fixture(&f, cache));
     generate(&f, NULL, before);
-    glinfer_session_cancel(f.session);
-    assert_false(glinfer_tune(f.session, NULL, NULL, &err));
+    struct glinfer_tune_params params;
+    glinfer_tune_params_init(&params);
+    params.progress = cancel_by_session;
+    params.user = f.session;
+    assert_false(glinfer_tune(f.session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
     assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
     assert_int_equal(count_kept_files(), 0);

@@ -57,7 +57,9 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
     const struct glinfer_generate_params params = make_params(bench, n_prompt, n_predict);
     struct glinfer_error err;
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
-    return glinfer_generate(bench->session.session, &params, stats, &err) || cli_fail_error(&err);
+    return (cli_check_interrupt(&err) &&
+            glinfer_generate(bench->session.session, &params, stats, &err)) ||
+           cli_fail_error(&err);
 }
 
 // Runs a test: n generated tokens are n decode steps after the token that comes with the prompt.

@@ -60,7 +60,7 @@ static bool step_to_end(const struct cli_parallel *parallel, struct glinfer_devi
     while (ok && course->n_over < parallel->n) {
         struct glinfer_event event = {.struct_size = sizeof(event)};
         uint32_t i = 0;
-        ok = glinfer_step(device, BUDGET_US, &event, &err);
+        ok = cli_check_interrupt(&err) && glinfer_step(device, BUDGET_US, &event, &err);
         while (i + 1 < parallel->n && parallel->sessions[i] != event.session) {
             i++;
         }

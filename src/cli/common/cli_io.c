@@ -387,12 +387,17 @@ bool cli_is_interrupted(void)
     return is_interrupted != 0;
 }
 
+bool cli_check_interrupt(struct glinfer_error *err)
+{
+    if (is_interrupted) {
+        *err = (struct glinfer_error){GLINFER_STATUS_CANCELLED, "interrupted"};
+    }
+    return !is_interrupted;
+}
+
 void cli_set_session(struct glinfer_session *session)
 {
     session_to_cancel = session;
-    if (session && is_interrupted) {
-        glinfer_session_cancel(session);
-    }
 }
 
 //-- progress --------------------------------------------------------------------------------------

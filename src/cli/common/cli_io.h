@@ -66,6 +66,9 @@ bool cli_is_interrupted(void);
 // Has each SIGINT from now on only noted, until it is forgotten; none kills.
 void cli_catch_interrupts(void);
 void cli_forget_interrupt(void);
+// Fails with CANCELLED after a SIGINT. For use before each long call with a session: a cancel has
+// no effect on an idle one.
+bool cli_check_interrupt(struct glinfer_error *err);
 // Sets the session that SIGINT cancels; NULL: none.
 void cli_set_session(struct glinfer_session *session);
 

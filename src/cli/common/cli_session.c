@@ -317,7 +317,7 @@ static bool recover(struct cli_session *session, struct glinfer_generate_params 
     params->resume = true;
     const bool is_done =
         glinfer_device_recover(session->device, cli_progress, &session->bar, err) &&
-        glinfer_generate(session->session, params, stats, err);
+        cli_check_interrupt(err) && glinfer_generate(session->session, params, stats, err);
     params->resume = false;
     cli_bar_clear(&session->bar);
     return is_done;
@@ -335,7 +335,8 @@ bool cli_generate(struct cli_session *session, struct glinfer_generate_params *p
     params->progress_user = &session->bar;
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
     cli_bar_wait(&session->bar, "reading the prompt", true);
-    bool is_done = glinfer_generate(session->session, params, stats, err);
+    bool is_done =
+        cli_check_interrupt(err) && glinfer_generate(session->session, params, stats, err);
     cli_bar_clear(&session->bar);
     if (!is_done && is_broken(err)) {
         is_done = recover(session, params, stats, err);

@@ -132,8 +132,9 @@ static bool embed_text(struct embed *self, struct text *text)
     if (!tokenize_text(self, text)) {
         return false;
     }
-    const bool is_done = cli_embed(self->session.session, &self->ids, self->pooling,
-                                   self->settings->norm, &text->embedding, &err);
+    const bool is_done =
+        cli_check_interrupt(&err) && cli_embed(self->session.session, &self->ids, self->pooling,
+                                               self->settings->norm, &text->embedding, &err);
     if (!is_done && self->texts.count > 1) {
         return cli_fail(CLI_EXIT_FAILED, "text %zu: %s", (size_t)(text - self->texts.items) + 1,
                         err.message);

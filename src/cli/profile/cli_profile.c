@@ -75,7 +75,8 @@ static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_p
         snprintf(stage->name, sizeof(stage->name), "decode step at depth %u", params.depth);
     }
     cli_bar_wait(&profile->session.bar, stage->name, true);
-    const bool ok = glinfer_profile(profile->session.session, &params, &stage->stats, &err);
+    const bool ok = cli_check_interrupt(&err) &&
+                    glinfer_profile(profile->session.session, &params, &stage->stats, &err);
     return cli_bar_end(&profile->session.bar, ok, &err);
 }
 

@@ -130,7 +130,8 @@ static bool score_window(struct perplexity *self, size_t window, struct glinfer_
     if (self->bos >= 0) {
         ids[0] = self->bos;
     }
-    if (!glinfer_score(self->session.session, ids, self->n_ctx, self->logprobs, err)) {
+    if (!cli_check_interrupt(err) ||
+        !glinfer_score(self->session.session, ids, self->n_ctx, self->logprobs, err)) {
         return false;
     }
     for (size_t i = self->n_ctx / 2; i + 1 < self->n_ctx; i++) {

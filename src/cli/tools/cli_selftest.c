@@ -187,7 +187,8 @@ static bool test(struct selftest *self)
 {
     const double start = cli_now();
     cli_bar_wait(&self->session.bar, "testing kernels", true);
-    const bool is_done = glinfer_selftest(self->sessions[0], add_row, self, &self->err);
+    const bool is_done = cli_check_interrupt(&self->err) &&
+                         glinfer_selftest(self->sessions[0], add_row, self, &self->err);
     cli_bar_clear(&self->session.bar);
     self->is_right = self->is_right && is_done;
     self->seconds += cli_now() - start;

@@ -180,7 +180,8 @@ static bool measure(struct tune *tune)
     params.user = tune;
     tune->stats.struct_size = sizeof(tune->stats);
     cli_bar_wait(&tune->session.bar, "measuring", true);
-    const bool is_done = glinfer_tune(tune->session.session, &params, &tune->stats, &err);
+    const bool is_done = cli_check_interrupt(&err) &&
+                         glinfer_tune(tune->session.session, &params, &tune->stats, &err);
     return cli_bar_end(&tune->session.bar, is_done, &err);
 }
 

@@ -299,8 +299,11 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
     if (!gi_device_enter(device, saved, err)) {
         return false;
     }
-    const bool ok = gi_session_check_idle(session, err) &&
-                    gi_gpu_check(device->gpu, "beginning", err) &&
+    const bool is_idle = gi_session_check_idle(session, err);
+    if (is_idle) { // a cancel that came before this call was for an earlier one
+        atomic_store(&session->is_cancelled, false);
+    }
+    const bool ok = is_idle && gi_gpu_check(device->gpu, "beginning", err) &&
                     gi_step_executors_settle(session, false, err);
     if (!ok) {
         gi_device_leave(device, saved);

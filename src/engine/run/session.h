@@ -82,7 +82,8 @@ void gi_session_release(struct glinfer_session *session);
 bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err);
 // Ends the answer that glinfer_begin began, if there is one, as one that broke off.
 void gi_session_end_answer(struct glinfer_session *session);
-// False with CANCELLED, once, if that was asked for; what names the call.
+// Fails with CANCELLED, once, if glinfer_session_cancel was called since the call, or the answer,
+// began; what names the call.
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,
                              struct glinfer_error *err);
 

@@ -289,6 +289,36 @@ static void another_thread_may_cancel(void **state)
     glinfer_session_destroy(&session);
 }
 
+// A stop button may be pressed in the moment in which the answer ends.
+static void cancelling_an_idle_session_does_nothing(void **state)
+{
+    struct tiny_model *f = *state;
+    struct answer wanted = {0}, found = {0}, stepped = {0};
+    struct glinfer_session *session = open_session(f, 1, 0, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &wanted);
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    struct glinfer_error err;
+    float logprobs[N_PROMPT];
+    glinfer_session_cancel(session); // of a new one
+    must_generate(session, &params);
+    glinfer_session_cancel(session);
+    glinfer_session_reset(session);
+    params = ask(prompt, N_PROMPT, 4, &found);
+    must_generate(session, &params);
+    assert_same(&wanted, &found);
+    glinfer_session_cancel(session);
+    assert_true(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
+    glinfer_session_reset(session);
+    glinfer_session_cancel(session);
+    params = ask(prompt, N_PROMPT, 4, &stepped);
+    assert_true(glinfer_begin(session, &params, &err));
+    do {
+        assert_true(glinfer_step(f->device, 1000, &event, &err));
+    } while (event.kind != GLINFER_EVENT_END);
+    assert_same(&wanted, &stepped);
+    glinfer_session_destroy(&session);
+}
+
 static void stop_strings_end_the_answer(void **state)
 {
     struct answer whole = {0}, stopped = {0};
@@ -372,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
         cmocka_unit_test(compiling_is_cancelled_between_two_programs),
         cmocka_unit_test(another_thread_may_cancel),
+        cmocka_unit_test(cancelling_an_idle_session_does_nothing),
         cmocka_unit_test(stop_strings_end_the_answer),
         cmocka_unit_test(a_duty_leaves_time_to_others),
     };
