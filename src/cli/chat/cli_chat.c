@@ -8,7 +8,10 @@
 #include "cli/chat/cli_libedit.h"
 #endif
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct cli_chat_settings defaults = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
 
@@ -51,6 +54,76 @@ static void say_what_is_kept(const struct cli_turns *turns)
           stderr);
 }
 
+//-- a conversation that is kept -------------------------------------------------------------------
+
+static const char kept_name[] = "unsaved_chat.json";
+
+bool cli_chat_find_kept(char *path, size_t size)
+{
+    return cli_state_path(kept_name, path, size) && access(path, R_OK) == 0;
+}
+
+void cli_chat_drop_kept(void)
+{
+    char path[4096];
+    if (cli_state_path(kept_name, path, sizeof(path))) {
+        unlink(path);
+    }
+}
+
+// Keeps the conversation until it is saved or another one takes its place, whatever ends the chat.
+static void keep(const struct cli_chat *chat)
+{
+    const struct cli_conversation *conversation = &chat->turns.conversation;
+    char path[4096];
+    if (!chat->lines.is_terminal || chat->is_saved ||
+        conversation->count == cli_conversation_count_system(conversation) ||
+        !cli_state_path(kept_name, path, sizeof(path))) {
+        return;
+    }
+    const mode_t before = umask(077); // for no one else to read
+    cli_conversation_save(conversation, path);
+    umask(before);
+}
+
+static void offer_kept(const struct cli_chat *chat)
+{
+    char path[4096];
+    if (chat->lines.is_terminal && !cli_is_quiet() && cli_chat_find_kept(path, sizeof(path))) {
+        fprintf(stderr, "the last conversation was not saved; /load continues it\n");
+    }
+}
+
+// Prints a text that may hold anything, without control characters.
+static void print_text(const char *mark, const char *text)
+{
+    fputs(mark, stderr);
+    for (const char *c = text; *c; c++) {
+        const bool is_control =
+            ((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7F;
+        fputc(is_control ? '?' : *c, stderr);
+    }
+    fputc('\n', stderr);
+}
+
+void cli_chat_show_last(const struct cli_chat *chat, bool with_answer)
+{
+    const struct cli_conversation *conversation = &chat->turns.conversation;
+    size_t i = conversation->count;
+    while (i > 0 && strcmp(conversation->items[i - 1].role, "user") != 0) {
+        i--;
+    }
+    if (i == 0 || !chat->lines.is_terminal) {
+        return;
+    }
+    print_text(chat->lines.prompt, conversation->items[i - 1].content);
+    if (with_answer && i < conversation->count) {
+        print_text("", conversation->items[i].content);
+    }
+}
+
+//-- answers ---------------------------------------------------------------------------------------
+
 void cli_chat_ask(struct cli_chat *chat, const struct cli_bytes *text)
 {
     struct cli_turns *turns = &chat->turns;
@@ -59,6 +132,10 @@ void cli_chat_ask(struct cli_chat *chat, const struct cli_bytes *text)
     if (turn == CLI_TURN_STOPPED && chat->lines.is_terminal) {
         cli_forget_interrupt();
         say_what_is_kept(turns);
+    }
+    keep(chat);
+    if (chat->lines.is_terminal && turn != CLI_TURN_OUTPUT) {
+        fputc('\n', stderr); // turns stand apart
     }
     if (turn == CLI_TURN_OUTPUT) { // why is said when it is closed
         chat->is_over = true;
@@ -98,8 +175,8 @@ static void take_text(struct cli_chat *chat, struct cli_bytes *text, bool is_quo
     }
 }
 
-// Leaves at the second Ctrl-C behind which nothing was typed. Without an editor nobody knows what
-// was: they have to come within some seconds then.
+// Leaves at the second Ctrl-C on an empty line. Without an editor nobody knows what was typed: the
+// two have to come within some seconds then.
 static void take_interrupt(struct cli_chat *chat, bool is_typed)
 {
     enum { SECONDS = 3 };
@@ -110,10 +187,20 @@ static void take_interrupt(struct cli_chat *chat, bool is_typed)
         cli_chat_leave(chat, CLI_EXIT_INTERRUPTED);
         return;
     }
-    chat->is_warned = true;
+    chat->is_warned = !is_typed;
     chat->warned_at = cli_now();
-    fprintf(stderr, "(Ctrl-C again or Ctrl-D quits%s)\n",
-            chat->is_saved ? "" : "; the conversation is not saved");
+    fputs(is_typed ? "(the line is dropped; Ctrl-D quits)\n" : "(Ctrl-C again or Ctrl-D quits)\n",
+          stderr);
+}
+
+// Says where the conversation of a chat that ends is.
+static void say_kept(const struct cli_chat *chat)
+{
+    char path[4096];
+    keep(chat);
+    if (chat->lines.is_terminal && !chat->is_saved && cli_chat_find_kept(path, sizeof(path))) {
+        fprintf(stderr, "the conversation is kept; /load in the next chat continues it\n");
+    }
 }
 
 // Reads and takes one message, or what comes in its place.
@@ -153,6 +240,7 @@ static bool talk(struct cli_chat *chat)
         }
     }
     cli_bytes_finish(&text);
+    say_kept(chat);
     const bool is_written = cli_close_output();
     if (chat->status == CLI_EXIT_DONE && chat->has_failed && !chat->lines.is_terminal) {
         chat->status = CLI_EXIT_FAILED;
@@ -182,22 +270,36 @@ static bool start(struct cli_chat *chat)
     return is_done;
 }
 
+// Prints the name that was typed, and the name, size and type that the file tells.
+static void print_banner(const struct cli_chat *chat)
+{
+    const struct glinfer_model_info *info = &chat->session.info;
+    const char *typed = chat->settings->session.model;
+    const char *slash = strrchr(typed ? typed : chat->session.path, '/');
+    const char *name = slash ? slash + 1 : typed ? typed : chat->session.path;
+    const char *size = strchr(info->description, ' '); // "llama 135M Q4_1"
+    if (!chat->lines.is_terminal || cli_is_quiet()) {
+        return;
+    }
+    fprintf(stderr, "%s (%s,%s) on %s\n/help lists commands, Ctrl-D leaves\n", name,
+            info->name[0] ? info->name : info->architecture, size ? size : "",
+            chat->session.device_info.renderer);
+}
+
 static bool open_and_talk(struct cli_chat *chat)
 {
     const struct cli_chat_settings *settings = chat->settings;
     const struct cli_editor *editor = NULL;
 #ifdef HAS_LIBEDIT
     editor = &cli_libedit;
+    cli_libedit_complete = cli_chat_complete;
 #endif
-    cli_set_session(NULL); // an answer ends by its callback
     chat->turns.seed =
         cli_sampling_seed(&settings->sampling, settings->session.device.verbosity > 0);
     cli_lines_open(&chat->lines, "> ", editor);
     cli_template_warn(&chat->session);
-    if (chat->lines.is_terminal && !cli_is_quiet()) {
-        fprintf(stderr, "%s on %s; /help lists commands, Ctrl-D leaves\n",
-                chat->session.info.description, chat->session.device_info.renderer);
-    }
+    print_banner(chat);
+    offer_kept(chat);
     chat->turns.thoughts.is_styled = cli_is_styled();
     const bool is_done = talk(chat);
     cli_lines_close(&chat->lines);
@@ -226,6 +328,10 @@ static bool run_command(void *user)
     const bool is_done = start(&chat) && open_and_talk(&chat);
     cli_turns_finish(&chat.turns);
     cli_bytes_finish(&chat.file);
+    while (chat.texts.count > 0) {
+        free(chat.texts.items[--chat.texts.count]);
+    }
+    free(chat.texts.items);
     cli_session_finish(&chat.session);
     return is_done;
 }

@@ -3,29 +3,27 @@
 #include "cli/chat/cli_message.h"
 #include "cli/flags/cli_nearest.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static const char commands_help[] =
-    "    /help             these lines\n"
+    "    /help             show these lines\n"
     "    /reset, /clear    forget the conversation, but not the system message\n"
     "    /undo             forget the last message and its answer\n"
-    "    /retry            answer the last message again, by another seed\n"
-    "    /system TEXT      set the system message; without a text print it\n"
-    "    /set NAME VALUE   set temperature, tokens (of an answer; -1: no limit) or system; "
-    "without\n"
-    "                      a value print it, without a name all\n"
+    "    /retry            answer the last message again, with a new seed\n"
+    "    /system TEXT      set the system message; without TEXT, show it\n"
+    "    /set NAME VALUE   change a setting, such as temp, top_k, seed or tokens (of an answer);\n"
+    "                      without VALUE, show it; without NAME, show all settings\n"
     "    /save FILE        write the conversation as JSON; /save! FILE replaces a file\n"
-    "    /load FILE        go on with a conversation that was saved\n"
-    "    /stats            tokens and times of the last answer\n"
+    "    /load FILE        continue a saved conversation; without FILE, the last unsaved one\n"
+    "    /stats            show tokens and times of the last answer\n"
     "    /quit, /exit, /bye  leave, as Ctrl-D does\n"
-    "A message that begins with a slash is written with two. A line that ends in a backslash goes "
-    "on\n"
-    "with the next one, and so does text from \"\"\" to \"\"\"; lines that are pasted together are "
-    "one\n"
-    "message. Ctrl-C stops an answer, or drops the line; twice on an empty line it leaves.\n";
+    "Tab completes commands, settings and files. To start a message with a slash, type //.\n"
+    "A line that ends in a backslash continues on the next line, and so does text between \"\"\" "
+    "and\n"
+    "\"\"\". Lines that are pasted together are one message. Ctrl-C stops an answer or drops the "
+    "line;\n"
+    "pressed twice on an empty line it leaves. The conversation is kept for /load.\n";
 
 static bool run_help(struct cli_chat *chat, const char *argument)
 {
@@ -66,7 +64,19 @@ static bool run_retry(struct cli_chat *chat, const char *argument)
     if (conversation->count == cli_conversation_count_system(conversation)) {
         return cli_fail(CLI_EXIT_FAILED, "there is no message to answer again");
     }
+    cli_chat_show_last(chat, false);
+    if (chat->settings->sampling.temperature <= 0 && chat->lines.is_terminal) {
+        fprintf(stderr, "(the temperature is 0, so the answer will be the same)\n");
+    }
     cli_chat_ask(chat, NULL);
+    return true;
+}
+
+bool cli_chat_set_system(struct cli_chat *chat, const char *text)
+{
+    cli_conversation_set_system(&chat->turns.conversation, text);
+    chat->is_saved = false;
+    fprintf(stderr, "the system message is set\n");
     return true;
 }
 
@@ -74,91 +84,14 @@ static bool run_system(struct cli_chat *chat, const char *argument)
 {
     struct cli_conversation *conversation = &chat->turns.conversation;
     if (argument[0]) {
-        cli_conversation_set_system(conversation, argument);
-        chat->is_saved = false;
-        fprintf(stderr, "the system message is set\n");
-    } else if (cli_conversation_count_system(conversation)) {
+        return cli_chat_set_system(chat, argument);
+    }
+    if (cli_conversation_count_system(conversation)) {
         fprintf(stderr, "%s\n", conversation->items[0].content);
     } else {
         fprintf(stderr, "there is no system message\n");
     }
     return true;
-}
-
-//-- settings --------------------------------------------------------------------------------------
-
-static bool set_temperature(struct cli_chat *chat, const char *value)
-{
-    char *end;
-    const double number = strtod(value, &end);
-    if (end == value || *end || !(number >= 0 && number <= 1000)) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "/set temperature \"%.40s\": expected a number from 0 to 1000", value);
-    }
-    chat->settings->sampling.temperature = (float)number;
-    return true;
-}
-
-static bool set_tokens(struct cli_chat *chat, const char *value)
-{
-    char *end;
-    errno = 0;
-    const long number = strtol(value, &end, 10);
-    if (end == value || *end || errno || number < -1 || number == 0 || number > 1 << 24) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "/set tokens \"%.40s\": expected a number from 1 to %d, or -1: no limit",
-                        value, 1 << 24);
-    }
-    chat->turns.n_predict = number;
-    return true;
-}
-
-static void print_temperature(const struct cli_chat *chat)
-{
-    fprintf(stderr, "temperature %g\n", (double)chat->settings->sampling.temperature);
-}
-
-static void print_tokens(const struct cli_chat *chat)
-{
-    fprintf(stderr, "tokens %lld\n", (long long)chat->turns.n_predict);
-}
-
-static void print_system(const struct cli_chat *chat)
-{
-    const struct cli_conversation *conversation = &chat->turns.conversation;
-    const bool has_system = cli_conversation_count_system(conversation);
-    fprintf(stderr, "system %s\n", has_system ? conversation->items[0].content : "(none)");
-}
-
-static bool run_set(struct cli_chat *chat, const char *argument)
-{
-    static const struct {
-        const char *name;
-        bool (*set)(struct cli_chat *chat, const char *value);
-        void (*print)(const struct cli_chat *chat);
-    } names[] = {
-        {"temperature", set_temperature, print_temperature},
-        {"tokens",      set_tokens,      print_tokens     },
-        {"system",      run_system,      print_system     }
-    };
-    const size_t size = strcspn(argument, " \t\n");
-    const char *value = argument + size + strspn(argument + size, " \t\n");
-    bool is_known = size == 0; // all of them are printed
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const bool is_named =
-            strlen(names[i].name) == size && strncmp(names[i].name, argument, size) == 0;
-        const bool is_set = is_named && value[0];
-        if (is_set && !names[i].set(chat, value)) {
-            return false;
-        }
-        if ((is_named || size == 0) && !(is_set && names[i].set == run_system)) {
-            names[i].print(chat);
-        }
-        is_known = is_known || is_named;
-    }
-    return is_known ||
-           cli_fail(CLI_EXIT_FAILED, "/set %.*s: expected temperature, tokens or system",
-                    size < 40 ? (int)size : 40, argument);
 }
 
 //-- files -----------------------------------------------------------------------------------------
@@ -181,6 +114,7 @@ static void note_file(struct cli_chat *chat, struct cli_bytes *path)
     chat->file = *path;
     *path = (struct cli_bytes){0};
     chat->is_saved = true;
+    cli_chat_drop_kept();
 }
 
 static bool save(struct cli_chat *chat, const char *argument, bool may_replace)
@@ -219,15 +153,22 @@ static bool run_load(struct cli_chat *chat, const char *argument)
 {
     struct cli_conversation *conversation = &chat->turns.conversation;
     struct cli_bytes path = {0};
+    char kept[4096];
     bool is_done = false;
     cli_message_path(argument, &path);
-    if (path.size == 0) {
-        cli_fail(CLI_EXIT_FAILED, "/load needs a file");
-    } else if (cli_conversation_load(conversation, path.data)) {
+    const bool is_kept = path.size == 0 && cli_chat_find_kept(kept, sizeof(kept));
+    if (path.size == 0 && !is_kept) {
+        cli_fail(CLI_EXIT_FAILED, "/load needs a file: there is no unsaved conversation");
+    } else if (cli_conversation_load(conversation, is_kept ? kept : path.data)) {
         cli_turns_begin(&chat->turns);
         fprintf(stderr, "%zu message%s %s loaded\n", conversation->count,
                 cli_plural(conversation->count), conversation->count == 1 ? "is" : "are");
-        note_file(chat, &path);
+        if (is_kept) {
+            chat->is_saved = false;
+        } else {
+            note_file(chat, &path);
+        }
+        cli_chat_show_last(chat, true);
         is_done = true;
     }
     cli_bytes_finish(&path);
@@ -245,7 +186,7 @@ static bool run_stats(struct cli_chat *chat, const char *argument)
         fprintf(stderr, "there is no answer yet\n");
         return true;
     }
-    fprintf(stderr, "held    %6zu tokens of the conversation before\n", chat->turns.n_reused);
+    fprintf(stderr, "reused  %6zu tokens of the earlier conversation\n", chat->turns.n_reused);
     cli_print_speeds(stats);
     fprintf(stderr, "context %6u tokens of %u, peak memory %s\n", stats->n_past,
             chat->session.info.n_ctx, cli_format_size(memory, stats->peak_memory));
@@ -263,22 +204,27 @@ static const struct {
     const char *name;
     bool (*run)(struct cli_chat *chat, const char *argument); // false with the reason printed
 } commands[] = {
-    {"/help",   run_help   },
-    {"/reset",  run_reset  },
-    {"/clear",  run_reset  },
-    {"/undo",   run_undo   },
-    {"/retry",  run_retry  },
-    {"/system", run_system },
-    {"/set",    run_set    },
-    {"/save",   run_save   },
-    {"/save!",  run_replace},
-    {"/load",   run_load   },
-    {"/stats",  run_stats  },
-    {"/quit",   run_quit   },
-    {"/exit",   run_quit   },
-    {"/bye",    run_quit   },
+    {"/help",   run_help    },
+    {"/reset",  run_reset   },
+    {"/clear",  run_reset   },
+    {"/undo",   run_undo    },
+    {"/retry",  run_retry   },
+    {"/system", run_system  },
+    {"/set",    cli_chat_set},
+    {"/save",   run_save    },
+    {"/save!",  run_replace },
+    {"/load",   run_load    },
+    {"/stats",  run_stats   },
+    {"/quit",   run_quit    },
+    {"/exit",   run_quit    },
+    {"/bye",    run_quit    },
 };
 #define N_COMMAND (sizeof(commands) / sizeof(commands[0]))
+
+const char *cli_chat_command_at(size_t index)
+{
+    return index < N_COMMAND ? commands[index].name : NULL;
+}
 
 static bool refuse_command(const char *text, size_t size)
 {
@@ -292,9 +238,9 @@ static bool refuse_command(const char *text, size_t size)
     if (nearest) {
         return cli_fail(CLI_EXIT_FAILED, "unknown command %s; is it %s?", word, nearest);
     }
-    return cli_fail(CLI_EXIT_FAILED,
-                    "unknown command %s; /help lists them, and // begins a message with a slash",
-                    word);
+    return cli_fail(
+        CLI_EXIT_FAILED,
+        "unknown command %s; /help lists them; to start a message with a slash, type //", word);
 }
 
 void cli_chat_obey(struct cli_chat *chat, const char *text)

@@ -1,12 +1,14 @@
 #include "cli/chat/cli_libedit.h"
 
+#include "cli/chat/cli_message.h"
+
 #include <errno.h>
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -19,36 +21,6 @@ struct libedit {
     bool is_first, is_interrupted;
     char path[4096]; // of the history; "": kept for this run alone
 };
-
-//-- where the history lies ------------------------------------------------------------------------
-
-static bool make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        const bool is_there = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!is_there) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void choose_path(struct libedit *editor)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    const size_t size = sizeof(editor->path);
-    int n = 0;
-    if (state && state[0] == '/') {
-        n = snprintf(editor->path, size, "%s/glinfer/chat_history", state);
-    } else if (home && home[0] == '/') {
-        n = snprintf(editor->path, size, "%s/.local/state/glinfer/chat_history", home);
-    }
-    if (n <= 0 || (size_t)n >= size || !make_folders(editor->path)) {
-        editor->path[0] = 0;
-    }
-}
 
 //-- a terminal that keeps quiet -------------------------------------------------------------------
 
@@ -145,6 +117,61 @@ static unsigned char quit(EditLine *line, int key)
     return CC_REDISPLAY;
 }
 
+// Returns how many bytes the offers have in common.
+static size_t count_common(const struct cli_offers *offers)
+{
+    const char *first = offers->words.data, *word = first;
+    size_t common = strlen(first);
+    for (size_t i = 1; i < offers->count; i++) {
+        size_t n = 0;
+        word += strlen(word) + 1;
+        while (n < common && word[n] == first[n]) {
+            n++;
+        }
+        common = n;
+    }
+    while (common > 0 && common < strlen(first) && ((unsigned char)first[common] & 0xC0) == 0x80) {
+        common--; // to the beginning of a character
+    }
+    return common;
+}
+
+static void list_offers(const struct cli_offers *offers)
+{
+    const char *word = offers->words.data;
+    fputc('\n', stderr);
+    for (size_t i = 0; i < offers->count; i++, word += strlen(word) + 1) {
+        fprintf(stderr, "%s%s", i > 0 ? "  " : "", word);
+    }
+    fputc('\n', stderr);
+}
+
+// Replaces the end of the line by what its offers have in common, or lists them.
+static unsigned char complete(EditLine *line, int key)
+{
+    const LineInfo *typed = el_line(line);
+    struct cli_offers offers = {0};
+    struct cli_bytes text = {0};
+    unsigned char result = CC_ERROR;
+    (void)key;
+    cli_bytes_append(&text, typed->buffer, (size_t)(typed->cursor - typed->buffer));
+    if (cli_libedit_complete && strlen(text.data) == text.size) {
+        cli_libedit_complete(text.data, &offers);
+    }
+    const size_t common = offers.count > 0 ? count_common(&offers) : 0;
+    if (common > offers.n_typed) {
+        char *added = offers.words.data + offers.n_typed;
+        added[common - offers.n_typed] = 0;
+        result = el_insertstr(line, added) == 0 ? CC_REFRESH : CC_ERROR;
+    } else if (offers.count > 1) {
+        list_offers(&offers);
+        result = CC_REDISPLAY;
+    }
+    cli_bytes_finish(&text);
+    cli_bytes_finish(&offers.words);
+    return result;
+}
+
 static void set_up_line(struct libedit *editor)
 {
     EditLine *line = editor->line;
@@ -161,6 +188,8 @@ static void set_up_line(struct libedit *editor)
     el_set(line, EL_ADDFN, "chat-stop", "Stops the chat", stop);
     el_set(line, EL_ADDFN, "chat-quit", "Ends the chat", quit);
     el_set(line, EL_SETTY, "-d", "-isig", NULL);
+    el_set(line, EL_ADDFN, "chat-complete", "Completes a word", complete);
+    el_set(line, EL_BIND, "^I", "chat-complete", NULL);
     el_set(line, EL_BIND, "^Z", "chat-stop", NULL);
     el_set(line, EL_BIND, "^\\", "chat-quit", NULL);
     el_set(line, EL_SETTY, "-x", "-echo", NULL);
@@ -208,7 +237,9 @@ static void *open_editor(const char *prompt)
         close_editor(editor);
         return NULL;
     }
-    choose_path(editor);
+    if (!cli_state_path("chat_history", editor->path, sizeof(editor->path))) {
+        editor->path[0] = 0;
+    }
     history(editor->history, &event, H_SETSIZE, HISTORY_SIZE);
     history(editor->history, &event, H_SETUNIQUE, 1);
     if (editor->path[0]) {
@@ -250,4 +281,5 @@ static void remember(void *user, const char *text)
     }
 }
 
+cli_complete_fn cli_libedit_complete;
 const struct cli_editor cli_libedit = {open_editor, close_editor, read_line, remember};

@@ -8,5 +8,7 @@
 // that is shown with the line. The history lies in $XDG_STATE_HOME/glinfer or
 // ~/.local/state/glinfer.
 extern const struct cli_editor cli_libedit;
+// Completes words for the Tab key; NULL: none.
+extern cli_complete_fn cli_libedit_complete;
 
 #endif

@@ -13,6 +13,15 @@ enum cli_line {
     CLI_LINE_FAILED,    // the reason was printed
 };
 
+// Words that the end of a line may become.
+struct cli_offers {
+    struct cli_bytes words; // count of them, each with a 0 after it
+    size_t count;
+    size_t n_typed; // bytes at the end of the line that they replace
+};
+// Fills *offers for a line.
+typedef void (*cli_complete_fn)(const char *line, struct cli_offers *offers);
+
 // An editor of lines with a history. All but open take what open returned.
 struct cli_editor {
     // Returns NULL where editing is not possible. prompt must outlive the editor.

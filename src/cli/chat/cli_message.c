@@ -1,7 +1,9 @@
 #include "cli/chat/cli_message.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char quotes[] = "\"\"\"";
 
@@ -108,4 +110,29 @@ void cli_message_path(const char *argument, struct cli_bytes *path)
             cli_bytes_append(path, &c, 1);
         }
     }
+}
+
+static bool make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        const bool is_there = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!is_there) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cli_state_path(const char *name, char *path, size_t size)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int n = 0;
+    if (state && state[0] == '/') {
+        n = snprintf(path, size, "%s/glinfer/%s", state, name);
+    } else if (home && home[0] == '/') {
+        n = snprintf(path, size, "%s/.local/state/glinfer/%s", home, name);
+    }
+    return n > 0 && (size_t)n < size && make_folders(path);
 }

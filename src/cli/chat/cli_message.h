@@ -14,4 +14,8 @@ enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text, 
 // are removed, ~/ is the home folder; spaces within it need no quotes.
 void cli_message_path(const char *argument, struct cli_bytes *path);
 
+// Writes the path of a file that is kept between chats, and creates its folder; false if there is
+// no place for it.
+bool cli_state_path(const char *name, char *path, size_t size);
+
 #endif

@@ -13,16 +13,18 @@ static bool show(struct cli_thoughts *thoughts, const struct cli_piece *piece)
     }
     if (thoughts->is_styled && thoughts->is_dim != piece->is_thought) {
         thoughts->is_dim = piece->is_thought;
+        cli_wrap_flush(&thoughts->wrap);
         const char *style = thoughts->is_dim ? dim : plain;
         cli_write(style, strlen(style));
     }
     thoughts->is_line_open = piece->text[piece->size - 1] != '\n';
-    return cli_write(piece->text, piece->size);
+    return cli_wrap_write(&thoughts->wrap, piece->text, piece->size);
 }
 
 void cli_thoughts_begin(struct cli_thoughts *thoughts, int kind)
 {
     cli_reasoning_begin(&thoughts->reasoning, kind);
+    cli_wrap_begin(&thoughts->wrap, cli_output_columns());
     thoughts->is_dim = thoughts->is_line_open = false;
 }
 
@@ -41,6 +43,7 @@ void cli_thoughts_end(struct cli_thoughts *thoughts)
 {
     const struct cli_piece rest = cli_reasoning_rest(&thoughts->reasoning);
     show(thoughts, &rest);
+    cli_wrap_flush(&thoughts->wrap);
     if (thoughts->is_dim) {
         cli_write("\033[22m", strlen("\033[22m"));
         thoughts->is_dim = false;
@@ -53,5 +56,6 @@ void cli_thoughts_end(struct cli_thoughts *thoughts)
 
 void cli_thoughts_finish(struct cli_thoughts *thoughts)
 {
+    cli_wrap_finish(&thoughts->wrap);
     cli_reasoning_finish(&thoughts->reasoning);
 }

@@ -1,14 +1,16 @@
 // Shows thoughts of models that reason: on a terminal dimmed and without their marks, elsewhere the
-// answer is written as it is.
+// answer is written as it is. On a terminal, lines are broken between words.
 #ifndef CLI_THOUGHTS_H
 #define CLI_THOUGHTS_H
 
+#include "cli/chat/cli_wrap.h"
 #include "cli/common/cli_reasoning.h"
 
 struct cli_thoughts {
     bool is_styled; // set by the owner: marks become dim text
     // Kept here:
     struct cli_reasoning reasoning;
+    struct cli_wrap wrap;
     bool is_dim;
     bool is_line_open; // what was written last ends no line
 };

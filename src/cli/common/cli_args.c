@@ -119,9 +119,10 @@ static bool parse_choice(const struct cli_flag *flag, const char *text, int *fie
     return false;
 }
 
-static bool store_value(const struct cli_flag *flag, void *field, const char *text, char *why,
-                        size_t size)
+bool cli_store_value(const struct cli_flag *flag, void *settings, const char *text, char *why,
+                     size_t size)
 {
+    void *field = (char *)settings + flag->offset;
     struct cli_texts *texts = field;
     switch (flag->kind) {
     case CLI_KIND_SWITCH:
@@ -266,7 +267,7 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
         snprintf(p->report->error, sizeof(p->report->error), "%s takes no value", name);
         return false;
     }
-    const bool is_read = store_value(flag, p->settings + flag->offset, text, why, sizeof(why));
+    const bool is_read = cli_store_value(flag, p->settings, text, why, sizeof(why));
     p->report->is_file = !is_read && flag->kind == CLI_KIND_FILE;
     if (p->report->is_file) {
         snprintf(p->report->error, sizeof(p->report->error), "%s", why);

@@ -122,6 +122,10 @@ struct cli_report {
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
                           const char *const *argv, struct cli_report *report);
 
+// Reads the value of a flag into its field of the settings; false with what is expected in why.
+bool cli_store_value(const struct cli_flag *flag, void *settings, const char *text, char *why,
+                     size_t size);
+
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);
 // Returns the row of n that has a name of these bytes, or NULL.

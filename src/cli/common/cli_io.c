@@ -16,7 +16,7 @@
 //-- messages --------------------------------------------------------------------------------------
 
 static bool is_text_open; // the last cli_write ended in the middle of a line
-static bool is_bar_shown;
+static volatile sig_atomic_t is_bar_shown;
 static bool is_quiet; // errors alone are printed
 static int exit_status;
 
@@ -44,6 +44,25 @@ static void begin_message(void)
     }
 }
 
+// Replaces spaces by ends of lines where a terminal would break a word. column: of the beginning.
+static void break_lines(char *text, size_t column)
+{
+    struct winsize size = {.ws_col = 0};
+    char *space = NULL;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return;
+    }
+    for (char *c = text; *c; c++) {
+        space = *c == ' ' ? c : space;
+        column += ((unsigned char)*c & 0xC0) != 0x80; // not the rest of a character
+        if (column > size.ws_col && space) {
+            *space = '\n';
+            column = (size_t)(c - space);
+            space = NULL;
+        }
+    }
+}
+
 static void print_message(const char *mark, const char *format, va_list args)
 {
     char text[2048];
@@ -53,6 +72,7 @@ static void print_message(const char *mark, const char *format, va_list args)
     }
     fflush(stdout);
     begin_message();
+    break_lines(text, strlen("glinfer: ") + strlen(mark));
     fprintf(stderr, "glinfer: %s%s\n", mark, text);
 }
 
@@ -346,6 +366,19 @@ static void note_interrupt(int number)
     }
 }
 
+// Says at once that a prompt will stop, in the place of its bar. An answer stops by itself at once.
+static void note_and_say(int number)
+{
+    static const char text[] = "\r\033[K(stopping)\n";
+    const int saved = errno;
+    const bool is_new = !is_interrupted;
+    note_interrupt(number);
+    if (is_new && is_bar_shown && write(STDERR_FILENO, text, sizeof(text) - 1) > 0) {
+        is_bar_shown = 0;
+    }
+    errno = saved;
+}
+
 static void handle_interrupt(int number)
 {
     static const char text[] =
@@ -372,7 +405,7 @@ void cli_catch_signals(void)
 
 void cli_catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = note_interrupt};
+    struct sigaction action = {.sa_handler = note_and_say};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
 }
@@ -405,6 +438,12 @@ void cli_set_session(struct glinfer_session *session)
 #define BAR_WIDTH      40
 #define BAR_MIN_WIDTH  10
 #define BAR_TEXT_WIDTH 29 // label, brackets, percent, and the last column, which may wrap
+
+size_t cli_output_columns(void)
+{
+    struct winsize size = {.ws_col = 0};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 static size_t count_columns(void)
 {

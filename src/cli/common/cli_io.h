@@ -27,6 +27,8 @@ void cli_be_quiet(void);
 bool cli_is_quiet(void);
 // True if standard output shows styles: a terminal that is not dumb, without NO_COLOR.
 bool cli_is_styled(void);
+// Returns the columns of the terminal that standard output is; 0: it is none, or does not tell.
+size_t cli_output_columns(void);
 // Returns "s" unless n is 1, for a word after a number.
 const char *cli_plural(uint64_t n);
 // Does as cli_say, and notes the exit status. Returns false, so that a step that fails can return
@@ -63,7 +65,8 @@ bool cli_check_written(FILE *file, const char *path);
 // second one kills. SIGPIPE and SIGXFSZ become failed writes.
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
-// Has each SIGINT from now on only noted, until it is forgotten; none kills.
+// Notes each SIGINT from now on, until it is forgotten, and cancels the session; none kills. Says
+// in the place of a bar that the work stops.
 void cli_catch_interrupts(void);
 void cli_forget_interrupt(void);
 // Fails with CANCELLED after a SIGINT. For use before each long call with a session: a cancel has

@@ -54,10 +54,10 @@ cmp -s "$dir/flag.json" "$dir/system.json"
 check 'a system message by flag' $? 0
 
 chat 'one\n/stats\ntwo two\n/stats\n' >/dev/null
-check 'the first turn finds nothing held' "$(said '^held  *0 tokens')" 1
-check 'the second one does' "$(said '^held  *[1-9][0-9]* tokens')" 1
+check 'the first turn finds nothing held' "$(said '^reused  *0 tokens')" 1
+check 'the second one does' "$(said '^reused  *[1-9][0-9]* tokens')" 1
 context=$(sed -n 's/^context  *\([0-9]*\) tokens.*/\1/p' "$dir/errors" | head -n 1)
-check 'all that was in the context' "$(said "^held  *$context tokens")" 1
+check 'all that was in the context' "$(said "^reused  *$context tokens")" 1
 
 chat "Hi\n/reset\n/stats\n/load $dir/two.json\n/stats\n" >/dev/null
 check 'no answer yet behind a reset, nor behind a file' "$(said 'no answer yet')" 2
@@ -81,9 +81,13 @@ chat '"""/reset\n"""\n"""//two"""\n/system """/brief"""\n/save '"$dir"'/slashes.
 check 'quoted text is no command' "$(grep -c -e '"/reset"' -e '"//two"' -e '"/brief"' "$dir/slashes.json")" 3
 chat '/set tokens 3\n/set temperature 0.5\n/set system be brief\n/set\n/set tokens\nHi\n/stats\n' >/dev/null
 check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 6
+check 'all samplers are' "$(grep -cxE '(top-k|seed|repeat-penalty|mirostat|dry-base) [-0-9.]+' "$dir/errors")" 5
 check 'and hold' "$(said '^answer  *3 tokens')" 1
-chat '/set tokens many\n/set top\n' >/dev/null
-check 'wrong settings fail the chat' "$?$(said 'expected a number from 1')$(said 'expected temperature, tokens')" 111
+chat '/set tokens many\n/set xyzzy\n/set top_p 5\n/set top_kk 5\n' >/dev/null
+check 'wrong settings fail the chat' "$?$(said 'expected a number from 1 to')$(said 'unknown setting xyzzy; /set lists')" 111
+check 'with what is right' "$(said 'invalid top-p "5": expected a number from 0 to 1')$(said 'is it top-k')" 11
+chat '/set temp 0.5\n/set top_k=7\n/set --seed 5\n/set logit-bias 5-inf\n/set samplers top_k\n/set -n 2\n/set n-predict 3\nHi\n/stats\n' >/dev/null
+check 'by any name' "$(grep -cxE 'temperature 0.5|top-k 7|seed 5|samplers top_k|tokens 3' "$dir/errors")" 5
 chat 'a\000b\n' >/dev/null
 check 'a zero byte in a message' "$?$(said 'a zero byte at offset 1')" 11
 cat >"$dir/template" <<'END'
@@ -105,7 +109,7 @@ chat '/help\n/nonsense\n/reste\n/sys\n/stats\n/save\n/load /nowhere/at.all\n/sav
 status=$?
 check 'commands alone' "$(wc -c <"$dir/none" | tr -d ' ')" 0
 check 'that fail' "$status" 1
-for line in '/help  *these lines' 'unknown command /nonsense' 'is it /reset?' 'is it /system?' 'no answer yet' \
+for line in '/help  *show these lines' 'unknown command /nonsense' 'is it /reset?' 'is it /system?' 'no answer yet' \
     '/save needs a file' '/nowhere/at.all cannot be read' '/nowhere/at.all cannot be written'; do
     check "$line" "$(said "$line")" 1
 done

@@ -14,13 +14,15 @@ from terminal import Terminal, check, finish
 glinfer, model = sys.argv[1:3]
 folder = tempfile.mkdtemp()
 os.environ["XDG_STATE_HOME"] = folder
-prompt = "> $"
+open(f"{folder}/some file", "w").close()
+prompt = r"\n?> $"
 answer = r"\.\.\.\r\033\[K(?!reading)[^\033]{20}"  # behind the progress bar
 long_answers = ["-c", "262144", "-n", "262000", "--temp", "0"]
 
 
-def chat(*flags, **environment):
-    terminal = Terminal([glinfer, "chat", "-m", model, *(flags or ["-n", "6", "--temp", "0"])], **environment)
+def chat(*flags, columns=0, **environment):
+    words = [glinfer, "chat", "-m", model, *(flags or ["-n", "6", "--temp", "0"])]
+    terminal = Terminal(words, columns, **environment)
     terminal.wait_for(prompt)
     return terminal
 
@@ -37,21 +39,33 @@ def saved(terminal):
 def quits_after_two_in_a_row(**environment):
     t = chat(**environment)
     t.type("\3")
-    check("nothing is lost yet", "not saved" in t.wait_for(r"\(Ctrl-C again.*\n.*" + prompt), False)
+    t.wait_for(r"\(Ctrl-C again.*\n.*" + prompt)
     t.type("Hello\n")
     t.wait_for("the answer is cut.*\n.*" + prompt, "an answer that -n cuts is said to be")
     t.type("\3")
-    t.wait_for("the conversation is not saved.*\n.*" + prompt)
+    t.wait_for(r"\(Ctrl-C again.*\n.*" + prompt)
     t.type("\3")
+    t.wait_for("the conversation is kept")
     check("Ctrl-C twice leaves", t.status(), 130)
+    t = Terminal([glinfer, "chat", "-m", model], **environment)
+    t.wait_for("/load continues it.*\n.*" + prompt, "the next chat offers what was not saved")
+    t.type("/load\n")
+    t.wait_for(r"2 messages are loaded\n> Hello\n(.*\n)*> $", "a file that is loaded shows where it ended")
+    check("nothing was lost", [role for role, _ in saved(t)], ["user", "assistant"])
+    t.type("/quit\n")
+    check("a saved conversation is not kept", "is kept" in t.wait_for("/quit\n"), False)
+    t.status()
+    check("nor offered", os.path.exists(f"{folder}/glinfer/unsaved_chat.json"), False)
 
 
 def typing_rearms():
     t = chat()
     t.type("some text\3")
-    t.wait_for("Ctrl-C again.*\n.*" + prompt)
+    t.wait_for("is dropped.*\n.*" + prompt)
+    t.type("\3")
+    t.wait_for("Ctrl-C again.*\n.*" + prompt, "a line that is dropped does not count")
     t.type("other text\3")
-    t.wait_for("Ctrl-C again.*\n.*" + prompt, "a line that was typed between two Ctrl-C keeps the chat")
+    t.wait_for("is dropped.*\n.*" + prompt, "a line that was typed between two Ctrl-C keeps the chat")
     t.type("/stats\n")
     t.wait_for("no answer yet.*\n.*" + prompt)
     t.type("\4")
@@ -80,6 +94,7 @@ def an_interrupted_prompt_stays():
     t.type("My name is Zed. " * 20 + "\n")
     t.wait_for("reading the prompt")
     t.type("\3")
+    t.wait_for(r"\(stopping\)\n", "the interrupt is noticed at once", 1)
     t.wait_for("kept without an answer.*\n.*" + prompt)
     messages = saved(t)
     check("the message stays", [role for role, _ in messages], ["user"])
@@ -170,6 +185,34 @@ def files_are_not_replaced():
     t.status()
 
 
+def tab_completes():
+    t = chat()
+    t.type("/lo\t")
+    t.wait_for("ad $", "a command")
+    t.type(f"{folder}/so\t")
+    t.wait_for("me file$", "a file")
+    t.type("\25/set top\t")
+    t.wait_for("-$", "what settings have in common")
+    t.type("\t")
+    t.wait_for("top-k .*top-p .*top-n-sigma.*", "settings")
+    t.type("\25/set top_k 7\n")
+    t.wait_for("top-k 7\n.*" + prompt)
+    t.type("/quit\n")
+    t.status()
+
+
+def words_wrap():
+    lines = ["a long line with words", "```", "code that is as long as it is", "```", "and some more words"]
+    grammar = "root ::= " + json.dumps("\n".join(lines))
+    t = chat("--grammar", grammar, columns=12)
+    t.type("x\n")
+    shown = t.wait_for("more words\n.*" + prompt)
+    check("lines end between words", "a long line\nwith words\n" in shown)
+    check("but not those of code", "code that is as long as it is\n" in shown)
+    t.type("/quit\n")
+    t.status()
+
+
 def thoughts_are_dim():
     grammar = 'root ::= "<think>hm, hm</think>so it is <b>"'
     t = chat("--grammar", grammar)
@@ -222,5 +265,7 @@ what_was_shown_is_kept()
 lines_go_on()
 files_are_not_replaced()
 thoughts_are_dim()
+tab_completes()
+words_wrap()
 what_is_typed_early_waits()
 finish()

@@ -1,10 +1,13 @@
 """A command on a pseudo-terminal, as a person has it: keys go in, what the screen gets comes out."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 
 failures = 0
@@ -20,10 +23,12 @@ def check(what, found, wanted=True):
 class Terminal:
     """Runs a command on a terminal of its own; output is what it has shown and nobody has waited for yet."""
 
-    def __init__(self, words, **environment):
+    def __init__(self, words, columns=0, **environment):
         self.output = ""
         self.pid, self.file = pty.fork()
+        size = struct.pack("HHHH", 24, columns, 0, 0)
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             os.environ.update({"TERM": "xterm", "LC_ALL": "C.UTF-8"}, **environment)
             os.execv(words[0], words)
 

@@ -1,0 +1,139 @@
+#include "cli/chat/cli_wrap.h"
+
+#include "cli/common/cli_io.h"
+
+#include <string.h>
+#include <wchar.h>
+
+void cli_wrap_begin(struct cli_wrap *wrap, size_t n_columns)
+{
+    const struct cli_bytes word = wrap->word;
+    *wrap = (struct cli_wrap){.n_columns = n_columns, .word = word, .is_first = true};
+    wrap->word.size = 0;
+}
+
+void cli_wrap_finish(struct cli_wrap *wrap)
+{
+    cli_bytes_finish(&wrap->word);
+}
+
+//-- characters ------------------------------------------------------------------------------------
+
+// Returns the bytes of a character that begins with a byte.
+static size_t count_bytes(unsigned char first)
+{
+    return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
+// Returns the columns of a character; one that is unknown takes one.
+static size_t count_columns(const char *text, size_t size)
+{
+    const unsigned char first = (unsigned char)text[0];
+    unsigned point = size == 1 ? first : first & (0x7FU >> size);
+    for (size_t i = 1; i < size; i++) {
+        point = point << 6 | ((unsigned char)text[i] & 0x3FU);
+    }
+    const int width = wcwidth((wchar_t)point);
+    return width < 0 ? point >= 0x20 : (size_t)width;
+}
+
+//-- words -----------------------------------------------------------------------------------------
+
+bool cli_wrap_flush(struct cli_wrap *wrap)
+{
+    struct cli_bytes *word = &wrap->word;
+    size_t skipped = 0;
+    bool is_written = true;
+    const size_t end = wrap->column + wrap->n_spaces + wrap->width;
+    if (wrap->width > 0 && !wrap->is_first && end > wrap->n_columns) {
+        is_written = cli_write("\n", 1);
+        skipped = wrap->n_spaces; // the end of the line stands for them
+        wrap->column = 0;
+    }
+    if (word->size > skipped) {
+        is_written = cli_write(word->data + skipped, word->size - skipped) && is_written;
+        wrap->column += wrap->n_spaces - skipped + wrap->width;
+    }
+    if (wrap->is_first && wrap->width > 0) {
+        const char *start = word->data + wrap->n_spaces;
+        wrap->is_table = start[0] == '|';
+        wrap->is_code = wrap->is_code || strncmp(start, "```", 3) == 0;
+        wrap->is_first = false;
+    }
+    word->size = wrap->n_spaces = wrap->width = 0;
+    return is_written;
+}
+
+static bool end_line(struct cli_wrap *wrap)
+{
+    if (wrap->width == 0 && wrap->column + wrap->n_spaces > wrap->n_columns) {
+        wrap->word.size = wrap->n_spaces = 0; // they would begin another line
+    }
+    const bool is_written = cli_wrap_flush(wrap) && cli_write("\n", 1);
+    wrap->column = 0;
+    wrap->is_first = true;
+    wrap->is_table = false;
+    return is_written;
+}
+
+// Shows code as it is, up to the end of the line that closes it.
+static bool take_code(struct cli_wrap *wrap, const char *text, size_t size)
+{
+    if (text[0] == '\n') {
+        wrap->is_code = wrap->n_ticks < 3;
+        wrap->is_first = true;
+        wrap->column = wrap->n_ticks = 0;
+    } else if (wrap->is_first && text[0] == '`') {
+        wrap->n_ticks++;
+    } else if (text[0] != ' ') {
+        wrap->is_first = false;
+    }
+    return cli_write(text, size);
+}
+
+static bool take_character(struct cli_wrap *wrap, const char *text, size_t size)
+{
+    const bool is_space = text[0] == ' ';
+    bool is_written = true;
+    if (wrap->is_code) {
+        return take_code(wrap, text, size);
+    }
+    if (wrap->n_columns == 0 || wrap->is_table) {
+        wrap->is_table = wrap->is_table && text[0] != '\n';
+        wrap->is_first = text[0] == '\n';
+        wrap->column = 0;
+        return cli_write(text, size);
+    }
+    if (text[0] == '\n') {
+        return end_line(wrap);
+    }
+    const size_t width = count_columns(text, size);
+    // Scripts whose characters are two columns wide have no spaces between words.
+    if ((is_space && wrap->width > 0) || (width > 1 && wrap->width > 0)) {
+        is_written = cli_wrap_flush(wrap);
+    }
+    cli_bytes_append(&wrap->word, text, size);
+    wrap->n_spaces += is_space;
+    wrap->width += is_space ? 0 : width;
+    const bool is_long = wrap->width >= wrap->n_columns;
+    return (width > 1 || is_long || text[0] == '\t' ? cli_wrap_flush(wrap) : true) && is_written;
+}
+
+bool cli_wrap_write(struct cli_wrap *wrap, const char *text, size_t size)
+{
+    bool is_written = true;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        if (wrap->n_bytes > 0 && (byte & 0xC0) != 0x80) { // one that was cut
+            is_written = take_character(wrap, wrap->character, wrap->n_bytes) && is_written;
+            wrap->n_bytes = 0;
+        }
+        wrap->n_wanted = wrap->n_bytes == 0 ? count_bytes(byte) : wrap->n_wanted;
+        wrap->character[wrap->n_bytes++] = text[i];
+        if (wrap->n_bytes == wrap->n_wanted) {
+            is_written = take_character(wrap, wrap->character, wrap->n_bytes) && is_written;
+            wrap->n_bytes = 0;
+        }
+    }
+    return is_written;
+}
