@@ -1,18 +1,22 @@
 // glinfer: runs GGUF language models on any Linux GPU with OpenGL ES 3.1 compute shaders.
 //
 // This is the whole public interface. Objects form a tree, device > model > session: a child is
-// destroyed before its parent. Nothing is printed, no signal handler is set, no global state is
-// kept; the caller's current EGL context is put back before each function returns, and a callback
-// that makes another one current does the same.
+// destroyed before its parent. Nothing is printed and no signal handler is set; no
+// state is shared between devices. The caller's current EGL context is put back before each
+// function returns, and a callback that makes another one current does the same.
 //
 // Threads: distinct devices may be used from distinct threads. One device and all that belongs to
 // it are used by one thread at a time; glinfer_session_cancel alone may be called from any thread
-// and from a signal handler. A process that was forked from the one that opened a device opens its
-// own: calls with the parent's fail with INVALID_ARGUMENT, and destroying leaves the GPU alone.
+// and from a signal handler.
 //
-// Callbacks may call glinfer_session_cancel, what takes a tokenizer, what describes, and the
-// destroy functions, which end what they are given with the call that runs. All else that needs the
-// device fails with INVALID_ARGUMENT there; glinfer_session_reset and _rewind change nothing.
+// Forks: fork before the first device is opened, or use exec. A forked child has no threads of the
+// driver: there, opening a device fails with NO_DEVICE, calls with the parent's objects fail with
+// INVALID_ARGUMENT, and destroying them leaves the GPU alone.
+//
+// A callback may call glinfer_session_cancel, any function that takes a tokenizer, any _describe
+// and any _destroy function. An object that is destroyed in a callback goes away when the running
+// call returns. Other functions that need the device fail with INVALID_ARGUMENT in a callback;
+// glinfer_session_reset and _rewind have no effect there.
 //
 // Settings: every params struct starts with struct_size, filled by its _init function; a zero field
 // asks for the default. The struct and what it points to need only live until the call returns.
@@ -20,9 +24,9 @@
 //
 // Errors: a fallible function returns bool, or a pointer that may be NULL, and fills *err when err
 // is not NULL. After a failure the objects passed in are as usable as before it, unless the status
-// is GLINFER_STATUS_GPU_LOST: then glinfer_device_recover brings them back. NULL where it is not
-// allowed, a struct_size that is none and an enum out of range fail with INVALID_ARGUMENT; a
-// function that cannot fail does nothing then.
+// is GLINFER_STATUS_GPU_LOST: then glinfer_device_recover brings them back. Functions fail with
+// INVALID_ARGUMENT for a NULL that is not allowed, an unknown struct_size, or an enum out of range.
+// Functions without an error result ignore such a call.
 #ifndef GLINFER_H
 #define GLINFER_H
 
@@ -119,8 +123,8 @@ struct glinfer_device; // an EGL context with its programs; owns no model
 // the program's: the way to choose. With a context the device computes in it. Each call then saves
 // what it changes there (the program, buffer bindings, buffer textures), takes pending GL errors
 // away, and puts all back before it returns, the errors too (all but GL_OUT_OF_MEMORY); the state
-// is the device's in callbacks, where the program does not use GL. A program that was deleted while
-// it was in use is gone afterwards.
+// is the device's in callbacks, where the program does not use GL. If you deleted the current GL
+// program while it was in use, it is gone after the call.
 struct glinfer_host_gl {
     size_t struct_size;
     void *display;       // EGLDisplay, initialised
@@ -152,9 +156,8 @@ struct glinfer_device_params {
                            // "": none
     glinfer_log_fn log;    // NULL: silent
     void *log_user;
-    // Lets sessions have programs compiled that take a driver seconds, by a process of their own
-    // that goes on beside and behind the caller's (glinfer-compile, installed with the library).
-    // Later sessions take them from the cache.
+    // Compiles slow shader programs in a separate process (glinfer-compile, installed with the
+    // library), which may outlive the caller's. Later sessions take them from the cache.
     bool compile_in_background;
     // Asks for a context whose work waits for that of others (EGL_IMG_context_priority), which some
     // drivers have; without effect elsewhere.
@@ -225,9 +228,9 @@ GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
                                          struct glinfer_device_info *info);
 // Brings a device back after GLINFER_STATUS_GPU_LOST or GLINFER_STATUS_GPU_FAULT, with all its
 // models and sessions: opens a new context, takes the programs from the cache, loads the weights
-// from the models' sources. Sessions keep their tokens; each computes its cache anew when it next
-// generates, in the batches and steps of before, so that its answers are those of a session to
-// which nothing happened (an answer that broke off goes on with glinfer_generate_params.resume).
+// from the models' sources. Sessions keep their tokens and rebuild their caches on the next
+// call. Their answers do not change; glinfer_generate_params.resume continues an answer that broke
+// off.
 // progress may be NULL and is called with GLINFER_PHASE_LOAD. Fails with NO_DEVICE, NOT_FOUND, IO,
 // BAD_FILE (another file is in a model's place), UNSUPPORTED (a model's source was transient; found
 // out first), NO_MEMORY, CANCELLED, DRIVER, GPU_LOST; the device is then still lost, and may be
@@ -446,8 +449,10 @@ struct glinfer_chat_json {
     const char *tools;     // an array of objects, or NULL: none
     const char *variables; // an object of what the template also asks for, such as
                            // {"enable_thinking": false}; NULL: none
-    // Bytes that nobody can guess: in a text between two of them control tokens are spelled, and
-    // are those; for calls of tools that a template leaves to messages. NULL: none
+    // A secret marker, such as 16 random bytes in hex. In all other text of the conversation, text
+    // that spells a control token stays text. Between two markers it becomes the token: with the
+    // marker "9f2c", the content "9f2c<tool_call>9f2c{...}9f2c</tool_call>9f2c" has the two control
+    // tokens of a tool call. For templates that expect earlier calls within the content. NULL: none
     const char *control_fence;
     enum glinfer_chat_end end; // default GLINFER_CHAT_END_ANSWER
 };
@@ -523,9 +528,9 @@ glinfer_session_create(struct glinfer_model *model, const struct glinfer_session
 // Creates n sessions, 1 to 16, into sessions[0..n): each is whole, and is destroyed by itself, but
 // those answers of theirs that glinfer_begin began decode together, so that each weight is read
 // once for all of them. They join and leave at any time, with settings of their own; prompts are
-// read in turns. Where the session computes in f32, tokens are the same, bit by bit, whoever else
-// decodes; in f16 they may differ where two are as likely. Where one has its tokens chosen on the
-// host, the others' chains have one step, too. The memory of all, reserved at once, is freed with
+// read in turns. In f32 the tokens of a session do not depend on the other sessions, bit by bit; in
+// f16 a tie may be decided differently. If one session samples on the CPU, all of them wait for it
+// after every token. The memory of all, reserved at once, is freed with
 // the last session. Fails likewise; sessions then holds NULL.
 GLINFER_API bool glinfer_sessions_create(struct glinfer_model *model,
                                          const struct glinfer_session_params *params, uint32_t n,
@@ -577,9 +582,9 @@ struct glinfer_logit_bias {
 // another one does something, each token is chosen by the host, which waits for the logits.
 struct glinfer_samplers {
     size_t struct_size;
-    // The samplers in order: names with a semicolon between them, or their letters. What is not in
-    // it does nothing. NULL: "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature",
-    // "edskypmxt".
+    // The samplers in order: names with a semicolon between them, or their letters. Samplers
+    // that are not listed are off. NULL:
+    // "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", "edskypmxt".
     const char *order;
     uint32_t min_keep; // tokens that typ_p, top_p, min_p and xtc leave at least
     // penalties: for tokens that are n > 0 times among the last repeat_last_n of prompt and answer,
@@ -806,18 +811,20 @@ struct glinfer_event {
 
 // Begins an answer, compiling what it needs as glinfer_generate does (glinfer_session_params
 // .expected has that done in advance). All of params is copied; its callbacks, if there are any,
-// are called by glinfer_step. While the answer is under way the session's other functions but
-// glinfer_session_cancel and glinfer_session_destroy fail with INVALID_ARGUMENT, or end it where
-// they cannot fail. Fails as glinfer_generate does before its first token.
+// are called by glinfer_step. During an answer only glinfer_step, glinfer_end,
+// glinfer_session_cancel and glinfer_session_destroy may be used with the session. Others fail with
+// INVALID_ARGUMENT; those that cannot fail end the answer first. Fails as glinfer_generate does
+// before its first token.
 GLINFER_API bool glinfer_begin(struct glinfer_session *session,
                                const struct glinfer_generate_params *params,
                                struct glinfer_error *err);
-// Takes the answers on that were begun with sessions of the device and fills *event. Returns soon
-// after budget_us microseconds, at the end of what it was about, which is estimated at no more than
-// 8 ms; earlier if there is an event, or if the GPU has to be waited for. The GPU works on
+// Continues the answers that were begun with sessions of the device and fills *event. Returns after
+// about budget_us microseconds. It may overrun by the piece of work in progress, normally less than
+// 8 ms. It returns earlier on an event, or when only the GPU is busy. The GPU continues to work
 // meanwhile. Event NONE says to call again, at the latest when glinfer_device_fd is readable.
-// Fails as glinfer_generate does for the answer of event->session, which has then ended as one that
-// broke off; with INVALID_ARGUMENT and no session if no answer was begun.
+// Fails as glinfer_generate does for the answer of event->session, which then has ended without an
+// END event: after glinfer_session_cancel with CANCELLED. Fails with INVALID_ARGUMENT and no
+// session if no answer was begun.
 GLINFER_API bool glinfer_step(struct glinfer_device *device, uint32_t budget_us,
                               struct glinfer_event *event, struct glinfer_error *err);
 // Ends the answer that the session has under way, if any, without waiting for the GPU; the session
