@@ -91,26 +91,33 @@ static bool take_code(struct cli_wrap *wrap, const char *text, size_t size)
     return cli_write(text, size);
 }
 
+// Shows a character as it is, in a line that is not broken.
+static bool take_whole(struct cli_wrap *wrap, const char *text, size_t size)
+{
+    const bool is_end = text[0] == '\n';
+    wrap->is_table = wrap->is_table && !is_end;
+    wrap->is_first = is_end;
+    wrap->column = 0;
+    return cli_write(text, size);
+}
+
 static bool take_character(struct cli_wrap *wrap, const char *text, size_t size)
 {
     const bool is_space = text[0] == ' ';
+    const size_t width = count_columns(text, size);
     bool is_written = true;
+    // Scripts whose characters are two columns wide have no spaces between words.
+    if (wrap->width > 0 && (is_space || width > 1)) {
+        is_written = cli_wrap_flush(wrap); // which may find that code or a table begins
+    }
     if (wrap->is_code) {
-        return take_code(wrap, text, size);
+        return take_code(wrap, text, size) && is_written;
     }
     if (wrap->n_columns == 0 || wrap->is_table) {
-        wrap->is_table = wrap->is_table && text[0] != '\n';
-        wrap->is_first = text[0] == '\n';
-        wrap->column = 0;
-        return cli_write(text, size);
+        return take_whole(wrap, text, size) && is_written;
     }
     if (text[0] == '\n') {
         return end_line(wrap);
-    }
-    const size_t width = count_columns(text, size);
-    // Scripts whose characters are two columns wide have no spaces between words.
-    if ((is_space && wrap->width > 0) || (width > 1 && wrap->width > 0)) {
-        is_written = cli_wrap_flush(wrap);
     }
     cli_bytes_append(&wrap->word, text, size);
     wrap->n_spaces += is_space;
