@@ -39,21 +39,23 @@ static void write_counts(void)
     }
 }
 
-void glCopyBufferSubData(GLenum from, GLenum to, GLintptr source, GLintptr target, GLsizeiptr size)
+void glCopyBufferSubData(GLenum readTarget, GLenum writeTarget, GLintptr readOffset,
+                         GLintptr writeOffset, GLsizeiptr size)
 {
     void (*copy)(GLenum, GLenum, GLintptr, GLintptr, GLsizeiptr);
     find_real("glCopyBufferSubData", (void *)&copy, sizeof(copy));
     if (++n_copies != wanted("LOST_COPY")) {
-        copy(from, to, source, target, size);
+        copy(readTarget, writeTarget, readOffset, writeOffset, size);
     }
     write_counts();
 }
 
-void glDispatchCompute(GLuint x, GLuint y, GLuint z)
+void glDispatchCompute(GLuint num_groups_x, GLuint num_groups_y, GLuint num_groups_z)
 {
     void (*dispatch)(GLuint, GLuint, GLuint);
     find_real("glDispatchCompute", (void *)&dispatch, sizeof(dispatch));
     const long n = ++n_dispatches;
+    GLuint x = num_groups_x, y = num_groups_y, z = num_groups_z;
     if (n == wanted("SHORT_GRID")) {
         GLuint *longest = x >= y && x >= z ? &x : y >= z ? &y : &z;
         --*longest;

@@ -108,10 +108,10 @@ static void check_rope_token(struct gi_test *test, const struct batch *batch, ui
     const uint32_t head_dim = 2 * params->n_head_pair, n_rot = 2 * params->n_rot_pair;
     const float *rope = batch->rope + (uint64_t)token * n_rot;
     struct section sections[3];
+    const bool has_temperature = gi_test_define(test, "TEMPERATURE");
+    const uint32_t n_period = has_temperature ? position / params->period : 0;
     const double factor =
-        gi_test_define(test, "TEMPERATURE")
-            ? 1 + (double)params->temperature * log(1 + (double)(position / params->period))
-            : 1;
+        has_temperature ? 1 + (double)params->temperature * log(1 + (double)n_period) : 1;
     for (uint32_t i = 0; i < 3; i++) {
         sections[i] = batch->sections[i];
         sections[i].qkv = batch->qkv + (uint64_t)token * params->qkv_stride;

@@ -397,7 +397,7 @@ void gi_check_glu(struct gi_test *test)
         const float *act =
             is_half ? gi_test_half_row(test, 0, 0, route ? (uint32_t)route[3] : row,
                                        params->act_begin + n, half_tiles(params->act_stride))
-                    : rows + row * params->act_stride;
+                    : rows + (uint64_t)row * params->act_stride;
         if (act) {
             expect_glu(test, gate_up, route ? (uint32_t)route[2] : row, act + params->act_begin,
                        expected, magnitude);

@@ -204,7 +204,7 @@ static void check_partials(struct gi_test *test)
         const uint32_t place = places[k] < n ? places[k] : 0, n_memory = test->n_memory;
         for (uint32_t i = 0; i < n; i++) { // all others are alike
             const float value = i == place ? 2.0f : k % 2 ? -1.0f : 1.0f;
-            memcpy(&words[2 * i], &value, sizeof(value));
+            memcpy(&words[(size_t)2 * i], &value, sizeof(value));
             words[2 * i + 1] = (n_id - 1 - i * 7 % n_id) % n_id;
         }
         gi_test_write(test, 1, params->partial, words, 2 * (size_t)n);

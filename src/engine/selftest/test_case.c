@@ -132,7 +132,7 @@ void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t fir
                             const void *words, size_t n)
 {
     const uint32_t *found = words;
-    for (size_t i = 0; found && i < n && !*test->where; i++) {
+    for (uint64_t i = 0; found && i < n && !*test->where; i++) {
         if (found[i] == GI_TEST_POISON) {
             snprintf(test->where, sizeof(test->where), "%s[%llu] is not written", what,
                      (unsigned long long)(first + i));
