@@ -3,7 +3,6 @@
 #include "jinja/jinja_number.h"
 
 #include <cJSON.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +118,6 @@ static cJSON *parse(struct gi_jinja_pool *pool, struct gi_jinja_string text, siz
     return json;
 }
 
-// Converts in the locale of C, whose numbers have a point.
 static struct gi_jinja_value convert_all(struct gi_jinja_pool *pool, const cJSON *json,
                                          struct gi_jinja_string text)
 {
@@ -127,17 +125,7 @@ static struct gi_jinja_value convert_all(struct gi_jinja_pool *pool, const cJSON
         pool, {text.data, NULL, 0},
          text.data + text.size
     };
-    struct gi_jinja_value value = gi_jinja_undefined();
-    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c_locale == (locale_t)0) {
-        gi_jinja_fail(pool, GLINFER_STATUS_NO_MEMORY, "no memory for a locale");
-        return value;
-    }
-    const locale_t before = uselocale(c_locale);
-    value = convert(&reader, json, 0);
-    uselocale(before);
-    freelocale(c_locale);
-    return value;
+    return convert(&reader, json, 0);
 }
 
 struct gi_jinja_value gi_jinja_from_json(struct gi_jinja_pool *pool, const char *text,

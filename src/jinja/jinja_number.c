@@ -1,6 +1,7 @@
 #include "jinja/jinja_number.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,17 +75,45 @@ char *gi_jinja_hide_numbers(struct gi_jinja_pool *pool, struct gi_jinja_string t
 
 //-- values ----------------------------------------------------------------------------------------
 
+// Returns the value of digits with a point, whatever the locale of the program is.
+static double to_double(const char *digits)
+{
+    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c_locale == (locale_t)0) {
+        return NAN;
+    }
+    const double value = strtod_l(digits, NULL, c_locale);
+    freelocale(c_locale);
+    return value;
+}
+
+// Replaces the separator of the program's locale in a printed number by a point.
+static void put_point(char *number)
+{
+    char *to = number;
+    for (const char *from = number; *from; from++) {
+        if (is_one_of(*from, "0123456789+-e")) {
+            *to++ = *from;
+        } else if (to[-1] != '.') { // a separator may have several bytes
+            *to++ = '.';
+        }
+    }
+    *to = '\0';
+}
+
 // Writes a double in the fewest digits that read back as it, as Python does.
 static void write_double(double value, char *out, size_t capacity)
 {
     int n_digits = 0, exponent;
     do {
         snprintf(out, capacity, "%.*e", n_digits++, value);
-    } while (n_digits < 17 && strtod(out, NULL) != value);
+        put_point(out);
+    } while (n_digits < 17 && to_double(out) != value);
     exponent = (int)strtol(strchr(out, 'e') + 1, NULL, 10);
     if (exponent >= -4 && exponent < 16) {
         const int decimals = n_digits - 1 - exponent;
         snprintf(out, capacity, "%.*f", decimals > 1 ? decimals : 1, value);
+        put_point(out);
     }
 }
 
@@ -103,7 +132,7 @@ struct gi_jinja_value gi_jinja_read_number(struct gi_jinja_pool *pool,
     if (is_integer && errno == 0) {
         return gi_jinja_int(whole);
     }
-    real->value = strtod(digits, NULL);
+    real->value = to_double(digits);
     real->digits = gi_jinja_string_of(digits);
     if (!is_integer && isfinite(real->value)) {
         write_double(real->value, printed, sizeof(printed));
