@@ -88,7 +88,7 @@ static double to_double(const char *digits)
 }
 
 // Replaces the separator of the program's locale in a printed number by a point.
-static void put_point(char *number)
+static void write_point(char *number)
 {
     char *to = number;
     for (const char *from = number; *from; from++) {
@@ -107,13 +107,13 @@ static void write_double(double value, char *out, size_t capacity)
     int n_digits = 0, exponent;
     do {
         snprintf(out, capacity, "%.*e", n_digits++, value);
-        put_point(out);
+        write_point(out);
     } while (n_digits < 17 && to_double(out) != value);
     exponent = (int)strtol(strchr(out, 'e') + 1, NULL, 10);
     if (exponent >= -4 && exponent < 16) {
         const int decimals = n_digits - 1 - exponent;
         snprintf(out, capacity, "%.*f", decimals > 1 ? decimals : 1, value);
-        put_point(out);
+        write_point(out);
     }
 }
 
