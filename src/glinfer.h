@@ -668,9 +668,12 @@ struct glinfer_grammar {
     uint32_t max_json; // so many of all that, one behind another, at most; 0: one
     // JSON schemas that the rules json-1, json-2, ... of gbnf are the JSON of; gbnf itself then
     // defines no rule of these names, nor of v with a number, nor ws, value, object, member, array,
-    // string, char, code, hex, key-char, number, integer, date, year, leap-year, time or uuid.
+    // string, char, code, pair, hex, number, integer or never.
     const char *const *schemas;
     size_t n_schemas;
+    // Leaves out keywords of schemas that are not supported or contradict each other, instead of
+    // failing: an answer may then not satisfy them. Default false.
+    bool schemas_are_hints;
 };
 
 static inline void glinfer_grammar_init(struct glinfer_grammar *grammar)

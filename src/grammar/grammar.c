@@ -37,11 +37,11 @@ static bool check_recursion(const struct gi_grammar *grammar, const struct gi_sy
                           err);
 }
 
-static bool check_end(const struct gi_grammar *grammar, const struct gi_syntax *syntax,
-                      const char *text, size_t size, struct glinfer_error *err)
+static bool check_end(struct gi_grammar *grammar, const struct gi_syntax *syntax, const char *text,
+                      size_t size, struct glinfer_error *err)
 {
     bool has_end;
-    return gi_grammar_find_end(grammar, &has_end, err) &&
+    return gi_grammar_cut_endless(grammar, &has_end, err) &&
            (has_end || gi_syntax_fail(syntax, text, size, grammar->root,
                                       "never ends: each of its texts has another one within", err));
 }

@@ -75,6 +75,7 @@ static struct gi_hash hash_text(const struct glinfer_grammar *grammar)
         gi_hash_add(&hash, around ? around : "", around ? strlen(around) + 1 : 0);
     }
     gi_hash_add(&hash, &grammar->max_json, sizeof(grammar->max_json));
+    gi_hash_add(&hash, &grammar->schemas_are_hints, sizeof(grammar->schemas_are_hints));
     for (size_t i = 0; i < grammar->n_schemas; i++) {
         gi_hash_add(&hash, grammar->schemas[i], strlen(grammar->schemas[i]) + 1);
     }
@@ -161,7 +162,8 @@ static bool write_schemas(const struct glinfer_grammar *grammar, const int32_t *
                                              &frame, text, err);
     }
     return grammar->n_schemas == 0 ||
-           gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas, text, err);
+           gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas,
+                                grammar->schemas_are_hints, text, err);
 }
 
 static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
@@ -172,15 +174,9 @@ static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
     if (!write_schemas(grammar, token, &written, err)) {
         return NULL;
     }
-    const char *text = written.data ? written.data : grammar->gbnf;
-    const size_t size = written.data ? written.size : strlen(text);
-    struct glinfer_error why = {0};
-    struct gi_grammar *read = gi_grammar_create(text, size, names, &why);
-    if (!read) {
-        gi_error_set(err, why.status, "%s%s",
-                     grammar->json_schema ? "the schema makes a grammar that cannot be used: " : "",
-                     why.message);
-    }
+    struct gi_grammar *read =
+        written.data ? gi_schema_grammar_create(&written, names, err)
+                     : gi_grammar_create(grammar->gbnf, strlen(grammar->gbnf), names, err);
     free(written.data);
     return read;
 }

@@ -178,10 +178,17 @@ bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *
     return is_ok;
 }
 
-bool gi_grammar_find_end(const struct gi_grammar *grammar, bool *has_end, struct glinfer_error *err)
+bool gi_grammar_cut_endless(struct gi_grammar *grammar, bool *has_end, struct glinfer_error *err)
 {
     uint8_t *ends = gi_array_zeroed(grammar->nodes.count, 1, purpose, err);
     const bool is_ok = ends && find_ends(grammar, true, ends, err);
+    for (size_t i = 0; is_ok && i < grammar->nodes.count; i++) {
+        struct gi_node *node = &grammar->nodes.data[i];
+        if (node->kind == GI_NODE_SPLIT && ends[node->next] != ends[node->a]) {
+            node->next = ends[node->next] ? node->next : node->a;
+            node->a = node->next;
+        }
+    }
     *has_end = is_ok && ends[grammar->rules.data[grammar->root]];
     free(ends);
     return is_ok;

@@ -1,20 +1,24 @@
-// Turns a JSON schema into a grammar whose texts are JSON that the schema allows.
+// Turns a JSON schema into a grammar whose texts are JSON that the schema allows: draft 2020-12,
+// and of older drafts lists of items, dependencies and boolean exclusive bounds.
 //
-// Supported: type (also several), enum, const, properties, required, additionalProperties, items,
-// prefixItems, minItems, maxItems, minLength, maxLength, pattern, format (date, time, date-time,
-// uuid), minimum, maximum, exclusiveMinimum and exclusiveMaximum of integers, anyOf, oneOf, allOf,
-// $ref within the schema, true and the empty schema (any JSON). Properties come in the order of the
-// schema. Everything else is refused by its name, but for notes to readers: title, description,
-// default, examples, deprecated, readOnly, writeOnly, $comment, $schema and $id.
+// Keywords that only describe are ignored, and so are unknown ones, as JSON Schema has it. Refused
+// by its path: what is no schema; $ref out of the schema, or in a cycle without a value between; of
+// patterns \\b, \\p, back references, and lookahead other than at the beginning; uniqueItems of
+// objects and arrays; minProperties beyond the named properties and one; multipleOf of more than 4
+// digits; contradictions of which the whole depends; sizes beyond bounds.
 //
-// A grammar may allow less than its schema: properties that are not named only if
-// additionalProperties asks for them, every item of prefixItems, at most 10,000 characters or
-// items, numbers of at most 16 digits, white space of one line end and 20 spaces at most. oneOf is
-// read as anyOf: its schemas should exclude each other.
+// A grammar may allow less than its schema. Properties come in the order of the schema; others only
+// if the schema says something of them. Every item of prefixItems is written. Numbers with bounds
+// have no exponent. Strings and lists end at 10,000, strings of a pattern and maxLength at 2,000.
+// Unique items begin with characters of different groups, or come in order if they are many.
+// Formats have the usual texts: those of hosts that are public names, of URIs http, https, file and
+// urn. A multiple is one in decimal, not in binary. Of schemas in oneOf, those that do not exclude
+// each other are kept apart where that can be told.
 #ifndef GI_GRAMMAR_SCHEMA_JSON_SCHEMA_H
 #define GI_GRAMMAR_SCHEMA_JSON_SCHEMA_H
 
 #include "base/error.h"
+#include "grammar/grammar.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +27,8 @@
 struct gi_schema_grammar {
     char *data; // not terminated
     size_t size;
+    struct glinfer_error
+        dead; // why the first schema in it that allows nothing does so, if one does
 };
 
 // Says what stands around the JSON.
@@ -36,18 +42,25 @@ struct gi_schema_frame {
 #define GI_JSON_OBJECT_SCHEMA "{\"type\":\"object\"}"
 
 // Writes the grammar of a schema of size bytes, any bytes. Fails with INVALID_ARGUMENT (text that
-// is not JSON, with its place; values that make no sense), UNSUPPORTED (the keyword and its path in
-// the schema, such as "#/properties/a: 'not' is not supported"; nesting or size beyond bounds),
-// NO_MEMORY.
+// is not JSON, with its place; a name twice in one object), UNSUPPORTED (the path in the schema and
+// the reason, such as "#/properties/a/pattern: 'pattern', at byte 2: this escape is not supported";
+// size beyond bounds), NO_MEMORY.
 bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
                             struct glinfer_error *err);
 // Does the same for JSON in a frame.
 bool gi_json_schema_grammar_framed(const char *text, size_t size,
                                    const struct gi_schema_frame *frame,
                                    struct gi_schema_grammar *grammar, struct glinfer_error *err);
-// Writes gbnf and, behind it, rules json-1, json-2, ... for n schemas. The rules that they share
-// have names of their own, which gbnf must not define: ws, value, string, v1 and others.
-bool gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
+// Writes gbnf and, after it, rules json-1, json-2, ... for n schemas. The rules that they share
+// have names of their own, which gbnf must not define: ws, value, string, v1 and others. If
+// is_lenient, keywords that are not supported, and contradictions, are left out instead of refused.
+bool gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n, bool is_lenient,
                           struct gi_schema_grammar *grammar, struct glinfer_error *err);
+
+// Reads a grammar that was written. Fails as gi_grammar_create does, and with UNSUPPORTED if
+// nothing satisfies the schema: the path in the schema and the reason.
+struct gi_grammar *gi_schema_grammar_create(const struct gi_schema_grammar *text,
+                                            const struct gi_grammar_names *names,
+                                            struct glinfer_error *err);
 
 #endif

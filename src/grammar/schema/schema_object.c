@@ -1,267 +1,301 @@
 #include "grammar/schema/schema_object.h"
 
 #include "base/array.h"
-#include "grammar/schema/schema_merge.h"
-#include "grammar/schema/schema_visit.h"
+#include "grammar/schema/schema_members.h"
+#include "grammar/schema/schema_string.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PROPERTIES = 5000, MAX_NAME = 256 };
+enum { MAX_PROPERTIES = 5000, MAX_PATTERNS = 4, MAX_STATES = 50000 };
 
 struct property {
     const char *name;
-    uint32_t rule;
+    uint32_t rule; // NO_RULE: it is not allowed
     bool is_required;
 };
 
 struct object {
+    struct gi_schema_writer *writer;
+    const struct gi_case *one;
     struct {
         struct property *data;
         size_t count, capacity;
     } properties;
-    uint32_t extra; // the rule of a member that no property names, or NO_RULE
+    size_t n_allowed;
+    uint32_t least, most; // members; UINT32_MAX: any number
+    uint32_t extra;       // the rule of a member that no property names, or NO_RULE
+    bool is_any_extra;    // which may be any member
+    bool is_dead;
 };
 
-//-- names that are none of the properties ---------------------------------------------------------
-
-// Names from first to end, sorted, which share the bytes before `at`.
-struct names {
-    const char **data;
-    size_t first, end, at;
-};
-
-static size_t char_size(const char *text)
+static bool is_holding(const struct gi_condition *condition)
 {
-    const uint8_t lead = (uint8_t)*text;
-    return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    return condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
 }
 
-static const char codes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-
-// Returns the letter by which JSON escapes a byte, 0 if it needs none.
-static char letter_of(char byte)
+static bool is_never(const struct gi_schema_set *set)
 {
-    const char *found = strchr(codes, byte);
-    return byte && found ? letters[found - codes] : 0;
-}
-
-static bool is_control(char byte)
-{
-    return (uint8_t)byte < 0x20 || byte == 0x7f;
-}
-
-// Writes the other characters that may stand where the names have these, and any rest.
-static void write_others(struct gi_schema_writer *writer, const struct names *names,
-                         const char *used_letters, const char *between)
-{
-    gi_schema_write(writer, "%s", between);
-    gi_schema_write(writer, "[^\"\\\\\\x00-\\x1f\\x7f");
-    for (size_t i = names->first; i < names->end; i++) {
-        const char *at = names->data[i] + names->at;
-        const bool is_new =
-            i == names->first || strncmp(at, names->data[i - 1] + names->at, char_size(at)) != 0;
-        if (*at && is_new && !letter_of(*at) && !is_control(*at)) {
-            if ((uint8_t)*at < 0x80) {
-                gi_schema_write_char(writer, (uint8_t)*at);
-            } else {
-                gi_schema_write(writer, "%.*s", (int)char_size(at), at);
-            }
-        }
-    }
-    gi_schema_write(writer, "] key-char*");
-    if (strlen(used_letters) < strlen(letters)) {
-        gi_schema_write(writer, " | \"\\\\\" [");
-        for (const char *letter = letters; *letter; letter++) {
-            if (!strchr(used_letters, *letter)) {
-                gi_schema_write_char(writer, (uint8_t)*letter);
-            }
-        }
-        gi_schema_write(writer, "] key-char*");
-    }
-}
-
-struct branch {
-    const char *text;
-    size_t size;
-    uint32_t rule;
-};
-
-// Writes the rule of the ends of keys that make none of the names; returns its number. Calls itself
-// once for each character of the longest name, at most MAX_NAME times.
-static uint32_t visit_names(struct gi_schema_writer *writer, const struct names *names)
-{
-    struct {
-        struct branch *data;
-        size_t count, capacity;
-    } branches = {0};
-    char used_letters[sizeof(letters)] = {0};
-    const bool is_name = names->first < names->end && !names->data[names->first][names->at];
-    size_t first = names->first;
-    while (first < names->end && !names->data[first][names->at]) {
-        first++;
-    }
-    while (first < names->end && !writer->has_failed) {
-        const char *at = names->data[first] + names->at;
-        struct names inner = {names->data, first, first, names->at + char_size(at)};
-        while (inner.end < names->end &&
-               strncmp(names->data[inner.end] + names->at, at, char_size(at)) == 0) {
-            inner.end++;
-        }
-        first = inner.end;
-        if (letter_of(*at)) {
-            used_letters[strlen(used_letters)] = letter_of(*at);
-        } else if (is_control(*at)) {
-            continue; // keys do not have it
-        }
-        const struct branch branch = {at, char_size(at), visit_names(writer, &inner)};
-        if (!writer->has_failed && !GI_ARRAY_PUSH(&branches, "a schema", writer->err, branch)) {
-            writer->has_failed = true;
-        }
-    }
-    const uint32_t rule = gi_schema_new_rule(writer);
-    gi_schema_write(writer, "v%u ::= ", rule);
-    const char *between = "";
-    for (size_t i = 0; i < branches.count; i++) {
-        const struct branch *branch = &branches.data[i];
-        const char escaped[3] = {'\\', letter_of(*branch->text), 0};
-        char plain[5] = {0};
-        memcpy(plain, branch->text, branch->size < 4 ? branch->size : 4);
-        gi_schema_write(writer, "%s", between);
-        gi_schema_write_literal(writer, escaped[1] ? escaped : plain);
-        gi_schema_write(writer, " v%u", branch->rule);
-        between = " | ";
-    }
-    if (!is_name) {
-        gi_schema_write(writer, "%s\"\"", between);
-        between = " | ";
-    }
-    write_others(writer, names, used_letters, between);
-    gi_schema_write(writer, "\n");
-    free(branches.data);
-    return rule;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-// Returns the rule of keys that are none of the properties' names.
-static uint32_t visit_keys(struct gi_schema_writer *writer, const struct object *object)
-{
-    const size_t n = object->properties.count;
-    const char **names = gi_array_zeroed(n, sizeof(*names), "a schema", writer->err);
-    if (!names) {
-        writer->has_failed = true;
-        return GI_SCHEMA_NO_RULE;
-    }
-    for (size_t i = 0; i < n; i++) {
-        names[i] = object->properties.data[i].name;
-        if (strlen(names[i]) > MAX_NAME) {
-            gi_schema_refuse(writer,
-                             "'additionalProperties' beside a name of more than %d bytes is not "
-                             "supported",
-                             MAX_NAME);
-        }
-    }
-    qsort(names, n, sizeof(*names), compare_names);
-    const struct names all = {names, 0, n, 0};
-    const uint32_t rule = writer->has_failed ? GI_SCHEMA_NO_RULE : visit_names(writer, &all);
-    free(names);
-    return rule;
-}
-
-//-- members ---------------------------------------------------------------------------------------
-
-static bool is_any(const cJSON *schema)
-{
-    return cJSON_IsTrue(schema) || (cJSON_IsObject(schema) && !gi_schema_has_more(schema, NULL));
-}
-
-static bool has_name(const cJSON *required, const char *name)
-{
-    for (const cJSON *item = required ? required->child : NULL; item; item = item->next) {
-        if (cJSON_IsString(item) && strcmp(item->valuestring, name) == 0) {
+    for (size_t i = 0; i < set->count; i++) {
+        if (cJSON_IsFalse(set->data[i].schema) && !set->data[i].fails) {
             return true;
         }
     }
     return false;
 }
 
-static void add_property(struct gi_schema_writer *writer, struct object *object, const char *name,
-                         uint32_t rule, bool is_required)
+//-- names -----------------------------------------------------------------------------------------
+
+static void add_name(struct object *object, const char *name, bool is_required)
 {
+    struct gi_schema_writer *writer = object->writer;
     for (size_t i = 0; i < object->properties.count; i++) {
         if (strcmp(object->properties.data[i].name, name) == 0) {
-            return; // named twice
+            object->properties.data[i].is_required |= is_required;
+            return;
         }
     }
     if (object->properties.count == MAX_PROPERTIES) {
-        gi_schema_refuse(writer, "more than %d properties are not supported", MAX_PROPERTIES);
+        gi_schema_stop(writer, "more than %d properties are not supported", MAX_PROPERTIES);
     }
     if (!writer->has_failed && !GI_ARRAY_PUSH(&object->properties, "a schema", writer->err,
-                                              (struct property){name, rule, is_required})) {
+                                              (struct property){name, 0, is_required})) {
         writer->has_failed = true;
     }
 }
 
-static void read_properties(struct gi_schema_writer *writer, const cJSON *schema,
-                            struct object *object)
+static void add_members(struct object *object, const cJSON *properties)
 {
-    const cJSON *properties = gi_schema_get(schema, "properties");
-    const cJSON *required = gi_schema_get(schema, "required");
-    if ((properties && !cJSON_IsObject(properties)) || (required && !cJSON_IsArray(required))) {
-        gi_schema_refuse(writer, "'%s' is not an %s",
-                         required && !cJSON_IsArray(required) ? "required" : "properties",
-                         required && !cJSON_IsArray(required) ? "array" : "object");
-        return;
-    }
-    for (const cJSON *item = properties ? properties->child : NULL; item && !writer->has_failed;
-         item = item->next) {
-        const size_t path = gi_schema_enter(writer, "properties", item->string);
-        const uint32_t rule = gi_schema_visit(writer, item);
-        add_property(writer, object, item->string, rule, has_name(required, item->string));
-        gi_schema_leave(writer, path);
+    for (const cJSON *item = properties->child; item; item = item->next) {
+        add_name(object, item->string, false);
     }
 }
 
-// Adds required properties that `properties` does not have, and the rule of those without names.
-static void read_additional(struct gi_schema_writer *writer, const cJSON *schema,
-                            struct object *object)
+// Adds the properties of a condition and of its parts, in the order of the schema's text. Calls
+// itself as deep as conditions are parts of others, which their number bounds.
+static void find_properties(struct object *object, uint32_t at)
 {
-    const cJSON *additional = gi_schema_get(schema, "additionalProperties");
-    const cJSON *required = gi_schema_get(schema, "required");
-    const bool is_closed = cJSON_IsFalse(additional);
-    uint32_t value = GI_SCHEMA_NO_RULE;
-    if (additional && !is_closed) {
-        const size_t path = gi_schema_enter(writer, "additionalProperties", NULL);
-        value = gi_schema_visit(writer, additional);
-        gi_schema_leave(writer, path);
-    }
-    for (const cJSON *item = required ? required->child : NULL; item && !writer->has_failed;
-         item = item->next) {
-        const size_t before = object->properties.count;
-        if (!cJSON_IsString(item)) {
-            gi_schema_refuse(writer, "'required' has something that is not a name");
-            return;
+    const struct gi_case *one = object->one;
+    const cJSON *item = is_holding(&one->conditions[at]) ? one->conditions[at].schema->child : NULL;
+    for (; item && !object->writer->has_failed; item = item->next) {
+        if (strcmp(item->string, "properties") == 0 && cJSON_IsObject(item)) {
+            add_members(object, item);
         }
-        add_property(writer, object, item->valuestring, value, true);
-        if (object->properties.count > before && is_closed) {
-            gi_schema_refuse(writer,
-                             "'required' asks for \"%.100s\", which 'additionalProperties' "
-                             "excludes",
-                             item->valuestring);
+        for (uint32_t i = at + 1; i < one->count && strcmp(item->string, "properties") != 0; i++) {
+            if (one->conditions[i].owner == at && one->conditions[i].item == item) {
+                find_properties(object, i);
+            }
         }
     }
-    if (value != GI_SCHEMA_NO_RULE) {
-        const uint32_t key = object->properties.count ? visit_keys(writer, object) : 0;
-        object->extra = gi_schema_new_rule(writer);
-        gi_schema_write(writer, key ? "v%u ::= \"\\\"\" v%u \"\\\"" : "v%u ::= string \"",
-                        object->extra, key);
-        gi_schema_write(writer, ":\" ws v%u ws\n", value);
+    for (uint32_t i = at + 1; i < one->count && !is_holding(&one->conditions[at]); i++) {
+        if (one->conditions[i].owner == at) {
+            find_properties(object, i);
+        }
     }
 }
+
+// Finds the names in the order of the schemas: properties, then others that are required.
+static void find_names(struct object *object)
+{
+    const struct gi_case *one = object->one;
+    for (uint32_t i = 0; i < one->count; i++) {
+        if (one->conditions[i].owner == GI_NO_OWNER) {
+            find_properties(object, i);
+        }
+    }
+    for (uint32_t i = 0; i < one->count; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const cJSON *required = NULL;
+        if (is_holding(condition)) { // those that dependencies have do not come by a keyword
+            const cJSON *properties =
+                gi_schema_use(object->writer, condition->schema, "properties");
+            required = gi_schema_use(object->writer, condition->schema, "required");
+            if (properties) {
+                add_members(object, properties);
+            }
+        }
+        for (const cJSON *item = required ? required->child : NULL; item; item = item->next) {
+            add_name(object, item->valuestring, true);
+        }
+        if (condition->name && (condition->kind == GI_HAS || condition->kind == GI_LACKS ||
+                                condition->kind == GI_BAD_MEMBER)) {
+            add_name(object, condition->name, condition->kind != GI_LACKS);
+        }
+    }
+}
+
+static void find_rules(struct object *object)
+{
+    struct gi_schema_writer *writer = object->writer;
+    for (size_t i = 0; i < object->properties.count && !writer->has_failed; i++) {
+        struct property *property = &object->properties.data[i];
+        const struct gi_key key = {.name = property->name};
+        struct gi_schema_set set = {0};
+        gi_schema_member_set(writer, object->one, &key, &set);
+        if (!is_never(&set) && gi_schema_allows_name(writer, object->one, property->name)) {
+            property->rule = gi_schema_rule_of(writer, &set);
+            object->n_allowed++;
+        } else if (property->is_required) {
+            gi_schema_note_dead(writer,
+                                "'required' asks for \"%.100s\", which other keywords exclude",
+                                property->name);
+            object->is_dead = true;
+        }
+        free(set.data);
+    }
+}
+
+static void find_bounds(struct object *object)
+{
+    struct gi_schema_writer *writer = object->writer;
+    object->most = UINT32_MAX;
+    for (uint32_t i = 0; i < object->one->count; i++) {
+        const struct gi_condition *condition = &object->one->conditions[i];
+        uint32_t least = 0, most = UINT32_MAX;
+        if (is_holding(condition)) {
+            least =
+                gi_schema_count(writer, gi_schema_get(condition->schema, "minProperties"), least);
+            most = gi_schema_count(writer, gi_schema_get(condition->schema, "maxProperties"), most);
+        } else if (condition->kind == GI_BREAKS) {
+            const char *name = condition->item->string;
+            const uint32_t count = gi_schema_count(
+                writer, strstr(name, "Properties") ? condition->item : NULL, UINT32_MAX);
+            if (strcmp(name, "minProperties") == 0) {
+                most = count > 0 ? count - 1 : 0;
+                object->is_dead |= count == 0;
+            } else if (strcmp(name, "maxProperties") == 0) {
+                least = count == UINT32_MAX ? count : count + 1;
+            }
+        }
+        object->least = least > object->least ? least : object->least;
+        object->most = most < object->most ? most : object->most;
+    }
+}
+
+//-- members that no property names ----------------------------------------------------------------
+
+// True if the schemas ask for members beyond the properties. Others would allow them too, but
+// nothing says what they are.
+static bool asks_for_extra(const struct object *object)
+{
+    static const char *const keywords[] = {"additionalProperties", "patternProperties",
+                                           "propertyNames", "unevaluatedProperties"};
+    bool asks = object->n_allowed == 0 || object->least > object->n_allowed;
+    for (uint32_t i = 0; i < object->one->count; i++) {
+        for (size_t k = 0; is_holding(&object->one->conditions[i]) && k < 4; k++) {
+            const cJSON *item = gi_schema_get(object->one->conditions[i].schema, keywords[k]);
+            asks = asks || (item && !cJSON_IsFalse(item));
+        }
+    }
+    return asks;
+}
+
+static uint32_t find_patterns(struct object *object, const cJSON **patterns)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < object->one->count; i++) {
+        const struct gi_condition *condition = &object->one->conditions[i];
+        const cJSON *map = is_holding(condition) ? gi_schema_use(object->writer, condition->schema,
+                                                                 "patternProperties")
+                                                 : NULL;
+        for (const cJSON *item = map ? map->child : NULL; item; item = item->next) {
+            uint32_t k = 0;
+            while (k < n && strcmp(patterns[k]->string, item->string) != 0) {
+                k++;
+            }
+            if (k == MAX_PATTERNS) {
+                object->writer->place = map;
+                gi_schema_refuse(object->writer, "more than %d patterns are not supported",
+                                 MAX_PATTERNS);
+                return n;
+            }
+            patterns[k] = item;
+            n = k == n ? n + 1 : n;
+        }
+    }
+    return n;
+}
+
+// Returns the automaton of the names of a class; NULL: any text, or that was refused.
+static const struct gi_dfa *names_of_class(struct object *object, const struct gi_key *key,
+                                           bool *is_refused)
+{
+    struct gi_schema_writer *writer = object->writer;
+    const struct gi_dfa *names = gi_schema_names_of(writer, object->one);
+    const size_t n = object->properties.count;
+    *is_refused = false;
+    if (!names && n == 0 && key->n_patterns == 0) {
+        return NULL;
+    }
+    const char **texts = gi_array_zeroed(n, sizeof(*texts), "a schema", writer->err);
+    if (!texts) {
+        writer->has_failed = true;
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = object->properties.data[i].name;
+    }
+    names = names ? names : gi_dfa_of_lengths(writer, 0, UINT32_MAX);
+    names = gi_dfa_product(writer, names, gi_dfa_of_texts(writer, texts, n), true);
+    free(texts);
+    for (uint32_t i = 0; i < key->n_patterns; i++) {
+        const bool is_in = key->matches >> i & 1;
+        const struct gi_dfa *dfa =
+            gi_schema_cached_pattern(writer, key->patterns[i], key->patterns[i]->string, !is_in);
+        names = gi_dfa_product(writer, names, dfa, !is_in);
+    }
+    *is_refused = !names;
+    return names;
+}
+
+// Writes the rule of members of a class; NO_RULE if there are none.
+static uint32_t write_class(struct object *object, const struct gi_key *key)
+{
+    struct gi_schema_writer *writer = object->writer;
+    struct gi_schema_set set = {0};
+    bool is_refused = false;
+    uint32_t rule = GI_SCHEMA_NO_RULE;
+    gi_schema_member_set(writer, object->one, key, &set);
+    const struct gi_dfa *names = is_never(&set) ? NULL : names_of_class(object, key, &is_refused);
+    if (!is_never(&set) && !is_refused && !(names && gi_dfa_is_empty(names))) {
+        const uint32_t name = names ? gi_schema_write_dfa(writer, names, true) : 0;
+        object->is_any_extra = !name && set.count == 0;
+        const uint32_t value = gi_schema_rule_of(writer, &set);
+        rule = gi_schema_new_rule(writer);
+        gi_schema_write(writer, name ? "v%u ::= v%u" : "v%u ::= string", rule, name);
+        gi_schema_write(writer, " \":\" ws v%u ws\n", value);
+    }
+    free(set.data);
+    return rule;
+}
+
+static void find_extra(struct object *object)
+{
+    struct gi_schema_writer *writer = object->writer;
+    const cJSON *patterns[MAX_PATTERNS];
+    uint32_t classes[1 << MAX_PATTERNS], n = 0;
+    if (!asks_for_extra(object)) {
+        return;
+    }
+    const uint32_t n_patterns = find_patterns(object, patterns);
+    for (uint32_t bits = 0; bits < 1u << n_patterns && !writer->has_failed; bits++) {
+        const struct gi_key key = {NULL, patterns, n_patterns, bits};
+        const uint32_t rule = write_class(object, &key);
+        if (rule) {
+            classes[n++] = rule;
+        }
+    }
+    if (n > 0) {
+        object->extra = gi_schema_new_rule(writer);
+        gi_schema_write(writer, "v%u ::= ", object->extra);
+        for (uint32_t i = 0; i < n; i++) {
+            gi_schema_write(writer, "%sv%u", i > 0 ? " | " : "", classes[i]);
+        }
+        gi_schema_write(writer, "\n");
+    }
+}
+
+//-- members ---------------------------------------------------------------------------------------
 
 static void write_member(struct gi_schema_writer *writer, const struct property *property)
 {
@@ -269,11 +303,7 @@ static void write_member(struct gi_schema_writer *writer, const struct property 
     char *text = name ? cJSON_PrintUnformatted(name) : NULL;
     if (text) {
         gi_schema_write_literal(writer, text);
-        if (property->rule) {
-            gi_schema_write(writer, " \":\" ws v%u ws", property->rule);
-        } else {
-            gi_schema_write(writer, " \":\" ws value ws");
-        }
+        gi_schema_write(writer, " \":\" ws v%u ws", property->rule);
     } else {
         gi_schema_no_memory(writer);
     }
@@ -281,54 +311,112 @@ static void write_member(struct gi_schema_writer *writer, const struct property 
     cJSON_Delete(name);
 }
 
-// Writes for each property two rules: what may stand from it on after no member, and after others.
-// Those of a property that may be left out lead on to the next one's. Returns the first.
-static uint32_t write_members(struct gi_schema_writer *writer, const struct object *object)
+// Writes what may follow `count` members when no property is left.
+static void write_end(struct object *object, uint32_t count)
 {
+    struct gi_schema_writer *writer = object->writer;
+    const char *between = "";
+    if (count >= object->least) {
+        gi_schema_write(writer, "\"\"");
+        between = " | ";
+    }
+    // Members beyond the properties may have one name, so that they count as one.
+    if (object->extra && count < object->most && count + 1 >= object->least) {
+        gi_schema_write(writer, "%s%sv%u (\",\" ws v%u)", between, count > 0 ? "\",\" ws " : "",
+                        object->extra, object->extra);
+        if (object->most == UINT32_MAX || object->most - count - 1 > GI_SCHEMA_MAX_COUNT) {
+            gi_schema_write(writer, "*");
+        } else {
+            gi_schema_write(writer, "{0,%u}", object->most - count - 1);
+        }
+        between = " | ";
+    }
+    gi_schema_write(writer, "%s\n", *between ? "" : "never");
+}
+
+// Writes a rule for each property and each count of members before it that matters, of what may
+// stand from the property on. Returns the first.
+static uint32_t write_members(struct object *object)
+{
+    struct gi_schema_writer *writer = object->writer;
     const size_t n = object->properties.count;
-    const uint32_t first = writer->n_rules + 1; // after none: first + 2 i, after others: + 1
-    for (size_t i = 0; i < 2 * n + 2; i++) {
+    uint32_t last = object->least > 1 ? object->least : 1; // higher counts are all alike
+    if (object->most != UINT32_MAX) {
+        last = object->most > last ? object->most : last;
+    }
+    if ((n + 1) * (last + 1) > MAX_STATES) {
+        gi_schema_stop(writer, "'minProperties' or 'maxProperties' is too large here");
+        return GI_SCHEMA_NO_RULE;
+    }
+    const uint32_t first = writer->n_rules + 1, width = last + 1;
+    for (size_t i = 0; i < (n + 1) * width; i++) {
         gi_schema_new_rule(writer);
     }
-    for (uint32_t i = 0; i < n && !writer->has_failed; i++) {
-        const struct property *property = &object->properties.data[i];
-        for (uint32_t k = 0; k < 2; k++) {
-            gi_schema_write(writer, "v%u ::= %s", first + 2 * i + k, k ? "\",\" ws " : "");
-            write_member(writer, property);
-            gi_schema_write(writer, " v%u", first + 2 * i + 3);
-            if (!property->is_required) {
-                gi_schema_write(writer, " | v%u", first + 2 * i + 2 + k);
+    for (uint32_t i = 0; i <= n && !writer->has_failed; i++) {
+        for (uint32_t count = 0; count <= last && count <= i; count++) {
+            const uint32_t next = first + (i + 1) * width;
+            const uint32_t more = count < last ? count + 1 : count;
+            gi_schema_write(writer, "v%u ::= ", first + i * width + count);
+            if (i == n) {
+                write_end(object, count);
+                continue;
             }
-            gi_schema_write(writer, "\n");
+            const struct property *property = &object->properties.data[i];
+            const bool may_be = property->rule && count < object->most;
+            if (may_be) {
+                gi_schema_write(writer, "%s", count > 0 ? "\",\" ws " : "");
+                write_member(writer, property);
+                gi_schema_write(writer, " v%u%s", next + more, property->is_required ? "" : " | ");
+            }
+            if (!property->is_required) {
+                gi_schema_write(writer, "v%u", next + count);
+            }
+            gi_schema_write(writer, "%s\n", !may_be && property->is_required ? "never" : "");
         }
-    }
-    const uint32_t end = first + 2 * (uint32_t)n;
-    if (object->extra) {
-        gi_schema_write(writer, "v%u ::= (v%u v%u)?\nv%u ::= (\",\" ws v%u)*\n", end, object->extra,
-                        end + 1, end + 1, object->extra);
-    } else {
-        gi_schema_write(writer, "v%u ::= \"\"\nv%u ::= \"\"\n", end, end + 1);
     }
     return first;
 }
 
-uint32_t gi_schema_visit_object(struct gi_schema_writer *writer, const cJSON *schema)
+static uint32_t write_object(struct object *object)
 {
-    const cJSON *properties = gi_schema_get(schema, "properties");
-    const cJSON *additional = gi_schema_get(schema, "additionalProperties");
-    struct object object = {0};
-    const bool is_free = (!properties || (cJSON_IsObject(properties) && !properties->child)) &&
-                         (!additional || is_any(additional)) && !gi_schema_get(schema, "required");
-    if (is_free) {
+    struct gi_schema_writer *writer = object->writer;
+    if (object->most != UINT32_MAX && !object->extra && object->most >= object->n_allowed) {
+        object->most = UINT32_MAX;
+    }
+    if (object->least > object->n_allowed + (object->extra ? 1 : 0)) {
+        if (object->extra) {
+            gi_schema_refuse(writer, "'minProperties' above the number of named properties and one "
+                                     "more is not supported");
+            object->least = (uint32_t)object->n_allowed + 1;
+        } else {
+            gi_schema_note_dead(writer, "'minProperties' asks for more properties than there may "
+                                        "be");
+            return GI_SCHEMA_NO_RULE;
+        }
+    }
+    if (object->properties.count == 0 && object->extra && object->is_any_extra &&
+        object->least == 0 && object->most == UINT32_MAX) {
         const uint32_t rule = gi_schema_new_rule(writer);
         gi_schema_write(writer, "v%u ::= object\n", rule);
         return rule;
     }
-    read_properties(writer, schema, &object);
-    read_additional(writer, schema, &object);
-    const uint32_t first = write_members(writer, &object);
+    const uint32_t first = write_members(object);
     const uint32_t rule = gi_schema_new_rule(writer);
     gi_schema_write(writer, "v%u ::= \"{\" ws v%u \"}\"\n", rule, first);
+    return rule;
+}
+
+uint32_t gi_schema_write_object(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    struct object object = {.writer = writer, .one = one};
+    uint32_t rule = GI_SCHEMA_NO_RULE;
+    find_names(&object);
+    find_rules(&object);
+    find_bounds(&object);
+    if (!object.is_dead && !writer->has_failed) {
+        find_extra(&object);
+        rule = write_object(&object);
+    }
     free(object.properties.data);
     return rule;
 }

@@ -1,10 +1,11 @@
-// Rules for objects. Inner to src/grammar.
+// Rules of objects. Inner to src/grammar.
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_OBJECT_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_OBJECT_H
 
-#include "grammar/schema/schema_writer.h"
+#include "grammar/schema/schema_set.h"
 
-// Writes the rule of objects by properties, required and additionalProperties; returns its number.
-uint32_t gi_schema_visit_object(struct gi_schema_writer *writer, const cJSON *schema);
+// Writes the objects of a case, their properties in the order of the schema; returns their rule,
+// GI_SCHEMA_NO_RULE if there are none.
+uint32_t gi_schema_write_object(struct gi_schema_writer *writer, const struct gi_case *one);
 
 #endif

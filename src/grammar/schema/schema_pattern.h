@@ -1,12 +1,14 @@
-// Regular expressions of a schema's `pattern` as grammars. Inner to src/grammar.
+// Regular expressions as schemas have them, ECMA-262's, as automata. Inner to src/grammar.
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_PATTERN_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_PATTERN_H
 
-#include "grammar/schema/schema_writer.h"
+#include "grammar/schema/schema_automaton.h"
 
-// Writes the body of a rule: JSON strings whose text the pattern matches. The pattern begins with ^
-// and ends with $; characters, ".", classes, \d \D \w \W \s \S, \xHH, \uHHHH, groups, "|" within
-// them, and * + ? {m} {m,} {m,n} are known. Refuses all else, with its place.
-void gi_schema_write_pattern(struct gi_schema_writer *writer, const cJSON *pattern);
+// Returns the automaton of the texts in which a pattern is found. Where readers of patterns differ
+// (\w, \d and \s of letters beyond ASCII) it has the texts that all of them match; if is_wide,
+// those that any of them does. Refuses back references, \b, \p, and lookahead that does not follow
+// ^ at the beginning.
+const struct gi_dfa *gi_schema_pattern(struct gi_schema_writer *writer, const char *pattern,
+                                       bool is_wide);
 
 #endif

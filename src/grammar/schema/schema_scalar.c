@@ -1,12 +1,16 @@
 #include "grammar/schema/schema_scalar.h"
 
-#include "grammar/schema/schema_pattern.h"
+#include "grammar/schema/schema_json.h"
+#include "grammar/schema/schema_string.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-#define INTEGER_MAX 9007199254740992.0 // JSON numbers are exact up to here
+enum {
+    N_WHOLE = 20,    // digits of a number that is whole: those of 64 bits
+    N_BROKEN = 15,   // digits of any other, which a double keeps
+    MAX_WHOLE = 100, // digits that bounds may ask for
+    MAX_BOUND = 240, // digits of a bound before the point, or after it
+};
 
 void gi_schema_write_shared(struct gi_schema_writer *writer)
 {
@@ -18,44 +22,20 @@ void gi_schema_write_shared(struct gi_schema_writer *writer)
         "array ::= \"[\" ws (value ws (\",\" ws value ws)*)? \"]\"",
         "string ::= \"\\\"\" char* \"\\\"\"",
         "char ::= [^\"\\\\\\x00-\\x1f\\x7f] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" code)",
-        "code ::= [0-9a-cefA-CEF] hex{3} | [dD] [0-7] hex{2} | "
-        "[dD] [89abAB] hex{2} \"\\\\u\" [dD] [c-fC-F] hex{2}",
+        "code ::= [0-9a-cefA-CEF] hex{3} | [dD] [0-7] hex{2} | pair",
+        "pair ::= [dD] [89abAB] hex{2} \"\\\\u\" [dD] [c-fC-F] hex{2}",
         "hex ::= [0-9a-fA-F]",
-        "key-char ::= [^\"\\\\\\x00-\\x1f\\x7f] | \"\\\\\" [\"\\\\bfnrt]",
         "number ::= integer (\".\" [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?",
-        "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,15})",
-        "date ::= year \"-\" (\"02-\" (\"0\" [1-9] | \"1\" [0-9] | \"2\" [0-8]) | "
-        "(\"0\" [469] | \"11\") \"-\" (\"0\" [1-9] | [12] [0-9] | \"30\") | "
-        "(\"0\" [13578] | \"1\" [02]) \"-\" (\"0\" [1-9] | [12] [0-9] | \"3\" [01])) | "
-        "leap-year \"-02-29\"",
-        "year ::= [0-9]{3} [1-9] | [0-9]{2} [1-9] \"0\" | [0-9] [1-9] \"00\" | [1-9] \"000\"",
-        "leap-year ::= [0-9]{2} (\"0\" [48] | [2468] [048] | [13579] [26]) | "
-        "([02468] [48] | [2468] \"0\" | [13579] [26]) \"00\"",
-        "time ::= ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9] \":\" [0-5] [0-9] "
-        "(\".\" [0-9]{1,6})? (\"Z\" | [-+] ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9])",
-        "uuid ::= hex{8} \"-\" hex{4} \"-\" hex{4} \"-\" hex{4} \"-\" hex{12}",
+        "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,19})",
+        "never ::= \" \" never",
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         gi_schema_write(writer, "%s\n", rules[i]);
     }
 }
 
-// True if a value has no number that reading it as a double has changed.
-static bool keeps_numbers(const cJSON *value)
-{
-    bool ok = !cJSON_IsNumber(value) || fabs(value->valuedouble) <= INTEGER_MAX;
-    for (const cJSON *child = value->child; ok && child; child = child->next) {
-        ok = keeps_numbers(child);
-    }
-    return ok;
-}
-
 void gi_schema_write_constant(struct gi_schema_writer *writer, const cJSON *value)
 {
-    if (!keeps_numbers(value)) {
-        gi_schema_refuse(writer, "a constant beyond 2^53 is not supported");
-        return;
-    }
     char *text = cJSON_PrintUnformatted(value);
     if (!text) {
         gi_schema_no_memory(writer);
@@ -65,167 +45,206 @@ void gi_schema_write_constant(struct gi_schema_writer *writer, const cJSON *valu
     cJSON_free(text);
 }
 
-//-- strings ---------------------------------------------------------------------------------------
+//-- bounds ----------------------------------------------------------------------------------------
 
-static void write_format(struct gi_schema_writer *writer, const cJSON *format)
+bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+                          bool breaks, struct gi_bound *bound)
 {
-    static const char *const formats[][2] = {
-        {"date",      "date"           },
-        {"time",      "time"           },
-        {"date-time", "date \"T\" time"},
-        {"uuid",      "uuid"           }
+    static const struct {
+        const char *keyword, *strict; // strict: true in older schemas if the bound is not within
+        enum gi_relation relation, strict_relation, broken, strict_broken;
+    } bounds[] = {
+        {"minimum",          "exclusiveMinimum", GI_AT_LEAST, GI_ABOVE, GI_BELOW,    GI_AT_MOST },
+        {"maximum",          "exclusiveMaximum", GI_AT_MOST,  GI_BELOW, GI_ABOVE,    GI_AT_LEAST},
+        {"exclusiveMinimum", "",                 GI_ABOVE,    GI_ABOVE, GI_AT_MOST,  GI_AT_MOST },
+        {"exclusiveMaximum", "",                 GI_BELOW,    GI_BELOW, GI_AT_LEAST, GI_AT_LEAST},
     };
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (cJSON_IsString(format) && strcmp(format->valuestring, formats[i][0]) == 0) {
-            gi_schema_write(writer, "\"\\\"\" (%s) \"\\\"\"", formats[i][1]);
-            return;
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        if (strcmp(item->string, bounds[i].keyword) != 0 || cJSON_IsBool(item)) {
+            continue;
         }
+        const bool is_strict = cJSON_IsTrue(gi_schema_get(schema, bounds[i].strict));
+        bound->relation = breaks ? (is_strict ? bounds[i].strict_broken : bounds[i].broken)
+                                 : (is_strict ? bounds[i].strict_relation : bounds[i].relation);
+        if (gi_schema_is_number(item) && gi_decimal_read(item->valuestring, &bound->value)) {
+            return true;
+        }
+        writer->place = item;
+        gi_schema_refuse(writer, "this is not a number of at most %d digits", GI_DECIMAL_DIGITS);
     }
-    gi_schema_refuse(writer,
-                     "'format' \"%.100s\" is not supported: date, time, date-time and uuid are",
-                     cJSON_IsString(format) ? format->valuestring : "");
+    return false;
 }
 
-void gi_schema_write_string(struct gi_schema_writer *writer, const cJSON *schema)
+// Rounds a bound to the digits that a double keeps, inwards, so that a number within it is within
+// after rounding to a double too.
+static void round_inwards(struct gi_bound *bound)
 {
-    const cJSON *pattern = gi_schema_get(schema, "pattern");
-    const cJSON *format = gi_schema_get(schema, "format");
-    const bool has_sizes = gi_schema_get(schema, "minLength") || gi_schema_get(schema, "maxLength");
-    if ((pattern != NULL) + (format != NULL) + has_sizes > 1) {
-        gi_schema_refuse(writer, "'%s' beside %s is not supported", pattern ? "pattern" : "format",
-                         pattern && format ? "'format'" : "'minLength' or 'maxLength'");
-    } else if (pattern) {
-        gi_schema_write_pattern(writer, pattern);
-    } else if (format) {
-        write_format(writer, format);
-    } else if (!has_sizes) {
-        gi_schema_write(writer, "string");
-    } else {
-        const uint32_t least = gi_schema_count(writer, schema, "minLength", 0);
-        const uint32_t most = gi_schema_count(writer, schema, "maxLength", UINT32_MAX);
-        if (least > most || least > GI_SCHEMA_MAX_COUNT) {
-            gi_schema_refuse(writer, "'minLength' is above %s",
-                             least > most ? "'maxLength'" : "10000");
-        }
-        gi_schema_write(writer, "\"\\\"\" char{%u,", least);
-        if (gi_schema_get(schema, "maxLength")) {
-            gi_schema_write(writer, "%u", most < GI_SCHEMA_MAX_COUNT ? most : GI_SCHEMA_MAX_COUNT);
-        }
-        gi_schema_write(writer, "} \"\\\"\"");
-    }
-}
-
-//-- integers --------------------------------------------------------------------------------------
-
-enum { MAX_DIGITS = 16 };
-
-static void write_digits(struct gi_schema_writer *writer, int from, int to)
-{
-    gi_schema_write(writer, from == to ? "\"%c\"" : "[%c-%c]", '0' + from, '0' + to);
-}
-
-// Writes the numbers from lo to hi, both of n digits, leading zeros too: by their first digit, with
-// the rest free for those in the middle.
-static void write_same_size(struct gi_schema_writer *writer, uint64_t lo, uint64_t hi, int n)
-{
-    uint64_t unit = 1;
-    for (int i = 1; i < n; i++) {
-        unit *= 10;
-    }
-    int first = (int)(lo / unit), last = (int)(hi / unit);
-    const uint64_t lo_rest = lo % unit, hi_rest = hi % unit;
-    if (n == 1) {
-        write_digits(writer, first, last);
+    struct gi_decimal *value = &bound->value;
+    const bool is_upper = bound->relation == GI_BELOW || bound->relation == GI_AT_MOST;
+    if (value->n <= N_BROKEN || bound->relation == GI_EQUAL || bound->relation == GI_NOT_EQUAL) {
         return;
     }
-    if (first == last && (lo_rest > 0 || hi_rest < unit - 1)) {
-        write_digits(writer, first, first);
-        gi_schema_write(writer, " (");
-        write_same_size(writer, lo_rest, hi_rest, n - 1);
-        gi_schema_write(writer, ")");
-        return;
-    }
-    const char *between = "";
-    if (lo_rest > 0) {
-        write_digits(writer, first, first);
-        gi_schema_write(writer, " (");
-        write_same_size(writer, lo_rest, unit - 1, n - 1);
-        gi_schema_write(writer, ")");
-        first++;
-        between = " | ";
-    }
-    last -= hi_rest < unit - 1;
-    if (first <= last) {
-        gi_schema_write(writer, "%s", between);
-        write_digits(writer, first, last);
-        gi_schema_write(writer, " [0-9]{%d}", n - 1);
-        between = " | ";
-    }
-    if (hi_rest < unit - 1) {
-        gi_schema_write(writer, "%s", between);
-        write_digits(writer, last + 1, last + 1);
-        gi_schema_write(writer, " (");
-        write_same_size(writer, 0, hi_rest, n - 1);
-        gi_schema_write(writer, ")");
-    }
-}
-
-// Writes the numbers from lo to hi, 0 or above, without leading zeros.
-static void write_range(struct gi_schema_writer *writer, uint64_t lo, uint64_t hi)
-{
-    uint64_t least = 0, most = 9; // of n digits
-    const char *between = "";
-    for (int n = 1; n <= MAX_DIGITS && least <= hi; n++) {
-        if (lo <= most) {
-            gi_schema_write(writer, "%s", between);
-            write_same_size(writer, lo > least ? lo : least, hi < most ? hi : most, n);
-            between = " | ";
+    value->n = N_BROKEN;
+    if (is_upper == value->is_negative) { // away from 0
+        int i = N_BROKEN - 1;
+        while (i >= 0 && value->digits[i] == '9') {
+            i--;
         }
-        least = most + 1;
-        most = most * 10 + 9;
+        if (i < 0) {
+            value->digits[0] = '0';
+            value->point++;
+            i = 0;
+        }
+        value->digits[i]++;
+        value->n = i + 1;
+    }
+    while (value->n > 0 && value->digits[value->n - 1] == '0') {
+        value->n--;
     }
 }
 
-// Returns a bound as a whole number within the range; `absent` if there is none.
-static int64_t bound_of(struct gi_schema_writer *writer, const cJSON *schema, const char *keyword,
-                        bool is_least, bool is_exclusive, int64_t absent)
+struct numbers {
+    struct gi_schema_writer *writer;
+    const struct gi_dfa *dfa;
+    int kinds, n_digits;
+    bool has_limits, is_dead;
+};
+
+static void narrow(struct numbers *numbers, const struct gi_dfa *dfa, bool is_without)
 {
-    const cJSON *item = gi_schema_get(schema, keyword);
-    if (!item) {
-        return absent;
+    if (!dfa) {
+        return; // was refused
     }
-    if (!cJSON_IsNumber(item) || !(fabs(item->valuedouble) <= INTEGER_MAX)) {
-        gi_schema_refuse(writer, "'%s' is not a number of at most 2^53", keyword);
-        return absent;
+    if (!numbers->dfa) {
+        numbers->dfa = gi_number_digits(numbers->writer, numbers->kinds, numbers->n_digits);
     }
-    const double value = is_least ? ceil(item->valuedouble) : floor(item->valuedouble);
-    const bool is_moved = is_exclusive && value == item->valuedouble;
-    return (int64_t)value + (is_moved ? (is_least ? 1 : -1) : 0);
+    const struct gi_dfa *narrowed = gi_dfa_product(numbers->writer, numbers->dfa, dfa, is_without);
+    numbers->dfa = narrowed ? narrowed : numbers->dfa;
+    numbers->has_limits = true;
 }
 
-void gi_schema_write_integer(struct gi_schema_writer *writer, const cJSON *schema)
+static void add_bound(struct numbers *numbers, struct gi_bound bound)
 {
-    const int64_t end = 9999999999999999;
-    int64_t lo = bound_of(writer, schema, "minimum", true, false, -end);
-    int64_t hi = bound_of(writer, schema, "maximum", false, false, end);
-    const int64_t above = bound_of(writer, schema, "exclusiveMinimum", true, true, -end);
-    const int64_t below = bound_of(writer, schema, "exclusiveMaximum", false, true, end);
-    lo = above > lo ? above : lo;
-    hi = below < hi ? below : hi;
-    if (lo == -end && hi == end) {
-        gi_schema_write(writer, "integer");
+    const bool is_upper = bound.relation == GI_BELOW || bound.relation == GI_AT_MOST;
+    if (bound.value.point > MAX_BOUND) { // beyond all numbers that are written
+        numbers->is_dead = numbers->is_dead || bound.relation == GI_EQUAL ||
+                           (bound.relation != GI_NOT_EQUAL && is_upper == bound.value.is_negative);
+        numbers->has_limits = true;
         return;
     }
-    if (lo > hi) {
-        gi_schema_refuse(writer, "no integer is from %" PRId64 " to %" PRId64, lo, hi);
+    if (numbers->kinds & GI_NUMBER_BROKEN) {
+        round_inwards(&bound);
+    }
+    narrow(numbers, gi_number_bound(numbers->writer, &bound), false);
+}
+
+static void add_multiple(struct numbers *numbers, const cJSON *item, bool breaks)
+{
+    struct gi_decimal of;
+    numbers->writer->place = item;
+    if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &of)) {
+        gi_schema_refuse(numbers->writer, "this is not a number of at most %d digits",
+                         GI_DECIMAL_DIGITS);
         return;
     }
-    if (lo < 0) {
-        gi_schema_write(writer, "\"-\" (");
-        write_range(writer, hi < 0 ? (uint64_t)-hi : 1, (uint64_t)-lo);
-        gi_schema_write(writer, ")%s", hi >= 0 ? " | " : "");
+    narrow(numbers, gi_number_multiples(numbers->writer, &of), breaks);
+}
+
+// Excludes the numbers of a constant, or of a list of them.
+static void exclude(struct numbers *numbers, const cJSON *item)
+{
+    const bool is_list = strcmp(item->string, "enum") == 0;
+    for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
+        struct gi_bound bound = {.relation = GI_NOT_EQUAL};
+        numbers->writer->place = item;
+        if (!gi_schema_is_number(one)) {
+            continue;
+        }
+        if (gi_decimal_read(one->valuestring, &bound.value)) {
+            add_bound(numbers, bound);
+        } else {
+            gi_schema_refuse(numbers->writer, "this is not a number of at most %d digits",
+                             GI_DECIMAL_DIGITS);
+        }
     }
-    if (hi >= 0) {
-        write_range(writer, lo > 0 ? (uint64_t)lo : 0, (uint64_t)hi);
+}
+
+// Looks at what bounds ask for: digits beyond those that numbers have if nothing is said.
+static void count_digits(struct numbers *numbers, const struct gi_case *one)
+{
+    for (uint32_t i = 0; i < one->count; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const bool breaks = condition->kind == GI_BREAKS;
+        const cJSON *item = breaks                        ? condition->item
+                            : condition->kind == GI_HOLDS ? condition->schema->child
+                                                          : NULL;
+        for (; item; item = breaks ? NULL : item->next) {
+            struct gi_bound bound;
+            if (item->string &&
+                gi_schema_read_bound(numbers->writer, condition->schema, item, breaks, &bound) &&
+                bound.value.point > numbers->n_digits && bound.value.point <= MAX_WHOLE) {
+                numbers->n_digits = bound.value.point;
+            }
+        }
     }
+}
+
+static void read_case(struct numbers *numbers, const struct gi_case *one)
+{
+    struct gi_schema_writer *writer = numbers->writer;
+    for (uint32_t i = 0; i < one->count && !writer->has_failed; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const bool breaks = condition->kind == GI_BREAKS;
+        const cJSON *item = breaks                        ? condition->item
+                            : condition->kind == GI_HOLDS ? condition->schema->child
+                                                          : NULL;
+        for (; item && !writer->has_failed; item = breaks ? NULL : item->next) {
+            struct gi_bound bound;
+            writer->place = item;
+            if (!item->string) {
+                continue;
+            }
+            if (gi_schema_read_bound(writer, condition->schema, item, breaks, &bound)) {
+                add_bound(numbers, bound);
+            } else if (strcmp(item->string, "multipleOf") == 0) {
+                add_multiple(numbers, item, breaks);
+            } else if (breaks &&
+                       (strcmp(item->string, "const") == 0 || strcmp(item->string, "enum") == 0)) {
+                exclude(numbers, item);
+            }
+        }
+    }
+}
+
+const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
+                                          const struct gi_case *one, bool *has_limits)
+{
+    const bool is_whole = !(one->types & GI_IS_BROKEN);
+    struct numbers numbers = {.writer = writer, .n_digits = is_whole ? N_WHOLE : N_BROKEN};
+    numbers.kinds = (one->types & GI_IS_WHOLE ? GI_NUMBER_WHOLE : 0) |
+                    (one->types & GI_IS_BROKEN ? GI_NUMBER_BROKEN : 0);
+    count_digits(&numbers, one);
+    read_case(&numbers, one);
+    if (!numbers.dfa) {
+        numbers.dfa = gi_number_digits(writer, numbers.kinds, numbers.n_digits);
+    }
+    *has_limits = numbers.has_limits || numbers.kinds == GI_NUMBER_BROKEN;
+    return numbers.is_dead ? gi_dfa_of_texts(writer, NULL, 0) : numbers.dfa;
+}
+
+uint32_t gi_schema_write_numbers(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    bool has_limits;
+    const struct gi_dfa *dfa = gi_schema_numbers_of(writer, one, &has_limits);
+    if (has_limits && dfa && gi_dfa_is_empty(dfa)) {
+        gi_schema_note_dead(writer, "no number satisfies the bounds and multiples that are asked "
+                                    "for");
+        return GI_SCHEMA_NO_RULE;
+    }
+    if (has_limits && dfa) {
+        return gi_schema_write_dfa(writer, dfa, false);
+    }
+    const uint32_t rule = gi_schema_new_rule(writer);
+    gi_schema_write(writer, "v%u ::= %s\n", rule, one->types & GI_IS_BROKEN ? "number" : "integer");
+    return rule;
 }

@@ -1,19 +1,26 @@
-// Grammars of strings, integers and constants. Each writes the body of a rule. Inner to
-// src/grammar.
+// Rules that all schemas share, numbers and constants. Inner to src/grammar.
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_SCALAR_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_SCALAR_H
 
-#include "grammar/schema/schema_writer.h"
+#include "grammar/schema/schema_number.h"
+#include "grammar/schema/schema_set.h"
 
-// Writes the rules that all grammars of schemas share: ws, value, object, array, string, char,
-// number, integer, and those of formats.
+// Writes the rules that do not depend on the schema: ws, value, string, integer and others.
 void gi_schema_write_shared(struct gi_schema_writer *writer);
 
-// A string by pattern, format, minLength and maxLength.
-void gi_schema_write_string(struct gi_schema_writer *writer, const cJSON *schema);
-// An integer by minimum, maximum and their exclusive kin.
-void gi_schema_write_integer(struct gi_schema_writer *writer, const cJSON *schema);
-// The texts of one JSON value. Sets no white space.
+// Writes the literal of a value, with the digits of its numbers.
 void gi_schema_write_constant(struct gi_schema_writer *writer, const cJSON *value);
+
+// Reads minimum, maximum or an exclusive one of a schema, or what has to hold if it is broken.
+// Returns false if item is another keyword, or refused.
+bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+                          bool breaks, struct gi_bound *bound);
+
+// Returns what a case asks of decimal numbers, whole ones if is_whole; NULL: nothing, or that was
+// refused. Sets *has_limits if it asks for something.
+const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
+                                          const struct gi_case *one, bool *has_limits);
+// Writes the numbers of a case; returns their rule, GI_SCHEMA_NO_RULE if there are none.
+uint32_t gi_schema_write_numbers(struct gi_schema_writer *writer, const struct gi_case *one);
 
 #endif

@@ -1,45 +1,73 @@
 #include "grammar/schema/schema_writer.h"
 
 #include "base/array.h"
+#include "grammar/schema/schema_json.h"
+#include "grammar/schema/schema_number.h"
+#include "grammar/schema/schema_refs.h"
+#include "grammar/schema/schema_set.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RULES = 50000, MAX_TEXT = 4 << 20 };
+enum { MAX_RULES = 100000, MAX_TEXT = 4 << 20 };
 
 static const char purpose[] = "a schema's grammar";
 
 void gi_schema_writer_finish(struct gi_schema_writer *writer)
 {
-    for (size_t i = 0; i < writer->merged.count; i++) {
-        cJSON_Delete(writer->merged.data[i]);
-    }
-    free(writer->merged.data);
-    free(writer->targets.data);
+    gi_schema_free_automata(writer);
+    gi_schema_memo_destroy(writer->memo);
+    gi_schema_index_destroy(writer->index);
     free(writer->text.data);
     memset(writer, 0, sizeof(*writer));
 }
 
 //-- failures --------------------------------------------------------------------------------------
 
+static void fail_at(const struct gi_schema_writer *writer, struct glinfer_error *err,
+                    const char *format, va_list args)
+{
+    char text[600], path[400];
+    vsnprintf(text, sizeof(text), format, args);
+    gi_schema_path(writer->root, writer->place, path, sizeof(path));
+    gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "JSON schema, #%s: %s", path, text);
+    for (char *at = err ? err->message : NULL; at && *at; at++) {
+        *at = (uint8_t)*at < 0x20 ? ' ' : *at; // of names
+    }
+}
+
 void gi_schema_refuse(struct gi_schema_writer *writer, const char *format, ...)
 {
-    if (writer->has_failed) {
-        return;
-    }
-    char text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    if (!writer->has_failed && !writer->is_lenient) {
+        writer->has_failed = true;
+        fail_at(writer, writer->err, format, args);
+    }
     va_end(args);
-    writer->has_failed = true;
-    gi_error_set(writer->err, GLINFER_STATUS_UNSUPPORTED, "JSON schema, #%.*s: %s",
-                 (int)(writer->path_size < sizeof(writer->path) ? writer->path_size
-                                                                : sizeof(writer->path) - 1),
-                 writer->path, text);
+}
+
+void gi_schema_stop(struct gi_schema_writer *writer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!writer->has_failed) {
+        writer->has_failed = true;
+        fail_at(writer, writer->err, format, args);
+    }
+    va_end(args);
+}
+
+void gi_schema_note_dead(struct gi_schema_writer *writer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!writer->dead.message[0]) {
+        fail_at(writer, &writer->dead, format, args);
+    }
+    va_end(args);
 }
 
 void gi_schema_no_memory(struct gi_schema_writer *writer)
@@ -50,22 +78,6 @@ void gi_schema_no_memory(struct gi_schema_writer *writer)
     }
 }
 
-size_t gi_schema_enter(struct gi_schema_writer *writer, const char *keyword, const char *name)
-{
-    const size_t before = writer->path_size;
-    if (before < sizeof(writer->path)) {
-        const int n = snprintf(writer->path + before, sizeof(writer->path) - before, "/%s%s%s",
-                               keyword, name ? "/" : "", name ? name : "");
-        writer->path_size += n > 0 ? (size_t)n : 0;
-    }
-    return before;
-}
-
-void gi_schema_leave(struct gi_schema_writer *writer, size_t path_size)
-{
-    writer->path_size = path_size;
-}
-
 //-- text ------------------------------------------------------------------------------------------
 
 static bool reserve(struct gi_schema_writer *writer, size_t more)
@@ -74,7 +86,7 @@ static bool reserve(struct gi_schema_writer *writer, size_t more)
         return false;
     }
     if (writer->text.count + more > MAX_TEXT) {
-        gi_schema_refuse(writer, "the schema's grammar would have more than %d bytes", MAX_TEXT);
+        gi_schema_stop(writer, "the schema's grammar would have more than %d bytes", MAX_TEXT);
         return false;
     }
     if (!GI_ARRAY_RESERVE(&writer->text, writer->text.count + more, purpose, writer->err)) {
@@ -100,8 +112,8 @@ void gi_schema_write(struct gi_schema_writer *writer, const char *format, ...)
 
 void gi_schema_write_char(struct gi_schema_writer *writer, uint32_t code)
 {
-    if (code < 0x20 || code == 0x7f || (code > 0x7f && code < 0xa0)) {
-        gi_schema_write(writer, "\\x%02X", code);
+    if (code < 0x20 || code == 0x7f || (code > 0x7f && code < 0xa0) || code == '^') {
+        gi_schema_write(writer, "\\x%02X", code); // ^ would negate a class that begins with it
     } else if (code > 0x7f) {
         gi_schema_write(writer, "\\U%08X", code);
     } else {
@@ -126,7 +138,7 @@ void gi_schema_write_literal(struct gi_schema_writer *writer, const char *text)
 uint32_t gi_schema_new_rule(struct gi_schema_writer *writer)
 {
     if (writer->n_rules == MAX_RULES) {
-        gi_schema_refuse(writer, "the schema's grammar would have more than %d rules", MAX_RULES);
+        gi_schema_stop(writer, "the schema's grammar would have more than %d rules", MAX_RULES);
         return GI_SCHEMA_NO_RULE;
     }
     return ++writer->n_rules;
@@ -139,17 +151,24 @@ const cJSON *gi_schema_get(const cJSON *schema, const char *keyword)
     return cJSON_GetObjectItemCaseSensitive(schema, keyword);
 }
 
-uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *schema, const char *keyword,
-                         uint32_t absent)
+uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *item, uint32_t absent)
 {
-    const cJSON *item = gi_schema_get(schema, keyword);
+    struct gi_decimal value;
     if (!item) {
         return absent;
     }
-    const double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
-    if (!(value >= 0) || value != floor(value)) {
-        gi_schema_refuse(writer, "'%s' is not a whole number from 0 on", keyword);
-        return 0;
+    if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &value) ||
+        value.is_negative || !gi_decimal_is_whole(&value)) {
+        writer->place = item;
+        gi_schema_refuse(writer, "this is not a whole number from 0 on");
+        return absent;
     }
-    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    uint32_t count = 0;
+    for (int i = 0; i < value.point; i++) {
+        if (count > UINT32_MAX / 10 - 1) {
+            return UINT32_MAX;
+        }
+        count = count * 10 + (i < value.n ? (uint32_t)(value.digits[i] - '0') : 0);
+    }
+    return count;
 }

@@ -12,34 +12,36 @@
 #define GI_SCHEMA_MAX_COUNT 10000 // of a repetition
 #define GI_SCHEMA_NO_RULE   0     // rules are numbered from 1
 
-struct gi_schema_target {
-    const cJSON *schema;
-    uint32_t rule;
-};
+struct gi_dfa;
+struct gi_schema_memo;
+struct gi_schema_index;
 
 struct gi_schema_writer {
     struct {
         char *data;
         size_t count, capacity;
     } text;
-    const cJSON *root; // borrowed
+    const cJSON *root;  // borrowed; numbers are of the type cJSON_Raw, with their text
+    const cJSON *place; // what is read, for messages; within root, or NULL
     uint32_t n_rules;
-    int depth;
+    uint32_t max_states;    // of an automaton that is only tried; 0: as many as there may be
+    uint32_t value_depth;   // of constants that are looked into
+    uint32_t work, n_looks; // what was done so far, which is bounded
     bool has_failed;
+    bool has_cycle;  // a $ref of the set that is written leads back to it
+    bool is_lenient; // what is not supported is left out instead of refused
     struct glinfer_error *err;
-    char path[512]; // of the schema that is read; cut where it is longer
-    size_t path_size;
+    struct glinfer_error dead; // why the first schema that allows nothing does so
     struct {
-        struct gi_schema_target *data; // what $ref led to, with its rule
+        struct gi_dfa **data; // owned
         size_t count, capacity;
-    } targets;
-    struct {
-        cJSON **data; // schemas that were merged; owned
-        size_t count, capacity;
-    } merged;
+    } automata;
+    struct gi_schema_memo *memo;   // rules of sets of schemas; owned
+    struct gi_schema_index *index; // where $ref leads to; owned
 };
 
 void gi_schema_writer_finish(struct gi_schema_writer *writer);
+void gi_schema_free_automata(struct gi_schema_writer *writer);
 
 // Writes text as printf makes it.
 void gi_schema_write(struct gi_schema_writer *writer, const char *format, ...)
@@ -52,21 +54,23 @@ void gi_schema_write_char(struct gi_schema_writer *writer, uint32_t code);
 // Returns the number of a new rule, vN.
 uint32_t gi_schema_new_rule(struct gi_schema_writer *writer);
 
-// Fails with UNSUPPORTED: the path, and a sentence as printf makes it. The first failure counts.
+// Says that something at the writer's place is not supported. Fails with UNSUPPORTED, the path and
+// a sentence as printf makes it; the first failure counts. If the writer is lenient nothing fails,
+// and the caller goes on without what it read.
 void gi_schema_refuse(struct gi_schema_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// Fails with UNSUPPORTED even if the writer is lenient: the schema is too large.
+void gi_schema_stop(struct gi_schema_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// Notes that nothing satisfies the schema at the writer's place, which fails only if the whole
+// schema depends on it.
+void gi_schema_note_dead(struct gi_schema_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void gi_schema_no_memory(struct gi_schema_writer *writer);
 
-// Goes down to a keyword, and a name or an index below it if it is not NULL; returns what to go up
-// to.
-size_t gi_schema_enter(struct gi_schema_writer *writer, const char *keyword, const char *name);
-void gi_schema_leave(struct gi_schema_writer *writer, size_t path_size);
-
 // Returns a keyword's value, NULL if it is not there.
 const cJSON *gi_schema_get(const cJSON *schema, const char *keyword);
-// Returns a keyword's count, `absent` if it is not there. Refuses what is no whole number from 0
-// on.
-uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *schema, const char *keyword,
-                         uint32_t absent);
+// Returns a count, `absent` if item is NULL. Refuses what is not a whole number from 0 on.
+uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *item, uint32_t absent);
 
 #endif

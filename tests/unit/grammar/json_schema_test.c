@@ -9,15 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gi_grammar *grammar_of(const char *schema)
+// Returns NULL after a failure.
+static struct gi_grammar *compile(const char *schema, struct glinfer_error *err)
 {
     struct gi_schema_grammar text = {0};
-    struct glinfer_error err = {0};
     struct gi_grammar *grammar = NULL;
-    if (gi_json_schema_grammar(schema, strlen(schema), &text, &err)) {
-        grammar = gi_grammar_create(text.data, text.size, NULL, &err);
+    if (gi_json_schema_grammar(schema, strlen(schema), &text, err)) {
+        grammar = gi_schema_grammar_create(&text, NULL, err);
     }
     free(text.data);
+    return grammar;
+}
+
+static struct gi_grammar *grammar_of(const char *schema)
+{
+    struct glinfer_error err = {0};
+    struct gi_grammar *grammar = compile(schema, &err);
     if (!grammar) {
         fail_msg("%s: %s", schema, err.message);
     }
@@ -70,16 +77,17 @@ static void types_allow_their_values(void **state)
     (void)state;
     static const struct keyword_case cases[] = {
         {"{}",                                                                                    "1~\"a\"~[1, {\"a\": null}]~{\n  \"b\": [ ]\n}~-0.5e+10~\"\\ud83d\\ude00\"",
-         "~01~'a'~[1,]~{\"a\" 1}~\"\\ud83d\"~\"\\x\"~1 ~{   }~[1 2]"                                                                                                                                            },
-        {"true",                                                                                  "1~[]",                                                                      "x"                              },
-        {"{\"type\":\"object\"}",                                                                 "{}~{\"a\":1,\"b\":[{}]}",                                                   "[]~1~{\"a\"}~{1:2}"             },
-        {"{\"type\":\"string\"}",                                                                 "\"\"~\"a\\n\\u00e9\xC3\xA9\"",                                              "a~1~\"\n\"~\"\\\""              },
-        {"{\"type\":\"integer\"}",                                                                "0~-12~9999999999999999",                                                    "01~1.0~--1~+1~99999999999999999"},
-        {"{\"type\":\"number\"}",                                                                 "0~-1.50~1e5~2E-10",                                                         "1.~.5~1e~1e100"                 },
-        {"{\"type\":[\"boolean\",\"null\"]}",                                                     "true~false~null",                                                           "0~True"                         },
-        {"{\"type\":\"array\"}",                                                                  "[]~[1,[2]]~[\n 1 ,2 ]",                                                     "[~[,]"                          },
+         "~01~'a'~[1,]~{\"a\" 1}~\"\\ud83d\"~\"\\x\"~1 ~{   }~[1 2]"                                                                                                                               },
+        {"true",                                                                                  "1~[]",                                                                      "x"                 },
+        {"{\"type\":\"object\"}",                                                                 "{}~{\"a\":1,\"b\":[{}]}",                                                   "[]~1~{\"a\"}~{1:2}"},
+        {"{\"type\":\"string\"}",                                                                 "\"\"~\"a\\n\\u00e9\xC3\xA9\"",                                              "a~1~\"\n\"~\"\\\"" },
+        {"{\"type\":\"integer\"}",                                                                "0~-12~99999999999999999999",
+         "01~1.0~--1~+1~999999999999999999999"                                                                                                                                                     },
+        {"{\"type\":\"number\"}",                                                                 "0~-1.50~1e5~2E-10",                                                         "1.~.5~1e~1e100"    },
+        {"{\"type\":[\"boolean\",\"null\"]}",                                                     "true~false~null",                                                           "0~True"            },
+        {"{\"type\":\"array\"}",                                                                  "[]~[1,[2]]~[\n 1 ,2 ]",                                                     "[~[,]"             },
         {"{\"title\":\"t\",\"description\":\"d\",\"default\":1,\"$schema\":\"s\",\"$id\":\"i\"}",
-         "1",                                                                                                                                                                  "x"                              },
+         "1",                                                                                                                                                                  "x"                 },
     };
     EXPECT_ALL(cases);
 }
@@ -233,95 +241,179 @@ static void schemas_combine(void **state)
     EXPECT_ALL(cases);
 }
 
-static void what_is_not_supported_is_named(void **state)
+// A schema and a part of the sentence that refuses it.
+static const char *const refusals[][2] = {
+    {"{\"properties\":{\"a\":{\"items\":{\"multipleOf\":0}}}}",
+     "#/properties/a/items/multipleOf: 'multipleOf' is not above 0"                                                                             },
+    {"{\"type\":\"number\",\"multipleOf\":12345.5}",                              "#/multipleOf: 'multipleOf' of more than 4"                   },
+    {"{\"type\":\"array\",\"uniqueItems\":true}",                                 "#: 'uniqueItems' is supported for constants"                 },
+    {"{\"type\":\"object\",\"minProperties\":2,\"additionalProperties\":true}",
+     "#: 'minProperties' above the number"                                                                                                      },
+    {"{\"type\":\"thing\"}",                                                      "#/type: 'type' \"thing\""                                    },
+    {"{\"type\":[]}",                                                             "#/type: 'type' names no type"                                },
+    {"{\"pattern\":\"^\\\\bx$\"}",                                                "#/pattern: 'pattern', at byte 2: this escape is not"         },
+    {"{\"pattern\":\"^(a)\\\\1$\"}",                                              "this escape is not supported"                                },
+    {"{\"pattern\":\"x(?=a)\"}",                                                  "at byte 3: groups that begin with (?"                        },
+    {"{\"pattern\":\"^(?=a)a|b\"}",                                               "beside lookahead"                                            },
+    {"{\"pattern\":\"^(a$\"}",                                                    "no closing parenthesis"                                      },
+    {"{\"pattern\":\"^[a$\"}",                                                    "no closing bracket"                                          },
+    {"{\"pattern\":\"^[b-a]$\"}",                                                 "not a range"                                                 },
+    {"{\"pattern\":\"^a{3,2}$\"}",                                                "not a repetition"                                            },
+    {"{\"pattern\":\"^*$\"}",                                                     "not supported here"                                          },
+    {"{\"pattern\":\"[01]*1[01]{16}$\"}",                                         "of more than 20000 states"                                   },
+    {"{\"$ref\":\"http://x/y\"}",                                                 "#/$ref: '$ref' \"http://x/y\" is not supported: it leads out"},
+    {"{\"$ref\":\"#/$defs/none\"}",                                               "#/$ref: '$ref' \"#/$defs/none\" leads nowhere"               },
+    {"{\"$ref\":\"#\"}",                                                          "#/$ref: '$ref' leads back to itself in a cycle"              },
+    {"{\"allOf\":[{\"$ref\":\"#\"}]}",                                            "#/allOf/0/$ref: '$ref' leads back to itself"                 },
+    {"{\"anyOf\":[{\"$ref\":\"#/$defs/a\"}],\"$defs\":{\"a\":{\"$ref\":\"#\"}}}", "in a cycle"                                                  },
+    {"{\"properties\":{\"p\":{\"$ref\":\"#/$defs/a~1b\"}},\"$defs\":{\"a/"
+     "b\":{\"pattern\":\"(\"}}}",                                            "#/$defs/a~1b/pattern: 'pattern'"                             },
+    {"{\"minLength\":-1}",                                                        "#/minLength: this is not a whole number"                     },
+    {"{\"minLength\":3,\"maxLength\":2}",                                         "#: no string satisfies"                                      },
+    {"{\"items\":{},\"minItems\":3,\"maxItems\":2}",                              "#: 'minItems' asks for more"                                 },
+    {"{\"items\":false,\"minItems\":3}",                                          "#: 'minItems' asks for more"                                 },
+    {"{\"type\":\"integer\",\"minimum\":5,\"maximum\":4}",                        "#/maximum: no number satisfies"                              },
+    {"{\"type\":\"integer\",\"minimum\":1e300}",                                  "#/minimum: no number satisfies"                              },
+    {"{\"type\":\"integer\",\"minimum\":1e99999}",                                "#/minimum: this is not a number of at most"                  },
+    {"{\"enum\":[\"a\"],\"minLength\":2}",                                        "#/enum: no value of 'enum'"                                  },
+    {"{\"enum\":[]}",                                                             "#/enum: no value of 'enum'"                                  },
+    {"{\"required\":[\"a\"],\"additionalProperties\":false}",                     "asks for \"a\", which other"                                 },
+    {"{\"properties\":[]}",                                                       "#: 'properties' is not an object"                            },
+    {"{\"anyOf\":[]}",                                                            "#: 'anyOf' is not a list of schemas"                         },
+    {"{\"allOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}",                   "no type is left"                                             },
+    {"{\"not\":{}}",                                                              "no value is left"                                            },
+    {"{\"not\":{\"propertyNames\":{\"maxLength\":1}}}",                           "#: what 'not'"                                               },
+    {"false",                                                                     "#: no value is allowed"                                      },
+    {"{\"properties\":{\"n\":{\"$ref\":\"#\"}},\"required\":[\"n\"]}",            "without an end"                                              },
+    {"3",                                                                         "a schema has to be an object"                                },
+    {"{\"type\":",                                                                "this is not JSON"                                            },
+    {"{\"a\":01}",                                                                "byte 5: this is not JSON"                                    },
+    {"{} x",                                                                      "byte 3: something follows"                                   },
+    {"{\"type\":\"string\",\"type\":\"integer\"}",                                "#: the name \"type\" stands twice"                           },
+    {"{\"properties\":{\"p\":{\"a\":1,\"b\":2,\"a\":3}}}",                        "#/properties/p: the name \"a\" stands"                       },
+    {"{\"const\":\"a\\u0000b\"}",                                                 "\\u0000 is not supported"                                    },
+    {"{\"const\":\"\xFF\"}",                                                      "not UTF-8"                                                   },
+};
+
+static void refusals_name_the_place(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {"{\"not\":{}}",                                            "#: 'not' is not supported"                                  },
-        {"{\"properties\":{\"a\":{\"items\":{\"multipleOf\":2}}}}",
-         "#/properties/a/items: 'multipleOf' is"                                                                                 },
-        {"{\"patternProperties\":{}}",                              "'patternProperties'"                                        },
-        {"{\"type\":\"array\",\"uniqueItems\":true}",               "'uniqueItems'"                                              },
-        {"{\"type\":\"array\",\"contains\":{}}",                    "'contains'"                                                 },
-        {"{\"type\":\"object\",\"minProperties\":1}",               "'minProperties'"                                            },
-        {"{\"type\":\"number\",\"minimum\":1}",                     "'minimum' is supported with the type \"integer\""           },
-        {"{\"maximum\":1}",                                         "'maximum' is supported with"                                },
-        {"{\"type\":\"thing\"}",                                    "'type' \"thing\""                                           },
-        {"{\"type\":[]}",                                           "'type' names no type"                                       },
-        {"{\"enum\":[1,{\"a\":[1e19]}]}",                           "a constant beyond 2^53 is not supported"                    },
-        {"{\"format\":\"email\"}",                                  "'format' \"email\" is not supported"                        },
-        {"{\"format\":\"date\",\"minLength\":3}",                   "'format' beside 'minLength'"                                },
-        {"{\"pattern\":\"^a$\",\"maxLength\":3}",                   "'pattern' beside 'minLength'"                               },
-        {"{\"pattern\":\"a\"}",                                     "without ^"                                                  },
-        {"{\"pattern\":\"^a\\\\$\"}",                               "without ^"                                                  },
-        {"{\"pattern\":\"^a|b$\"}",                                 "at byte 2: '|' outside"                                     },
-        {"{\"pattern\":\"^(?=a)$\"}",                               "(?"                                                         },
-        {"{\"pattern\":\"^\\\\bx$\"}",                              "this escape is not supported"                               },
-        {"{\"pattern\":\"^(a)\\\\1$\"}",                            "this escape is not supported"                               },
-        {"{\"pattern\":\"^(a$\"}",                                  "no closing parenthesis"                                     },
-        {"{\"pattern\":\"^[a$\"}",                                  "no closing bracket"                                         },
-        {"{\"pattern\":\"^a{3,2}$\"}",                              "no repetition"                                              },
-        {"{\"pattern\":\"^*$\"}",                                   "not supported here"                                         },
-        {"{\"$ref\":\"http://x/y\"}",                               "'$ref' \"http://x/y\" is not supported"                     },
-        {"{\"$ref\":\"#/$defs/none\"}",                             "leads nowhere"                                              },
-        {"{\"minLength\":-1}",                                      "'minLength' is not a whole number"                          },
-        {"{\"minLength\":3,\"maxLength\":2}",                       "'minLength' is above"                                       },
-        {"{\"items\":{},\"minItems\":3,\"maxItems\":2}",            "'minItems' is above"                                        },
-        {"{\"items\":false,\"minItems\":3}",                        "'minItems' asks for more"                                   },
-        {"{\"type\":\"integer\",\"minimum\":5,\"maximum\":4}",      "no integer is from 5 to 4"                                  },
-        {"{\"type\":\"integer\",\"minimum\":1e30}",                 "'minimum' is not a number"                                  },
-        {"{\"enum\":[\"a\"],\"minLength\":1}",                      "'minLength' beside 'enum'"                                  },
-        {"{\"enum\":[]}",                                           "'enum' has no value"                                        },
-        {"{\"required\":[\"a\"],\"additionalProperties\":false}",   "'required' asks for \"a\""                                  },
-        {"{\"properties\":[]}",                                     "'properties' is not an object"                              },
-        {"{\"anyOf\":[]}",                                          "'anyOf' is not an array of schemas"                         },
-        {"{\"allOf\":[{\"minLength\":1},{\"minLength\":2}]}",       "'minLength' differs"                                        },
-        {"{\"allOf\":[{\"properties\":{\"a\":{}},\"additionalProperties\":false},{\"properties\":{"
-         "\"b\":{}}}]}",                                   "'additionalProperties' of one schema and the property \"b\""},
-        {"false",                                                   "no value is allowed"                                        },
-        {"3",                                                       "a schema has to be an object"                               },
-        {"{\"type\":",                                              "this is not JSON"                                           },
-        {"{} x",                                                    "byte 3: something follows"                                  },
-        {"{\"const\":\"a\\u0000b\"}",                               "\\u0000 is not supported"                                   },
-        {"{\"const\":\"\xFF\"}",                                    "not UTF-8"                                                  },
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct gi_schema_grammar text = {0};
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct glinfer_error err = {0};
-        if (gi_json_schema_grammar(cases[i][0], strlen(cases[i][0]), &text, &err) ||
-            !strstr(err.message, cases[i][1])) {
-            fail_msg("%s: \"%s\", expected \"%s\"", cases[i][0], err.message, cases[i][1]);
+        if (compile(refusals[i][0], &err) || !strstr(err.message, refusals[i][1]) ||
+            strstr(err.message, "line ")) {
+            fail_msg("%s: \"%s\", expected \"%s\"", refusals[i][0], err.message, refusals[i][1]);
         }
     }
 }
 
-static void nesting_ends_in_an_error(void **state)
+// Unknown keywords and those that only describe ask for nothing.
+static void annotations_are_ignored(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "{\"type\":\"string\",\"title\":\"t\",\"discriminator\":{\"propertyName\":\"k\"},"
+        "\"nullable\":true,\"x-order\":3,\"contentMediaType\":\"text/html\",\"format\":"
+        "\"password\",\"strict\":true,\"$defs\":{\"unused\":{\"pattern\":\"(\"}}}";
+    expect(schema, "\"a\"", true);
+    expect(schema, "null", false);
+}
+
+static void nesting_and_sizes_are_bounded(void **state)
 {
     (void)state;
     static char schema[8192];
-    struct gi_schema_grammar text = {0};
     struct glinfer_error err = {0};
     size_t size = 0;
     for (int i = 0; i < 200; i++) {
         size += (size_t)sprintf(schema + size, "{\"items\":");
     }
-    size += (size_t)sprintf(schema + size, "1");
+    size += (size_t)sprintf(schema + size, "{\"type\":\"null\"}");
     memset(schema + size, '}', 200);
-    assert_false(gi_json_schema_grammar(schema, size + 200, &text, &err));
-    assert_non_null(strstr(err.message, "nested deeper than 64"));
-    // Two schemas that have to hold together and lead to each other without an end.
-    static const char pair[] =
-        "{\"$defs\":{\"a\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/a\"},\"y\":{\"$ref\":\"#/"
-        "$defs/a\"}}},"
-        "\"b\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/b\"},\"y\":{\"$ref\":\"#/$defs/b\"}}}},"
-        "\"allOf\":[{\"$ref\":\"#/$defs/a\"},{\"$ref\":\"#/$defs/b\"}]}";
-    assert_false(gi_json_schema_grammar(pair, strlen(pair), &text, &err));
-    static const char loop[] = "{\"allOf\":[{\"$ref\":\"#\"}]}";
-    assert_false(gi_json_schema_grammar(loop, strlen(loop), &text, &err));
-    // A schema that is itself: a rule that begins with itself.
-    static const char self[] = "{\"$ref\":\"#\"}";
-    assert_true(gi_json_schema_grammar(self, strlen(self), &text, &err));
-    assert_null(gi_grammar_create(text.data, text.size, NULL, &err));
+    schema[size + 200] = 0;
+    gi_grammar_destroy(grammar_of(schema));
+    // 2^12 cases.
+    size = (size_t)sprintf(schema, "{\"allOf\":[true");
+    for (int i = 1; i <= 12; i++) {
+        size += (size_t)sprintf(schema + size, ",{\"anyOf\":[{\"minLength\":%d},{\"minimum\":%d}]}",
+                                i, i);
+    }
+    sprintf(schema + size, "]}");
+    assert_null(compile(schema, &err));
+    assert_non_null(strstr(err.message, "more than 400 cases"));
+    static const char *const bombs[] = {
+        "{\"pattern\":\"^(((a{0,99}){0,99}){0,99}){0,99}$\"}",
+        "{\"minLength\":30000}",
+        "{\"minProperties\":3000000000,\"maxProperties\":4000000000}",
+        // Two schemas that have to hold together and lead to each other.
+        "{\"$defs\":{\"a\":{\"type\":\"object\",\"properties\":{\"x\":{\"$ref\":\"#/$defs/a\"},"
+        "\"y\":{\"$ref\":\"#/$defs/a\"}}},\"b\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/b\"},"
+        "\"y\":{\"$ref\":\"#/$defs/b\"}},\"required\":[\"y\"]}},"
+        "\"allOf\":[{\"$ref\":\"#/$defs/a\"},{\"$ref\":\"#/$defs/b\"}]}",
+    };
+    for (size_t i = 0; i < sizeof(bombs) / sizeof(bombs[0]); i++) {
+        if (compile(bombs[i], &err)) {
+            fail_msg("%s is taken", bombs[i]);
+        }
+    }
+}
+
+static void lists_end_where_they_have_to(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "{\"type\":\"array\",\"items\":{\"type\":\"null\"},\"maxItems\":10000}";
+    static char text[60000];
+    struct gi_grammar *grammar = grammar_of(schema);
+    size_t size = (size_t)sprintf(text, "[null");
+    for (int i = 1; i < 10000; i++) {
+        size += (size_t)sprintf(text + size, ",null");
+    }
+    text[size] = ']';
+    assert_true(allows(grammar, text, size + 1));
+    memcpy(text + size, ",null]", 6);
+    assert_false(allows(grammar, text, size + 6));
+    gi_grammar_destroy(grammar);
+}
+
+// A grammar leaves out of a hint what it cannot keep to, and keeps the rest.
+static void hints_leave_out_what_is_not_supported(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":1e99999,"
+        "\"maximum\":3},\"b\":{\"$ref\":\"http://x/y\",\"type\":\"string\",\"pattern\":"
+        "\"^[0-9]{4}$\"},\"c\":{\"type\":\"integer\",\"minimum\":5,\"maximum\":4},\"d\":{"
+        "\"$ref\":\"#/properties/d\"},\"e\":{\"type\":\"string\",\"pattern\":\"(\"}},"
+        "\"required\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}",
+        "{\"type\":\"object\",\"required\":[\"a\"],\"additionalProperties\":false}",
+        "false",
+    };
+    static const struct {
+        const char *text;
+        bool is_allowed;
+    } cases[] = {
+        {"f{\"a\":3,\"b\":\"1234\",\"c\":7,\"d\":null,\"e\":\"x\"}",     true },
+        {"f{\"a\":4,\"b\":\"1234\",\"c\":7,\"d\":null,\"e\":\"x\"}",     false},
+        {"f{\"a\":3,\"b\":\"123\",\"c\":7,\"d\":null,\"e\":\"x\"}",      false},
+        {"f{\"a\":3,\"b\":\"1234\",\"c\":\"7\",\"d\":null,\"e\":\"x\"}", false},
+        {"f{\"a\":3,\"b\":\"1234\",\"c\":7,\"d\":null,\"e\":1}",         false},
+        {"g{\"a\":1}",                                                   true },
+        {"g1",                                                           false},
+        {"h1",                                                           true },
+    };
+    struct gi_schema_grammar text = {0};
+    struct glinfer_error err = {0};
+    assert_true(gi_json_schema_rules("root ::= \"f\" json-1 | \"g\" json-2 | \"h\" json-3", schemas,
+                                     3, true, &text, &err));
+    struct gi_grammar *grammar = gi_schema_grammar_create(&text, NULL, &err);
+    assert_non_null(grammar);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (allows(grammar, cases[i].text, strlen(cases[i].text)) != cases[i].is_allowed) {
+            fail_msg("%s", cases[i].text);
+        }
+    }
+    gi_grammar_destroy(grammar);
     free(text.data);
 }
 
@@ -388,15 +480,15 @@ static void schemas_are_rules_of_a_grammar(void **state)
     static const char gbnf[] = "root ::= \"f\" json-1 | \"g\" json-2";
     struct gi_schema_grammar text = {0};
     struct glinfer_error err = {0};
-    assert_true(gi_json_schema_rules(gbnf, schemas, 2, &text, NULL));
+    assert_true(gi_json_schema_rules(gbnf, schemas, 2, false, &text, NULL));
     struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, NULL);
     assert_non_null(grammar);
     assert_true(allows(grammar, "f1", 2) && allows(grammar, "g\"y\"", 4));
     assert_false(allows(grammar, "g1", 2) || allows(grammar, "f\"y\"", 4));
     gi_grammar_destroy(grammar);
     free(text.data);
-    static const char *const wrong[] = {"{}", "{\"not\": {}}"};
-    assert_false(gi_json_schema_rules(gbnf, wrong, 2, &text, &err));
+    static const char *const wrong[] = {"{}", "{\"pattern\": \"(\"}"};
+    assert_false(gi_json_schema_rules(gbnf, wrong, 2, false, &text, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
 }
 
@@ -412,8 +504,11 @@ int main(void)
         cmocka_unit_test(arrays_have_items),
         cmocka_unit_test(objects_have_properties_in_order),
         cmocka_unit_test(schemas_combine),
-        cmocka_unit_test(what_is_not_supported_is_named),
-        cmocka_unit_test(nesting_ends_in_an_error),
+        cmocka_unit_test(lists_end_where_they_have_to),
+        cmocka_unit_test(refusals_name_the_place),
+        cmocka_unit_test(annotations_are_ignored),
+        cmocka_unit_test(hints_leave_out_what_is_not_supported),
+        cmocka_unit_test(nesting_and_sizes_are_bounded),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

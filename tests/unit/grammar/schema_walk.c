@@ -1,6 +1,8 @@
 // Reads JSON schemas from stdin, one a line, and writes texts that their grammars allow, found by a
 // walk through the masks of a small vocabulary: a line with the number of the schema, and the text
-// as JSON has it within quotes. A schema that is refused gives "N refused: " and the sentence.
+// as JSON has it within quotes. A schema that is refused gives "N refused: " and the sentence. A
+// line of '=' and a text says whether the grammar of the schema before it allows the text: "N =
+// yes" or "N = no".
 //   schema_walk [WALKS [SEED]]
 #include "grammar/grammar_matcher.h"
 #include "grammar/schema/json_schema.h"
@@ -105,34 +107,43 @@ static bool walk(struct gi_grammar_matcher *matcher, const struct gi_grammar_tok
         memcpy(text + size, tokens[token].bytes, tokens[token].size);
         size += tokens[token].size;
     }
-    printf("%ld failed: %s after %.*s\n", line, err.message, (int)size, text);
     gi_grammar_state_finish(&state);
+    // Characters that the vocabulary does not have, or a text that does not come to its end.
+    if (!err.message[0] || strstr(err.message, "dead end")) {
+        printf("%ld stuck\n", line);
+        return true;
+    }
+    printf("%ld failed: %s\n", line, err.message);
     return false;
 }
 
-static bool run_schema(const char *schema, size_t size, long line, int n_walks,
-                       const struct gi_grammar_token *tokens, const struct gi_grammar_vocab *vocab)
+static struct gi_grammar_matcher *make_matcher(const char *schema, size_t size, long line,
+                                               const struct gi_grammar_vocab *vocab,
+                                               struct gi_grammar **grammar)
 {
     struct gi_schema_grammar text = {0};
     struct glinfer_error err = {0};
-    if (!gi_json_schema_grammar(schema, size, &text, &err)) {
-        printf("%ld refused: %s\n", line, err.message);
-        return true;
+    *grammar = NULL;
+    if (gi_json_schema_grammar(schema, size, &text, &err)) {
+        *grammar = gi_schema_grammar_create(&text, NULL, &err);
     }
-    struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, &err);
-    const struct gi_grammar_matcher_params params = {.grammar = grammar, .vocab = vocab};
-    struct gi_grammar_matcher *matcher = grammar ? gi_grammar_matcher_create(&params, &err) : NULL;
-    bool is_ok = matcher;
-    if (!matcher) {
-        printf("%ld failed: %s\n", line, err.message);
-    }
-    for (int i = 0; is_ok && i < n_walks; i++) {
-        is_ok = walk(matcher, tokens, line);
-    }
-    gi_grammar_matcher_destroy(matcher);
-    gi_grammar_destroy(grammar);
     free(text.data);
-    return is_ok;
+    const struct gi_grammar_matcher_params params = {.grammar = *grammar, .vocab = vocab};
+    struct gi_grammar_matcher *matcher = *grammar ? gi_grammar_matcher_create(&params, &err) : NULL;
+    if (!matcher) {
+        printf("%ld refused: %s\n", line, err.message);
+    }
+    return matcher;
+}
+
+static void match(struct gi_grammar_matcher *matcher, const char *text, size_t size, long line)
+{
+    struct gi_grammar_state state;
+    gi_grammar_state_init(&state, matcher);
+    const bool is_allowed =
+        gi_grammar_accept_bytes(&state, text, size, NULL) && gi_grammar_may_end(&state);
+    printf("%ld = %s\n", line, is_allowed ? "yes" : "no");
+    gi_grammar_state_finish(&state);
 }
 
 int main(int argc, char **argv)
@@ -140,18 +151,35 @@ int main(int argc, char **argv)
     const int n_walks = argc > 1 ? atoi(argv[1]) : 1;
     struct gi_grammar_token tokens[N_TOKENS];
     struct gi_grammar_vocab *vocab = make_vocab(tokens);
-    char *schema = NULL;
+    struct gi_grammar *grammar = NULL;
+    struct gi_grammar_matcher *matcher = NULL;
+    char *text = NULL;
     size_t capacity = 0;
+    long line = -1;
     bool is_ok = vocab;
     chance = argc > 2 ? (uint32_t)atoi(argv[2]) | 1 : chance;
-    for (long line = 0; is_ok; line++) {
-        const ssize_t size = getline(&schema, &capacity, stdin);
+    while (is_ok) {
+        ssize_t size = getline(&text, &capacity, stdin);
         if (size < 0) {
             break;
         }
-        is_ok = run_schema(schema, (size_t)size, line, n_walks, tokens, vocab);
+        size -= size > 0 && text[size - 1] == '\n';
+        if (text[0] == '=') {
+            if (matcher) {
+                match(matcher, text + 1, (size_t)size - 1, line);
+            }
+            continue;
+        }
+        gi_grammar_matcher_destroy(matcher);
+        gi_grammar_destroy(grammar);
+        matcher = make_matcher(text, (size_t)size, ++line, vocab, &grammar);
+        for (int i = 0; matcher && is_ok && i < n_walks; i++) {
+            is_ok = walk(matcher, tokens, line);
+        }
     }
-    free(schema);
+    free(text);
+    gi_grammar_matcher_destroy(matcher);
+    gi_grammar_destroy(grammar);
     gi_grammar_vocab_destroy(vocab);
     return is_ok ? 0 : 1;
 }

@@ -1,0 +1,561 @@
+#include "grammar/schema/schema_automaton.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_STATES = 20000,
+    MAX_EDGES = 400000,
+    MAX_WORK = 4000000,   // edges that all automata of a grammar may have
+    MAX_MINIMISED = 4000, // states of an automaton that is made minimal
+    MAX_SIGNED = 60000,   // states that are looked at to make an automaton minimal
+};
+
+static const char purpose[] = "a schema's grammar";
+
+static bool fail(struct gi_schema_writer *writer)
+{
+    writer->has_failed = true;
+    return false;
+}
+
+bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool is_end)
+{
+    const struct gi_dfa_state state = {(uint32_t)dfa->edges.count, 0, is_end};
+    if (writer->max_states > 0 && dfa->states.count >= writer->max_states) {
+        return false;
+    }
+    if (dfa->states.count == MAX_STATES) {
+        gi_schema_refuse(writer, "this needs an automaton of more than %d states", MAX_STATES);
+        return false;
+    }
+    return GI_ARRAY_PUSH(&dfa->states, purpose, writer->err, state) || fail(writer);
+}
+
+bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t lo, uint32_t hi,
+                     uint32_t to)
+{
+    struct gi_dfa_state *state = &dfa->states.data[dfa->states.count - 1];
+    struct gi_dfa_edge *last = state->count ? &dfa->edges.data[dfa->edges.count - 1] : NULL;
+    if (last && last->to == to && last->hi + 1 == lo) {
+        last->hi = hi;
+        return true;
+    }
+    if (dfa->edges.count == MAX_EDGES || writer->work++ > MAX_WORK) {
+        gi_schema_refuse(writer, "this needs an automaton of more than %d edges", MAX_EDGES);
+        return false;
+    }
+    state->count++;
+    return GI_ARRAY_PUSH(&dfa->edges, purpose, writer->err, (struct gi_dfa_edge){lo, hi, to}) ||
+           fail(writer);
+}
+
+struct gi_dfa *gi_dfa_create(struct gi_schema_writer *writer)
+{
+    struct gi_dfa *dfa =
+        writer->has_failed ? NULL : gi_array_zeroed(1, sizeof(*dfa), purpose, writer->err);
+    if (!dfa || !GI_ARRAY_PUSH(&writer->automata, purpose, writer->err, dfa)) {
+        free(dfa);
+        fail(writer);
+        return NULL;
+    }
+    return dfa;
+}
+
+static void clear(struct gi_dfa *dfa)
+{
+    free(dfa->states.data);
+    free(dfa->edges.data);
+    memset(dfa, 0, sizeof(*dfa));
+}
+
+void gi_schema_free_automata(struct gi_schema_writer *writer)
+{
+    for (size_t i = 0; i < writer->automata.count; i++) {
+        clear(writer->automata.data[i]);
+        free(writer->automata.data[i]);
+    }
+    free(writer->automata.data);
+}
+
+uint32_t gi_schema_take_code(const char **text)
+{
+    uint32_t code = (uint8_t) * (*text)++;
+    if (code >= 0xc0) {
+        code &= code < 0xe0 ? 0x1f : code < 0xf0 ? 0x0f : 0x07;
+        while (((uint8_t) * *text & 0xc0) == 0x80) {
+            code = code << 6 | (uint32_t)(*(*text)++ & 0x3f);
+        }
+    }
+    return code;
+}
+
+bool gi_dfa_is_empty(const struct gi_dfa *dfa)
+{
+    return dfa->states.count == 0;
+}
+
+bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text)
+{
+    uint32_t at = 0;
+    if (dfa->states.count == 0) {
+        return false;
+    }
+    while (*text) {
+        const uint32_t code = gi_schema_take_code(&text);
+        const struct gi_dfa_state *state = &dfa->states.data[at];
+        const struct gi_dfa_edge *edge = &dfa->edges.data[state->first];
+        const struct gi_dfa_edge *end = edge + state->count;
+        while (edge < end && edge->hi < code) {
+            edge++;
+        }
+        if (edge == end || edge->lo > code) {
+            return false;
+        }
+        at = edge->to;
+    }
+    return dfa->states.data[at].is_end;
+}
+
+//-- fewer states ----------------------------------------------------------------------------------
+
+// Sets live[i] for states from which an end is reached, by edges turned around.
+static bool find_live(struct gi_schema_writer *writer, const struct gi_dfa *dfa, uint8_t *live)
+{
+    const size_t n = dfa->states.count;
+    uint32_t *first = gi_array_zeroed(n + 2, sizeof(*first), purpose, writer->err);
+    uint32_t *users = gi_array_zeroed(dfa->edges.count, sizeof(*users), purpose, writer->err);
+    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->err);
+    const bool is_ok = first && users && todo;
+    size_t n_todo = 0;
+    for (size_t i = 0; is_ok && i < dfa->edges.count; i++) {
+        first[dfa->edges.data[i].to + 2]++;
+    }
+    for (size_t i = 2; is_ok && i < n + 2; i++) {
+        first[i] += first[i - 1];
+    }
+    for (uint32_t i = 0; is_ok && i < n; i++) {
+        const struct gi_dfa_state *state = &dfa->states.data[i];
+        for (uint32_t k = 0; k < state->count; k++) {
+            users[first[dfa->edges.data[state->first + k].to + 1]++] = i;
+        }
+        if (state->is_end) {
+            live[i] = 1;
+            todo[n_todo++] = i;
+        }
+    }
+    while (n_todo > 0) {
+        const uint32_t done = todo[--n_todo];
+        for (uint32_t k = first[done]; k < first[done + 1]; k++) {
+            if (!live[users[k]]) {
+                live[users[k]] = 1;
+                todo[n_todo++] = users[k];
+            }
+        }
+    }
+    free(first);
+    free(users);
+    free(todo);
+    return is_ok || fail(writer);
+}
+
+struct signature {
+    struct gi_hash hash;
+    uint32_t state;
+};
+
+static int compare_signatures(const void *a, const void *b)
+{
+    const struct signature *left = a, *right = b;
+    if (left->hash.hi != right->hash.hi) {
+        return left->hash.hi < right->hash.hi ? -1 : 1;
+    }
+    if (left->hash.lo != right->hash.lo) {
+        return left->hash.lo < right->hash.lo ? -1 : 1;
+    }
+    return (left->state > right->state) - (left->state < right->state);
+}
+
+static void sign(const struct gi_dfa *dfa, const uint8_t *live, const uint32_t *group,
+                 struct signature *signature)
+{
+    const struct gi_dfa_state *state = &dfa->states.data[signature->state];
+    const uint32_t head[2] = {group[signature->state], state->is_end};
+    struct gi_dfa_edge merged = {1, 0, 0};
+    gi_hash_init(&signature->hash);
+    gi_hash_add(&signature->hash, head, sizeof(head));
+    for (uint32_t i = 0; i < state->count; i++) {
+        const struct gi_dfa_edge *edge = &dfa->edges.data[state->first + i];
+        if (!live[edge->to]) {
+            continue;
+        }
+        if (merged.lo <= merged.hi && merged.hi + 1 == edge->lo && merged.to == group[edge->to]) {
+            merged.hi = edge->hi;
+            continue;
+        }
+        if (merged.lo <= merged.hi) {
+            gi_hash_add(&signature->hash, &merged, sizeof(merged));
+        }
+        merged = (struct gi_dfa_edge){edge->lo, edge->hi, group[edge->to]};
+    }
+    gi_hash_add(&signature->hash, &merged, sizeof(merged));
+}
+
+// Groups equal states by Moore's algorithm; leaves each in a group of its own where that would
+// take too long. Returns the number of groups.
+static size_t find_groups(const struct gi_dfa *dfa, const uint8_t *live, uint32_t *group,
+                          struct signature *signatures)
+{
+    const size_t n = dfa->states.count;
+    size_t n_groups = 1;
+    for (size_t pass = 0; n <= MAX_MINIMISED && pass * n < MAX_SIGNED; pass++) {
+        for (uint32_t i = 0; i < n; i++) {
+            signatures[i].state = i;
+            sign(dfa, live, group, &signatures[i]);
+        }
+        qsort(signatures, n, sizeof(*signatures), compare_signatures);
+        uint32_t count = 0;
+        for (size_t i = 0; i < n; i++) {
+            count += i > 0 && (signatures[i].hash.lo != signatures[i - 1].hash.lo ||
+                               signatures[i].hash.hi != signatures[i - 1].hash.hi);
+            group[signatures[i].state] = count;
+        }
+        if (count + 1 == n_groups) {
+            return n_groups;
+        }
+        n_groups = count + 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        group[i] = i;
+    }
+    return n;
+}
+
+// Writes the states of each group that lives to out, that of state 0 first.
+static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
+                         const uint8_t *live, const uint32_t *group, size_t n_groups,
+                         struct gi_dfa *out)
+{
+    const size_t n = dfa->states.count;
+    uint32_t *number = gi_array_zeroed(n_groups, sizeof(*number), purpose, writer->err);
+    uint32_t *member = gi_array_zeroed(n_groups, sizeof(*member), purpose, writer->err);
+    bool is_ok = (number && member) || fail(writer);
+    uint32_t count = 0;
+    for (uint32_t i = 0; is_ok && i < n; i++) {
+        if (live[i] && !number[group[i]]) {
+            member[count++] = i;
+            number[group[i]] = count;
+        }
+    }
+    for (uint32_t i = 0; is_ok && i < count; i++) {
+        const struct gi_dfa_state *state = &dfa->states.data[member[i]];
+        is_ok = gi_dfa_add_state(writer, out, state->is_end);
+        for (uint32_t k = 0; is_ok && k < state->count; k++) {
+            const struct gi_dfa_edge *edge = &dfa->edges.data[state->first + k];
+            is_ok = !live[edge->to] ||
+                    gi_dfa_add_edge(writer, out, edge->lo, edge->hi, number[group[edge->to]] - 1);
+        }
+    }
+    free(number);
+    free(member);
+    return is_ok;
+}
+
+const struct gi_dfa *gi_dfa_tidy(struct gi_schema_writer *writer, struct gi_dfa *dfa)
+{
+    const size_t n = dfa->states.count;
+    uint8_t *live = gi_array_zeroed(n, 1, purpose, writer->err);
+    uint32_t *group = gi_array_zeroed(n, sizeof(*group), purpose, writer->err);
+    struct signature *signatures = gi_array_zeroed(n, sizeof(*signatures), purpose, writer->err);
+    struct gi_dfa *out = gi_dfa_create(writer);
+    bool is_ok = (live && group && signatures && out) || fail(writer);
+    is_ok = is_ok && find_live(writer, dfa, live);
+    if (is_ok && n > 0 && live[0]) {
+        const size_t n_groups = find_groups(dfa, live, group, signatures);
+        is_ok = write_groups(writer, dfa, live, group, n_groups, out);
+    }
+    free(live);
+    free(group);
+    free(signatures);
+    clear(dfa);
+    return is_ok ? out : NULL;
+}
+
+//-- products --------------------------------------------------------------------------------------
+
+struct pairs {
+    struct {
+        uint64_t *data; // state of a << 32 | state of b
+        size_t count, capacity;
+    } list;
+    uint32_t *slots; // index + 1
+    size_t n_slots;  // a power of two
+};
+
+// Sets *index to that of a pair, which is added if it is not there.
+static bool index_pair(struct gi_schema_writer *writer, struct pairs *pairs, uint64_t pair,
+                       uint32_t *index)
+{
+    if (pairs->list.count * 2 >= pairs->n_slots) {
+        const size_t n_slots = pairs->n_slots ? pairs->n_slots * 2 : 256;
+        uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->err);
+        if (!slots) {
+            return fail(writer);
+        }
+        for (size_t i = 0; i < pairs->list.count; i++) {
+            size_t at = (pairs->list.data[i] * 0x9e3779b97f4a7c15u >> 32) & (n_slots - 1);
+            while (slots[at]) {
+                at = (at + 1) & (n_slots - 1);
+            }
+            slots[at] = (uint32_t)i + 1;
+        }
+        free(pairs->slots);
+        pairs->slots = slots;
+        pairs->n_slots = n_slots;
+    }
+    size_t at = (pair * 0x9e3779b97f4a7c15u >> 32) & (pairs->n_slots - 1);
+    while (pairs->slots[at] && pairs->list.data && pairs->list.data[pairs->slots[at] - 1] != pair) {
+        at = (at + 1) & (pairs->n_slots - 1);
+    }
+    if (!pairs->slots[at]) {
+        if (!GI_ARRAY_PUSH(&pairs->list, purpose, writer->err, pair)) {
+            return fail(writer);
+        }
+        pairs->slots[at] = (uint32_t)pairs->list.count;
+    }
+    *index = pairs->slots[at] - 1;
+    return true;
+}
+
+// Adds the edges of a pair of states: those of a, cut where b's edges begin and end. b may have
+// stopped (GI_DFA_STOP) if is_without.
+static bool add_pair_edges(struct gi_schema_writer *writer, struct gi_dfa *out, struct pairs *pairs,
+                           const struct gi_dfa *a, const struct gi_dfa *b, bool is_without,
+                           uint64_t pair)
+{
+    const uint32_t at_b = (uint32_t)pair;
+    const struct gi_dfa_state *from_a = &a->states.data[pair >> 32];
+    const struct gi_dfa_edge *edge_b = NULL, *end_b = NULL;
+    if (at_b != GI_DFA_STOP) {
+        edge_b = &b->edges.data[b->states.data[at_b].first];
+        end_b = edge_b + b->states.data[at_b].count;
+    }
+    for (uint32_t i = 0; i < from_a->count; i++) {
+        const struct gi_dfa_edge edge = a->edges.data[from_a->first + i];
+        for (uint32_t lo = edge.lo, hi; lo <= edge.hi; lo = hi + 1) {
+            while (edge_b < end_b && edge_b->hi < lo) {
+                edge_b++;
+            }
+            const bool is_in = edge_b < end_b && edge_b->lo <= lo;
+            hi = is_in ? edge_b->hi : edge_b < end_b ? edge_b->lo - 1 : edge.hi;
+            hi = hi < edge.hi ? hi : edge.hi;
+            const uint32_t to_b = is_in ? edge_b->to : GI_DFA_STOP;
+            uint32_t to;
+            if ((is_in || is_without) &&
+                (!index_pair(writer, pairs, (uint64_t)edge.to << 32 | to_b, &to) ||
+                 !gi_dfa_add_edge(writer, out, lo, hi, to))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+const struct gi_dfa *gi_dfa_product(struct gi_schema_writer *writer, const struct gi_dfa *a,
+                                    const struct gi_dfa *b, bool is_without)
+{
+    struct pairs pairs = {0};
+    struct gi_dfa *out = a && b ? gi_dfa_create(writer) : NULL;
+    uint32_t index;
+    if (!out || gi_dfa_is_empty(a) || (gi_dfa_is_empty(b) && is_without)) {
+        return out ? a : NULL;
+    }
+    if (gi_dfa_is_empty(b)) {
+        return b;
+    }
+    bool is_ok = index_pair(writer, &pairs, 0, &index);
+    for (size_t i = 0; is_ok && i < pairs.list.count; i++) {
+        const uint64_t pair = pairs.list.data[i];
+        const bool ends_b = (uint32_t)pair != GI_DFA_STOP && b->states.data[(uint32_t)pair].is_end;
+        is_ok = gi_dfa_add_state(writer, out,
+                                 a->states.data[pair >> 32].is_end && ends_b != is_without) &&
+                add_pair_edges(writer, out, &pairs, a, b, is_without, pair);
+    }
+    free(pairs.list.data);
+    free(pairs.slots);
+    return is_ok ? gi_dfa_tidy(writer, out) : NULL;
+}
+
+const struct gi_dfa *gi_dfa_complement(struct gi_schema_writer *writer, const struct gi_dfa *a)
+{
+    return gi_dfa_product(writer, gi_dfa_of_lengths(writer, 0, UINT32_MAX), a, true);
+}
+
+//-- simple automata -------------------------------------------------------------------------------
+
+static bool add_any(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t to)
+{
+    return gi_dfa_add_edge(writer, dfa, 0, 0xd7ff, to) &&
+           gi_dfa_add_edge(writer, dfa, 0xe000, GI_CODE_MAX, to);
+}
+
+const struct gi_dfa *gi_dfa_of_lengths(struct gi_schema_writer *writer, uint32_t least,
+                                       uint32_t most)
+{
+    struct gi_dfa *dfa = gi_dfa_create(writer);
+    const uint32_t last = most == UINT32_MAX ? least : most;
+    for (uint32_t i = 0; dfa && i <= last; i++) {
+        if (!gi_dfa_add_state(writer, dfa, i >= least) ||
+            (i < last && !add_any(writer, dfa, i + 1)) ||
+            (i == last && most == UINT32_MAX && !add_any(writer, dfa, i))) {
+            return NULL;
+        }
+    }
+    return dfa;
+}
+
+const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char *const *texts,
+                                     size_t n)
+{
+    struct gi_nfa nfa = {0};
+    bool is_ok = !writer->has_failed;
+    const struct gi_nfa_node match = {.kind = GI_NFA_MATCH};
+    is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->err, match);
+    nfa.start = GI_DFA_STOP;
+    for (size_t i = 0; is_ok && i < n; i++) {
+        uint32_t next = 0;
+        const char *end = texts[i] + strlen(texts[i]);
+        while (is_ok && end > texts[i]) {
+            do {
+                end--;
+            } while (((uint8_t)*end & 0xc0) == 0x80);
+            const char *at = end;
+            const uint32_t code = gi_schema_take_code(&at);
+            const struct gi_nfa_node node = {.kind = GI_NFA_CLASS,
+                                             .next = next,
+                                             .first = (uint32_t)nfa.ranges.count,
+                                             .count = 1};
+            next = (uint32_t)nfa.nodes.count;
+            is_ok = GI_ARRAY_PUSH(&nfa.ranges, purpose, writer->err,
+                                  (struct gi_code_range){code, code}) &&
+                    GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->err, node);
+        }
+        if (nfa.start != GI_DFA_STOP) {
+            const struct gi_nfa_node split = {
+                .kind = GI_NFA_SPLIT, .next = next, .other = nfa.start};
+            next = (uint32_t)nfa.nodes.count;
+            is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->err, split);
+        }
+        nfa.start = next;
+    }
+    const struct gi_dfa *dfa = NULL;
+    if (!is_ok) {
+        fail(writer);
+    } else {
+        dfa = n > 0 ? gi_dfa_of_nfa(writer, &nfa) : gi_dfa_create(writer);
+    }
+    gi_nfa_finish(&nfa);
+    return dfa;
+}
+
+uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+{
+    const size_t n = dfa->states.count;
+    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->err);
+    uint32_t *depth = gi_array_zeroed(n, sizeof(*depth), purpose, writer->err); // 0: not reached
+    const bool is_ok = (todo && depth) || fail(writer);
+    uint32_t shortest = UINT32_MAX;
+    size_t n_todo = 0;
+    if (is_ok && n > 0) {
+        depth[0] = 1;
+        todo[n_todo++] = 0;
+    }
+    for (size_t i = 0; i < n_todo && shortest == UINT32_MAX; i++) {
+        const struct gi_dfa_state *state = &dfa->states.data[todo[i]];
+        if (state->is_end) {
+            shortest = depth[todo[i]] - 1;
+        }
+        for (uint32_t k = 0; k < state->count; k++) {
+            const uint32_t to = dfa->edges.data[state->first + k].to;
+            if (depth[to] == 0) {
+                depth[to] = depth[todo[i]] + 1;
+                todo[n_todo++] = to;
+            }
+        }
+    }
+    free(todo);
+    free(depth);
+    return shortest;
+}
+
+uint32_t gi_dfa_longest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+{
+    const size_t n = dfa->states.count; // from each of which an end is reached
+    uint32_t *n_in = gi_array_zeroed(n, sizeof(*n_in), purpose, writer->err);
+    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->err);
+    uint32_t *depth = gi_array_zeroed(n, sizeof(*depth), purpose, writer->err);
+    const bool is_ok = (n_in && todo && depth) || fail(writer);
+    size_t n_todo = 0, n_done = 0;
+    uint32_t longest = 0;
+    for (size_t i = 0; is_ok && i < dfa->edges.count; i++) {
+        n_in[dfa->edges.data[i].to]++;
+    }
+    if (is_ok && n > 0 && n_in[0] == 0) { // all others are reached from it
+        todo[n_todo++] = 0;
+    }
+    for (; n_todo > 0; n_done++) {
+        const uint32_t at = todo[--n_todo];
+        const struct gi_dfa_state *state = &dfa->states.data[at];
+        longest = depth[at] > longest ? depth[at] : longest;
+        for (uint32_t k = 0; k < state->count; k++) {
+            const uint32_t to = dfa->edges.data[state->first + k].to;
+            depth[to] = depth[at] + 1 > depth[to] ? depth[at] + 1 : depth[to];
+            if (--n_in[to] == 0) {
+                todo[n_todo++] = to;
+            }
+        }
+    }
+    free(n_in);
+    free(todo);
+    free(depth);
+    return n_done < n ? UINT32_MAX : longest;
+}
+
+const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
+                                       const struct gi_dfa_machine *machine)
+{
+    static const char bytes[] = "-.0123456789"; // in the order of their codes
+    struct gi_dfa *dfa = gi_dfa_create(writer);
+    struct {
+        uint32_t *data;
+        size_t count, capacity;
+    } codes = {0};
+    uint32_t *index = gi_array_zeroed(machine->n_codes, sizeof(*index), purpose, writer->err);
+    bool is_ok = dfa && index && GI_ARRAY_PUSH(&codes, purpose, writer->err, machine->start);
+    if (is_ok) {
+        index[machine->start] = 1;
+    }
+    is_ok = is_ok || fail(writer);
+    for (size_t i = 0; is_ok && i < codes.count; i++) {
+        const uint32_t code = codes.data[i];
+        is_ok = gi_dfa_add_state(writer, dfa, machine->is_end(machine->user, code));
+        for (const char *byte = bytes; is_ok && *byte; byte++) {
+            const uint32_t next = machine->step(machine->user, code, *byte);
+            if (next == GI_DFA_STOP) {
+                continue;
+            }
+            if (!index[next]) {
+                is_ok = GI_ARRAY_PUSH(&codes, purpose, writer->err, next) || fail(writer);
+                index[next] = (uint32_t)codes.count;
+            }
+            const uint32_t point = (uint8_t)*byte;
+            is_ok = is_ok && gi_dfa_add_edge(writer, dfa, point, point, index[next] - 1);
+        }
+    }
+    free(codes.data);
+    free(index);
+    return is_ok ? gi_dfa_tidy(writer, dfa) : NULL;
+}

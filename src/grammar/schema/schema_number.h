@@ -1,0 +1,47 @@
+// Numbers as they are written, without rounding: comparison, and ranges and multiples as automata.
+// Inner to src/grammar.
+#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_NUMBER_H
+#define GI_GRAMMAR_SCHEMA_SCHEMA_NUMBER_H
+
+#include "grammar/schema/schema_automaton.h"
+
+enum { GI_DECIMAL_DIGITS = 100 };
+
+// 0.DIGITS * 10^point; digits have no zeros at either end, and are empty for 0.
+struct gi_decimal {
+    bool is_negative;
+    int point, n;
+    char digits[GI_DECIMAL_DIGITS]; // '0' to '9'
+};
+
+// Reads a number of JSON. Fails where it has more than 100 digits or its exponent is beyond 9999.
+bool gi_decimal_read(const char *text, struct gi_decimal *number);
+// Returns -1, 0 or 1 as a is below, equal to or above b.
+int gi_decimal_compare(const struct gi_decimal *a, const struct gi_decimal *b);
+bool gi_decimal_is_whole(const struct gi_decimal *number);
+// Says whether a number is a multiple of another. Fails where that is beyond its means.
+bool gi_decimal_is_multiple(const struct gi_decimal *number, const struct gi_decimal *of,
+                            bool *is_multiple);
+
+// Kinds of numbers, of which a schema may allow one or both.
+enum { GI_NUMBER_WHOLE = 1, GI_NUMBER_BROKEN = 2 };
+
+// The relation of a number to a bound: x < bound, x <= bound, ...
+enum gi_relation { GI_BELOW, GI_AT_MOST, GI_EQUAL, GI_NOT_EQUAL, GI_AT_LEAST, GI_ABOVE };
+struct gi_bound {
+    enum gi_relation relation;
+    struct gi_decimal value;
+};
+bool gi_bound_holds(const struct gi_bound *bound, const struct gi_decimal *number);
+
+// Returns the automaton of the decimal numbers of some kinds, without exponents and -0: whole ones
+// of up to n_digits digits, others of up to 15 digits.
+const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int kinds, int n_digits);
+// Returns the automaton of the decimal numbers for which a bound holds, of any size.
+const struct gi_dfa *gi_number_bound(struct gi_schema_writer *writer, const struct gi_bound *bound);
+// Returns the automaton of the decimal numbers that are multiples. Refuses more than 10,000
+// remainders.
+const struct gi_dfa *gi_number_multiples(struct gi_schema_writer *writer,
+                                         const struct gi_decimal *of);
+
+#endif

@@ -1,0 +1,17 @@
+// Finds the schema that a $ref leads to: within the document, by pointers, anchors and the $id of
+// embedded schemas. Inner to src/grammar.
+#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_REFS_H
+#define GI_GRAMMAR_SCHEMA_SCHEMA_REFS_H
+
+#include "grammar/schema/schema_writer.h"
+
+// Finds the schemas within the writer's root and those that have an $id. Fails by the writer.
+void gi_schema_index_create(struct gi_schema_writer *writer);
+void gi_schema_index_destroy(struct gi_schema_index *index);
+
+// Returns the schema that $ref or $dynamicRef, an item of a schema, leads to; NULL if it is
+// refused.
+const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON *schema,
+                                   const cJSON *ref);
+
+#endif

@@ -1,0 +1,436 @@
+#include "grammar/schema/schema_set.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "grammar/schema/schema_json.h"
+#include "grammar/schema/schema_pattern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SETS = 50000 };
+
+static const char purpose[] = "a schema";
+
+const cJSON gi_schema_never = {.type = cJSON_False};
+
+//-- keywords --------------------------------------------------------------------------------------
+
+enum form {
+    IS_SCHEMA,
+    IS_SCHEMAS,
+    IS_MAP,
+    IS_NAMES,
+    IS_LIST,
+    IS_NUMBER,
+    IS_STRING,
+    IS_TYPE,
+    IS_BOOL
+};
+
+static const struct {
+    const char *name;
+    enum form form;
+} keywords[] = {
+    {"type",                  IS_TYPE   },
+    {"enum",                  IS_LIST   },
+    {"anyOf",                 IS_SCHEMAS},
+    {"oneOf",                 IS_SCHEMAS},
+    {"allOf",                 IS_SCHEMAS},
+    {"not",                   IS_SCHEMA },
+    {"if",                    IS_SCHEMA },
+    {"then",                  IS_SCHEMA },
+    {"else",                  IS_SCHEMA },
+    {"properties",            IS_MAP    },
+    {"patternProperties",     IS_MAP    },
+    {"dependentSchemas",      IS_MAP    },
+    {"dependentRequired",     IS_MAP    },
+    {"dependencies",          IS_MAP    },
+    {"required",              IS_NAMES  },
+    {"additionalProperties",  IS_SCHEMA },
+    {"propertyNames",         IS_SCHEMA },
+    {"unevaluatedProperties", IS_SCHEMA },
+    {"unevaluatedItems",      IS_SCHEMA },
+    {"contains",              IS_SCHEMA },
+    {"additionalItems",       IS_SCHEMA },
+    {"prefixItems",           IS_LIST   },
+    {"pattern",               IS_STRING },
+    {"format",                IS_STRING },
+    {"minimum",               IS_NUMBER },
+    {"maximum",               IS_NUMBER },
+    {"multipleOf",            IS_NUMBER },
+    {"uniqueItems",           IS_BOOL   },
+};
+
+static bool is_schema(const cJSON *item)
+{
+    return cJSON_IsObject(item) || cJSON_IsBool(item);
+}
+
+static bool has_form(const cJSON *item, enum form form)
+{
+    switch (form) {
+    case IS_SCHEMA:
+        return is_schema(item);
+    case IS_MAP:
+        return cJSON_IsObject(item);
+    case IS_NUMBER:
+        return gi_schema_is_number(item);
+    case IS_STRING:
+        return cJSON_IsString(item);
+    case IS_TYPE:
+        return cJSON_IsString(item) || cJSON_IsArray(item);
+    case IS_BOOL:
+        return cJSON_IsBool(item);
+    default:
+        break;
+    }
+    bool fits = cJSON_IsArray(item) && (form != IS_SCHEMAS || item->child);
+    for (const cJSON *one = fits && form != IS_LIST ? item->child : NULL; one; one = one->next) {
+        fits = fits && (form == IS_NAMES ? cJSON_IsString(one) : is_schema(one));
+    }
+    return fits;
+}
+
+const cJSON *gi_schema_use(struct gi_schema_writer *writer, const cJSON *schema,
+                           const char *keyword)
+{
+    static const char *const names[] = {
+        "a schema: an object, true or false",
+        "a list of schemas",
+        "an object",
+        "a list of names",
+        "a list",
+        "a number",
+        "a text",
+        "a type or a list of types",
+        "true or false",
+    };
+    const cJSON *item = gi_schema_get(schema, keyword);
+    for (size_t i = 0; item && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+        if (strcmp(keyword, keywords[i].name) == 0 && !has_form(item, keywords[i].form)) {
+            writer->place = schema;
+            gi_schema_refuse(writer, "'%s' is not %s", keyword, names[keywords[i].form]);
+            return NULL;
+        }
+    }
+    return item;
+}
+
+int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type)
+{
+    static const struct {
+        const char *name;
+        int types;
+    } names[] = {
+        {"string",  GI_IS_STRING },
+        {"integer", GI_IS_WHOLE  },
+        {"number",  GI_IS_NUMBER },
+        {"object",  GI_IS_OBJECT },
+        {"array",   GI_IS_ARRAY  },
+        {"boolean", GI_IS_BOOLEAN},
+        {"null",    GI_IS_NULL   }
+    };
+    const bool is_list = cJSON_IsArray(type);
+    int types = 0;
+    for (const cJSON *item = is_list ? type->child : type; item;
+         item = is_list ? item->next : NULL) {
+        const int before = types;
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            if (cJSON_IsString(item) && strcmp(item->valuestring, names[i].name) == 0) {
+                types |= names[i].types;
+                is_known = true;
+            }
+        }
+        if (!is_known) {
+            writer->place = item;
+            gi_schema_refuse(writer, "'type' \"%.100s\" is not a type of JSON",
+                             cJSON_IsString(item) ? item->valuestring : "");
+            types = before | GI_IS_ANY;
+        }
+    }
+    if (!types) {
+        writer->place = type;
+        gi_schema_refuse(writer, "'type' names no type");
+        return GI_IS_ANY;
+    }
+    return types;
+}
+
+int gi_schema_asked_types(const struct gi_case *one)
+{
+    static const struct {
+        const char *names;
+        int types;
+    } asked[] = {
+        {" minLength maxLength pattern format ",                           GI_IS_STRING},
+        {" minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ", GI_IS_NUMBER},
+        {" items prefixItems additionalItems minItems maxItems uniqueItems contains "
+         "unevaluatedItems ",                                     GI_IS_ARRAY },
+        {" properties required additionalProperties patternProperties propertyNames "
+         "minProperties maxProperties unevaluatedProperties ",    GI_IS_OBJECT},
+    };
+    int types = 0;
+    for (uint32_t i = 0; i < one->count && one->types == GI_IS_ANY; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const cJSON *item = condition->kind == GI_HOLDS ? condition->schema->child : NULL;
+        types |= condition->name ? GI_IS_OBJECT : 0;
+        for (; item; item = item->next) {
+            char word[64];
+            snprintf(word, sizeof(word), " %.60s ", item->string ? item->string : "");
+            for (size_t k = 0; k < sizeof(asked) / sizeof(asked[0]); k++) {
+                types |= strstr(asked[k].names, word) ? asked[k].types : 0;
+            }
+        }
+    }
+    return types ? one->types & types : one->types;
+}
+
+// Keywords that only describe, to readers or other tools.
+static bool is_note(const char *keyword)
+{
+    static const char *const notes[] = {
+        "title",     "description", "default", "examples", "example", "deprecated", "readOnly",
+        "writeOnly", "$comment",    "$schema", "$id",      "$defs",   "definitions"};
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        if (strcmp(keyword, notes[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gi_schema_is_any(const cJSON *schema)
+{
+    if (cJSON_IsTrue(schema)) {
+        return true;
+    }
+    for (const cJSON *item = schema->child; item; item = item->next) {
+        if (!is_note(item->string)) {
+            return false;
+        }
+    }
+    return cJSON_IsObject(schema);
+}
+
+//-- sets ------------------------------------------------------------------------------------------
+
+void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *set,
+                       const cJSON *schema, bool fails)
+{
+    const struct gi_schema_member member = {schema, fails};
+    if (writer->has_failed) {
+        return;
+    }
+    if (!is_schema(schema)) {
+        writer->place = schema;
+        gi_schema_refuse(writer, "a schema has to be an object, true or false");
+        return;
+    }
+    if (!fails && gi_schema_is_any(schema)) {
+        return;
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->data[i].schema == schema && set->data[i].fails == fails) {
+            return;
+        }
+    }
+    if (!GI_ARRAY_PUSH(set, purpose, writer->err, member)) {
+        writer->has_failed = true;
+    }
+}
+
+struct known_set {
+    struct gi_hash hash;
+    struct gi_schema_set set;
+    uint32_t rule;
+};
+
+struct gi_schema_memo {
+    struct {
+        struct known_set *data;
+        size_t count, capacity;
+    } sets;
+    size_t n_taken;  // of sets: their rules were written
+    uint32_t *slots; // index of a set + 1
+    size_t n_slots;  // a power of two
+    struct {
+        struct {
+            const char *pattern; // borrowed, the key
+            const struct gi_dfa *dfa;
+            bool is_wide;
+        } * data;
+        size_t count, capacity;
+    } patterns;
+    struct {
+        struct written {
+            const struct gi_dfa *dfa;
+            uint32_t rule;
+        } * data;
+        size_t count, capacity;
+    } written; // automata of strings that are rules
+};
+
+void gi_schema_memo_destroy(struct gi_schema_memo *memo)
+{
+    if (!memo) {
+        return;
+    }
+    for (size_t i = 0; i < memo->sets.count; i++) {
+        free(memo->sets.data[i].set.data);
+    }
+    free(memo->sets.data);
+    free(memo->slots);
+    free(memo->patterns.data);
+    free(memo->written.data);
+    free(memo);
+}
+
+void gi_schema_memo_reset(struct gi_schema_writer *writer)
+{
+    gi_schema_memo_destroy(writer->memo);
+    writer->memo = gi_array_zeroed(1, sizeof(*writer->memo), purpose, writer->err);
+    if (!writer->memo) {
+        writer->has_failed = true;
+    }
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct gi_schema_member *left = a, *right = b;
+    const uintptr_t l = (uintptr_t)left->schema, r = (uintptr_t)right->schema;
+    return l != r ? (l > r) - (l < r) : (int)left->fails - (int)right->fails;
+}
+
+static struct gi_hash hash_set(const struct gi_schema_set *set)
+{
+    struct gi_hash hash;
+    gi_hash_init(&hash);
+    for (size_t i = 0; i < set->count; i++) {
+        const uintptr_t member[2] = {(uintptr_t)set->data[i].schema, set->data[i].fails};
+        gi_hash_add(&hash, member, sizeof(member));
+    }
+    return hash;
+}
+
+static bool grow_slots(struct gi_schema_writer *writer)
+{
+    struct gi_schema_memo *memo = writer->memo;
+    if (memo->sets.count * 2 < memo->n_slots) {
+        return true;
+    }
+    const size_t n_slots = memo->n_slots ? memo->n_slots * 2 : 256;
+    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->err);
+    if (!slots) {
+        writer->has_failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < memo->sets.count; i++) {
+        size_t at = memo->sets.data[i].hash.lo & (n_slots - 1);
+        while (slots[at]) {
+            at = (at + 1) & (n_slots - 1);
+        }
+        slots[at] = (uint32_t)i + 1;
+    }
+    free(memo->slots);
+    memo->slots = slots;
+    memo->n_slots = n_slots;
+    return true;
+}
+
+static bool is_same(const struct gi_schema_set *a, const struct gi_schema_set *b)
+{
+    for (size_t i = 0; i < a->count && a->count == b->count; i++) {
+        if (compare_members(&a->data[i], &b->data[i]) != 0) {
+            return false;
+        }
+    }
+    return a->count == b->count;
+}
+
+uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set)
+{
+    struct gi_schema_memo *memo = writer->memo;
+    if (writer->has_failed || !grow_slots(writer)) {
+        return GI_SCHEMA_NO_RULE;
+    }
+    struct known_set made = {.set = {0}};
+    for (size_t i = 0; i < set->count; i++) {
+        gi_schema_set_add(writer, &made.set, set->data[i].schema, set->data[i].fails);
+    }
+    if (made.set.count > 1) {
+        qsort(made.set.data, made.set.count, sizeof(*made.set.data), compare_members);
+    }
+    made.hash = hash_set(&made.set);
+    size_t at = made.hash.lo & (memo->n_slots - 1);
+    while (memo->slots[at] && !is_same(&memo->sets.data[memo->slots[at] - 1].set, &made.set)) {
+        at = (at + 1) & (memo->n_slots - 1);
+    }
+    if (memo->slots[at]) {
+        free(made.set.data);
+        return memo->sets.data[memo->slots[at] - 1].rule;
+    }
+    made.rule = gi_schema_new_rule(writer);
+    if (memo->sets.count == MAX_SETS) {
+        gi_schema_stop(writer, "schemas that have to hold together lead to more than %d others",
+                       MAX_SETS);
+    }
+    if (writer->has_failed || !GI_ARRAY_PUSH(&memo->sets, purpose, writer->err, made)) {
+        writer->has_failed = true;
+        free(made.set.data);
+        return GI_SCHEMA_NO_RULE;
+    }
+    memo->slots[at] = (uint32_t)memo->sets.count;
+    return made.rule;
+}
+
+bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule)
+{
+    struct gi_schema_memo *memo = writer->memo;
+    if (writer->has_failed || memo->n_taken == memo->sets.count) {
+        return false;
+    }
+    *set = memo->sets.data[memo->n_taken].set;
+    *rule = memo->sets.data[memo->n_taken++].rule;
+    return true;
+}
+
+const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, const cJSON *item,
+                                              const char *pattern, bool is_wide)
+{
+    struct gi_schema_memo *memo = writer->memo;
+    for (size_t i = 0; i < memo->patterns.count; i++) {
+        if (memo->patterns.data[i].pattern == pattern &&
+            memo->patterns.data[i].is_wide == is_wide) {
+            return memo->patterns.data[i].dfa;
+        }
+    }
+    writer->place = item;
+    const struct gi_dfa *dfa = gi_schema_pattern(writer, pattern, is_wide);
+    if (!gi_array_grow(&memo->patterns.data, &memo->patterns.capacity, memo->patterns.count + 1,
+                       sizeof(*memo->patterns.data), purpose, writer->err)) {
+        writer->has_failed = true;
+        return NULL;
+    }
+    memo->patterns.data[memo->patterns.count].pattern = pattern;
+    memo->patterns.data[memo->patterns.count].dfa = dfa;
+    memo->patterns.data[memo->patterns.count++].is_wide = is_wide;
+    return dfa;
+}
+
+uint32_t *gi_schema_rule_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+{
+    struct gi_schema_memo *memo = writer->memo;
+    for (size_t i = 0; i < memo->written.count; i++) {
+        if (memo->written.data[i].dfa == dfa) {
+            return &memo->written.data[i].rule;
+        }
+    }
+    if (!GI_ARRAY_PUSH(&memo->written, purpose, writer->err, (struct written){dfa, 0})) {
+        writer->has_failed = true;
+        return NULL;
+    }
+    return &memo->written.data[memo->written.count - 1].rule;
+}

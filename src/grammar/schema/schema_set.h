@@ -1,0 +1,115 @@
+// Sets of schemas that hold together, and what they come to: cases, of which one has to hold, each
+// a list of plain conditions without $ref, allOf, anyOf, oneOf, not or if. Inner to src/grammar.
+#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_SET_H
+#define GI_GRAMMAR_SCHEMA_SCHEMA_SET_H
+
+#include "grammar/schema/schema_automaton.h"
+
+// Types of values, as bits.
+enum {
+    GI_IS_STRING = 1,
+    GI_IS_WHOLE = 2,  // a number that is whole
+    GI_IS_BROKEN = 4, // any other number
+    GI_IS_OBJECT = 8,
+    GI_IS_ARRAY = 16,
+    GI_IS_BOOLEAN = 32,
+    GI_IS_NULL = 64,
+    GI_IS_NUMBER = GI_IS_WHOLE | GI_IS_BROKEN,
+    GI_IS_ANY = 127,
+};
+
+// Schemas, each of which holds, or fails.
+struct gi_schema_set {
+    struct gi_schema_member {
+        const cJSON *schema;
+        bool fails;
+    } * data;
+    size_t count, capacity;
+};
+
+enum gi_condition_kind {
+    GI_HOLDS,      // the keywords of schema that are plain hold
+    GI_FAILS,      // schema does not hold
+    GI_BREAKS,     // the keyword item of schema does not hold
+    GI_HAS,        // the object has a member of that name
+    GI_LACKS,      // it does not
+    GI_BAD_MEMBER, // it has one, of a value that schema does not allow
+    GI_ANY_OF,     // one of the schemas of item holds
+    GI_ONE_OF,     // exactly one of them does
+    GI_IF,         // schema has if
+    GI_DEPENDS,    // item: names or a schema, if the object has a member of that name
+};
+
+struct gi_condition {
+    enum gi_condition_kind kind;
+    const cJSON *schema, *item;
+    const char *name;
+    uint32_t owner; // index of the condition that this one is a part of
+};
+#define GI_NO_OWNER UINT32_MAX
+
+struct gi_case {
+    int types;
+    uint32_t count;
+    const struct gi_condition *conditions;
+    bool is_plain; // choices were passed over
+};
+
+struct gi_cases {
+    struct {
+        struct gi_condition *data;
+        size_t count, capacity;
+    } conditions;
+    struct {
+        struct {
+            int types;
+            uint32_t first, count;
+        } * data;
+        size_t count, capacity;
+    } list;
+    bool is_partial; // more is allowed than the cases say
+};
+
+// Adds a schema to a set, unless it allows everything.
+void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *set,
+                       const cJSON *schema, bool fails);
+
+// Fills *cases, which is zero-initialised. Freed with gi_schema_cases_finish.
+void gi_schema_expand(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+                      struct gi_cases *cases);
+void gi_schema_cases_finish(struct gi_cases *cases);
+struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i);
+
+// Returns the rule of a set, GI_SCHEMA_NO_RULE after a failure. The rule is written later if it is
+// new.
+uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set);
+// Takes a set whose rule is to be written; false if there are no more. The writer owns it.
+bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule);
+// Forgets all sets and patterns: another schema follows.
+void gi_schema_memo_reset(struct gi_schema_writer *writer);
+void gi_schema_memo_destroy(struct gi_schema_memo *memo);
+
+// Returns where the rule of an automaton's strings is kept, GI_SCHEMA_NO_RULE until it is written;
+// NULL after a failure.
+uint32_t *gi_schema_rule_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa);
+
+// Returns the automaton of a pattern, which an item has; made once for each text that a pattern is.
+const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, const cJSON *item,
+                                              const char *pattern, bool is_wide);
+
+// Returns a keyword of a schema that has the form that it should have; NULL if it is not there.
+// Refuses it otherwise.
+const cJSON *gi_schema_use(struct gi_schema_writer *writer, const cJSON *schema,
+                           const char *keyword);
+// Returns the types of a `type`.
+int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type);
+// Returns the types that a case allows and says something of. Nothing else is written where no type
+// is named: {"properties": ...} means an object.
+int gi_schema_asked_types(const struct gi_case *one);
+// True for schemas that allow everything.
+bool gi_schema_is_any(const cJSON *schema);
+
+// The schema that allows nothing.
+extern const cJSON gi_schema_never;
+
+#endif

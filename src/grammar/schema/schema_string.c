@@ -1,0 +1,317 @@
+#include "grammar/schema/schema_string.h"
+
+#include "base/array.h"
+#include "grammar/schema/schema_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_CHARS = 1024, // of a string that a pattern lets be of any length, beside maxLength
+    MAX_TRIED = 3000, // states of an automaton that counts them
+};
+
+//-- what is asked for -----------------------------------------------------------------------------
+
+// Narrows strings to those of an automaton, or to others; NULL was refused.
+static void narrow(struct gi_schema_writer *writer, struct gi_strings *strings,
+                   const struct gi_dfa *dfa, bool is_without)
+{
+    if (!dfa) {
+        return;
+    }
+    if (!strings->dfa && !is_without) {
+        strings->dfa = dfa;
+        return;
+    }
+    const struct gi_dfa *from =
+        strings->dfa ? strings->dfa : gi_dfa_of_lengths(writer, 0, UINT32_MAX);
+    const struct gi_dfa *narrowed = gi_dfa_product(writer, from, dfa, is_without);
+    strings->dfa = narrowed ? narrowed : strings->dfa;
+}
+
+static void at_least(struct gi_strings *strings, uint32_t count)
+{
+    strings->least = count > strings->least ? count : strings->least;
+}
+
+static void at_most(struct gi_strings *strings, uint32_t count)
+{
+    strings->most = count < strings->most ? count : strings->most;
+}
+
+static void read_holding(struct gi_schema_writer *writer, const cJSON *schema,
+                         struct gi_strings *strings)
+{
+    const cJSON *pattern = gi_schema_use(writer, schema, "pattern");
+    const cJSON *format = gi_schema_use(writer, schema, "format");
+    if (pattern) {
+        narrow(writer, strings,
+               gi_schema_cached_pattern(writer, pattern, pattern->valuestring, false), false);
+    }
+    const char *text =
+        format ? gi_schema_format(format->valuestring, gi_schema_get(schema, "maxLength") != NULL)
+               : NULL;
+    if (text) {
+        narrow(writer, strings, gi_schema_cached_pattern(writer, format, text, false), false);
+    }
+    writer->place = schema;
+    at_least(strings, gi_schema_count(writer, gi_schema_get(schema, "minLength"), 0));
+    at_most(strings, gi_schema_count(writer, gi_schema_get(schema, "maxLength"), UINT32_MAX));
+}
+
+// Returns the automaton of the texts of a constant, or of a list of them.
+static const struct gi_dfa *automaton_of(struct gi_schema_writer *writer, const cJSON *item)
+{
+    struct {
+        const char **data;
+        size_t count, capacity;
+    } texts = {0};
+    const bool is_list = strcmp(item->string, "enum") == 0;
+    for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
+        if (cJSON_IsString(one) &&
+            !GI_ARRAY_PUSH(&texts, "a schema", writer->err, one->valuestring)) {
+            writer->has_failed = true;
+            break;
+        }
+    }
+    const struct gi_dfa *dfa = gi_dfa_of_texts(writer, texts.data, texts.count);
+    free(texts.data);
+    return dfa;
+}
+
+static void read_breaking(struct gi_schema_writer *writer, const cJSON *item,
+                          struct gi_strings *strings)
+{
+    const char *name = item->string;
+    if (strcmp(name, "pattern") == 0 && cJSON_IsString(item)) {
+        narrow(writer, strings, gi_schema_cached_pattern(writer, item, item->valuestring, true),
+               true);
+    } else if (strcmp(name, "const") == 0 || strcmp(name, "enum") == 0) {
+        const struct gi_dfa *dfa = automaton_of(writer, item);
+        if (dfa && !gi_dfa_is_empty(dfa)) {
+            narrow(writer, strings, dfa, true);
+        }
+    } else if (strcmp(name, "minLength") == 0) {
+        const uint32_t count = gi_schema_count(writer, item, 1);
+        at_least(strings, count == 0);
+        at_most(strings, count == 0 ? 0 : count - 1); // a count of 0 is never broken
+    } else if (strcmp(name, "maxLength") == 0) {
+        const uint32_t count = gi_schema_count(writer, item, UINT32_MAX - 1);
+        at_least(strings, count == UINT32_MAX ? count : count + 1);
+    }
+}
+
+struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    struct gi_strings strings = {.dfa = NULL, .least = 0, .most = UINT32_MAX};
+    for (uint32_t i = 0; i < one->count && !writer->has_failed; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        if (condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)) {
+            read_holding(writer, condition->schema, &strings);
+        } else if (condition->kind == GI_BREAKS) {
+            read_breaking(writer, condition->item, &strings);
+        }
+    }
+    return strings;
+}
+
+const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
+                                          const struct gi_strings *strings)
+{
+    const bool is_free = strings->least == 0 && strings->most == UINT32_MAX;
+    uint32_t most = strings->most;
+    if (strings->least > most) {
+        return gi_dfa_of_texts(writer, NULL, 0);
+    }
+    if (!strings->dfa || is_free) {
+        return strings->dfa ? strings->dfa : gi_dfa_of_lengths(writer, strings->least, most);
+    }
+    const uint32_t longest = gi_dfa_longest(writer, strings->dfa);
+    most = longest <= most ? UINT32_MAX : most;
+    if (strings->least <= gi_dfa_shortest(writer, strings->dfa) && most == UINT32_MAX) {
+        return strings->dfa;
+    }
+    if (most == UINT32_MAX || most < MAX_CHARS || longest != UINT32_MAX) {
+        return gi_dfa_product(writer, strings->dfa, gi_dfa_of_lengths(writer, strings->least, most),
+                              false);
+    }
+    // Fewer characters than there may be, as many as an automaton of some size can count.
+    const struct gi_dfa *dfa = NULL;
+    for (most = MAX_CHARS; !dfa && most >= strings->least && most >= 16; most /= 2) {
+        const struct gi_dfa *lengths = gi_dfa_of_lengths(writer, strings->least, most);
+        writer->max_states = MAX_TRIED;
+        dfa = gi_dfa_product(writer, strings->dfa, lengths, false);
+        writer->max_states = 0;
+    }
+    if (!dfa) {
+        gi_schema_refuse(writer, "'minLength' or 'maxLength' is too large beside this pattern");
+    }
+    return dfa;
+}
+
+const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    struct gi_schema_set set = {0};
+    struct gi_cases cases = {0};
+    for (uint32_t i = 0; i < one->count; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const cJSON *names = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)
+                                 ? gi_schema_use(writer, condition->schema, "propertyNames")
+                                 : NULL;
+        if (names) {
+            gi_schema_set_add(writer, &set, names, false);
+        }
+    }
+    if (set.count == 0) {
+        return NULL;
+    }
+    gi_schema_expand(writer, &set, &cases);
+    const struct gi_dfa *none = gi_dfa_of_lengths(writer, 0, UINT32_MAX); // all but the names
+    for (size_t i = 0; i < cases.list.count && !writer->has_failed; i++) {
+        const struct gi_case names = gi_schema_case(&cases, i);
+        if (!(names.types & GI_IS_STRING)) {
+            continue;
+        }
+        struct gi_strings strings = gi_schema_strings_of(writer, &names);
+        const struct gi_dfa *dfa = gi_strings_automaton(writer, &strings);
+        for (uint32_t k = 0; k < names.count; k++) {
+            const struct gi_condition *condition = &names.conditions[k];
+            const bool holds = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
+            const cJSON *list = holds ? gi_schema_use(writer, condition->schema, "enum") : NULL;
+            const cJSON *constant = holds ? gi_schema_get(condition->schema, "const") : NULL;
+            dfa = list ? gi_dfa_product(writer, dfa, automaton_of(writer, list), false) : dfa;
+            dfa =
+                constant ? gi_dfa_product(writer, dfa, automaton_of(writer, constant), false) : dfa;
+        }
+        none = gi_dfa_product(writer, none, dfa, true);
+    }
+    gi_schema_cases_finish(&cases);
+    free(set.data);
+    return none ? gi_dfa_complement(writer, none) : NULL;
+}
+
+//-- writing ---------------------------------------------------------------------------------------
+
+// Writes the characters of n ranges as a class, plain ones, and those that JSON escapes by their
+// letters.
+static void write_ranges(struct gi_schema_writer *writer, const struct gi_dfa_edge *edges,
+                         uint32_t n, uint32_t to)
+{
+    static const char codes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    static const struct gi_code_range plain[] = {
+        {0x20, 0x21       },
+        {0x23, 0x5b       },
+        {0x5d, 0x7e       },
+        {0x80, GI_CODE_MAX}
+    };
+    bool has_plain = false, has_letter = false;
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = 0; edges[i].to == to && k < sizeof(plain) / sizeof(plain[0]); k++) {
+            const uint32_t lo = edges[i].lo > plain[k].lo ? edges[i].lo : plain[k].lo;
+            const uint32_t hi = edges[i].hi < plain[k].hi ? edges[i].hi : plain[k].hi;
+            if (lo <= hi) {
+                gi_schema_write(writer, "%s", has_plain ? "" : "[");
+                gi_schema_write_char(writer, lo);
+                if (hi > lo) {
+                    gi_schema_write(writer, "-");
+                    gi_schema_write_char(writer, hi);
+                }
+                has_plain = true;
+            }
+        }
+    }
+    gi_schema_write(writer, "%s", has_plain ? "]" : "");
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = 0; edges[i].to == to && codes[k]; k++) {
+            if (edges[i].lo <= (uint8_t)codes[k] && (uint8_t)codes[k] <= edges[i].hi) {
+                gi_schema_write(writer, "%s",
+                                has_letter  ? ""
+                                : has_plain ? " | \"\\\\\" ["
+                                            : "\"\\\\\" [");
+                gi_schema_write_char(writer, (uint8_t)letters[k]);
+                has_letter = true;
+            }
+        }
+    }
+    gi_schema_write(writer, "%s", has_letter ? "]" : "");
+    if (!has_plain && !has_letter) {
+        gi_schema_write(writer, "never");
+    }
+}
+
+uint32_t gi_schema_write_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
+                             bool is_string)
+{
+    const uint32_t first = writer->n_rules + 1;
+    for (size_t i = 0; i < dfa->states.count; i++) {
+        gi_schema_new_rule(writer);
+    }
+    for (size_t i = 0; i < dfa->states.count && !writer->has_failed; i++) {
+        const struct gi_dfa_state *state = &dfa->states.data[i];
+        const struct gi_dfa_edge *edges = &dfa->edges.data[state->first];
+        const char *between = "";
+        gi_schema_write(writer, "v%zu ::= ", first + i);
+        for (uint32_t k = 0; k < state->count; k++) {
+            bool is_new = true;
+            for (uint32_t j = 0; j < k; j++) {
+                is_new = is_new && edges[j].to != edges[k].to;
+            }
+            if (is_new) {
+                gi_schema_write(writer, "%s(", between);
+                write_ranges(writer, edges, state->count, edges[k].to);
+                gi_schema_write(writer, ") v%u", first + edges[k].to);
+                between = " | ";
+            }
+        }
+        if (state->is_end) {
+            gi_schema_write(writer, "%s%s", between, is_string ? "\"\\\"\"" : "\"\"");
+        }
+        gi_schema_write(writer, "\n");
+    }
+    const uint32_t rule = gi_schema_new_rule(writer);
+    if (gi_dfa_is_empty(dfa)) {
+        gi_schema_write(writer, "v%u ::= never\n", rule);
+    } else {
+        gi_schema_write(writer, "v%u ::= %sv%u\n", rule, is_string ? "\"\\\"\" " : "", first);
+    }
+    return rule;
+}
+
+uint32_t gi_schema_write_strings(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    struct gi_strings strings = gi_schema_strings_of(writer, one);
+    const bool has_bounds = strings.least > 0 || strings.most != UINT32_MAX;
+    const struct gi_dfa *dfa = strings.dfa;
+    bool is_dead = strings.least > strings.most;
+    if (!is_dead && (dfa ? has_bounds : strings.least > GI_SCHEMA_MAX_COUNT)) {
+        dfa = gi_strings_automaton(writer, &strings);
+        dfa = dfa ? dfa : strings.dfa;
+    }
+    is_dead = is_dead || (dfa && gi_dfa_is_empty(dfa));
+    if (is_dead) {
+        gi_schema_note_dead(writer, "no string satisfies all of 'pattern', 'format', 'minLength' "
+                                    "and 'maxLength' here");
+        return GI_SCHEMA_NO_RULE;
+    }
+    if (dfa) {
+        uint32_t *known = gi_schema_rule_of_dfa(writer, dfa);
+        if (known && *known == GI_SCHEMA_NO_RULE) {
+            *known = gi_schema_write_dfa(writer, dfa, true);
+        }
+        return known ? *known : GI_SCHEMA_NO_RULE;
+    }
+    const uint32_t rule = gi_schema_new_rule(writer);
+    if (!has_bounds) {
+        gi_schema_write(writer, "v%u ::= string\n", rule);
+    } else {
+        const uint32_t most =
+            strings.most < GI_SCHEMA_MAX_COUNT ? strings.most : GI_SCHEMA_MAX_COUNT;
+        gi_schema_write(writer, "v%u ::= \"\\\"\" char{%u,", rule, strings.least);
+        if (strings.most != UINT32_MAX) {
+            gi_schema_write(writer, "%u", most);
+        }
+        gi_schema_write(writer, "} \"\\\"\"\n");
+    }
+    return rule;
+}

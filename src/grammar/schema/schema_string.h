@@ -1,0 +1,31 @@
+// Strings: lengths, patterns and formats. Inner to src/grammar.
+#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_STRING_H
+#define GI_GRAMMAR_SCHEMA_SCHEMA_STRING_H
+
+#include "grammar/schema/schema_set.h"
+
+// The conditions of a case on strings.
+struct gi_strings {
+    const struct gi_dfa *dfa; // NULL: nothing but the lengths
+    uint32_t least, most;     // characters
+};
+
+// Returns what a case asks of strings, without its constants.
+struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const struct gi_case *one);
+// Returns the automaton of all of it.
+const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
+                                          const struct gi_strings *strings);
+// Returns the automaton of the names that members of an object may have; NULL: any.
+const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one);
+
+// Writes the strings of a case; returns their rule, GI_SCHEMA_NO_RULE if there are none.
+uint32_t gi_schema_write_strings(struct gi_schema_writer *writer, const struct gi_case *one);
+// Writes an automaton's texts as strings of JSON, or as numbers, as a rule; returns the rule.
+uint32_t gi_schema_write_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
+                             bool is_string);
+
+// Returns the pattern that stands for a format, one without texts of any length if is_bounded and
+// there is such a one; NULL if the format is unknown.
+const char *gi_schema_format(const char *name, bool is_bounded);
+
+#endif

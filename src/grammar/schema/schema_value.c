@@ -1,0 +1,291 @@
+#include "grammar/schema/schema_value.h"
+
+#include "grammar/schema/schema_json.h"
+#include "grammar/schema/schema_members.h"
+#include "grammar/schema/schema_scalar.h"
+#include "grammar/schema/schema_string.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 12 };
+
+static int types_of(const cJSON *value)
+{
+    struct gi_decimal number;
+    if (gi_schema_is_number(value)) {
+        return !gi_decimal_read(value->valuestring, &number) ? 0
+               : gi_decimal_is_whole(&number)                ? GI_IS_WHOLE
+                                                             : GI_IS_BROKEN;
+    }
+    return cJSON_IsString(value)   ? GI_IS_STRING
+           : cJSON_IsObject(value) ? GI_IS_OBJECT
+           : cJSON_IsArray(value)  ? GI_IS_ARRAY
+           : cJSON_IsBool(value)   ? GI_IS_BOOLEAN
+                                   : GI_IS_NULL;
+}
+
+static bool is_one_of(const cJSON *value, const cJSON *item)
+{
+    const bool is_list = strcmp(item->string, "enum") == 0;
+    for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
+        if (gi_schema_is_equal(one, value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True if a schema holds, or fails, for a value.
+static bool satisfies(struct gi_schema_writer *writer, const cJSON *schema, bool fails,
+                      const cJSON *value);
+
+static bool allows_set(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+                       const cJSON *value)
+{
+    struct gi_cases cases = {0};
+    bool is_so = false;
+    if (writer->value_depth++ < MAX_DEPTH) {
+        gi_schema_expand(writer, set, &cases);
+    }
+    for (size_t i = 0; !is_so && i < cases.list.count; i++) {
+        const struct gi_case one = gi_schema_case(&cases, i);
+        is_so = gi_schema_allows(writer, &one, value);
+    }
+    writer->value_depth--;
+    gi_schema_cases_finish(&cases);
+    return is_so;
+}
+
+static bool satisfies(struct gi_schema_writer *writer, const cJSON *schema, bool fails,
+                      const cJSON *value)
+{
+    struct gi_schema_set set = {0};
+    gi_schema_set_add(writer, &set, schema, fails);
+    const bool is_so = allows_set(writer, &set, value);
+    free(set.data);
+    return is_so;
+}
+
+//-- keywords --------------------------------------------------------------------------------------
+
+static bool holds_number(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+                         bool breaks, const cJSON *value)
+{
+    struct gi_decimal number, of;
+    struct gi_bound bound;
+    bool is_multiple = true;
+    if (!gi_decimal_read(value->valuestring, &number)) {
+        return false;
+    }
+    if (gi_schema_read_bound(writer, schema, item, breaks, &bound)) {
+        return gi_bound_holds(&bound, &number);
+    }
+    if (strcmp(item->string, "multipleOf") == 0 && gi_schema_is_number(item)) {
+        return gi_decimal_read(item->valuestring, &of) &&
+               gi_decimal_is_multiple(&number, &of, &is_multiple) && is_multiple != breaks;
+    }
+    return true;
+}
+
+// Returns how many items surely satisfy a schema, or fail it.
+static uint32_t count_items(struct gi_schema_writer *writer, const cJSON *schema, bool fails,
+                            const cJSON *value)
+{
+    uint32_t n = 0;
+    for (const cJSON *one = value->child; one; one = one->next) {
+        n += satisfies(writer, schema, fails, one);
+    }
+    return n;
+}
+
+static bool is_unique(const cJSON *list)
+{
+    for (const cJSON *one = list->child; one; one = one->next) {
+        for (const cJSON *other = one->next; other; other = other->next) {
+            if (gi_schema_is_equal(one, other)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// True unless a count is out of bounds that an item of a schema sets.
+static bool holds_count(struct gi_schema_writer *writer, const cJSON *item, const char *least,
+                        const char *most, uint32_t count)
+{
+    if (strcmp(item->string, least) == 0) {
+        return count >= gi_schema_count(writer, item, 0);
+    }
+    return strcmp(item->string, most) != 0 || count <= gi_schema_count(writer, item, UINT32_MAX);
+}
+
+static bool holds_list(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+                       const cJSON *value)
+{
+    const char *name = item->string;
+    if (strcmp(name, "uniqueItems") == 0) {
+        return !cJSON_IsTrue(item) || is_unique(value);
+    }
+    if (strcmp(name, "contains") == 0) {
+        const cJSON *most = gi_schema_get(schema, "maxContains");
+        const uint32_t size = (uint32_t)cJSON_GetArraySize(value);
+        return count_items(writer, item, false, value) >=
+                   gi_schema_count(writer, gi_schema_get(schema, "minContains"), 1) &&
+               (!most || size - count_items(writer, item, true, value) <=
+                             gi_schema_count(writer, most, UINT32_MAX));
+    }
+    return holds_count(writer, item, "minItems", "maxItems", (uint32_t)cJSON_GetArraySize(value));
+}
+
+static bool holds_object(struct gi_schema_writer *writer, const cJSON *item, const cJSON *value)
+{
+    if (strcmp(item->string, "required") == 0) {
+        for (const cJSON *name = item->child; name; name = name->next) {
+            if (cJSON_IsString(name) && !gi_schema_get(value, name->valuestring)) {
+                return false;
+            }
+        }
+    }
+    return holds_count(writer, item, "minProperties", "maxProperties",
+                       (uint32_t)cJSON_GetArraySize(value));
+}
+
+// True if one keyword of a schema holds; those of members and items are looked at elsewhere.
+static bool holds_keyword(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+                          const cJSON *value)
+{
+    if (strcmp(item->string, "const") == 0 ||
+        (strcmp(item->string, "enum") == 0 && cJSON_IsArray(item))) {
+        return is_one_of(value, item);
+    }
+    if (gi_schema_is_number(value)) {
+        return holds_number(writer, schema, item, false, value);
+    }
+    return cJSON_IsArray(value)    ? holds_list(writer, schema, item, value)
+           : cJSON_IsObject(value) ? holds_object(writer, item, value)
+                                   : true;
+}
+
+static bool breaks_keyword(struct gi_schema_writer *writer, const struct gi_condition *condition,
+                           const cJSON *value)
+{
+    const cJSON *item = condition->item;
+    const char *name = item->string;
+    if (strcmp(name, "type") == 0 || cJSON_IsString(value)) {
+        // Types are those of the case; the automaton of its strings has the rest.
+        return (strcmp(name, "const") != 0 && strcmp(name, "enum") != 0) || !is_one_of(value, item);
+    }
+    if (strcmp(name, "contains") == 0) {
+        return count_items(writer, item, true, value) == (uint32_t)cJSON_GetArraySize(value) &&
+               !gi_schema_get(condition->schema, "minContains");
+    }
+    if (strcmp(name, "items") == 0) {
+        return cJSON_IsObject(item) && !gi_schema_get(condition->schema, "prefixItems") &&
+               count_items(writer, item, true, value) > 0;
+    }
+    if (gi_schema_is_number(value) && strcmp(name, "const") != 0 && strcmp(name, "enum") != 0) {
+        return holds_number(writer, condition->schema, item, true, value);
+    }
+    return !holds_keyword(writer, condition->schema, item, value);
+}
+
+//-- values ----------------------------------------------------------------------------------------
+
+// True if each member or item satisfies what the case asks of it.
+static bool allows_children(struct gi_schema_writer *writer, const struct gi_case *one,
+                            const cJSON *value)
+{
+    uint32_t i = 0;
+    bool is_ok = true;
+    for (const cJSON *child = value->child; child && is_ok; child = child->next, i++) {
+        struct gi_schema_set set = {0};
+        if (cJSON_IsObject(value)) {
+            const struct gi_key key = {.name = child->string};
+            gi_schema_member_set(writer, one, &key, &set);
+            is_ok = gi_schema_allows_name(writer, one, child->string);
+        } else {
+            gi_schema_item_set(writer, one, i, &set);
+        }
+        is_ok = is_ok && (set.count == 0 || allows_set(writer, &set, child));
+        free(set.data);
+    }
+    return is_ok;
+}
+
+static bool allows_condition(struct gi_schema_writer *writer, const struct gi_condition *condition,
+                             const cJSON *value)
+{
+    const bool has_name =
+        condition->name && cJSON_IsObject(value) && gi_schema_get(value, condition->name);
+    bool is_ok = true;
+    switch (condition->kind) {
+    case GI_HOLDS:
+        for (const cJSON *item = cJSON_IsObject(condition->schema) ? condition->schema->child
+                                                                   : NULL;
+             item && is_ok; item = item->next) {
+            is_ok = holds_keyword(writer, condition->schema, item, value);
+        }
+        return is_ok;
+    case GI_BREAKS:
+        return breaks_keyword(writer, condition, value);
+    case GI_HAS:
+    case GI_BAD_MEMBER:
+        return has_name;
+    case GI_LACKS:
+        return !has_name;
+    default:
+        return true;
+    }
+}
+
+bool gi_schema_allows(struct gi_schema_writer *writer, const struct gi_case *one,
+                      const cJSON *value)
+{
+    bool is_ok = (types_of(value) & one->types) != 0;
+    for (uint32_t i = 0; is_ok && i < one->count; i++) {
+        is_ok = allows_condition(writer, &one->conditions[i], value);
+    }
+    if (is_ok && cJSON_IsString(value)) {
+        const struct gi_strings strings = gi_schema_strings_of(writer, one);
+        uint32_t n = 0;
+        for (const char *at = value->valuestring; *at; n++) {
+            gi_schema_take_code(&at);
+        }
+        is_ok = n >= strings.least && n <= strings.most &&
+                (!strings.dfa || gi_dfa_allows(strings.dfa, value->valuestring));
+    }
+    return is_ok && allows_children(writer, one, value) && !writer->has_failed;
+}
+
+const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    for (uint32_t i = 0; i < one->count; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const bool holds = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
+        const cJSON *constant = holds ? gi_schema_get(condition->schema, "const") : NULL;
+        constant = holds && !constant ? gi_schema_use(writer, condition->schema, "enum") : constant;
+        if (constant) {
+            return constant;
+        }
+    }
+    return NULL;
+}
+
+bool gi_schema_has_no_constant(struct gi_schema_writer *writer, const struct gi_case *one)
+{
+    const cJSON *item = gi_schema_constants_of(writer, one);
+    const bool is_list = item && strcmp(item->string, "enum") == 0;
+    bool is_any = item == NULL || writer->value_depth > 0;
+    for (const cJSON *value = is_list ? item->child : item; value && !is_any;
+         value = is_list ? value->next : NULL) {
+        is_any = gi_schema_allows(writer, one, value);
+    }
+    if (!is_any) {
+        writer->place = item;
+        gi_schema_note_dead(writer, "no value of '%s' satisfies all that is asked for",
+                            item->string);
+    }
+    return !is_any && !writer->has_failed;
+}
