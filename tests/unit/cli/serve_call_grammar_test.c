@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+static struct glinfer_error last_error;
+static bool is_strict; // the tool
+
 // Returns the task whose grammar is that of calls of tools with these parameters, NULL if it is
 // refused. There is no vocabulary, so that marks are text.
 static struct serve_task *make_grammar(const struct serve_call_style *style, const char *parameters)
@@ -13,14 +16,36 @@ static struct serve_task *make_grammar(const struct serve_call_style *style, con
     cJSON *own = cJSON_Parse(parameters);
     assert_non_null(own);
     cJSON_AddItemToObject(cJSON_GetObjectItem(tools->child, "function"), "parameters", own);
+    cJSON_AddBoolToObject(cJSON_GetObjectItem(tools->child, "function"), "strict", is_strict);
     const struct serve_call_rules rules = {.style = style, .tools = tools, .is_required = true};
     struct serve_task *task = serve_task_create(NULL);
-    if (serve_set_call_grammar(&rules, task)) {
+    if (!serve_set_call_grammar(&rules, task, &last_error)) {
         serve_task_unref(task);
         task = NULL;
     }
     cJSON_Delete(tools);
     return task;
+}
+
+// One tool with a schema that a grammar cannot keep to does not lose the others, nor the rest of
+// its own; a strict one is refused by its name.
+static void odd_schemas_cost_their_own_tool_alone(void **state)
+{
+    (void)state;
+    static const char odd[] =
+        "{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^[0-9]{4}$"
+        "\"},"
+        "\"n\":{\"type\":\"integer\",\"minimum\":1e99999},\"r\":{\"$ref\":\"http://x/y\"}}}";
+    struct serve_task *task = make_grammar(&serve_style_tagged, odd);
+    assert_non_null(task);
+    assert_non_null(strstr(task->schemas.items[task->schemas.count - 1], "^[0-9]{4}$"));
+    assert_true(glinfer_grammar_check(&task->grammar, NULL));
+    serve_task_unref(task);
+    is_strict = true;
+    assert_null(make_grammar(&serve_style_tagged, odd));
+    is_strict = false;
+    assert_non_null(
+        strstr(last_error.message, "the tool \"f\": JSON schema, #/properties/n/minimum"));
 }
 
 static void choices_that_need_escapes_are_left_to_json(void **state)
@@ -160,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schemas_of_calls_are_bounded),
+        cmocka_unit_test(odd_schemas_cost_their_own_tool_alone),
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
         cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
         cmocka_unit_test(dictionaries_have_rules_by_schema),

@@ -189,9 +189,9 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
         .is_required = tools->is_required,
         .is_parallel = is_parallel,
     };
-    const char *why = task->params.grammar ? NULL : serve_set_call_grammar(&rules, task);
-    if (why) {
-        serve_fields_refuse(fields, 400, "%s", why);
+    struct glinfer_error why = {0};
+    if (!task->params.grammar && !serve_set_call_grammar(&rules, task, &why)) {
+        serve_fields_refuse(fields, 400, "%s", why.message);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "cli/serve/calls/serve_call_grammar.h"
 
+#include "cli/common/cli_io.h"
 #include "cli/serve/calls/serve_call_schema.h"
 #include "cli/serve/calls/serve_call_tools.h"
 #include "cli/serve/calls/serve_gemma.h"
@@ -239,44 +240,74 @@ static bool are_nested_keys(const struct serve_call_style *style, const cJSON *v
     return are;
 }
 
-// Returns a tool's parameters as the grammar takes them; NULL, and why, if they cannot be taken.
+static bool fail(struct glinfer_error *err, const char *why)
+{
+    err->status = GLINFER_STATUS_UNSUPPORTED;
+    snprintf(err->message, sizeof(err->message), "%s", why);
+    return false;
+}
+
+// Checks the schema of a tool's parameters. A tool that is strict is refused if a grammar cannot
+// keep to it; for any other, what a grammar cannot keep to is left out, and a note names it.
+static bool check_schema(const cJSON *function, const cJSON *parameters, struct glinfer_error *err)
+{
+    const char *name = cJSON_GetObjectItemCaseSensitive(function, "name")->valuestring;
+    const bool is_strict = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(function, "strict"));
+    char *text = cJSON_PrintUnformatted(parameters);
+    struct glinfer_grammar grammar;
+    struct glinfer_error why = {0};
+    glinfer_grammar_init(&grammar);
+    grammar.json_schema = text;
+    const bool is_ok = text && glinfer_grammar_check(&grammar, &why);
+    cJSON_free(text);
+    if (!is_ok && is_strict) {
+        err->status = why.status;
+        snprintf(err->message, sizeof(err->message), "the tool \"%.64s\": %.900s", name,
+                 why.message);
+        return false;
+    }
+    if (!is_ok) {
+        cli_note("the tool \"%.64s\": %s; calls are not held to that", name, why.message);
+    }
+    return true;
+}
+
+// Returns a tool's parameters as the grammar takes them; NULL if they cannot be taken.
 static cJSON *copy_parameters(const struct serve_call_style *style, const cJSON *function,
-                              const char **why)
+                              struct glinfer_error *err)
 {
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
     const cJSON *properties = cJSON_GetObjectItemCaseSensitive(parameters, "properties");
-    *why = too_large;
     if (!is_bounded(properties) || !is_bounded(required_of(parameters))) {
+        fail(err, too_large);
         return NULL;
     }
     if (!are_keys(style, properties) ||
         (style->form == SERVE_CALL_GEMMA && !are_nested_keys(style, properties))) {
-        *why = "the name of a tool's parameter has a sign that ends names in this model's calls";
+        fail(err,
+             "the name of a tool's parameter has a sign that ends names in this model's calls");
         return NULL;
     }
     cJSON *own = cJSON_IsObject(parameters) ? cJSON_Duplicate(parameters, 1) : NULL;
     own = own ? own : cJSON_Parse("{\"type\":\"object\"}");
-    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(function, "strict")) &&
-        !serve_relax_schema(own, 0)) {
+    if (!check_schema(function, own, err)) {
         cJSON_Delete(own);
         return NULL;
     }
     return own;
 }
 
-// Returns NULL, or why a tool cannot be written.
-static const char *write_calls(struct serve_writer *writer, const cJSON *tools)
+static bool write_calls(struct serve_writer *writer, const cJSON *tools, struct glinfer_error *err)
 {
     const cJSON *tool;
-    const char *why = too_large;
     size_t i = 0;
     cJSON_ArrayForEach(tool, tools)
     {
         const cJSON *function = cJSON_GetObjectItemCaseSensitive(tool, "function");
         const char *name = cJSON_GetObjectItemCaseSensitive(function, "name")->valuestring;
-        cJSON *parameters = writer->is_full ? NULL : copy_parameters(writer->style, function, &why);
+        cJSON *parameters = writer->is_full ? NULL : copy_parameters(writer->style, function, err);
         if (!parameters) {
-            return why;
+            return writer->is_full ? fail(err, too_large) : false;
         }
         serve_writer_add(writer, "call-%zu ::= ", i);
         switch (writer->style->form) {
@@ -299,7 +330,7 @@ static const char *write_calls(struct serve_writer *writer, const cJSON *tools)
         cJSON_Delete(parameters);
         i++;
     }
-    return writer->is_full ? too_large : NULL;
+    return !writer->is_full || fail(err, too_large);
 }
 
 // Has the trigger of the style begin the grammar, and the control token of its name.
@@ -319,7 +350,8 @@ static void set_triggers(struct serve_writer *writer)
     }
 }
 
-const char *serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task)
+bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task,
+                            struct glinfer_error *err)
 {
     struct serve_writer writer = {
         .tokenizer = rules->tokenizer, .style = rules->style, .task = task};
@@ -330,7 +362,7 @@ const char *serve_set_call_grammar(const struct serve_call_rules *rules, struct 
         serve_writer_json(&writer, NULL, NULL);
         serve_writer_add(&writer, "\n");
     }
-    const char *why = write_calls(&writer, rules->tools);
+    const bool is_ok = write_calls(&writer, rules->tools, err);
     if (!rules->is_required) {
         set_triggers(&writer);
     }
@@ -339,6 +371,7 @@ const char *serve_set_call_grammar(const struct serve_call_rules *rules, struct 
     task->grammar.gbnf = task->grammar_text;
     task->grammar.schemas = (const char *const *)task->schemas.items;
     task->grammar.n_schemas = task->schemas.count;
+    task->grammar.schemas_are_hints = true;
     task->params.grammar = &task->grammar;
-    return why;
+    return is_ok;
 }

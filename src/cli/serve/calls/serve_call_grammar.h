@@ -14,9 +14,11 @@ struct serve_call_rules {
     bool is_parallel;   // there may be several
 };
 
-// Makes the grammar of calls the task's, which owns its texts. Returns NULL, or why a tool cannot
-// be taken: its parameters are more than 1,000 or nest too deeply, have names that calls of this
-// style cannot have, or those of all are too large together.
-const char *serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task);
+// Makes the grammar of calls the task's, which owns its texts. Fails if a tool cannot be taken: its
+// parameters are more than 1,000, have names that calls of this style cannot have, those of all are
+// too large together, or it is strict and a grammar cannot keep to its schema, whose path the
+// message has.
+bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task,
+                            struct glinfer_error *err);
 
 #endif

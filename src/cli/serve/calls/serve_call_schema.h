@@ -1,4 +1,4 @@
-// Schemas of tools, made such as grammars and templates can take.
+// Schemas of tools, made such as templates can take.
 #ifndef SERVE_CALL_SCHEMA_H
 #define SERVE_CALL_SCHEMA_H
 
@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Removes what the grammar of a schema does not know, which is a hint to the model where tools are
-// concerned. depth: 0. Returns false if it nests too deeply.
-bool serve_relax_schema(cJSON *schema, int depth);
 // Adds what may be left out of a tool but is asked for by some templates: a description,
 // parameters, and the type of those that are one of several texts.
 void serve_complete_tool(cJSON *tool);
