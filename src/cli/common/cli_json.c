@@ -123,6 +123,15 @@ void cli_json_set(cJSON *object, const char *name, cJSON *value)
     }
 }
 
+bool cli_json_add_first(cJSON *object, const char *name, cJSON *value)
+{
+    if (cJSON_GetObjectItemCaseSensitive(object, name)) {
+        cJSON_Delete(value);
+        return false;
+    }
+    return cJSON_AddItemToObject(object, name, value);
+}
+
 cJSON *cli_json_append(cJSON *array)
 {
     cJSON *object = cJSON_CreateObject();

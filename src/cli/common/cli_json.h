@@ -58,6 +58,8 @@ void cli_json_add_float(cJSON *object, const char *name, float value);
 void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAYS]);
 // Gives an object a member in place of one of that name, if it has one; takes the value over.
 void cli_json_set(cJSON *object, const char *name, cJSON *value);
+// Adds a member unless there is one of that name; takes the value over. False if there is one.
+bool cli_json_add_first(cJSON *object, const char *name, cJSON *value);
 // Appends an empty object to an array and returns it.
 cJSON *cli_json_append(cJSON *array);
 

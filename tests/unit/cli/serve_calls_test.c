@@ -97,9 +97,9 @@ static void expect_growth(const struct serve_call_style *style, const cJSON *too
     assert_int_equal(before, 0);
 }
 
-// Reads calls as "name arguments;" each. is_unique: no name of an argument is there twice.
-static void expect_read(const struct serve_call_style *style, const char *text,
-                        const char *expected, size_t expected_shown, bool is_unique)
+// Reads calls as "name arguments;" each.
+static void expect_calls(const struct serve_call_style *style, const char *text,
+                         const char *expected, size_t expected_shown)
 {
     char found[512] = "";
     cJSON *tools = cJSON_Parse(tools_text);
@@ -116,17 +116,11 @@ static void expect_read(const struct serve_call_style *style, const char *text,
     }
     assert_string_equal(found, expected);
     assert_int_equal(shown, expected_shown == WHOLE ? strlen(text) : expected_shown);
-    if (list && is_unique) {
+    if (list) {
         expect_growth(style, tools, text, shown, list);
     }
     cJSON_Delete(list);
     cJSON_Delete(tools);
-}
-
-static void expect_calls(const struct serve_call_style *style, const char *text,
-                         const char *expected, size_t expected_shown)
-{
-    expect_read(style, text, expected, expected_shown, true);
 }
 
 static void calls_are_read(void **state)
@@ -306,15 +300,17 @@ static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
     assert_false(serve_is_key(&serve_style_minicpm, "a\">b"));
 }
 
-static void the_last_of_arguments_of_a_name_counts(void **state)
+static void the_first_of_arguments_of_a_name_counts(void **state)
 {
     (void)state;
-    expect_read(&serve_style_lfm2, "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=2)]",
-                "f{\"n\":2,\"s\":{\"k\":2}};", 0, false);
-    expect_read(&serve_style_minicpm,
-                "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">2</param>"
-                "</function>",
-                "f{\"n\":2};", 0, false);
+    expect_calls(&serve_style_lfm2, "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=22)]",
+                 "f{\"n\":1,\"s\":{\"k\":2}};", 0);
+    expect_calls(&serve_style_minicpm,
+                 "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">22</param>"
+                 "<param name=\"s\">a</param><param name=\"s\">bcd</param></function>",
+                 "f{\"n\":1,\"s\":\"a\"};", 0);
+    expect_calls(&serve_style_gemma, "<|tool_call>call:f{n:1,n:22,m:3}<tool_call|>",
+                 "f{\"n\":1,\"m\":3};", 0);
 }
 
 static void calls_are_written_as_they_are_read(void **state)
@@ -383,7 +379,7 @@ int main(void)
         cmocka_unit_test(python_is_read),
         cmocka_unit_test(dictionaries_are_read),
         cmocka_unit_test(names_of_parameters_are_those_that_calls_are_read_with),
-        cmocka_unit_test(the_last_of_arguments_of_a_name_counts),
+        cmocka_unit_test(the_first_of_arguments_of_a_name_counts),
         cmocka_unit_test(calls_are_written_as_they_are_read),
         cmocka_unit_test(arguments_that_are_no_object_have_no_names),
         cmocka_unit_test(control_tokens_of_calls_stand_within_fences),

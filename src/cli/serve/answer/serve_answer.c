@@ -411,13 +411,9 @@ bool serve_answer_advance(struct serve_answer *answer)
 cJSON *serve_token_text(const struct serve_answer *answer, int32_t id)
 {
     size_t size = 0;
-    struct cli_bytes text = {0};
     const char *bytes =
         glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
-    serve_append_text(bytes, size, &text);
-    cJSON *json = cli_json_text(text.data, text.size);
-    cli_bytes_finish(&text);
-    return json;
+    return cli_json_text(bytes, size);
 }
 
 cJSON *serve_token_bytes(const struct serve_answer *answer, int32_t id)

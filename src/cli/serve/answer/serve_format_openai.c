@@ -245,7 +245,6 @@ static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id
 static void append_prompt(const struct serve_answer *answer, uint32_t index, struct cli_bytes *text)
 {
     const struct serve_job *job = &answer->task->jobs[index];
-    struct cli_bytes bytes = {0};
     if (job->text) {
         cli_bytes_append(text, job->text, strlen(job->text));
         return;
@@ -254,10 +253,8 @@ static void append_prompt(const struct serve_answer *answer, uint32_t index, str
         size_t size = 0;
         const char *token = glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler),
                                                 job->prompt.items[i], &size);
-        cli_bytes_append(&bytes, token, token ? size : 0);
+        cli_bytes_append(text, token, token ? size : 0);
     }
-    serve_append_text(bytes.data, bytes.size, text);
-    cli_bytes_finish(&bytes);
 }
 
 // Returns what a token adds to the four lists of a completion's "logprobs".

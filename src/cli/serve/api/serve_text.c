@@ -31,15 +31,6 @@ size_t serve_measure_character(const char *text, size_t size)
     return n;
 }
 
-void serve_append_text(const char *text, size_t size, struct cli_bytes *out)
-{
-    for (size_t i = 0; text && i < size;) {
-        const size_t n = serve_measure_character(text + i, size - i);
-        cli_bytes_append(out, n > 0 ? text + i : "\xEF\xBF\xBD", n > 0 ? n : 3);
-        i += n > 0 ? n : 1;
-    }
-}
-
 static bool is_zero_escape(const char *text, size_t size)
 {
     static const char zero[] = "u0000";

@@ -2,15 +2,11 @@
 #ifndef SERVE_TEXT_H
 #define SERVE_TEXT_H
 
-#include "cli/common/cli_memory.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
 // Returns how many bytes the UTF-8 character at text takes, 0 if there is none.
 size_t serve_measure_character(const char *text, size_t size);
-// Appends text to *out, with U+FFFD in place of bytes that are not UTF-8.
-void serve_append_text(const char *text, size_t size, struct cli_bytes *out);
 // Returns why size bytes of JSON cannot be taken: no UTF-8, or a zero character, which texts here
 // end with. NULL if they can.
 const char *serve_find_fault(const char *text, size_t size);

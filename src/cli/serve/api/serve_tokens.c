@@ -112,16 +112,14 @@ static void reply_wrong(struct serve_reply *reply, const struct serve_fields *fi
 
 cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n)
 {
-    struct cli_bytes bytes = {0}, text = {0};
+    struct cli_bytes bytes = {0};
     for (size_t i = 0; i < n; i++) {
         size_t size = 0;
         const char *token = glinfer_token_bytes(tokenizer, ids[i], &size);
         cli_bytes_append(&bytes, token, token ? size : 0);
     }
-    serve_append_text(bytes.data, bytes.size, &text);
-    cJSON *json = cli_json_text(text.data, text.size);
+    cJSON *json = cli_json_text(bytes.data, bytes.size);
     cli_bytes_finish(&bytes);
-    cli_bytes_finish(&text);
     return json;
 }
 

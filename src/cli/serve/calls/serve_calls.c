@@ -381,10 +381,10 @@ static bool read_parameter(struct source *in, const char *tool, cJSON *arguments
     const bool is_read = text != NULL;
     if (!is_read && in->is_growing && schema && serve_is_text(schema, parameters)) {
         text = take_open_text(in, tags);
-        in->is_open = text != NULL;
     }
     if (text) {
-        cli_json_set(arguments, key, read_value(in, tool, key, text));
+        const bool is_added = cli_json_add_first(arguments, key, read_value(in, tool, key, text));
+        in->is_open = is_added && !is_read;
     }
     free(key);
     free(text);
@@ -452,7 +452,7 @@ static bool read_python_argument(struct source *in, const char *tool, cJSON *arg
     const bool is_ended = !in->is_growing || (in->at < in->end && strchr(",)", *in->at));
     const bool is_read = value && is_ended;
     if (is_read) {
-        cli_json_set(arguments, key, value);
+        cli_json_add_first(arguments, key, value); // pieces that were sent cannot change
     } else {
         cJSON_Delete(value);
     }

@@ -87,7 +87,7 @@ static bool read_entries(const char **at, const char *end, int depth, cJSON *obj
         skip_white(at, end);
         is_right = value && (take(at, end, ",") || (*at < end && **at == '}'));
         if (is_right) {
-            cli_json_set(object, key, value);
+            cli_json_add_first(object, key, value);
         } else {
             cJSON_Delete(value);
         }

@@ -154,10 +154,12 @@ static cJSON *read_word(const char **at, const char *end)
                                                : cJSON_CreateBool(words[i].type == cJSON_True);
         }
     }
-    const char *rest = *at;
-    const bool is_number = **at == '-' || (**at >= '0' && **at <= '9');
-    cJSON *number = is_number ? cli_json_parse(*at, (size_t)(end - *at), &rest) : NULL;
-    *at = number ? rest : *at;
+    size_t n = 0;
+    while (*at + n < end && (*at)[n] && strchr("+-.0123456789Ee", (*at)[n])) {
+        n++;
+    }
+    cJSON *number = cli_json_parse_all(*at, n, NULL);
+    *at += number ? n : 0;
     return number;
 }
 
