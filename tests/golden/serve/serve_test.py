@@ -97,7 +97,7 @@ def continues_an_answer(server):
     ask, none = {"add_generation_prompt": True}, {"add_generation_prompt": False}
     for messages, fields, end in [
             ([user], {}, head), ([user], ask, head), ([user], none, ""), ([user], no, head),
-            ([user, begun], {}, head + "Once"), ([user, begun], yes, head + "Once"), ([user, begun], {**yes, **none}, head + "Once"),
+            ([user, begun], {}, head + "Once"), ([user, {**begun, "tool_calls": []}], {}, head + "Once"), ([user, begun], yes, head + "Once"), ([user, begun], {**yes, **none}, head + "Once"),
             ([user, begun], no, head + "Once<|im_end|>\n" + head), ([user, begun], ask, head + "Once<|im_end|>\n" + head),
             ([user, begun], none, head + "Once<|im_end|>\n"), ([user, begun], {**no, **none}, head + "Once<|im_end|>\n"),
             ([user, parts], {}, head + "Once"), ([user, told], {}, head + "<|im_end|> "), ([user, {**begun, "content": " "}], {}, head),

@@ -53,7 +53,7 @@ static void name_thought(cJSON *message)
     }
 }
 
-// Refuses what OpenAI's functions had before there were tools.
+// Refuses the messages of OpenAI's functions, the predecessors of tools.
 static void refuse_functions(struct serve_fields *fields, const cJSON *message)
 {
     if (is_role(message, "function") ||
@@ -65,7 +65,7 @@ static void refuse_functions(struct serve_fields *fields, const cJSON *message)
 }
 
 // Returns a copy of the messages whose contents are texts; NULL with the mistake noted. The parts
-// of a last message of the assistant, which the model may continue, are one text.
+// of a last message of the assistant are joined without newlines, since the model may continue it.
 static cJSON *copy_messages(struct serve_fields *fields)
 {
     const cJSON *list = serve_fields_get(fields, "messages"), *item;
@@ -364,15 +364,14 @@ static void check_roles(struct serve_fields *fields, const cJSON *messages)
         if (!is_role(message, "system") && !is_role(message, "user") &&
             !is_role(message, "assistant")) {
             serve_fields_refuse(fields, 400,
-                                "invalid role: \"%.64s\"; a message is of the system, the user or "
-                                "the assistant",
+                                "invalid role: \"%.64s\"; expected system, user or assistant",
                                 cJSON_GetObjectItemCaseSensitive(message, "role")->valuestring);
         }
     }
 }
 
 // Reads how the conversation ends. A last message of the assistant is continued unless the request
-// says otherwise; without a text it is the beginning of an answer.
+// asks for something else; if it is blank, a new answer begins.
 static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messages)
 {
     bool has_answer = true, is_continued = false;
@@ -380,7 +379,7 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
     cJSON *last = cJSON_GetArrayItem(messages, n - 1);
     const cJSON *calls = cJSON_GetObjectItemCaseSensitive(last, "tool_calls");
     const cJSON *content = cJSON_GetObjectItemCaseSensitive(last, "content");
-    const bool is_open = is_role(last, "assistant") && !cJSON_IsArray(calls);
+    const bool is_open = is_role(last, "assistant") && cJSON_GetArraySize(calls) == 0;
     const bool is_asked = serve_fields_bool(fields, "add_generation_prompt", &has_answer);
     if (!serve_fields_bool(fields, "continue_final_message", &is_continued) && !is_asked) {
         is_continued = is_open;
@@ -398,8 +397,8 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
                             "calls tools");
     } else if (is_role(cJSON_GetArrayItem(messages, n - 2), "assistant")) {
         serve_fields_refuse(fields, 400,
-                            "cannot continue the last message: the one before it is of the "
-                            "assistant, too");
+                            "cannot continue the last message: the message before it is from the "
+                            "assistant too");
     } else if (content->valuestring[strspn(content->valuestring, " \t\r\n")] == 0) {
         cJSON_DeleteItemFromArray(messages, n - 1);
         return GLINFER_CHAT_END_ANSWER;
@@ -407,7 +406,8 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
     return GLINFER_CHAT_END_CONTINUE;
 }
 
-// Makes calls and results what the template takes. Returns the tools that it is given.
+// Rewrites calls and their results in the form that the template takes. Returns the tools that the
+// template gets.
 static const cJSON *fit_calls(const struct serve_call_style *style, const struct serve_tools *tools,
                               cJSON *messages, char fence[SERVE_FENCE_SIZE])
 {
