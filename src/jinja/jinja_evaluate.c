@@ -363,7 +363,9 @@ static struct gi_jinja_value evaluate_kind(struct gi_jinja_run *run,
         return evaluate_binary(run, node);
     case GI_JINJA_NODE_NEGATE:
         a = gi_jinja_evaluate(run, node->a);
-        return gi_jinja_int(gi_jinja_is_number(a) && a.number != INT64_MIN ? -a.number : 0);
+        return gi_jinja_is_number(a) && a.number != INT64_MIN
+                   ? gi_jinja_int(-a.number)
+                   : gi_jinja_refuse(&run->pool, "cannot negate %s", gi_jinja_kind_name(a.kind));
     case GI_JINJA_NODE_CAPTURE:
         return gi_jinja_capture(run, node->list);
     default:

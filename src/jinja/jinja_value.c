@@ -154,7 +154,7 @@ const char *gi_jinja_kind_name(enum gi_jinja_kind kind)
         [GI_JINJA_NONE] = "none",
         [GI_JINJA_BOOL] = "a truth value",
         [GI_JINJA_INT] = "a number",
-        [GI_JINJA_FLOAT] = "a number with a fraction",
+        [GI_JINJA_FLOAT] = "a fraction or a number beyond 64 bits",
         [GI_JINJA_STRING] = "a string",
         [GI_JINJA_LIST] = "a list",
         [GI_JINJA_DICT] = "a mapping",

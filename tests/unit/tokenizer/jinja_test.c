@@ -388,6 +388,8 @@ static void what_is_not_known_is_named_with_its_line(void **state)
         {"{{ x.y.z }}",                   "undefined"                                           },
         {"{{ 'a' + 1 }}",                 "a string and a number"                               },
         {"{{ 1 < 'a' }}",                 "order"                                               },
+        {"{{ -('1.5' | from_json) }}",    "cannot negate a fraction"                            },
+        {"{{ -'a' }}",                    "cannot negate a string"                              },
         {"{{ 1.5 }}",                     "whole number"                                        },
         {"{{ 'a }}",                      "no end"                                              },
         {"{{ 'a' ",                       "no end"                                              },
