@@ -82,11 +82,11 @@ static cJSON *copy_messages(struct serve_fields *fields)
         }
         const bool is_open = !item->next && is_role(message, "assistant");
         refuse_functions(fields, message);
+        if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(message, "tool_calls")) == 0) {
+            cJSON_DeleteItemFromObjectCaseSensitive(message, "tool_calls"); // calls nothing
+        }
         if (serve_read_content(fields, message, is_open ? "" : "\n", &text)) {
-            while (cJSON_GetObjectItemCaseSensitive(message, "content")) { // twice, perhaps
-                cJSON_DeleteItemFromObjectCaseSensitive(message, "content");
-            }
-            cJSON_AddStringToObject(message, "content", text.data);
+            cli_json_set(message, "content", cJSON_CreateString(text.data));
         }
         cli_bytes_finish(&text);
         if (is_role(message, "developer")) {
@@ -330,7 +330,7 @@ static bool has_calls(const struct serve_fields *fields)
     cJSON_ArrayForEach(item, serve_fields_get(fields, "messages"))
     {
         const cJSON *calls = cJSON_GetObjectItemCaseSensitive(item, "tool_calls");
-        if (is_role(item, "tool") || (calls && !cJSON_IsNull(calls))) {
+        if (is_role(item, "tool") || cJSON_GetArraySize(calls) > 0) {
             return true;
         }
     }
@@ -379,7 +379,7 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
     cJSON *last = cJSON_GetArrayItem(messages, n - 1);
     const cJSON *calls = cJSON_GetObjectItemCaseSensitive(last, "tool_calls");
     const cJSON *content = cJSON_GetObjectItemCaseSensitive(last, "content");
-    const bool is_open = is_role(last, "assistant") && cJSON_GetArraySize(calls) == 0;
+    const bool is_open = is_role(last, "assistant") && !calls;
     const bool is_asked = serve_fields_bool(fields, "add_generation_prompt", &has_answer);
     if (!serve_fields_bool(fields, "continue_final_message", &is_continued) && !is_asked) {
         is_continued = is_open;
@@ -413,7 +413,7 @@ static const cJSON *fit_calls(const struct serve_call_style *style, const struct
 {
     if (!style->is_native) {
         tell_calls(messages);
-        if (tools->list) {
+        if (cJSON_GetArraySize(tools->list) > 0) {
             tell_tools(messages, tools->list);
         }
         return NULL;
