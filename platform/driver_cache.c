@@ -19,7 +19,7 @@ enum { MAX_PATH = 4096 };
 
 #define MIN_ROOM (UINT64_C(4) << 20) // the index has 1.3 MB; the rest is for the first shaders
 
-//-- where it is -----------------------------------------------------------------------------------
+//-- its folder ------------------------------------------------------------------------------------
 
 static const char *first_set(const char *name, const char *old_name)
 {

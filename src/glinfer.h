@@ -1,9 +1,9 @@
 // glinfer: runs GGUF language models on any Linux GPU with OpenGL ES 3.1 compute shaders.
 //
 // This is the whole public interface. Objects form a tree, device > model > session: a child is
-// destroyed before its parent. Nothing is printed and no signal handler is set; no
-// state is shared between devices. The caller's current EGL context is put back before each
-// function returns, and a callback that makes another one current does the same.
+// destroyed before its parent. Nothing is printed, no signal handler is set and no state is shared
+// between devices. The caller's current EGL context is put back before each function returns; a
+// callback that makes another one current puts it back, too.
 //
 // Threads: distinct devices may be used from distinct threads. One device and all that belongs to
 // it are used by one thread at a time; glinfer_session_cancel alone may be called from any thread
@@ -530,8 +530,8 @@ glinfer_session_create(struct glinfer_model *model, const struct glinfer_session
 // once for all of them. They join and leave at any time, with settings of their own; prompts are
 // read in turns. In f32 the tokens of a session do not depend on the other sessions, bit by bit; in
 // f16 a tie may be decided differently. If one session samples on the CPU, all of them wait for it
-// after every token. The memory of all, reserved at once, is freed with
-// the last session. Fails likewise; sessions then holds NULL.
+// after every token. The memory of all, reserved at once, is freed with the last session. Fails as
+// glinfer_session_create does; sessions then holds NULL.
 GLINFER_API bool glinfer_sessions_create(struct glinfer_model *model,
                                          const struct glinfer_session_params *params, uint32_t n,
                                          struct glinfer_session **sessions,
@@ -582,8 +582,8 @@ struct glinfer_logit_bias {
 // another one does something, each token is chosen by the host, which waits for the logits.
 struct glinfer_samplers {
     size_t struct_size;
-    // The samplers in order: names with a semicolon between them, or their letters. Samplers
-    // that are not listed are off. NULL:
+    // The samplers in order: names with a semicolon between them, or their letters. Samplers that
+    // are not listed are off. NULL:
     // "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", "edskypmxt".
     const char *order;
     uint32_t min_keep; // tokens that typ_p, top_p, min_p and xtc leave at least

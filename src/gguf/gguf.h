@@ -55,7 +55,7 @@ struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer
 // Accepts NULL.
 void gi_gguf_close(struct gi_gguf *gguf);
 
-// Returns what stands for the file in messages, of several the first.
+// Returns the name of the file in messages; of a model in several files, of the first.
 const char *gi_gguf_path(const struct gi_gguf *gguf);
 // Returns the bytes of all files of the model.
 uint64_t gi_gguf_file_size(const struct gi_gguf *gguf);

@@ -67,6 +67,17 @@ static char *copy_path(const struct gi_gguf *gguf, const struct glinfer_source *
     return path;
 }
 
+// Fails with BAD_FILE if a key is missing.
+static bool read_number(const struct gi_gguf *gguf, const char *key, uint32_t *n,
+                        struct glinfer_error *err)
+{
+    return gi_gguf_has(gguf, key)
+               ? gi_gguf_get_u32(gguf, key, 0, n, err)
+               : gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                              "%s: the key %s is missing, which every piece of a model has",
+                              gguf->source.name, key);
+}
+
 static struct gi_gguf *open_piece(char *path, uint32_t no, uint32_t count,
                                   struct glinfer_error *err)
 {
@@ -85,16 +96,16 @@ static struct gi_gguf *open_piece(char *path, uint32_t no, uint32_t count,
     if (!piece) {
         return NULL;
     }
-    if (!gi_gguf_get_u32(piece, "split.no", UINT32_MAX, &own_no, err) ||
-        !gi_gguf_get_u32(piece, "split.count", count, &own_count, err)) {
+    if (!read_number(piece, "split.no", &own_no, err) ||
+        !read_number(piece, "split.count", &own_count, err)) {
         gi_gguf_close(piece);
         return NULL;
     }
     if (own_no != no || own_count != count) {
         gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                     "%s: split.no is %" PRId64 " and split.count %" PRIu32 ", expected %" PRIu32
+                     "%s: split.no is %" PRIu32 " and split.count %" PRIu32 ", expected %" PRIu32
                      " and %" PRIu32 ": the file was renamed or is of another model",
-                     path, own_no == UINT32_MAX ? -1 : (int64_t)own_no, own_count, no, count);
+                     path, own_no, own_count, no, count);
         gi_gguf_close(piece);
         return NULL;
     }
@@ -118,16 +129,15 @@ static bool open_pieces(struct gi_gguf *gguf, char *path, uint32_t count, struct
 static bool check_count(const struct gi_gguf *gguf, size_t n_tensors, struct glinfer_error *err)
 {
     uint32_t expected;
-    return gi_gguf_get_u32(gguf, "split.tensors.count", UINT32_MAX, &expected, err) &&
+    return read_number(gguf, "split.tensors.count", &expected, err) &&
            (expected == n_tensors ||
             gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                         "%s: the pieces have %zu tensors, split.tensors.count is %" PRId64
+                         "%s: the pieces have %zu tensors, split.tensors.count is %" PRIu32
                          ": a piece is damaged or of another model",
-                         gguf->source.name, n_tensors,
-                         expected == UINT32_MAX ? -1 : (int64_t)expected));
+                         gguf->source.name, n_tensors, expected));
 }
 
-// Makes the tensors of all pieces those of the first.
+// Moves the tensors of all pieces into the directory of the first.
 static bool merge_tensors(struct gi_gguf *gguf, struct glinfer_error *err)
 {
     size_t n = gguf->n_tensors;

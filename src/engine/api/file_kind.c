@@ -1,29 +1,24 @@
 #include "engine/api/file_kind.h"
 
+static const char projector[] =
+    "a projector of images or sound (mmproj); load the model that it belongs to";
+static const char adapter[] = "an adapter; llama-export-lora merges it into its model";
+static const char lora[] = "a LoRA adapter; llama-export-lora merges it into its model";
+static const char matrix[] = "an importance matrix, which only llama-quantize reads";
+static const char vector[] = "a control vector, which is not supported";
+
 // Values of keys that only files of a kind have.
 static const struct {
     const char *key, *value; // value NULL: any
     const char *is;
 } kinds[] = {
-    {"general.type",         "mmproj",
-     "a projector of images or sound (mmproj); load the "
-     "model that it belongs to"                                                                 },
-    {"general.architecture", "clip",
-     "a projector of images or sound (mmproj); load the "
-     "model that it belongs to"                                                                 },
-    {"adapter.type",         "lora",
-     "a LoRA adapter; llama-export-lora merges it into its "
-     "model"                                                                                    },
-    {"general.type",         "adapter",
-     "an adapter; llama-export-lora merges it into its "
-     "model"                                                                                    },
-    {"general.architecture", "controlvector", "a control vector, which glinfer does not support"},
-    {"general.type",         "imatrix",
-     "an importance matrix, which only llama-quantize "
-     "reads"                                                                                    },
-    {"imatrix.datasets",     NULL,
-     "an importance matrix, which only llama-quantize "
-     "reads"                                                                                    },
+    {"general.type",         "mmproj",        projector},
+    {"general.architecture", "clip",          projector},
+    {"adapter.type",         "lora",          lora     },
+    {"general.type",         "adapter",       adapter  },
+    {"general.architecture", "controlvector", vector   },
+    {"general.type",         "imatrix",       matrix   },
+    {"imatrix.datasets",     NULL,            matrix   },
 };
 
 bool gi_check_is_model(const struct gi_gguf *gguf, struct glinfer_error *err)

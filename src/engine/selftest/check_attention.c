@@ -95,7 +95,7 @@ static void check_kv(struct gi_test *test, const struct section *section, bool i
     }
 }
 
-// Reads of a batch what check_token compares.
+// The rows of a batch that check_rope_token compares.
 struct batch {
     const float *qkv, *rope, *q; // rows of all tokens
     struct section sections[3];  // q, k and v, of token 0

@@ -192,7 +192,7 @@ static void check_ends(struct gi_test *test, const float *logits, bool is_greedy
     gi_test_write_state(test);
 }
 
-// Has one partial result after the other be the largest, which an argmax has to find.
+// Makes each of some partial results the largest, which an argmax has to find.
 static void check_partials(struct gi_test *test)
 {
     const struct gi_argmax_params *params = (const void *)test->params;

@@ -223,7 +223,8 @@ static bool has_same_shape(const struct gi_selftest_run *run, uint32_t a, uint32
     return !of_a || (of_b && of_a->n_rows == of_b->n_rows && of_a->n_cols == of_b->n_cols);
 }
 
-// Returns the next entry of the same program that can be checked, the count of entries without one.
+// Returns the next entry of the same program that can be checked; the count of entries if there is
+// none.
 static uint32_t next_entry(const struct gi_selftest_run *run, uint32_t entry)
 {
     const uint32_t n = gi_dispatch_table_count(run->list);
@@ -382,7 +383,7 @@ bool gi_selftest_look_up(const struct gi_selftest_run *run)
     bool is_open = false;
     for (uint32_t i = 0; i < gi_dispatch_table_count(run->list); i++) {
         char text[200];
-        if (!find_check(run, i) || !is_last_chosen(run, i) || !gi_selftest_is_chosen(run, i)) {
+        if (!find_check(run, i) || !gi_selftest_is_chosen(run, i) || !is_last_chosen(run, i)) {
             continue; // each program once
         }
         const uint32_t program = gi_dispatch_table_at(run->list, i)->program;

@@ -97,7 +97,7 @@ void gi_test_write_state(struct gi_test *test)
                                         &test->state, sizeof(test->state), test->err);
 }
 
-//-- what a dispatch leaves out --------------------------------------------------------------------
+//-- results that are not written ------------------------------------------------------------------
 
 static bool is_read_elsewhere(const struct gi_test *test, uint32_t binding, uint64_t begin,
                               uint64_t end)

@@ -85,10 +85,11 @@ void gi_test_poison_rows(struct gi_test *test, uint32_t binding, uint64_t first,
 // Expects that the dispatch wrote n words that were poisoned, `first` being the index of the first.
 void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t first,
                             const void *words, size_t n);
-// Expects so of the first n words of all rows, which were read from `first` on; NULL: nothing.
+// Expects that the dispatch wrote the first n words of the rows of all tokens, which were poisoned;
+// NULL: expects nothing.
 void gi_test_expect_rows(struct gi_test *test, const char *what, const float *rows, uint64_t stride,
                          size_t n);
-// Says what is wrong with a row of a token, unless something is wrong already.
+// Records a fault of a row of a token, unless the test has found one before.
 void gi_test_fail(struct gi_test *test, const char *what, uint32_t row, uint32_t token);
 
 // Compares a result; magnitude is the sum of the magnitudes that went into it.

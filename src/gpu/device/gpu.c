@@ -315,6 +315,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
         gi_platform_leave(gpu->platform, &saved);
     }
     gi_cuda_pages_close(gpu->pages.source);
+    free(gpu->copies.samples.expected); // of a context that could not be entered
     free(gpu->cache_dir);
     free(gpu);
 }

@@ -39,7 +39,8 @@ void gi_copy_log_add_pair(struct gi_gpu *gpu, uint32_t from, uint64_t from_offse
 // Copies the log to an offset of a buffer and empties it into samples, which have their memory.
 void gi_copy_log_take(struct gi_gpu *gpu, uint32_t buffer, uint64_t offset,
                       struct gi_copy_samples *samples);
-// Compares what lay there with the samples. False with GPU_LOST if a copy is missing.
+// Compares the bytes that were found there with the samples. Fails with GPU_LOST if a copy is
+// missing.
 bool gi_copy_samples_check(const struct gi_gpu *gpu, const struct gi_copy_samples *samples,
                            const uint8_t *found, struct glinfer_error *err);
 // Waits for the GPU and compares all copies so far. Fails with GPU_LOST, NO_MEMORY.

@@ -42,8 +42,7 @@ static const struct {
 #include "glsl/programs.def"
 };
 
-//-- projections
-//-----------------------------------------------------------------------------------
+//-- projections -----------------------------------------------------------------------------------
 
 // Passes over pairs of tiles, each over all blocks and the sums of squares.
 static uint64_t count_gemv(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
@@ -77,8 +76,7 @@ static uint64_t count_gemm(const struct gi_program_key *key, const struct gi_dis
     return (uint64_t)params->n_block * (is_row ? BLOCK_TURNS : each) + SMALL;
 }
 
-//-- attention
-//-------------------------------------------------------------------------------------
+//-- attention -------------------------------------------------------------------------------------
 
 uint64_t gi_loop_turns_of_keys(uint32_t n_key, uint32_t head_dim, uint32_t keys, uint32_t vectors)
 {
@@ -96,8 +94,7 @@ static uint64_t count_batch_attention(const struct gi_program_key *key,
     const struct gi_attention_params *params = dispatch->params;
     const uint32_t head_dim = (uint32_t)define(key, "HEAD_DIM", 64);
     const uint32_t keys = (uint32_t)define(key, "KEYS", 32); // of others' tiles: as many
-    // A group sees those of the window of its first token, and of its other
-    // tokens.
+    // A group sees the keys of the window of its first token, and those of its other tokens.
     const uint64_t n_seen = (uint64_t)params->window + params->after + 64;
     const uint32_t n_key =
         params->window > 0 && n_seen < params->n_ctx ? (uint32_t)n_seen : params->n_ctx;
@@ -108,7 +105,7 @@ static uint64_t count_batch_attention(const struct gi_program_key *key,
                : gi_loop_turns_of_keys(n_key, head_dim, keys, (uint32_t)define(key, "VECTORS", 0));
 }
 
-// A range of keys of a step, and what the last group takes of all ranges.
+// A range of keys of a step, and the results of all ranges, which the last group merges.
 static uint64_t count_step_attention(const struct gi_program_key *key,
                                      const struct gi_dispatch *dispatch)
 {
@@ -128,8 +125,7 @@ static uint64_t count_step_attention(const struct gi_program_key *key,
     return divide(params->n_ctx, n_own) * 8 + 2 * n_own + SMALL;
 }
 
-//-- states of batches
-//-----------------------------------------------------------------------------
+//-- states of batches -----------------------------------------------------------------------------
 
 static uint64_t count_delta_scan(const struct gi_program_key *key,
                                  const struct gi_dispatch *dispatch)
@@ -150,8 +146,7 @@ static uint64_t count_ssm_scan(const struct gi_program_key *key, const struct gi
     return GI_MAX_BATCH * 5 + divide(GI_MAX_BATCH, staged) * (each + 4) + SMALL;
 }
 
-//-- experts
-//---------------------------------------------------------------------------------------
+//-- experts ---------------------------------------------------------------------------------------
 
 static uint64_t count_route(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
@@ -163,19 +158,17 @@ static uint64_t count_route(const struct gi_program_key *key, const struct gi_di
 static uint64_t count_sort(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
     const struct gi_sort_experts_params *params = dispatch->params;
-    const uint64_t n = (uint64_t)GI_MAX_BATCH * params->n_used,
-                   wg_size = define(key, "WG_SIZE", 64);
+    const uint64_t n = (uint64_t)GI_MAX_BATCH * params->n_used;
+    const uint64_t wg_size = define(key, "WG_SIZE", 64);
     const uint64_t n_expert = define(key, "N_EXPERT", 1);
     return divide(n_expert, wg_size) * n_expert + 2 * divide(n, wg_size) +
            2 * divide(n, params->tile_tokens) + SMALL;
 }
 
-//-- the end of a step
-//-----------------------------------------------------------------------------
+//-- the end of a step -----------------------------------------------------------------------------
 
-// Each looks through a share of the logits, or where many are alike several
-// times through all: the search for the last of top_k by 8 digits, for the cuts
-// of full_sample by 16.
+// Each looks through a share of the logits, or where many are alike several times through all: the
+// search for the last of top_k by 8 digits, for the cuts of full_sample by 16.
 static uint64_t count_sample(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
     const struct gi_argmax_params *params = dispatch->params;
@@ -207,12 +200,10 @@ static uint64_t count_rate(const struct gi_program_key *key, const struct gi_dis
     return params->n_round;
 }
 
-//-- all programs
-//----------------------------------------------------------------------------------
+//-- all programs ----------------------------------------------------------------------------------
 
-// The first row whose file a program's begins with counts. NULL: loops over
-// rows of a width that is at most 2^18, four elements an iteration of at least
-// 64 invocations, and over constants.
+// The first row whose file a program's begins with counts. NULL: loops over rows of a width that is
+// at most 2^18, four elements an iteration of at least 64 invocations, and over constants.
 static const struct {
     const char *file;
     uint64_t (*count)(const struct gi_program_key *key, const struct gi_dispatch *dispatch);
@@ -269,8 +260,7 @@ bool gi_recorder_check_loops(const struct gi_recorder *recorder, const struct gi
     uint64_t n_turn = 0;
     return (gi_loop_turns(key, dispatch, &n_turn) && gi_loops_fit(recorder->gpu, n_turn)) ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "cannot run %s: it may take %llu loop iterations, and "
-                        "this driver ends a "
+                        "cannot run %s: it may take %llu loop iterations, and this driver ends a "
                         "program after %u; try a smaller context",
                         dispatch->label, (unsigned long long)n_turn, LOOP_LIMIT);
 }

@@ -12,11 +12,11 @@
 bool gi_loop_turns(const struct gi_program_key *key, const struct gi_dispatch *dispatch,
                    uint64_t *n_turn);
 
-// Returns the same of a prompt's attention by attention_batch_row (vectors > 0) or attention_batch
-// in the form of a lane for each key, with tiles of `keys` keys of n_key.
+// Returns the iterations of a prompt's attention by attention_batch_row (vectors > 0) or
+// attention_batch in the form of a lane for each key, with tiles of `keys` keys of n_key.
 uint64_t gi_loop_turns_of_keys(uint32_t n_key, uint32_t head_dim, uint32_t keys, uint32_t vectors);
 
-// True if the device takes that many.
+// Returns whether the driver runs that many iterations.
 bool gi_loops_fit(const struct gi_gpu *gpu, uint64_t n_turn);
 
 #endif

@@ -222,7 +222,7 @@ static void refuses_wrong_keys(void **state)
         const char *says;
     } cases[] = {
         {0, {0, 3, 5},                   0, "the pieces have 4 tensors, split.tensors.count is 5"},
-        {0, {0, 3, UINT32_MAX},          0, "split.tensors.count is -1"                          },
+        {0, {0, 3, UINT32_MAX},          0, "the key split.tensors.count is missing"             },
         {0, {3, 3, 4},                   0, "split.no is 3 and split.count 3"                    },
         {0, {0, 100000, 4},              0, "split.count 100000"                                 },
         {0, {0, UINT32_MAX - 1, 4},      0, "which is at most 99999"                             },
@@ -230,9 +230,9 @@ static void refuses_wrong_keys(void **state)
         {0, {1, 3, 4},                   0, "has to end in -00002-of-00003.gguf"                 },
         {1, {2, 3, 4},                   2, "split.no is 2 and split.count 3, expected 1 and 3"  },
         {1, {1, 4, 4},                   2, "split.no is 1 and split.count 4, expected 1 and 3"  },
-        {1, {UINT32_MAX, 3, 4},          2, "split.no is -1"                                     },
+        {1, {UINT32_MAX, 3, 4},          2, "the key split.no is missing"                        },
         {1, {1, 3, 4},                   4, "tensor t4 appears twice"                            },
-        {2, {UINT32_MAX, UINT32_MAX, 4}, 4, "-00003-of-00003.gguf: split.no is -1"               },
+        {2, {UINT32_MAX, UINT32_MAX, 4}, 4, "-00003-of-00003.gguf: the key split.no is missing"  },
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
