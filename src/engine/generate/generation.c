@@ -251,7 +251,8 @@ void gi_generation_fill_stats(struct gi_generation *run)
     const struct gi_dispatch_table *step =
         gi_tables_list(&run->session->tables, GI_LIST_STEP + run->end, NULL);
     const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
-    stats->prompt_n = run->n_prompt;
+    // A prompt of one token is a decode step, which is not counted as processed.
+    stats->prompt_n = run->n_prompt > 1 ? run->n_processed : run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
     stats->prompt_cpu_ms =
         (double)((run->first_ns ? run->first_cpu_ns : gi_clock_cpu_ns()) - run->start_cpu_ns) / 1e6;

@@ -2,6 +2,7 @@
 Status 77: no device."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +97,9 @@ def an_interrupted_prompt_stays():
     t.type("\3")
     t.wait_for(r"\(stopping\)\n", "the interrupt is noticed at once", 1)
     t.wait_for("kept without an answer.*\n.*" + prompt)
+    t.type("/stats\n")
+    n = int(re.search(r"prompt +(\d+) tokens", t.wait_for("/stats\n(.*\n)*context.*\n> $")).group(1))
+    check("tokens that were not processed are not counted", n < 60)
     messages = saved(t)
     check("the message stays", [role for role, _ in messages], ["user"])
     t.type("/quit\n")
