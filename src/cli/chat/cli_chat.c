@@ -281,9 +281,9 @@ static void print_banner(const struct cli_chat *chat)
     if (!chat->lines.is_terminal || cli_is_quiet()) {
         return;
     }
-    fprintf(stderr, "%s (%s,%s) on %s\n/help lists commands, Ctrl-D leaves\n", name,
-            info->name[0] ? info->name : info->architecture, size ? size : "",
-            chat->session.device_info.renderer);
+    cli_tell("%s (%s,%s) on %s", name, info->name[0] ? info->name : info->architecture,
+             size ? size : "", chat->session.device_info.renderer);
+    cli_tell("/help lists commands, Ctrl-D leaves");
 }
 
 static bool open_and_talk(struct cli_chat *chat)

@@ -7,23 +7,25 @@
 #include <sys/stat.h>
 
 static const char commands_help[] =
-    "    /help             show these lines\n"
-    "    /reset, /clear    forget the conversation, but not the system message\n"
-    "    /undo             forget the last message and its answer\n"
-    "    /retry            answer the last message again, with a new seed\n"
-    "    /system TEXT      set the system message; without TEXT, show it\n"
-    "    /set NAME VALUE   change a setting, such as temp, top_k, seed or tokens (of an answer);\n"
-    "                      without VALUE, show it; without NAME, show all settings\n"
-    "    /save FILE        write the conversation as JSON; /save! FILE replaces a file\n"
-    "    /load FILE        continue a saved conversation; without FILE, the last unsaved one\n"
-    "    /stats            show tokens and times of the last answer\n"
-    "    /quit, /exit, /bye  leave, as Ctrl-D does\n"
-    "Tab completes commands, settings and files. To start a message with a slash, type //.\n"
-    "A line that ends in a backslash continues on the next line, and so does text between \"\"\" "
-    "and\n"
-    "\"\"\". Lines that are pasted together are one message. Ctrl-C stops an answer or drops the "
-    "line;\n"
-    "pressed twice on an empty line it leaves. The conversation is kept for /load.\n";
+    "    /help            show these lines\n"
+    "    /reset, /clear   forget the conversation, but not the system message\n"
+    "    /undo            forget the last message and its answer\n"
+    "    /retry           answer the last message again, with a new seed\n"
+    "    /system TEXT     set the system message; without TEXT, show it\n"
+    "    /set NAME VALUE  change a setting, such as temp, top_k, seed or tokens (the\n"
+    "                     limit of an answer); without VALUE, show it; without NAME,\n"
+    "                     show all settings\n"
+    "    /save FILE       write the conversation as JSON; /save! replaces a file\n"
+    "    /load FILE       continue a saved conversation; without FILE, the last one\n"
+    "                     that was not saved\n"
+    "    /stats           show tokens and times of the last answer\n"
+    "    /quit, /exit, /bye\n"
+    "                     leave, as Ctrl-D does\n"
+    "Tab completes commands, settings and files. // starts a message with a slash.\n"
+    "A backslash at the end of a line continues the message on the next line, and so\n"
+    "do \"\"\" before and after several lines. Pasted lines are one message.\n"
+    "Ctrl-C stops an answer or drops the line; pressed twice on an empty line it\n"
+    "leaves. A conversation that was not saved is kept: /load continues it.\n";
 
 static bool run_help(struct cli_chat *chat, const char *argument)
 {

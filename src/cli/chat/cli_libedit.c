@@ -139,9 +139,15 @@ static size_t count_common(const struct cli_offers *offers)
 static void list_offers(const struct cli_offers *offers)
 {
     const char *word = offers->words.data;
+    const size_t n_columns = cli_columns(stderr);
+    size_t column = 0;
     fputc('\n', stderr);
     for (size_t i = 0; i < offers->count; i++, word += strlen(word) + 1) {
-        fprintf(stderr, "%s%s", i > 0 ? "  " : "", word);
+        const size_t size = strlen(word);
+        const bool is_full = n_columns > 0 && column + 2 + size > n_columns;
+        const char *between = column == 0 ? "" : is_full ? "\n" : "  ";
+        fprintf(stderr, "%s%s", between, word);
+        column = is_full ? size : column + strlen(between) + size;
     }
     fputc('\n', stderr);
 }

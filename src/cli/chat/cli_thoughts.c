@@ -24,7 +24,7 @@ static bool show(struct cli_thoughts *thoughts, const struct cli_piece *piece)
 void cli_thoughts_begin(struct cli_thoughts *thoughts, int kind)
 {
     cli_reasoning_begin(&thoughts->reasoning, kind);
-    cli_wrap_begin(&thoughts->wrap, cli_output_columns());
+    cli_wrap_begin(&thoughts->wrap, cli_columns(stdout));
     thoughts->is_dim = thoughts->is_line_open = false;
 }
 

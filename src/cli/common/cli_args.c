@@ -1,5 +1,6 @@
 #include "cli/common/cli_args.h"
 
+#include "cli/common/cli_io.h"
 #include "cli/flags/cli_foreign.h"
 #include "cli/flags/cli_nearest.h"
 
@@ -338,13 +339,21 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
 #define HELP_COLUMN 34
 #define HELP_WIDTH  100
 
+// Returns the columns of help: of the terminal, within reason.
+static size_t help_width(FILE *file)
+{
+    const size_t n = cli_columns(file);
+    return n == 0 || n > HELP_WIDTH ? HELP_WIDTH : n < 2 * HELP_COLUMN ? 2 * HELP_COLUMN : n;
+}
+
 // Prints words from column `at`, wrapped so that each line starts at `column`.
 static void print_wrapped(FILE *file, size_t at, size_t column, const char *text)
 {
+    const size_t width = help_width(file);
     bool is_first = true;
     while (*text) {
         size_t size = strcspn(text, " ");
-        if (at > column && at + 1 + size > HELP_WIDTH) {
+        if (at > column && at + 1 + size > width) {
             fputc('\n', file);
             at = 0;
             is_first = true;

@@ -35,6 +35,12 @@ static bool shares_terminal(void)
            fstat(STDERR_FILENO, &errors) == 0 && output.st_rdev == errors.st_rdev;
 }
 
+size_t cli_columns(FILE *file)
+{
+    struct winsize size = {.ws_col = 0};
+    return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 static void begin_message(void)
 {
     erase_bar();
@@ -47,15 +53,15 @@ static void begin_message(void)
 // Replaces spaces by ends of lines where a terminal would break a word. column: of the beginning.
 static void break_lines(char *text, size_t column)
 {
-    struct winsize size = {.ws_col = 0};
+    const size_t n_columns = cli_columns(stderr);
     char *space = NULL;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    if (n_columns == 0) {
         return;
     }
     for (char *c = text; *c; c++) {
         space = *c == ' ' ? c : space;
         column += ((unsigned char)*c & 0xC0) != 0x80; // not the rest of a character
-        if (column > size.ws_col && space) {
+        if (column > n_columns && space) {
             *space = '\n';
             column = (size_t)(c - space);
             space = NULL;
@@ -72,15 +78,23 @@ static void print_message(const char *mark, const char *format, va_list args)
     }
     fflush(stdout);
     begin_message();
-    break_lines(text, strlen("glinfer: ") + strlen(mark));
-    fprintf(stderr, "glinfer: %s%s\n", mark, text);
+    break_lines(text, strlen(mark));
+    fprintf(stderr, "%s%s\n", mark, text);
+}
+
+void cli_tell(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_message("", format, args);
+    va_end(args);
 }
 
 void cli_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message("", format, args);
+    print_message("glinfer: ", format, args);
     va_end(args);
 }
 
@@ -89,7 +103,7 @@ void cli_note(const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!is_quiet) {
-        print_message("note: ", format, args);
+        print_message("glinfer: note: ", format, args);
     }
     va_end(args);
 }
@@ -99,7 +113,7 @@ void cli_warn(const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!is_quiet) {
-        print_message("warning: ", format, args);
+        print_message("glinfer: warning: ", format, args);
     }
     va_end(args);
 }
@@ -130,7 +144,7 @@ bool cli_fail(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message("", format, args);
+    print_message("glinfer: ", format, args);
     va_end(args);
     exit_status = status;
     return false;
@@ -439,16 +453,10 @@ void cli_set_session(struct glinfer_session *session)
 #define BAR_MIN_WIDTH  10
 #define BAR_TEXT_WIDTH 29 // label, brackets, percent, and the last column, which may wrap
 
-size_t cli_output_columns(void)
-{
-    struct winsize size = {.ws_col = 0};
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 static size_t count_columns(void)
 {
-    struct winsize size = {.ws_col = 0};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    const size_t n = cli_columns(stderr);
+    return n > 0 ? n : 80;
 }
 
 void cli_bar_init(struct cli_bar *bar)

@@ -18,6 +18,8 @@ enum {
 
 // Prints "glinfer: ..." on stderr, in a line of its own, without control characters.
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Prints a line on stderr in the same way, without a name before it.
+void cli_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Prints "glinfer: note: ..." in the same way, unless only errors are wanted.
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Prints "glinfer: warning: ..." in the same way, unless only errors are wanted.
@@ -27,8 +29,8 @@ void cli_be_quiet(void);
 bool cli_is_quiet(void);
 // True if standard output shows styles: a terminal that is not dumb, without NO_COLOR.
 bool cli_is_styled(void);
-// Returns the columns of the terminal that standard output is; 0: it is none, or does not tell.
-size_t cli_output_columns(void);
+// Returns the columns of the terminal that a file writes to; 0: not a terminal, or unknown.
+size_t cli_columns(FILE *file);
 // Returns "s" unless n is 1, for a word after a number.
 const char *cli_plural(uint64_t n);
 // Does as cli_say, and notes the exit status. Returns false, so that a step that fails can return

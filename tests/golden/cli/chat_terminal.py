@@ -217,6 +217,18 @@ def words_wrap():
     t.status()
 
 
+def lists_fit_the_terminal():
+    t = chat(columns=80)
+    t.type("/help\n")
+    lines = t.wait_for("/load continues it.*\n> $").split("\n")
+    check("help has 80 columns at most", max(map(len, lines)) <= 80)
+    t.type("/set \t\t")
+    lines = t.wait_for("spec-type(.*\n)+.*system \n.*/set $").split("\n")
+    check("so has what Tab lists", max(map(len, lines)) <= 80)
+    t.type("\3\4")
+    t.status()
+
+
 def thoughts_are_dim():
     grammar = 'root ::= "<think>hm, hm</think>so it is <b>"'
     t = chat("--grammar", grammar)
@@ -271,5 +283,6 @@ files_are_not_replaced()
 thoughts_are_dim()
 tab_completes()
 words_wrap()
+lists_fit_the_terminal()
 what_is_typed_early_waits()
 finish()
