@@ -36,8 +36,7 @@ void cli_lines_remember(struct cli_lines *lines, const char *text)
     }
 }
 
-//-- what is typed before
-//---------------------------------------------------------------------------
+//-- early keys ------------------------------------------------------------------------------------
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -115,6 +114,8 @@ static bool take_bytes(struct cli_lines *lines, struct cli_bytes *text)
 static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
 {
     const size_t before = text->size;
+    const bool is_first = !lines->has_begun;
+    lines->has_begun = true;
     while (lines->begin == lines->end || !take_bytes(lines, text)) {
         if (cli_is_too_long(text, "a line")) {
             return CLI_LINE_FAILED;
@@ -128,11 +129,17 @@ static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
         }
         if (lines->is_at_end) {
             lines->is_at_end = !lines->is_terminal; // Ctrl-D ends a line there, not all of them
-            return text->size > before ? CLI_LINE_TEXT : CLI_LINE_END;
+            if (text->size == before) {
+                return CLI_LINE_END;
+            }
+            break;
         }
     }
     if (text->size > before && text->data[text->size - 1] == '\r') {
         text->data[--text->size] = 0;
+    }
+    if (is_first) {
+        cli_bytes_skip_mark(text);
     }
     return CLI_LINE_TEXT;
 }

@@ -40,11 +40,12 @@ struct cli_lines {
     void *editing;                   // what its open returned; NULL: plain lines
     char buffer[4096];
     size_t begin, end; // bytes of the buffer that are left to take
+    bool has_begun;    // a line was read
     bool is_at_end;
 };
 
-// Has the terminal of standard input and error not show what is typed, until cli_lines_show or a
-// signal that ends the process.
+// Turns the echo of the terminal of standard input and error off, until cli_lines_show or a signal
+// that ends the process.
 void cli_lines_hush(void);
 void cli_lines_show(void);
 

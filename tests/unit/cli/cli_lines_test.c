@@ -104,6 +104,26 @@ static void an_end_that_was_typed_ahead_is_one(void **state)
     cli_lines_close(&lines);
 }
 
+static void a_byte_order_mark_is_not_text(void **state)
+{
+    static const char text[] = "\xEF\xBB\xBF/help\n\xEF\xBB\xBF";
+    struct cli_lines lines;
+    int ends[2];
+    (void)state;
+    const int before = dup(STDIN_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[0], STDIN_FILENO);
+    assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+    close(ends[0]);
+    close(ends[1]);
+    cli_lines_open(&lines, "", NULL);
+    expect(&lines, "/help");
+    expect(&lines, "\xEF\xBB\xBF"); // only the first one of a text is a mark
+    cli_lines_close(&lines);
+    dup2(before, STDIN_FILENO);
+    close(before);
+}
+
 static bool has_echo(void)
 {
     struct termios settings;
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test(lines_that_were_typed_ahead_are_themselves),
         cmocka_unit_test(a_line_begins_with_what_was_typed_before_the_prompt),
         cmocka_unit_test(an_end_that_was_typed_ahead_is_one),
+        cmocka_unit_test(a_byte_order_mark_is_not_text),
         cmocka_unit_test(an_edited_terminal_is_quiet_between_lines),
         cmocka_unit_test(a_signal_leaves_the_terminal_as_it_was),
     };
