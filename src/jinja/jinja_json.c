@@ -109,7 +109,7 @@ static struct gi_jinja_value convert(struct reader *reader, const cJSON *json, i
                                   : convert_container(reader, json, depth);
 }
 
-// Parses a text that is JSON from its begin to its end; NULL with the offset of the error.
+// Parses a text that holds one JSON value; NULL with the offset of the error in *at.
 static cJSON *parse(struct gi_jinja_pool *pool, struct gi_jinja_string text, size_t *at)
 {
     const char *copy = gi_jinja_hide_numbers(pool, text), *end = NULL;

@@ -71,7 +71,8 @@ void cli_chat_drop_kept(void)
     }
 }
 
-// Keeps the conversation until it is saved or another one takes its place, whatever ends the chat.
+// Keeps the conversation in a file until it is saved or another one replaces it, so that it
+// survives any end of the chat.
 static void keep(const struct cli_chat *chat)
 {
     const struct cli_conversation *conversation = &chat->turns.conversation;
@@ -175,7 +176,7 @@ static void take_text(struct cli_chat *chat, struct cli_bytes *text, bool is_quo
     }
 }
 
-// Leaves at the second Ctrl-C on an empty line. Without an editor nobody knows what was typed: the
+// Leaves at the second Ctrl-C on an empty line. Without an editor the typed text is unknown: the
 // two have to come within some seconds then.
 static void take_interrupt(struct cli_chat *chat, bool is_typed)
 {

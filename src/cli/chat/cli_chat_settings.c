@@ -1,5 +1,4 @@
-// `/set`: what flags of sampling set before a chat, and the length of answers and the system
-// message.
+// `/set`: the settings of the sampling flags, the length of answers and the system message.
 #include "cli/chat/cli_chat.h"
 #include "cli/chat/cli_message.h"
 #include "cli/flags/cli_nearest.h"

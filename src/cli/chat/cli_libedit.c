@@ -152,7 +152,7 @@ static void list_offers(const struct cli_offers *offers)
     fputc('\n', stderr);
 }
 
-// Replaces the end of the line by what its offers have in common, or lists them.
+// Replaces the end of the line by the common beginning of its offers, or lists them.
 static unsigned char complete(EditLine *line, int key)
 {
     const LineInfo *typed = el_line(line);

@@ -122,7 +122,7 @@ struct cli_report {
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
                           const char *const *argv, struct cli_report *report);
 
-// Reads the value of a flag into its field of the settings; false with what is expected in why.
+// Reads the value of a flag into its field of the settings; false with the expected form in why.
 bool cli_store_value(const struct cli_flag *flag, void *settings, const char *text, char *why,
                      size_t size);
 

@@ -22,7 +22,7 @@ struct cli_device_flags {
         CLI_LEVEL(session.device.verbosity, 1, "-v, --verbose, --log-verbose",                     \
                   "log details to stderr: device, model, memory, seed"),                           \
         CLI_LEVEL(session.device.verbosity, 2, "-vv",                                              \
-                  "log also what is compiled and submitted, for a bug report"),                    \
+                  "also log compilation and submissions, for a bug report"),                       \
         CLI_SWITCH(session.device.is_quiet, "-q, --quiet, --log-disable", "print errors only")
 
 extern const char *const cli_cache_types[]; // f16, f32, q8_0, q4_0: enum glinfer_cache_type

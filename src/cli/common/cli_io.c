@@ -50,7 +50,7 @@ static void begin_message(void)
     }
 }
 
-// Replaces spaces by ends of lines where a terminal would break a word. column: of the beginning.
+// Replaces spaces by newlines so that the terminal breaks no word. column: where the text begins.
 static void break_lines(char *text, size_t column)
 {
     const size_t n_columns = cli_columns(stderr);
@@ -380,7 +380,8 @@ static void note_interrupt(int number)
     }
 }
 
-// Says at once that a prompt will stop, in the place of its bar. An answer stops by itself at once.
+// Notes the signal and replaces the bar of a prompt by a note: a prompt takes longer to stop than
+// an answer, which has no bar.
 static void note_and_say(int number)
 {
     static const char text[] = "\r\033[K(stopping)\n";

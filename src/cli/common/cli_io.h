@@ -67,8 +67,8 @@ bool cli_check_written(FILE *file, const char *path);
 // second one kills. SIGPIPE and SIGXFSZ become failed writes.
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
-// Notes each SIGINT from now on, until it is forgotten, and cancels the session; none kills. Says
-// in the place of a bar that the work stops.
+// From now on, a SIGINT does not kill: it is noted until it is forgotten, and cancels the session.
+// A note that the work stops replaces a bar.
 void cli_catch_interrupts(void);
 void cli_forget_interrupt(void);
 // Fails with CANCELLED after a SIGINT. For use before each long call with a session: a cancel has

@@ -27,7 +27,7 @@ struct cli_bytes {
 void cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
 // Removes a newline, or a carriage return and a newline, from the end.
 void cli_bytes_trim(struct cli_bytes *bytes);
-// Removes a byte order mark of UTF-8, which is no part of the text, from the begin.
+// Removes a UTF-8 byte order mark from the beginning.
 void cli_bytes_skip_mark(struct cli_bytes *bytes);
 void cli_bytes_finish(struct cli_bytes *bytes);
 

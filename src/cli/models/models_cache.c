@@ -93,7 +93,7 @@ static int compare_entries(const void *a, const void *b)
     return order != 0 ? order : (int)y->is_whole - (int)x->is_whole;
 }
 
-// Makes one entry of the pieces of a model.
+// Joins the pieces of each model to one entry.
 static void join_pieces(struct models_list *list)
 {
     size_t n = 0;

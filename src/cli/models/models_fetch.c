@@ -272,8 +272,8 @@ static bool is_whole_file(int file, const char *name, char *why, size_t size)
     return false;
 }
 
-// Checks that nothing is missing at the end, which a length or a sha256 would have told. False with
-// the reason printed if the server's file is so.
+// Checks that the end of the file is not missing, unless its sha256 will tell. False with the
+// reason printed if the file of the server itself is cut (is_all: the server has no more).
 static bool check_whole(struct fetch *fetch, bool is_all, bool *is_whole, char *why, size_t size)
 {
     *is_whole = fetch->sha256[0] || fetch->part.size < 4 ||

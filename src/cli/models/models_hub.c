@@ -154,7 +154,7 @@ const struct models_file *models_hub_find(const struct models_files *files, cons
     return NULL;
 }
 
-// Lists the models that there are, as far as there is room.
+// Lists the models of the repository, as many as there is room for.
 static void list_choice(const struct models_files *files, char *why, size_t size)
 {
     const char *between = "; it has ";
@@ -191,7 +191,7 @@ const struct models_file *models_hub_choose(const struct models_files *files,
     }
     if (files->count == 0) {
         snprintf(why, size, "has no GGUF file%s",
-                 files->has_strange ? " with a name that a file may have here"
+                 files->has_strange ? " with a name that is allowed here"
                  : files->has_safetensors
                      ? ", but safetensors, which glinfer does not read; look for "
                        "a repository of the same name with -GGUF after it"
@@ -200,9 +200,7 @@ const struct models_file *models_hub_choose(const struct models_files *files,
     }
     const char *wanted = source->file[0] ? source->file : source->quant;
     snprintf(why, size, "has no %s",
-             wanted[0] ? wanted
-                       : "model, only projectors, adapters and "
-                         "the like");
+             wanted[0] ? wanted : "model, only other files such as projectors and adapters");
     list_choice(files, why, size);
     return NULL;
 }

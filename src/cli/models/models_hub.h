@@ -13,15 +13,15 @@ struct models_files {
     struct models_file *items; // owned
     size_t count, capacity;
     bool has_safetensors;
-    bool has_strange; // GGUF files with names that no file may have here
+    bool has_strange; // GGUF files with names that are not allowed here
 };
 
 // Adds the GGUF files of an answer of the hub's tree. False if the answer is not a list.
 bool models_hub_read(struct models_files *files, const char *json, size_t size);
-// Returns the file that a source asks for: by its name or its type of weights; without either, of
-// the first type that is there of those that are small and fast here. Of a model in several files
-// it is the first, unless another is asked for by name. NULL with a sentence in why that follows
-// the repository's name.
+// Returns the file that a source asks for by its name or its type of weights; without either, a
+// file of the most preferred type, small and fast ones first. Of a model in several files it is the
+// first, unless another is asked for by name. NULL with a sentence in why that follows the
+// repository's name.
 const struct models_file *models_hub_choose(const struct models_files *files,
                                             const struct models_source *source, char *why,
                                             size_t size);

@@ -70,7 +70,7 @@ static void read_note(struct models_part *part)
 static bool write_note(const struct models_part *part)
 {
     const struct path path = path_with(part, ".part.from");
-    unlink(path.text); // be it a link or a pipe
+    unlink(path.text); // which may be a link or a pipe
     // The URL may have a login or a signature, which are nobody else's.
     const int number = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *file = number >= 0 ? fdopen(number, "w") : NULL;

@@ -98,7 +98,7 @@ static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
     return (file && models_source_choose(source, file->path)) ||
            cli_fail(CLI_EXIT_FAILED, "%s %s", source->repo,
                     !is_list ? "is not listed: the server sends no list of files"
-                    : file   ? "has a file with a name that no file may have here"
+                    : file   ? "has a file with a name that is not allowed here"
                              : why);
 }
 
@@ -179,7 +179,8 @@ static bool fetch(struct models_wanted *wanted, const struct models_known *known
     return models_fetch(wanted);
 }
 
-// Fetches the file of a source, with what is common to all files; false with the reason printed.
+// Fetches the file of a source. common: the fields that all files of a model share. False with the
+// reason printed.
 static bool pull_file(const struct models_source *source, const struct models_wanted *common,
                       const char *hub, const struct models_files *files,
                       const struct models_asked *asked, char path[MODELS_MAX_PATH])
@@ -199,7 +200,7 @@ static bool pull_file(const struct models_source *source, const struct models_wa
     return fetch(&wanted, source->known);
 }
 
-// Makes a source of one piece of a model that of another.
+// Changes the source of a piece of a model to that of piece `number`.
 static void set_piece(struct models_source *source, unsigned number)
 {
     char *const texts[] = {source->file, source->place, source->url};

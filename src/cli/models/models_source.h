@@ -40,7 +40,7 @@ bool models_is_place(const char *place);
 // ends in "-00002-of-00003.gguf", and sets number and count; returns 0 and a count of 1 for a whole
 // model.
 size_t models_piece(const char *text, size_t size, unsigned *number, unsigned *count);
-// Makes a path of a piece, whose digits begin at a place, that of another.
+// Changes the number of the piece in a path. at: where its digits begin.
 void models_set_piece(char *text, size_t at, unsigned number);
 // True for a text that ends with another, in any case.
 bool models_ends_with(const char *text, const char *end);

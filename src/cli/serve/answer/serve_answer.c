@@ -147,8 +147,8 @@ static cJSON *show_thought(struct serve_answer *answer, uint32_t index, cJSON *p
     return NULL;
 }
 
-// Makes a list of calls, which the choice takes over, that of the choice; those that were there
-// keep their ids.
+// Replaces the calls of a choice and takes the list over. Calls that were there before keep their
+// ids.
 static void set_calls(struct serve_choice *choice, cJSON *calls)
 {
     cJSON *call = calls ? calls->child : NULL;
@@ -161,7 +161,7 @@ static void set_calls(struct serve_choice *choice, cJSON *calls)
     choice->calls = calls;
 }
 
-// Sends what is there of calls beyond what was sent.
+// Sends the parts of calls that were not sent yet.
 static void show_calls(struct serve_answer *answer, uint32_t index)
 {
     struct serve_choice *choice = &answer->choices[index];

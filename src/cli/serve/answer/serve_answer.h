@@ -16,9 +16,9 @@ struct serve_choice {
     struct cli_bytes bytes; // of an embedding: its floats
     struct cli_ids ids;
     size_t shown;       // bytes of text that a stream has sent
-    cJSON *calls;       // of tools, as far as they are there; owned, NULL: none
-    int n_calls;        // of those, begun in a stream
-    size_t call_shown;  // bytes of the last one's arguments that a stream has sent
+    cJSON *calls;       // of tools, the last one perhaps in part; owned; NULL: no call
+    int n_calls;        // calls that a stream has begun
+    size_t call_shown;  // bytes of the last call's arguments that a stream has sent
     cJSON *probs;       // a list, if log-probabilities are wanted; owned
     size_t text_offset; // in characters, of the next token
     uint32_t n_cached, slot;
@@ -40,8 +40,8 @@ struct serve_format {
                     cJSON *probs);
     cJSON *(*thought)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
                       cJSON *probs); // only where thoughts are told from texts
-    // A call of a tool, or with a fragment what its arguments go on with; only where answers have
-    // calls.
+    // Begins a call of a tool, or continues its arguments with a fragment; used only if the request
+    // has tools.
     cJSON *(*call)(const struct serve_answer *answer, uint32_t choice, int index, const cJSON *call,
                    const char *fragment);
     cJSON *(*finish)(const struct serve_answer *answer, uint32_t choice);

@@ -168,8 +168,7 @@ static void read_shared(struct request *request)
 
 //-- prompts ---------------------------------------------------------------------------------------
 
-// Adds the answers to one prompt, whose ids it takes over. text: what it was made of; NULL:
-// unknown.
+// Adds the answers to one prompt, whose ids it takes over. text: the prompt's; NULL: unknown.
 static void add_jobs(struct request *request, const char *text, struct cli_ids *ids)
 {
     struct serve_task *task = request->task;

@@ -284,8 +284,9 @@ static cJSON *copy_parameters(const struct serve_call_style *style, const cJSON 
     }
     if (!are_keys(style, properties) ||
         (style->form == SERVE_CALL_GEMMA && !are_nested_keys(style, properties))) {
-        fail(err,
-             "the name of a tool's parameter has a sign that ends names in this model's calls");
+        fail(
+            err,
+            "the name of a tool's parameter has a character that ends names in this model's calls");
         return NULL;
     }
     cJSON *own = cJSON_IsObject(parameters) ? cJSON_Duplicate(parameters, 1) : NULL;

@@ -1,4 +1,4 @@
-// Schemas of tools, made such as templates can take.
+// Rewrites schemas of tools for templates.
 #ifndef SERVE_CALL_SCHEMA_H
 #define SERVE_CALL_SCHEMA_H
 

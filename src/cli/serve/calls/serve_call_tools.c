@@ -53,7 +53,7 @@ static bool has_constant_text(const cJSON *list)
     return false;
 }
 
-// Returns what a $ref to the definitions of the root leads to; the schema itself if it is none.
+// Follows a $ref to the definitions of the root; returns the schema itself if it has none.
 static const cJSON *follow(const cJSON *schema, const cJSON *root)
 {
     static const char *const names[] = {"$defs", "definitions"};

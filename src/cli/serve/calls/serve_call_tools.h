@@ -9,8 +9,8 @@
 const cJSON *serve_find_parameters(const cJSON *tools, const char *tool);
 // Returns the schema of a parameter of a name, NULL if there is none.
 const cJSON *serve_find_parameter(const cJSON *parameters, const char *name);
-// True if a value of a schema may be a text, which stands in tags as it is. root: what $ref is
-// looked for in, or NULL.
+// True if a value of a schema may be a text, which is not quoted between tags. root: the schema
+// with the definitions of $ref, or NULL.
 bool serve_is_text(const cJSON *schema, const cJSON *root);
 
 #endif

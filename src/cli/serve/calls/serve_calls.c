@@ -95,7 +95,7 @@ struct source {
     const struct serve_call_style *style;
     const cJSON *tools;
     const char *at, *end;
-    bool is_growing; // more of it follows: of a call that does not end, the begin is read
+    bool is_growing; // more text follows: the beginning of a call that does not end is read
     bool is_open;    // the last argument is a text that does not end
 };
 
@@ -114,14 +114,14 @@ static void add_call(const struct source *in, cJSON *list, const char *name, con
     cli_bytes_finish(&text);
 }
 
-// Adds a call; takes the arguments over, which are not whole while the text grows. False if the
-// call is not whole or has no name, or if the arguments are not an object.
+// Adds a call and takes the arguments over; one that is not whole is added only while the text
+// grows. False if the call is not whole or has no name, or if the arguments are not an object.
 static bool add_named(const struct source *in, cJSON *list, const char *name, cJSON *arguments,
                       bool is_whole)
 {
     const bool is_call = name && *name && cJSON_IsObject(arguments) && (is_whole || in->is_growing);
     char *text = is_call ? cJSON_PrintUnformatted(arguments) : NULL;
-    if (text) { // what comes takes the place of a brace, and of a quote before it
+    if (text) { // the brace at the end, and a quote before it, come later
         add_call(in, list, name, text, strlen(text) - (is_whole ? 0 : in->is_open ? 2 : 1));
     }
     cJSON_free(text);
@@ -194,7 +194,7 @@ static char *take_name(struct source *in)
 
 //-- forms -----------------------------------------------------------------------------------------
 
-// Appends an object without its white space, as far as it is there; false if it does not end.
+// Appends an object without its white space; false if the text ends before the object does.
 static bool copy_object(struct source *in, struct cli_bytes *object)
 {
     size_t depth = 0;
@@ -348,14 +348,14 @@ static char *take_value(struct source *in, const struct serve_call_tags *tags)
     return text;
 }
 
-// Sets the first line of what stands behind a name.
+// Copies the first line of the mark after a name.
 static void set_close(const char *end, char close[8])
 {
     snprintf(close, 8, "%.*s", (int)strcspn(end, "\n"), end);
 }
 
-// Takes what is there of a text that does not end yet, but for what may be the tag after it; NULL
-// if there is nothing. The caller frees it.
+// Takes a text that does not end yet, except bytes that may begin the tag after it; NULL if there
+// is nothing. The caller frees it.
 static char *take_open_text(struct source *in, const struct serve_call_tags *tags)
 {
     static const char data[] = "<![CDATA[";

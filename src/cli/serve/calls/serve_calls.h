@@ -71,8 +71,8 @@ size_t serve_count_shown(const struct serve_call_style *style, const char *text,
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown);
 
-// Reads the calls in a text that goes on, from where the first begins: of the last one as much as
-// is there. As the text grows, so do the arguments; at its end they are those of serve_read_calls.
+// Reads the calls in a text that grows, from the beginning of the first call; the last call may be
+// incomplete. Arguments only get longer as the text grows, and end as those of serve_read_calls.
 cJSON *serve_read_begun_calls(const struct serve_call_style *style, const cJSON *tools,
                               const char *text, size_t size);
 

@@ -7,12 +7,12 @@
 
 #define SERVE_GEMMA_QUOTE "<|\"|>"
 
-// Reads a dictionary at *at and moves *at after it; NULL if there is none. *is_whole: it ends, and
-// has not only the entries that do.
+// Reads a dictionary at *at and moves *at after it; NULL if there is none. *is_whole: the
+// dictionary ends; otherwise it has the entries that do.
 cJSON *serve_read_gemma(const char **at, const char *end, bool *is_whole);
 
-// Writes a dictionary of a tool's parameters, in the order of their names as the template tells of
-// them, and behind that, `after` and the line's end the rules that it is made of.
+// Writes a dictionary of a tool's parameters, in the order of their names as in the template, then
+// `after`, the end of the line and the rules that the dictionary uses.
 void serve_write_gemma(struct serve_writer *writer, const cJSON *parameters, const char *after);
 // Writes the rules that all dictionaries share.
 void serve_write_gemma_rules(struct serve_writer *writer);

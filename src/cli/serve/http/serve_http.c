@@ -312,8 +312,8 @@ void serve_http_quiesce(struct serve_http *http)
     }
 }
 
-// Returns those of POLLRDHUP (the client sends no more), POLLHUP and POLLERR (it is gone) that
-// hold.
+// Returns the events of a connection: POLLRDHUP (the client sends no more), POLLHUP and POLLERR
+// (the client is gone).
 static int look_at(int fd)
 {
     struct pollfd item = {.fd = fd, .events = POLLRDHUP};
@@ -327,11 +327,11 @@ static bool is_at_end(int fd)
     return ioctl(fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
 }
 
-// Ends requests that nobody waits for, and those whose body takes too long to come. A client that
-// sends no more may have gone or may wait for its answer; the first bytes of that tell, since one
-// that has gone resets the connection. libmicrohttpd does not see the end of a body that comes
-// together with the last bytes before it, so that a body that breaks off is looked for here, at two
-// looks, since a thread may be about to read it.
+// Ends requests that nobody waits for, and requests whose body takes too long to arrive. A client
+// that sends no more may be gone or may wait for its answer: the first bytes of the answer show it,
+// since a client that is gone resets the connection. libmicrohttpd misses the end of a body that
+// arrives together with its last bytes. So a cut body is found here, by two looks, since a thread
+// may be about to read it.
 static void drop_vanished(struct serve_http *http)
 {
     const double now = cli_now();
@@ -354,8 +354,8 @@ static void drop_vanished(struct serve_http *http)
     }
 }
 
-// Ends idle connections: those whose client sends no more, those that were idle for long, and where
-// there are too many the oldest.
+// Ends idle connections: if the client sends no more, after a long time, and the oldest if there
+// are too many.
 static void drop_idle(struct serve_http *http)
 {
     const double now = cli_now();

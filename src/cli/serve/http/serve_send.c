@@ -54,8 +54,8 @@ static bool is_streamed(const struct serve_answer *answer)
     return answer && answer->is_stream && (answer->has_begun || !answer->failure);
 }
 
-// Begins the body of an answer whose client sends no more, so that a connection that has been
-// closed is found out: a comment among events, white space before JSON.
+// Begins the body of an answer whose client sends no more, to detect a closed connection: a comment
+// among events, white space before JSON.
 static void begin_early(struct serve_answer *answer)
 {
     const char *text = answer->is_stream ? ":\n\n" : " ";

@@ -29,7 +29,7 @@ enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task 
 struct serve_job *serve_queue_pop(struct serve_queue *queue,
                                   bool (*suits)(void *user, const struct serve_job *job),
                                   void *user);
-// Sends answers whose tasks have progress their place in the queue where it has changed.
+// Sends tasks with progress the places of their answers in the queue that have changed.
 void serve_queue_tell(struct serve_queue *queue);
 void serve_queue_close(struct serve_queue *queue);
 uint32_t serve_queue_count(struct serve_queue *queue);

@@ -17,10 +17,9 @@ struct serve_job {
     struct serve_job *next;  // in the scheduler's queue
     uint32_t choice;         // its index
     struct cli_ids prompt;   // the whole of it
-    const char *text;        // that the prompt was made of, borrowed from the body; NULL: ids
+    const char *text;        // of the prompt, borrowed from the body; NULL: it was given as ids
     uint64_t seed;
-    uint32_t
-        n_before; // answers that come before it in the queue, as it was told; UINT32_MAX: not yet
+    uint32_t n_before; // answers before it in the queue, as sent last; UINT32_MAX: not yet
 };
 
 enum {

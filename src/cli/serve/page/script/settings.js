@@ -10,7 +10,7 @@ const NUMBERS = [
     { name: "seed", label: "Seed", hint: "The same seed gives the same answer", min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 },
 ];
 
-// Shows what a field means or, where its value is not valid, what it takes.
+// Shows the meaning of a field or, if its value is not valid, the valid values.
 function showHint(input, { hint, min, max, step }) {
     const isGood = input.validity.valid;
     const limits = `${step === 1 ? "a whole number, " : ""}${min} to ${max}`;
