@@ -32,7 +32,7 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
     CLI_IGNORED_FLAGS,
-    CLI_IGNORED("-cnv, --conversation", "that is what chat is"),
+    CLI_IGNORED("-cnv, --conversation", "chat always is a conversation"),
     CLI_IGNORED_VALUE("--keep", "the system message is always kept"),
 };
 
@@ -342,12 +342,10 @@ const struct cli_command cli_chat_command = {
     .usage = "-m MODEL [flags]",
     .summary = "Talks with a model, with line editing and history.",
     .word = "messages are typed once the model is there",
-    .text =
-        "Answers go to stdout, all else to stderr. Where standard input is no terminal, each "
-        "of its\n"
-        "lines is a message. Within the chat:\n\n"
-        "    /help /reset /undo /retry /system TEXT /set NAME VALUE /save FILE /load FILE /stats "
-        "/quit",
+    .text = "Answers go to stdout, everything else to stderr. If standard input is not a\n"
+            "terminal, each of its lines is a message. Within the chat:\n\n"
+            "    /help /reset /undo /retry /system TEXT /set NAME VALUE\n"
+            "    /save FILE /load FILE /stats /quit",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

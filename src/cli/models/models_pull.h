@@ -35,7 +35,7 @@ struct cli_hub_flags {
              "in place of -m: USER/REPO[:QUANT] on Hugging Face, fetched unless it is here"),      \
         CLI_TEXT(session.hub.file, "-hff, --hf-file", "FILE", "this file of -hf"),                 \
         CLI_TEXT(session.hub.token, "-hft, --hf-token", "TOKEN",                                   \
-                 "a login of Hugging Face, default that of HF_TOKEN"),                             \
+                 "a token of Hugging Face, default that of HF_TOKEN"),                             \
         CLI_TEXT(session.hub.url, "-mu, --model-url", "URL",                                       \
                  "in place of -m: fetched unless it is here"),                                     \
         CLI_SWITCH(session.hub.is_offline, "--offline", "fetch nothing")

@@ -79,7 +79,7 @@ static const struct cli_flag flags[] = {
             "with --json: the K likeliest tokens of every step with their log-probabilities over "
             "the whole vocabulary before any filter, at most 64"),
     CLI_SWITCH(is_timed, "--perf, --show-timings",
-               "timings on stderr at the end even where that is no terminal"),
+               "timings on stderr at the end even if that is not a terminal"),
     CLI_SWITCH(is_untimed, "--no-perf, --no-show-timings", "no timings"),
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,

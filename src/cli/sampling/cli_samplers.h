@@ -53,50 +53,53 @@ struct cli_samplers {
         CLI_SAMPLER_COUNT(repeat_last_n, cli_parse_window, "--repeat-last-n",                      \
                           "tokens that penalties look at, default 64; 0: none; -1: all"),          \
         CLI_SAMPLER_VALUE(repeat_penalty, 1e-6, 1e6, "--repeat-penalty", "X",                      \
-                          "divides logits over 0 of tokens that were there, and multiplies "       \
-                          "others, default 1: off"),                                               \
+                          "divides positive logits of tokens that occurred, multiplies negative "  \
+                          "ones, default 1: off"),                                                 \
         CLI_SAMPLER_VALUE(presence_penalty, -1e6, 1e6, "--presence-penalty", "X",                  \
-                          "subtracted from logits of tokens that were there, default 0"),          \
+                          "subtracted from the logits of tokens that occurred, default 0"),        \
         CLI_SAMPLER_VALUE(frequency_penalty, -1e6, 1e6, "--frequency-penalty", "X",                \
-                          "likewise, for each time that they were there, default 0"),              \
+                          "subtracted from the logit of a token for each time that it occurred, "  \
+                          "default 0"),                                                            \
         CLI_SAMPLER_VALUE(dry_multiplier, 0, 1e6, "--dry-multiplier", "X",                         \
                           "X * base^(n - allowed length) is subtracted from the logit of a token " \
                           "that repeats what followed the same n tokens before, default 0: off"),  \
-        CLI_SAMPLER_VALUE(dry_base, 0, 1e6, "--dry-base", "X", "default 1.75"),                    \
+        CLI_SAMPLER_VALUE(dry_base, 0, 1e6, "--dry-base", "X", "base of DRY, default 1.75"),       \
         CLI_SAMPLER_COUNT(dry_allowed_length, cli_parse_count, "--dry-allowed-length",             \
-                          "n from which it counts, default 2"),                                    \
+                          "the allowed length, default 2"),                                        \
         CLI_SAMPLER_COUNT(dry_penalty_last_n, cli_parse_window, "--dry-penalty-last-n",            \
                           "tokens that DRY looks at, default 64; 0: none; -1: all"),               \
-        CLI_CUSTOM(sampling.samplers, cli_parse_breaker, "--dry-sequence-breaker", "TEXT",         \
-                   "a text that no repetition goes beyond, in place of newline, colon, quote and " \
-                   "asterisk; none: there is no such text; may be repeated"),                      \
+        CLI_CUSTOM(                                                                                \
+            sampling.samplers, cli_parse_breaker, "--dry-sequence-breaker", "TEXT",                \
+            "a text that ends a repetition, in place of newline, colon, quote and asterisk; "      \
+            "none: no text does; may be repeated"),                                                \
         CLI_SAMPLER_VALUE(                                                                         \
             top_n_sigma, -1, 1e6, "--top-nsigma, --top-n-sigma", "N",                              \
             "only tokens within N standard deviations of the largest logit, default "              \
             "-1: off"),                                                                            \
         CLI_SAMPLER_VALUE(typical_p, 0, 1, "--typical, --typical-p", "P",                          \
-                          "only tokens whose surprise is nearest the mean, that share P, default " \
-                          "1: off"),                                                               \
+                          "only the tokens whose surprise is nearest the mean, of a total "        \
+                          "probability P, default 1: off"),                                        \
         CLI_SAMPLER_VALUE(xtc_probability, 0, 1, "--xtc-probability", "P",                         \
-                          "how often all but the last of the tokens over the threshold are "       \
-                          "dropped, default 0: off"),                                              \
+                          "probability of dropping all tokens over the threshold but the least "   \
+                          "likely, default 0: off"),                                               \
         CLI_SAMPLER_VALUE(xtc_threshold, 0, 1, "--xtc-threshold", "P",                             \
-                          "their threshold, default 0.1; over 0.5: off"),                          \
-        CLI_SAMPLER_VALUE(dynatemp_range, 0, 1000, "--dynatemp-range", "T",                        \
-                          "the temperature goes by the entropy, up to T up or down, default 0"),   \
+                          "threshold of XTC, default 0.1; over 0.5: off"),                         \
+        CLI_SAMPLER_VALUE(                                                                         \
+            dynatemp_range, 0, 1000, "--dynatemp-range", "T",                                      \
+            "the temperature follows the entropy, by up to T up or down, default 0"),              \
         CLI_SAMPLER_VALUE(dynatemp_exponent, 0, 1000, "--dynatemp-exp", "X",                       \
-                          "exponent of the entropy's share there, default 1"),                     \
+                          "exponent of the entropy in it, default 1"),                             \
         CLI_SAMPLER_COUNT(mirostat, cli_parse_count, "--mirostat",                                 \
-                          "mirostat of version 1 or 2 in place of the filters, default 0: off"),   \
+                          "version of mirostat, 1 or 2, in place of the filters, default 0: off"), \
         CLI_SAMPLER_VALUE(mirostat_eta, 0, 1e6, "--mirostat-lr", "X",                              \
-                          "its learning rate, default 0.1"),                                       \
+                          "learning rate of mirostat, default 0.1"),                               \
         CLI_SAMPLER_VALUE(mirostat_tau, 0, 1e6, "--mirostat-ent", "X",                             \
-                          "the surprise in bits that it tends to, default 5"),                     \
+                          "target surprise of mirostat in bits, default 5"),                       \
         CLI_SAMPLER_VALUE(adaptive_target, -1, 1, "--adaptive-target", "P",                        \
                           "prefers tokens so that their mean probability tends to P, default -1: " \
                           "off"),                                                                  \
         CLI_SAMPLER_VALUE(adaptive_decay, 0, 0.99, "--adaptive-decay", "X",                        \
-                          "how slowly that mean forgets, default 0.9"),                            \
+                          "how slowly that mean changes, default 0.9"),                            \
         CLI_CUSTOM(sampling.samplers, cli_parse_bias, "-l, --logit-bias", "ID(+/-)X",              \
                    "adds to the logit of a token, such as 15043+1, or bans it: 15043-inf; may be " \
                    "repeated")

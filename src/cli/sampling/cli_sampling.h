@@ -35,7 +35,7 @@ struct cli_sampling {
     CLI_INT(sampling.top_k, 0, 1 << 24, "--top-k", "N",                                            \
             "only the N likeliest tokens, default 40; 0: off"),                                    \
         CLI_FLOAT(sampling.top_p, 0, 1, "--top-p", "P",                                            \
-                  "only the likeliest tokens that share P, default 0.95; 1: off"),                 \
+                  "only the likeliest tokens of a total probability P, default 0.95; 1: off"),     \
         CLI_FLOAT(                                                                                 \
             sampling.min_p, 0, 1, "--min-p", "P",                                                  \
             "only tokens with P times the likeliest one's probability, default 0.05; 0: off")

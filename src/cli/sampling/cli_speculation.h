@@ -29,10 +29,10 @@ struct cli_speculation {
                "that is faster; the answer is the same; none (default)"),                          \
         CLI_INT(sampling.speculation.match, 1, 1024,                                               \
                 "--spec-ngram-simple-size-n, --spec-ngram-size-n", "N",                            \
-                "tokens that must have stood before, default 3"),                                  \
+                "last tokens that must have occurred before, default 3"),                          \
         CLI_INT(sampling.speculation.most, 1, 1024,                                                \
                 "--spec-ngram-simple-size-m, --spec-ngram-size-m", "N",                            \
-                "tokens behind them that are tried at most, default 48; devices have a limit, 3 "  \
+                "most tokens tried after them, default 48; devices have a limit, 3 "               \
                 "to 15")
 
 #endif

@@ -28,7 +28,7 @@ static const struct cli_flag flags[] = {
     CLI_INT(asked.timeout_s, 1, 86400, "--timeout", "SECONDS",
             "give up on a server that sends nothing for so long, default 30"),
     CLI_TEXT(asked.token, "-hft, --hf-token", "TOKEN",
-             "a login of Hugging Face, default that of HF_TOKEN"),
+             "a token of Hugging Face, default that of HF_TOKEN"),
 };
 
 static bool pull(const char *word, const struct models_asked *asked)
