@@ -99,6 +99,33 @@ static void dictionaries_have_rules_by_schema(void **state)
     serve_task_unref(task);
 }
 
+static void lists_in_dictionaries_have_their_numbers_of_items(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *rule;
+    } cases[] = {
+        {"\"items\":{\"type\":\"null\"}",                               "\"[\" (value-1 (\",\" value-1){0,})? \"]\""},
+        {"\"items\":{\"type\":\"null\"},\"minItems\":2,\"maxItems\":2",
+         "\"[\" (value-1 (\",\" value-1){1,1}) \"]\""                                                               },
+        {"\"items\":{\"type\":\"null\"},\"minItems\":1",
+         "\"[\" (value-1 (\",\" value-1){0,}) \"]\""                                                                },
+        {"\"maxItems\":3",                                              "\"[\" (free (\",\" free){0,2})? \"]\""     },
+        {"\"maxItems\":0",                                              "\"[]\""                                    },
+        {"\"minItems\":3,\"maxItems\":1",                               "\"[\" (free (\",\" free){2,}) \"]\""       },
+        {"\"maxItems\":9007199254740993",                               "\"[\" (free (\",\" free){0,})? \"]\""      },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "{\"properties\":{\"a\":{\"type\":\"array\",%s}}}",
+                 cases[i].schema);
+        struct serve_task *task = make_grammar(&serve_style_gemma, text);
+        assert_non_null(strstr(task->grammar_text, cases[i].rule));
+        assert_true(glinfer_grammar_check(&task->grammar, NULL));
+        serve_task_unref(task);
+    }
+}
+
 // Types that are listed often add their rules once, or lists in lists would multiply them.
 static void types_that_are_listed_often_count_once(void **state)
 {
@@ -189,6 +216,7 @@ int main(void)
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
         cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
         cmocka_unit_test(dictionaries_have_rules_by_schema),
+        cmocka_unit_test(lists_in_dictionaries_have_their_numbers_of_items),
         cmocka_unit_test(types_that_are_listed_often_count_once),
         cmocka_unit_test(names_in_values_are_checked_where_they_are_bare),
     };

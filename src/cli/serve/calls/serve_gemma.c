@@ -10,7 +10,8 @@
 
 enum {
     MAX_NESTING = 50, // of values that are read
-    MAX_DEPTH = 10,   // of schemas; what is deeper may be anything
+    MAX_DEPTH = 10,   // of schemas; deeper values may be anything
+    MAX_ITEMS = 100,  // of a list that are counted
 };
 
 //-- reading ---------------------------------------------------------------------------------------
@@ -218,23 +219,38 @@ static void add_constant(struct rules *rules, const cJSON *value)
     }
 }
 
+// Returns a limit of the number of items; the fallback if there is none or it is too large.
+static int64_t limit_of(const cJSON *schema, const char *name, int64_t fallback)
+{
+    int64_t limit;
+    const bool is_used =
+        cli_json_int(get(schema, name), &limit) && limit >= 0 && limit <= MAX_ITEMS;
+    return is_used ? limit : fallback;
+}
+
 static void add_list(struct rules *rules, const cJSON *schema, int depth)
 {
     const cJSON *items = get(schema, "items");
-    if (!cJSON_IsObject(items)) {
-        serve_writer_add(rules->writer, "free-list ");
+    const int64_t most = limit_of(schema, "maxItems", -1), least = limit_of(schema, "minItems", 0);
+    struct serve_writer *writer = rules->writer;
+    if (most == 0) {
+        serve_writer_add(writer, "\"[]\" ");
         return;
     }
-    const size_t id = rules->writer->n_rules;
-    serve_writer_add(rules->writer, "\"[\" (");
-    add_rule(rules, items, false, depth + 1);
-    serve_writer_add(rules->writer, "(\",\" ");
-    if (depth + 1 > MAX_DEPTH) {
-        serve_writer_add(rules->writer, "free");
+    const bool is_free = !cJSON_IsObject(items) || depth + 1 > MAX_DEPTH;
+    const size_t id = writer->n_rules;
+    serve_writer_add(writer, "\"[\" (");
+    if (is_free) {
+        serve_writer_add(writer, "free (\",\" free)");
     } else {
-        serve_writer_add(rules->writer, "value-%zu", id);
+        add_rule(rules, items, false, depth + 1);
+        serve_writer_add(writer, "(\",\" value-%zu)", id);
     }
-    serve_writer_add(rules->writer, ")*)? \"]\" ");
+    serve_writer_add(writer, "{%d,", least > 1 ? (int)least - 1 : 0);
+    if (most >= least) {
+        serve_writer_add(writer, "%d", (int)most - 1);
+    }
+    serve_writer_add(writer, "})%s \"]\" ", least > 0 ? "" : "?");
 }
 
 static void add_type(struct rules *rules, const cJSON *schema, const char *type, int depth)
