@@ -437,7 +437,8 @@ GLINFER_API bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer
 // Says how an encoded conversation ends.
 enum glinfer_chat_end {
     GLINFER_CHAT_END_ANSWER,   // with the beginning of the assistant's next answer
-    GLINFER_CHAT_END_CONTINUE, // with the text of the last message, which the model continues
+    GLINFER_CHAT_END_CONTINUE, // with the text of the last message, which is not empty and which
+                               // the model continues
     GLINFER_CHAT_END_MESSAGE,  // after the last message, without the beginning of an answer
 };
 

@@ -2,7 +2,7 @@
 // and of older drafts lists of items, dependencies and boolean exclusive bounds.
 //
 // Keywords that only describe are ignored, and so are unknown ones, as JSON Schema has it. Refused
-// by its path: what is no schema; $ref out of the schema, or in a cycle without a value between; of
+// by its path: an invalid schema; $ref out of the schema, or in a cycle without a value between; of
 // patterns \\b, \\p, back references, and lookahead other than at the beginning; uniqueItems of
 // objects and arrays; minProperties beyond the named properties and one; multipleOf of more than 4
 // digits; contradictions of which the whole depends; sizes beyond bounds.
@@ -31,10 +31,10 @@ struct gi_schema_grammar {
         dead; // why the first schema in it that allows nothing does so, if one does
 };
 
-// Says what stands around the JSON.
+// The text around the JSON.
 struct gi_schema_frame {
     const char *before, *after; // UTF-8; NULL: nothing
-    uint32_t max_count;         // of all that, one behind another; 0: one
+    uint32_t max_count;         // of such texts in a row; 0: one
     const int32_t *token;       // the id of one that may stand for before; NULL: none
 };
 

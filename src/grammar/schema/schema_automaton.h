@@ -1,5 +1,5 @@
 // Finite automata over characters, for all that a schema asks of strings, names and numbers:
-// patterns, formats, lengths and ranges are automata, and what has to hold together is their
+// patterns, formats, lengths and ranges are automata, and conditions that hold together are their
 // product. The writer owns them. Every function may fail by the writer, then returns NULL; NULL as
 // an argument gives NULL. Inner to src/grammar.
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_AUTOMATON_H
@@ -82,7 +82,7 @@ struct gi_dfa_machine {
 const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
                                        const struct gi_dfa_machine *machine);
 
-// Returns the automaton of the texts that are one of n.
+// Returns the automaton of n texts.
 const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char *const *texts,
                                      size_t n);
 // Returns the automaton of texts of least to most characters; UINT32_MAX: any number.

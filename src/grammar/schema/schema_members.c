@@ -22,7 +22,7 @@ static bool is_part(const struct gi_case *one, uint32_t i, uint32_t of)
 
 //-- members ---------------------------------------------------------------------------------------
 
-// Says whether a pattern matches a key; readers of patterns may differ (is_wide).
+// Returns whether a pattern matches a key; readers of patterns may differ (is_wide).
 static bool matches(struct gi_schema_writer *writer, const struct gi_key *key, const cJSON *pattern,
                     bool is_wide)
 {

@@ -19,7 +19,7 @@ bool gi_decimal_read(const char *text, struct gi_decimal *number);
 // Returns -1, 0 or 1 as a is below, equal to or above b.
 int gi_decimal_compare(const struct gi_decimal *a, const struct gi_decimal *b);
 bool gi_decimal_is_whole(const struct gi_decimal *number);
-// Says whether a number is a multiple of another. Fails where that is beyond its means.
+// Sets *is_multiple. Returns false if the divisor has too many digits.
 bool gi_decimal_is_multiple(const struct gi_decimal *number, const struct gi_decimal *of,
                             bool *is_multiple);
 

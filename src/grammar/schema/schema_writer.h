@@ -54,9 +54,9 @@ void gi_schema_write_char(struct gi_schema_writer *writer, uint32_t code);
 // Returns the number of a new rule, vN.
 uint32_t gi_schema_new_rule(struct gi_schema_writer *writer);
 
-// Says that something at the writer's place is not supported. Fails with UNSUPPORTED, the path and
-// a sentence as printf makes it; the first failure counts. If the writer is lenient nothing fails,
-// and the caller goes on without what it read.
+// Refuses something at the writer's place: fails with UNSUPPORTED, the path and a sentence as
+// printf makes it; the first failure counts. If the writer is lenient nothing fails, and the caller
+// goes on without what it read.
 void gi_schema_refuse(struct gi_schema_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 // Fails with UNSUPPORTED even if the writer is lenient: the schema is too large.
