@@ -39,11 +39,11 @@
 #define URI                                                                                        \
     "(?:https?://(?:" HOST "|" IPV4 ")(?::(?:[1-9]\\d{0,3}|[1-5]\\d{4}))?" PATH REST               \
     "|file:///" PCHAR "*" PATH "|urn:[a-z][a-z0-9]{1,20}:" PCHAR "+)"
-// A URI of a bounded length, for schemas with a maxLength.
+// A URI of a bounded length, for schemas with a maxLength. Of HTTP alone: clients write a maxLength
+// for types that take no other scheme.
 #define SHORT_URI                                                                                  \
     "(?:https?://(?:" HOST "|" IPV4 ")(?::(?:[1-9]\\d{0,3}|[1-5]\\d{4}))?(?:/(?:" PCHAR            \
-    "|/){0,200})?(?:\\?(?:" PCHAR "|[/?]){0,200})?(?:#" PCHAR "{0,60})?|file:///(?:" PCHAR         \
-    "|/){0,200})"
+    "|/){0,200})?(?:\\?(?:" PCHAR "|[/?]){0,200})?(?:#" PCHAR "{0,60})?)"
 #define URI_REFERENCE "(?:" URI "|(?:" NO_COLON "+)?" PATH REST ")"
 #define POINTER       "(?:/(?:[^/~]|~[01])*)*"
 

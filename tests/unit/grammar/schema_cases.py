@@ -83,6 +83,8 @@ CASES = [
      ['"a.b+c@example.com"'], ['"a@"', '"a@b"', '"a..b@c.de"', '"a@b.test"']),
     ('{"format":"uri"}',
      ['"https://example.com/a?b=c#d"', '"http://127.0.0.1:8080"', '"file:///a/b"', '"urn:isbn:1"'], ['"example.com"', '"http://"', '"http://a b"']),
+    ('{"format":"uri","maxLength":2083}',
+     ['"https://example.com/a?b=c#d"', '"http://127.0.0.1:8080"'], ['"file:///a/b"', '"urn:isbn:1"', '"example.com"']),
     ('{"format":"ipv4"}',
      ['"192.168.0.255"'], ['"256.1.1.1"', '"1.2.3"', '"01.2.3.4"']),
     ('{"format":"ipv6"}',
