@@ -369,6 +369,36 @@ static void print_wrapped(FILE *file, size_t at, size_t column, const char *text
     fputc('\n', file);
 }
 
+// Prints the words of a line from column `at`, wrapped; returns the column after them.
+static size_t print_words(FILE *file, size_t at, const char *line, size_t size)
+{
+    const size_t width = help_width(file);
+    for (size_t i = 0, n; i < size; i += n + 1) {
+        n = strcspn(line + i, " \n");
+        const bool is_full = at > 0 && at + 1 + n > width;
+        fprintf(file, "%s%.*s", is_full ? "\n" : at > 0 ? " " : "", (int)n, line + i);
+        at = is_full ? n : at + (at > 0) + n;
+    }
+    return at;
+}
+
+// Prints a text: lines that are empty or begin with a space as they are, others as paragraphs.
+static void print_text(FILE *file, const char *text)
+{
+    size_t at = 0;
+    for (const char *line = text; *line;) {
+        const size_t size = strcspn(line, "\n");
+        if (size == 0 || line[0] == ' ') {
+            fprintf(file, "%s%.*s\n", at > 0 ? "\n" : "", (int)size, line);
+            at = 0;
+        } else {
+            at = print_words(file, at, line, size);
+        }
+        line += size + (line[size] == '\n');
+    }
+    fputs(at > 0 ? "\n" : "", file);
+}
+
 static void print_flag(FILE *file, const struct cli_flag *flag)
 {
     int n = fprintf(file, "  %s%s%s", flag->names, flag->value ? " " : "",
@@ -385,7 +415,8 @@ void cli_print_help(FILE *file, const struct cli_command *command)
 {
     fprintf(file, "usage: glinfer %s %s\n\n%s\n", command->name, command->usage, command->summary);
     if (command->text) {
-        fprintf(file, "\n%s\n", command->text);
+        fputc('\n', file);
+        print_text(file, command->text);
     }
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];

@@ -24,9 +24,9 @@ static bool parse_sha256(const char *text, void *field, char *why, size_t size)
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
     CLI_CUSTOM(asked.sha256, parse_sha256, "--sha256", "HEX",
-               "what the file must have; without it, what is known or what Hugging Face says"),
+               "expected sha256 of the file, default: the known one or Hugging Face's"),
     CLI_INT(asked.timeout_s, 1, 86400, "--timeout", "SECONDS",
-            "give up on a server that sends nothing for so long, default 30"),
+            "give up on a server that sends nothing for this long, default 30"),
     CLI_TEXT(asked.token, "-hft, --hf-token", "TOKEN",
              "a token of Hugging Face, default that of HF_TOKEN"),
 };
@@ -85,9 +85,10 @@ const struct cli_command cli_pull_command = {
     .name = "pull",
     .usage = "NAME|URL|hf:USER/REPO[:QUANT] ... [flags]",
     .summary = "Fetches models into the cache, and prints their paths.",
-    .text = "NAME is one that `glinfer models --known` lists. QUANT is a type of weights, such as "
-            "Q8_0; without it the\nfirst of Q4_0, Q4_K_M, Q4_K_S, Q8_0, ... that is there. What "
-            "broke off goes on where it was.",
+    .text =
+        "NAME is one that `glinfer models --known` lists. QUANT is a type of weights, such as\n"
+        "Q8_0; without it, pull takes the first of Q4_0, Q4_K_M, Q4_K_S, Q8_0, ... that exists.\n"
+        "A download that was interrupted continues where it stopped.",
     .takes_words = true,
     .words = offsetof(struct settings, words),
     CLI_COMMAND(flags, defaults, run_command),
