@@ -66,7 +66,7 @@ static void integers_have_64_bits(void **state)
     }
 }
 
-static void what_is_not_json_is_refused_where_it_fails(void **state)
+static void invalid_json_is_refused_with_its_place(void **state)
 {
     static const struct {
         const char *text;
@@ -119,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_keep_their_digits),
         cmocka_unit_test(integers_have_64_bits),
-        cmocka_unit_test(what_is_not_json_is_refused_where_it_fails),
+        cmocka_unit_test(invalid_json_is_refused_with_its_place),
         cmocka_unit_test(the_last_of_equal_names_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static struct serve_task *make_grammar(const struct serve_call_style *style, con
 
 // One tool with a schema that a grammar cannot keep to does not lose the others, nor the rest of
 // its own; a strict one is refused by its name.
-static void odd_schemas_cost_their_own_tool_alone(void **state)
+static void an_odd_schema_does_not_affect_other_tools(void **state)
 {
     (void)state;
     static const char odd[] =
@@ -212,7 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schemas_of_calls_are_bounded),
-        cmocka_unit_test(odd_schemas_cost_their_own_tool_alone),
+        cmocka_unit_test(an_odd_schema_does_not_affect_other_tools),
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
         cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
         cmocka_unit_test(dictionaries_have_rules_by_schema),

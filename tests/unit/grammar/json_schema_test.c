@@ -358,7 +358,7 @@ static void nesting_and_sizes_are_bounded(void **state)
     }
 }
 
-static void lists_end_where_they_have_to(void **state)
+static void lists_end_at_their_limits(void **state)
 {
     (void)state;
     static const char schema[] =
@@ -377,7 +377,7 @@ static void lists_end_where_they_have_to(void **state)
 }
 
 // A grammar leaves out of a hint what it cannot keep to, and keeps the rest.
-static void hints_leave_out_what_is_not_supported(void **state)
+static void hints_leave_unsupported_keywords_out(void **state)
 {
     (void)state;
     static const char *const schemas[] = {
@@ -504,10 +504,10 @@ int main(void)
         cmocka_unit_test(arrays_have_items),
         cmocka_unit_test(objects_have_properties_in_order),
         cmocka_unit_test(schemas_combine),
-        cmocka_unit_test(lists_end_where_they_have_to),
+        cmocka_unit_test(lists_end_at_their_limits),
         cmocka_unit_test(refusals_name_the_place),
         cmocka_unit_test(annotations_are_ignored),
-        cmocka_unit_test(hints_leave_out_what_is_not_supported),
+        cmocka_unit_test(hints_leave_unsupported_keywords_out),
         cmocka_unit_test(nesting_and_sizes_are_bounded),
         cmocka_unit_test(every_allocation_may_fail),
     };
