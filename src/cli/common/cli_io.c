@@ -69,10 +69,8 @@ static void break_lines(char *text, size_t column)
     }
 }
 
-static void print_message(const char *mark, const char *format, va_list args)
+static void print_text(const char *mark, char *text)
 {
-    char text[2048];
-    vsnprintf(text, sizeof(text), format, args);
     for (char *c = text; *c; c++) {
         *c = (unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c;
     }
@@ -80,6 +78,13 @@ static void print_message(const char *mark, const char *format, va_list args)
     begin_message();
     break_lines(text, strlen(mark));
     fprintf(stderr, "%s%s\n", mark, text);
+}
+
+static void print_message(const char *mark, const char *format, va_list args)
+{
+    char text[2048];
+    vsnprintf(text, sizeof(text), format, args);
+    print_text(mark, text);
 }
 
 void cli_tell(const char *format, ...)
@@ -108,14 +113,52 @@ void cli_note(const char *format, ...)
     va_end(args);
 }
 
+static double repeat_s = INFINITY; // after which a warning is said again
+
+void cli_repeat_warnings(double seconds)
+{
+    repeat_s = seconds;
+}
+
+// True for a text that was printed lately: devices that are opened twice warn twice.
+static bool is_repeated(const char *text)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct {
+        uint32_t hash;
+        double said;
+    } seen[64];
+    static size_t n_seen;
+    const double now = cli_now();
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (const char *c = text; *c; c++) {
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    }
+    pthread_mutex_lock(&lock);
+    size_t i = 0;
+    while (i < n_seen && seen[i].hash != hash) {
+        i++;
+    }
+    const bool is_known = i < n_seen, is_lately = is_known && now - seen[i].said < repeat_s;
+    if (!is_lately && i < sizeof(seen) / sizeof(seen[0])) {
+        seen[i].hash = hash;
+        seen[i].said = now;
+        n_seen += !is_known;
+    }
+    pthread_mutex_unlock(&lock);
+    return is_lately;
+}
+
 void cli_warn(const char *format, ...)
 {
+    char text[2048];
     va_list args;
     va_start(args, format);
-    if (!is_quiet) {
-        print_message("glinfer: warning: ", format, args);
-    }
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (!is_quiet && !is_repeated(text)) {
+        print_text("glinfer: warning: ", text);
+    }
 }
 
 void cli_be_quiet(void)
@@ -167,42 +210,6 @@ bool cli_end(int status)
 int cli_exit_status(bool is_done)
 {
     return is_done ? CLI_EXIT_DONE : exit_status ? exit_status : CLI_EXIT_FAILED;
-}
-
-static double repeat_s = INFINITY; // after which a warning is said again
-
-void cli_repeat_warnings(double seconds)
-{
-    repeat_s = seconds;
-}
-
-// True for a text that was asked about lately: devices that are opened twice warn twice.
-static bool is_repeated(const char *text)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct {
-        uint32_t hash;
-        double said;
-    } seen[64];
-    static size_t n_seen;
-    const double now = cli_now();
-    uint32_t hash = 2166136261u; // FNV-1a
-    for (const char *c = text; *c; c++) {
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    }
-    pthread_mutex_lock(&lock);
-    size_t i = 0;
-    while (i < n_seen && seen[i].hash != hash) {
-        i++;
-    }
-    const bool is_known = i < n_seen, is_lately = is_known && now - seen[i].said < repeat_s;
-    if (!is_lately && i < sizeof(seen) / sizeof(seen[0])) {
-        seen[i].hash = hash;
-        seen[i].said = now;
-        n_seen += !is_known;
-    }
-    pthread_mutex_unlock(&lock);
-    return is_lately;
 }
 
 void cli_log(void *user, enum glinfer_log_level level, const char *message)

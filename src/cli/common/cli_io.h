@@ -22,7 +22,7 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Prints "glinfer: note: ..." in the same way, unless only errors are wanted.
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// Prints "glinfer: warning: ..." in the same way, unless only errors are wanted.
+// Prints "glinfer: warning: ..." in the same way, once, unless only errors are wanted.
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Leaves out notes, warnings, the progress bar and timings from now on.
 void cli_be_quiet(void);

@@ -248,7 +248,7 @@ static bool fail(struct glinfer_error *err, const char *why)
 }
 
 // Checks the schema of a tool's parameters. A tool that is strict is refused if a grammar cannot
-// keep to it; for any other, what a grammar cannot keep to is left out, and a note names it.
+// keep to it; for any other tool, a warning names the part that the grammar leaves out.
 static bool check_schema(const cJSON *function, const cJSON *parameters, struct glinfer_error *err)
 {
     const char *name = cJSON_GetObjectItemCaseSensitive(function, "name")->valuestring;
@@ -267,7 +267,7 @@ static bool check_schema(const cJSON *function, const cJSON *parameters, struct 
         return false;
     }
     if (!is_ok) {
-        cli_note("the tool \"%.64s\": %s; calls are not held to that", name, why.message);
+        cli_warn("the tool \"%.64s\": %s; calls are not held to that", name, why.message);
     }
     return true;
 }
