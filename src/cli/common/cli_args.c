@@ -338,12 +338,13 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
 
 #define HELP_COLUMN 34
 #define HELP_WIDTH  100
+#define HELP_LEAST  68
 
 // Returns the columns of help: of the terminal, within reason.
 static size_t help_width(FILE *file)
 {
     const size_t n = cli_columns(file);
-    return n == 0 || n > HELP_WIDTH ? HELP_WIDTH : n < 2 * HELP_COLUMN ? 2 * HELP_COLUMN : n;
+    return n == 0 || n > HELP_WIDTH ? HELP_WIDTH : n < HELP_LEAST ? HELP_LEAST : n;
 }
 
 // Prints words from column `at`, wrapped so that each line starts at `column`.
