@@ -396,11 +396,17 @@ def calls_tools(server):
     same("".join(delta.get("content") or "" for delta in deltas), "", "streamed text")
     for wrong in [{"tools": 1}, {"tools": [{}]}, {"tools": [*TOOLS, {"type": "function", "function": {"name": "a/b"}}]}, {"tool_choice": "never"}, {"tools": [], "tool_choice": "required"}, {"tool_choice": {"type": "function", "function": {"name": "x"}}}]:
         same(server.post("/v1/chat/completions", {**body, **wrong})[0], 400, str(wrong))
-    for n in (6, 20):  # cut within the mark of a call, and behind it
+    for n in (6, 20):  # cut within the mark of a call, and after it
         cut = server.ask("/v1/chat/completions", **{**body, "max_tokens": n})["choices"][0]
         same((cut["finish_reason"], cut["message"]["content"]), ("length", ""), f"cut after {n}")
         deltas = [e["choices"][0]["delta"] for e in server.stream("/v1/chat/completions", **{**body, "max_tokens": n}) if e != "[DONE]"]
         same("".join(delta.get("content") or "" for delta in deltas), "", f"cut after {n}, streamed")
+    arguments = {}
+    for event in server.stream("/v1/chat/completions", **{**body, "parallel_tool_calls": True, "max_tokens": 100}):
+        for part in [] if event == "[DONE]" else event["choices"][0]["delta"].get("tool_calls", []):
+            arguments[part["index"]] = arguments.get(part["index"], "") + part["function"]["arguments"]
+        reason = reason if event == "[DONE]" else event["choices"][0]["finish_reason"]
+    true(reason == "length" or all(map(json.loads, arguments.values())), f"{reason}: a call is cut: {arguments}")
     text = server.ask("/v1/chat/completions", **{**body, "tool_choice": "none", "max_tokens": 5})["choices"][0]
     same(text["message"].get("tool_calls"), None, "none")
     server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})

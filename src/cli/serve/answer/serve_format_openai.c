@@ -40,8 +40,8 @@ static cJSON *add_choice(cJSON *list, uint32_t index, const char *finish_reason)
 static const char *finish_reason(const struct serve_choice *choice)
 {
     const enum glinfer_stop stop = choice->stats.stop;
-    if (choice->calls) {
-        return "tool_calls";
+    if (choice->calls && cJSON_GetArraySize(choice->calls) >= choice->n_calls) {
+        return "tool_calls"; // unless a stream has begun one that is cut
     }
     return stop == GLINFER_STOP_EOS || stop == GLINFER_STOP_WORD ? "stop" : "length";
 }
