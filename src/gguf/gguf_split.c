@@ -82,7 +82,7 @@ static struct gi_gguf *open_piece(char *path, uint32_t no, uint32_t count,
                                   struct glinfer_error *err)
 {
     struct glinfer_error reason = {0};
-    uint32_t own_no, own_count;
+    uint32_t own_no = 0, own_count = 0;
     write_ending(path + strlen(path) - ENDING_SIZE, no, count);
     struct gi_gguf *piece = gi_gguf_open_file(GI_SOURCE_PATH(path), &reason);
     if (!piece && reason.status == GLINFER_STATUS_NOT_FOUND) {
@@ -128,7 +128,7 @@ static bool open_pieces(struct gi_gguf *gguf, char *path, uint32_t count, struct
 
 static bool check_count(const struct gi_gguf *gguf, size_t n_tensors, struct glinfer_error *err)
 {
-    uint32_t expected;
+    uint32_t expected = 0;
     return read_number(gguf, "split.tensors.count", &expected, err) &&
            (expected == n_tensors ||
             gi_error_set(err, GLINFER_STATUS_BAD_FILE,

@@ -96,7 +96,8 @@ void gi_copy_log_add_pair(struct gi_gpu *gpu, uint32_t from, uint64_t from_offse
     if (log->samples.n_pairs == GI_COPY_LOG_PAIRS || log->samples.used + 2 * n > GI_COPY_LOG_SIZE) {
         return;
     }
-    memset(log->samples.expected + log->samples.used, 0, 2 * n); // of pairs nothing is compared
+    memset(log->samples.expected + log->samples.used, 0,
+           (size_t)2 * n); // of pairs nothing is compared
     log->samples.pairs[log->samples.n_pairs].at = log->samples.used;
     log->samples.pairs[log->samples.n_pairs++].size = n;
     take(gpu, from, from_offset + size - n, n);

@@ -143,7 +143,7 @@ static uint64_t count_ssm_scan(const struct gi_program_key *key, const struct gi
     const uint64_t each =
         divide(staged * n_row, wg_size) + divide(staged * n_quad, wg_size) * n_row;
     (void)dispatch;
-    return GI_MAX_BATCH * 5 + divide(GI_MAX_BATCH, staged) * (each + 4) + SMALL;
+    return UINT64_C(5) * GI_MAX_BATCH + divide(GI_MAX_BATCH, staged) * (each + 4) + SMALL;
 }
 
 //-- experts ---------------------------------------------------------------------------------------
