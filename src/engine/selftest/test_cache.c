@@ -26,6 +26,7 @@ struct rows {
     enum gi_cache_type type;
     uint64_t data, scales;           // of the first row
     uint32_t row_words, scale_words; // of each
+    uint32_t used_words;             // of row_words, without the padding at its end
 };
 
 static struct rows find_rows(const struct gi_kv_layer *layer, bool is_key, uint32_t head,
@@ -40,6 +41,10 @@ static struct rows find_rows(const struct gi_kv_layer *layer, bool is_key, uint3
                      : type == GI_CACHE_Q4_0 ? (layer->head_dim + 31) / 32 * 4
                      : type == GI_CACHE_F32  ? layer->head_dim
                                              : layer->head_dim / 2,
+        .used_words = type == GI_CACHE_Q8_0   ? layer->head_dim / 4
+                      : type == GI_CACHE_Q4_0 ? layer->head_dim / 8
+                      : type == GI_CACHE_F32  ? layer->head_dim
+                                              : layer->head_dim / 2,
         .scale_words = has_blocks ? (layer->head_dim + 63) / 64 : 0,
     };
     rows.data = (is_key ? layer->k : layer->v) + row * rows.row_words;
@@ -182,7 +187,10 @@ void gi_test_expect_cache_written(struct gi_test *test, const struct gi_kv_layer
     const uint32_t n_memory = test->n_memory;
     const struct rows rows = find_rows(layer, is_key, head, first);
     const uint32_t *words = read_layer(test, layer, rows.data, (size_t)n * rows.row_words);
-    gi_test_expect_written(test, is_key ? "k" : "v", (uint64_t)head * n * rows.row_words, words,
-                           (size_t)n * rows.row_words);
+    for (uint32_t i = 0; words && i < n; i++) {
+        const uint64_t row = (uint64_t)i * rows.row_words;
+        gi_test_expect_written(test, is_key ? "k" : "v", (uint64_t)head * n * rows.row_words + row,
+                               words + row, rows.used_words);
+    }
     gi_test_rewind(test, n_memory);
 }
