@@ -33,9 +33,19 @@ static void watch(const char *path)
     }
 }
 
+// True for Mesa's index of its shader cache, which is there: its blocks are reserved, and it keeps
+// its contents.
+static bool is_driver_index(const char *path, int flags)
+{
+    static const char end[] = "/mesa_shader_cache/index";
+    const size_t size = strlen(path), n = sizeof(end) - 1;
+    return !(flags & O_CREAT) && size > n && strcmp(path + size - n, end) == 0;
+}
+
 static void watch_open(const char *path, int flags)
 {
-    if ((flags & O_ACCMODE) != O_RDONLY && strncmp(path, "/dev/", 5) != 0) {
+    const bool is_read = (flags & O_ACCMODE) == O_RDONLY;
+    if (!is_read && strncmp(path, "/dev/", 5) != 0 && !is_driver_index(path, flags)) {
         watch(path);
     }
 }
