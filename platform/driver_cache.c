@@ -34,8 +34,8 @@ static bool is_off(void)
                      strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0);
 }
 
-// Writes the folder of the cache as Mesa chooses it; false if there is none. Mesa takes the home
-// folder from the user database, not from HOME.
+// Writes the folder of the cache as Mesa chooses it. Returns false without a home. Mesa takes the
+// home folder from the user database, not from HOME.
 static bool find_folder(char path[MAX_PATH])
 {
     static const char name[] = "mesa_shader_cache";

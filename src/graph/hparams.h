@@ -137,7 +137,7 @@ struct gi_hparams_reader {
 // as it is. n_ff is 0 where a file gives that of experts alone. n_vocab is the number of tokens, at
 // most that of the embedding's rows; layers without heads of k and v become recurrent. Fails with
 // BAD_FILE (a key missing, of the wrong kind, out of range) and UNSUPPORTED (an unknown kind of
-// RoPE scaling, a head that is no multiple of 8, layers with other heads of k and v, but where a
+// RoPE scaling, a head that is not a multiple of 8, layers with other heads of k and v, but where a
 // family says what layers with a window have).
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 

@@ -28,7 +28,7 @@ const char *gi_jinja_find_number(const char *at, const char *end, size_t *size)
     return at < end ? at : NULL;
 }
 
-// Skips digits; false if there are none.
+// Skips digits; false without a digit.
 static bool skip_digits(const char **at, const char *end)
 {
     const char *const begin = *at;

@@ -4,8 +4,8 @@
 
 #include "jinja/jinja_value.h"
 
-// Returns the next number outside strings of JSON text and sets *size to its bytes; NULL if there
-// is none.
+// Returns the next number outside strings of JSON text and sets *size to its bytes; NULL at
+// the end.
 const char *gi_jinja_find_number(const char *at, const char *end, size_t *size);
 // Returns a copy of JSON text, owned by the pool, with a 0 in place of each number and a ? in place
 // of each invalid one: cJSON reads no more than 63 characters of a number. NULL after a failure.

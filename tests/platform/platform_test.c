@@ -175,8 +175,8 @@ static void a_forked_child_leaves_the_host_alone(void **state)
     stop_host(&host);
 }
 
-// A driver that has no room for its cache is refused before it writes to it; every other failure to
-// reserve the room is none of a full disk.
+// A driver that has no room for its cache is refused before it writes to it; no other failure to
+// reserve the room counts as a full disk.
 static void a_full_disk_is_an_error(void **state)
 {
     static const struct {

@@ -36,7 +36,7 @@ struct cli_chat {
 void cli_chat_ask(struct cli_chat *chat, const struct cli_bytes *text);
 // Obeys a line that begins with a slash; notes it where that fails.
 void cli_chat_obey(struct cli_chat *chat, const char *text);
-// Writes the path of the conversation that a chat left unsaved; false if there is none.
+// Writes the path of the conversation that a chat left unsaved; false without one.
 bool cli_chat_find_kept(char *path, size_t size);
 void cli_chat_drop_kept(void);
 // Shows the last question and its answer, on a terminal.

@@ -55,7 +55,7 @@ bool cli_write(const char *data, size_t size);
 // Flushes standard output; false, with the reason printed, if something written did not arrive.
 // If its reader has gone away, only the exit status tells it.
 bool cli_close_output(void);
-// Closes standard output after a help text; a reader that has gone away is no failure.
+// Closes standard output after a help text; it is not a failure if the reader has closed its end.
 bool cli_close_help(void);
 
 // Creates a file to print to, or with path NULL sets *file to NULL. False with the reason printed.

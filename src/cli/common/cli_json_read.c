@@ -14,7 +14,7 @@ static bool is_one_of(char byte, const char *set)
     return byte && strchr(set, byte);
 }
 
-// Returns the next number outside strings and sets *size to its bytes; NULL if there is none.
+// Returns the next number outside strings and sets *size to its bytes; NULL at the end.
 static const char *find_number(const char *at, const char *end, size_t *size)
 {
     bool is_quoted = false;
@@ -29,7 +29,7 @@ static const char *find_number(const char *at, const char *end, size_t *size)
     return at < end ? at : NULL;
 }
 
-// Skips digits; false if there are none.
+// Skips digits; false without a digit.
 static bool skip_digits(const char **at, const char *end)
 {
     const char *const begin = *at;

@@ -26,7 +26,7 @@ const struct models_file *models_hub_choose(const struct models_files *files,
                                             const struct models_source *source, char *why,
                                             size_t size);
 
-// Returns the file of a path, NULL if there is none.
+// Returns the file of a path, or NULL.
 const struct models_file *models_hub_find(const struct models_files *files, const char *path);
 
 #endif

@@ -148,7 +148,7 @@ bool gi_selftest_write_states(const struct gi_selftest_run *run)
     return ok;
 }
 
-// Returns the rows of an entry's weights that were kept, NULL if there are none.
+// Returns the rows of an entry's weights that were kept, or NULL.
 static const struct gi_weight_sample *find_sample(const struct gi_selftest_run *run, uint32_t entry)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(run->list, entry);

@@ -98,7 +98,7 @@ static void bind_scratch(const struct gi_dispatch_table *table, struct bound *bo
     bind_storage(bound, &dispatch);
 }
 
-// Returns what the GPU adds to its count for a dispatch of so many groups.
+// Returns what the GPU adds to its count for a dispatch of a grid.
 static uint32_t find_weight(const struct gi_dispatch_table *table,
                             const struct gi_dispatch_entry *entry, const uint32_t count[3])
 {

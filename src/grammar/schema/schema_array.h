@@ -4,7 +4,7 @@
 
 #include "grammar/schema/schema_set.h"
 
-// Writes the arrays of a case; returns their rule, GI_SCHEMA_NO_RULE if there are none.
+// Writes the arrays of a case; returns their rule, or GI_SCHEMA_NO_RULE.
 uint32_t gi_schema_write_array(struct gi_schema_writer *writer, const struct gi_case *one);
 
 // Finds kinds of items of a set that never are equal, for uniqueItems: constants, and strings and

@@ -111,7 +111,7 @@ bool gi_schema_allows_name(struct gi_schema_writer *writer, const struct gi_case
 //-- items -----------------------------------------------------------------------------------------
 
 // Sets *first to the list of schemas of items one by one, *rest to the schema of those after them;
-// NULL where there is none.
+// NULL without one.
 static void find_items(struct gi_schema_writer *writer, const cJSON *schema, const cJSON **first,
                        const cJSON **rest)
 {

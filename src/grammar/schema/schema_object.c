@@ -248,7 +248,7 @@ static const struct gi_dfa *names_of_class(struct object *object, const struct g
     return names;
 }
 
-// Writes the rule of members of a class; NO_RULE if there are none.
+// Writes the rule of members of a class; or NO_RULE.
 static uint32_t write_class(struct object *object, const struct gi_key *key)
 {
     struct gi_schema_writer *writer = object->writer;

@@ -20,7 +20,7 @@ bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, 
 // refused. Sets *has_limits if it asks for something.
 const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
                                           const struct gi_case *one, bool *has_limits);
-// Writes the numbers of a case; returns their rule, GI_SCHEMA_NO_RULE if there are none.
+// Writes the numbers of a case; returns their rule, or GI_SCHEMA_NO_RULE.
 uint32_t gi_schema_write_numbers(struct gi_schema_writer *writer, const struct gi_case *one);
 
 #endif

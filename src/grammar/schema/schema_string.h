@@ -18,7 +18,7 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
 // Returns the automaton of the names that members of an object may have; NULL: any.
 const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one);
 
-// Writes the strings of a case; returns their rule, GI_SCHEMA_NO_RULE if there are none.
+// Writes the strings of a case; returns their rule, or GI_SCHEMA_NO_RULE.
 uint32_t gi_schema_write_strings(struct gi_schema_writer *writer, const struct gi_case *one);
 // Writes an automaton's texts as strings of JSON, or as numbers, as a rule; returns the rule.
 uint32_t gi_schema_write_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,

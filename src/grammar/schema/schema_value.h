@@ -4,7 +4,7 @@
 
 #include "grammar/schema/schema_set.h"
 
-// Returns the first constant, or list of them, that a case has to be one of; NULL if there is none.
+// Returns the first constant, or list of them, that a case has to be one of, or NULL.
 const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struct gi_case *one);
 // True if a value satisfies a case.
 bool gi_schema_allows(struct gi_schema_writer *writer, const struct gi_case *one,

@@ -152,7 +152,7 @@ static void marks_that_messages_spell_are_text(void **state)
     }
     struct gi_ids ids = {0};
     assert_true(gi_tokenizer_encode(tokenizer, small_text("<tool>"), false, false, &ids, NULL));
-    assert_int_equal(ids.data[0], SMALL_TOOL); // a text that is no message
+    assert_int_equal(ids.data[0], SMALL_TOOL); // a text that is not a message
     gi_ids_finish(&ids);
     gi_tokenizer_destroy(tokenizer);
 }

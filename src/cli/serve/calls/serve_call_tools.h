@@ -5,9 +5,9 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-// Returns the parameters of the tool of a name, NULL if there are none.
+// Returns the parameters of the tool of a name, or NULL.
 const cJSON *serve_find_parameters(const cJSON *tools, const char *tool);
-// Returns the schema of a parameter of a name, NULL if there is none.
+// Returns the schema of a parameter of a name, or NULL.
 const cJSON *serve_find_parameter(const cJSON *parameters, const char *name);
 // True if a value of a schema may be a text, which is not quoted between tags. root: the schema
 // with the definitions of $ref, or NULL.

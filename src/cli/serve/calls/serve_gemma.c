@@ -219,7 +219,7 @@ static void add_constant(struct rules *rules, const cJSON *value)
     }
 }
 
-// Returns a limit of the number of items; the fallback if there is none or it is too large.
+// Returns a limit of the number of items; the fallback if it is missing or too large.
 static int64_t limit_of(const cJSON *schema, const char *name, int64_t fallback)
 {
     int64_t limit;

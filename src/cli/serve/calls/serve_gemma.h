@@ -7,7 +7,7 @@
 
 #define SERVE_GEMMA_QUOTE "<|\"|>"
 
-// Reads a dictionary at *at and moves *at after it; NULL if there is none. *is_whole: the
+// Reads a dictionary at *at and moves *at after it; NULL without one. *is_whole: the
 // dictionary ends; otherwise it has the entries that do.
 cJSON *serve_read_gemma(const char **at, const char *end, bool *is_whole);
 
