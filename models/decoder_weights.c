@@ -39,28 +39,28 @@ const struct gi_weight_spec gi_gated_expert_weights[5] = {
 
 const struct gi_norm_spec gi_pre_norm_norms[2] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
 };
 
 const struct gi_norm_spec gi_layernorm_norms[4] = {
-    {GI_NORM_ATTN,       "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
     {GI_NORM_ATTN_SHIFT, "blk.%u.attn_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,        "blk.%u.ffn_norm",  GI_DIM_EMBD},
-    {GI_NORM_FFN_SHIFT,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_SHIFT, "blk.%u.ffn_norm", GI_DIM_EMBD},
 };
 
 const struct gi_norm_spec gi_head_norm_norms[4] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm",   GI_DIM_EMBD},
-    {GI_NORM_Q,    "blk.%u.attn_q_norm", GI_DIM_HEAD},
-    {GI_NORM_K,    "blk.%u.attn_k_norm", GI_DIM_HEAD},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",    GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_HEAD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
 };
 
 const struct gi_norm_spec gi_sandwich_norms[4] = {
-    {GI_NORM_ATTN,      "blk.%u.attn_norm",           GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
     {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,       "blk.%u.ffn_norm",            GI_DIM_EMBD},
-    {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -11,10 +11,10 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 }
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_Q,         "blk.%u.attn_q_norm",         GI_DIM_HEAD},
-    {GI_NORM_K,         "blk.%u.attn_k_norm",         GI_DIM_HEAD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_HEAD},
     {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
+    {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

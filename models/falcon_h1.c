@@ -18,7 +18,7 @@ static const struct gi_weight_spec weights[] = {
 
 static const struct gi_norm_spec norms[] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
     GI_MAMBA2_NORMS,
 };
 

@@ -9,9 +9,9 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 }
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN,  "blk.%u.attn_norm",           GI_DIM_EMBD },
-    {GI_NORM_SINKS, "blk.%u.attn_sinks",          GI_DIM_HEADS},
-    {GI_NORM_FFN,   "blk.%u.post_attention_norm", GI_DIM_EMBD },
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_SINKS, "blk.%u.attn_sinks", GI_DIM_HEADS},
+    {GI_NORM_FFN, "blk.%u.post_attention_norm", GI_DIM_EMBD},
 };
 
 const struct gi_model_family gi_model_family_gpt_oss = {

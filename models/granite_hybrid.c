@@ -16,7 +16,7 @@ static const struct gi_weight_spec ssm_weights[] = {
 
 static const struct gi_norm_spec ssm_norms[] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
     GI_MAMBA2_NORMS,
 };
 

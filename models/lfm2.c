@@ -49,8 +49,8 @@ static const struct gi_weight_spec conv_weights[] = {
 };
 
 static const struct gi_norm_spec conv_norms[] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm",      GI_DIM_EMBD},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",       GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
     {GI_NORM_CONV, "blk.%u.shortconv.conv", GI_DIM_CONV},
 };
 
@@ -90,17 +90,17 @@ static const struct gi_weight_spec conv_expert_weights[] = {
 };
 
 static const struct gi_norm_spec conv_expert_norms[] = {
-    {GI_NORM_ATTN,        "blk.%u.attn_norm",      GI_DIM_EMBD  },
-    {GI_NORM_FFN,         "blk.%u.ffn_norm",       GI_DIM_EMBD  },
-    {GI_NORM_CONV,        "blk.%u.shortconv.conv", GI_DIM_CONV  },
-    {GI_NORM_ROUTER_BIAS, "blk.%u.exp_probs_b",    GI_DIM_EXPERT},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
+    {GI_NORM_CONV, "blk.%u.shortconv.conv", GI_DIM_CONV},
+    {GI_NORM_ROUTER_BIAS, "blk.%u.exp_probs_b", GI_DIM_EXPERT},
 };
 
 static const struct gi_norm_spec expert_norms[] = {
-    {GI_NORM_ATTN,        "blk.%u.attn_norm",   GI_DIM_EMBD  },
-    {GI_NORM_Q,           "blk.%u.attn_q_norm", GI_DIM_HEAD  },
-    {GI_NORM_K,           "blk.%u.attn_k_norm", GI_DIM_HEAD  },
-    {GI_NORM_FFN,         "blk.%u.ffn_norm",    GI_DIM_EMBD  },
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_HEAD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
     {GI_NORM_ROUTER_BIAS, "blk.%u.exp_probs_b", GI_DIM_EXPERT},
 };
 

@@ -16,11 +16,11 @@ bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
         .name = "ssm_in",                                                                          \
         .order = GI_WEIGHT_ORDER_STACKED,                                                          \
         .cols = GI_DIM_EMBD,                                                                       \
-        .sources[0] = {"blk.%u.ssm_in", GI_DIM_STATE      },                                             \
-        .sources[1] = {"blk.%u.ssm_in", GI_DIM_CHANNEL    },                                           \
+        .sources[0] = {"blk.%u.ssm_in", GI_DIM_STATE},                                             \
+        .sources[1] = {"blk.%u.ssm_in", GI_DIM_CHANNEL},                                           \
         .sources[2] = {"blk.%u.ssm_in", GI_DIM_STATE_HEADS},                                       \
         .next_norm = GI_NORM_NONE,                                                                 \
-},                                                                                             \
+    },                                                                                             \
         GI_WEIGHT_ONE(GI_SLOT_SSM_OUT, "ssm_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_STATE, "ssm_out",  \
                       GI_DIM_EMBD, GI_NORM_FFN)
 #define GI_MAMBA2_NORMS                                                                            \

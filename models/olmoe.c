@@ -9,10 +9,10 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 }
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm",   GI_DIM_EMBD},
-    {GI_NORM_Q,    "blk.%u.attn_q_norm", GI_DIM_Q   },
-    {GI_NORM_K,    "blk.%u.attn_k_norm", GI_DIM_KV  },
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",    GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_Q},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_KV},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
 };
 
 const struct gi_model_family gi_model_family_olmoe = {

@@ -10,7 +10,7 @@ static const struct gi_weight_spec weights[] = {
 };
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN,       "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
     {GI_NORM_ATTN_SHIFT, "blk.%u.attn_norm", GI_DIM_EMBD},
 };
 

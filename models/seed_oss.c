@@ -3,8 +3,8 @@
 #include "models/decoder_weights.h"
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm",           GI_DIM_EMBD},
-    {GI_NORM_FFN,  "blk.%u.post_attention_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.post_attention_norm", GI_DIM_EMBD},
 };
 
 const struct gi_model_family gi_model_family_seed_oss = {

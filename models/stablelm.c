@@ -11,10 +11,10 @@ static const struct gi_weight_spec parallel_weights[] = {
 };
 
 static const struct gi_norm_spec parallel_norms[] = {
-    {GI_NORM_ATTN,       "blk.%u.attn_norm",   GI_DIM_EMBD   },
-    {GI_NORM_ATTN_SHIFT, "blk.%u.attn_norm",   GI_DIM_EMBD   },
-    {GI_NORM_Q,          "blk.%u.attn_q_norm", GI_DIM_Q_ROWS },
-    {GI_NORM_K,          "blk.%u.attn_k_norm", GI_DIM_KV_ROWS},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN_SHIFT, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_Q_ROWS},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_KV_ROWS},
 };
 
 // Both blocks read the residual before either adds to it.

@@ -45,13 +45,13 @@ struct gi_cuda_pages {
 
 // In the order of struct cu; an older libcuda may have the second name alone.
 static const char *const function_names[][2] = {
-    {"cuInit"            },
-    {"cuDeviceGetCount"  },
-    {"cuDeviceGet"       },
+    {"cuInit"},
+    {"cuDeviceGetCount"},
+    {"cuDeviceGet"},
     {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"},
-    {"cuMemGetAllocationGranularity"                   },
+    {"cuMemGetAllocationGranularity"},
     {"cuMemCreate"},
-    {"cuMemExportToShareableHandle"                   },
+    {"cuMemExportToShareableHandle"},
     {"cuMemRelease"},
 };
 

@@ -254,10 +254,10 @@ static EGLContext try_features(const struct context_request *request,
 {
     const struct gi_egl_context_features fewer[] = {
         *known,
-        {.is_robust = known->is_robust,              .is_low_priority = known->is_low_priority},
-        {.is_debug = known->is_debug,                                          .is_low_priority = known->is_low_priority},
+        {.is_robust = known->is_robust, .is_low_priority = known->is_low_priority},
+        {.is_debug = known->is_debug, .is_low_priority = known->is_low_priority},
         {.is_low_priority = known->is_low_priority},
-        {.is_robust = false },
+        {.is_robust = false},
     };
     for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]); i++) {
         if (i > 0 && memcmp(&fewer[i], &fewer[i - 1], sizeof(fewer[0])) == 0) {

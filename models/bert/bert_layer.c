@@ -1,10 +1,10 @@
 #include "models/bert/bert_layer.h"
 
 const struct gi_norm_spec gi_bert_norms[4] = {
-    {GI_NORM_ATTN_POST,  "blk.%u.attn_output_norm",  GI_DIM_EMBD},
-    {GI_NORM_ATTN_SHIFT, "blk.%u.attn_output_norm",  GI_DIM_EMBD},
-    {GI_NORM_FFN_POST,   "blk.%u.layer_output_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN_SHIFT,  "blk.%u.layer_output_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN_POST, "blk.%u.attn_output_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN_SHIFT, "blk.%u.attn_output_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_POST, "blk.%u.layer_output_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_SHIFT, "blk.%u.layer_output_norm", GI_DIM_EMBD},
 };
 
 bool gi_bert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

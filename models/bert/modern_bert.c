@@ -51,10 +51,10 @@ static const struct gi_weight_spec weights[] = {
 };
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN,       "blk.%u.attn_norm", GI_DIM_EMBD},
-    {GI_NORM_ATTN_SHIFT, NULL,               GI_DIM_EMBD},
-    {GI_NORM_FFN,        "blk.%u.ffn_norm",  GI_DIM_EMBD},
-    {GI_NORM_FFN_SHIFT,  NULL,               GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN_SHIFT, NULL, GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_SHIFT, NULL, GI_DIM_EMBD},
 };
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -23,12 +23,12 @@ bool gi_gemma3_hparams(const struct gi_hparams_reader *reader, struct gi_hparams
 }
 
 const struct gi_norm_spec gi_gemma3_norms[GI_GEMMA3_N_NORMS] = {
-    {GI_NORM_ATTN,      "blk.%u.attn_norm",           GI_DIM_EMBD},
-    {GI_NORM_Q,         "blk.%u.attn_q_norm",         GI_DIM_HEAD},
-    {GI_NORM_K,         "blk.%u.attn_k_norm",         GI_DIM_HEAD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_HEAD},
     {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,       "blk.%u.ffn_norm",            GI_DIM_EMBD},
-    {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
 bool gi_gemma3_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -40,15 +40,15 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 
 static const struct gi_weight_spec weights[] = {
     {
-     .slot = GI_SLOT_QKV,
-     .name = "attn_qkv",
-     .order = GI_WEIGHT_ORDER_QKV,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.attn_q", GI_DIM_Q, NULL},
+        .slot = GI_SLOT_QKV,
+        .name = "attn_qkv",
+        .order = GI_WEIGHT_ORDER_QKV,
+        .cols = GI_DIM_EMBD,
+        .sources = {{"blk.%u.attn_q", GI_DIM_Q, NULL},
                     {"blk.%u.attn_k", GI_DIM_KV, NULL},
                     {"blk.%u.attn_v", GI_DIM_KV, "blk.%u.attn_k"}},
-     .next_norm = GI_NORM_NONE,
-     },
+        .next_norm = GI_NORM_NONE,
+    },
     GI_WEIGHT_OUT_NORMED,
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN_NORMED,
@@ -59,15 +59,15 @@ static const struct gi_weight_spec weights[] = {
 };
 
 static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN,       "blk.%u.attn_norm",           GI_DIM_EMBD      },
-    {GI_NORM_Q,          "blk.%u.attn_q_norm",         GI_DIM_HEAD      },
-    {GI_NORM_K,          "blk.%u.attn_k_norm",         GI_DIM_K_HEAD    },
-    {GI_NORM_ATTN_POST,  "blk.%u.post_attention_norm", GI_DIM_EMBD      },
-    {GI_NORM_FFN,        "blk.%u.ffn_norm",            GI_DIM_EMBD      },
-    {GI_NORM_FFN_POST,   "blk.%u.post_ffw_norm",       GI_DIM_EMBD      },
-    {GI_NORM_INPUT,      "per_layer_proj_norm",        GI_DIM_INPUT     },
-    {GI_NORM_INPUT_POST, "blk.%u.post_norm",           GI_DIM_INPUT_EMBD},
-    {GI_NORM_OUT_SCALE,  "blk.%u.layer_output_scale",  GI_DIM_ONE       },
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_K_HEAD},
+    {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.ffn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
+    {GI_NORM_INPUT, "per_layer_proj_norm", GI_DIM_INPUT},
+    {GI_NORM_INPUT_POST, "blk.%u.post_norm", GI_DIM_INPUT_EMBD},
+    {GI_NORM_OUT_SCALE, "blk.%u.layer_output_scale", GI_DIM_ONE},
 };
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

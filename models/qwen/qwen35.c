@@ -105,10 +105,10 @@ static const struct gi_weight_spec weights[] = {
 };
 
 const struct gi_norm_spec gi_qwen35_norms[GI_QWEN35_N_NORMS] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm",           GI_DIM_EMBD},
-    {GI_NORM_Q,    "blk.%u.attn_q_norm",         GI_DIM_HEAD},
-    {GI_NORM_K,    "blk.%u.attn_k_norm",         GI_DIM_HEAD},
-    {GI_NORM_FFN,  "blk.%u.post_attention_norm", GI_DIM_EMBD},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_Q, "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K, "blk.%u.attn_k_norm", GI_DIM_HEAD},
+    {GI_NORM_FFN, "blk.%u.post_attention_norm", GI_DIM_EMBD},
 };
 
 //-- linear attention ------------------------------------------------------------------------------
@@ -130,12 +130,12 @@ static const struct gi_weight_spec linear_weights[] = {
 };
 
 const struct gi_norm_spec gi_qwen35_linear_norms[GI_QWEN35_N_LINEAR_NORMS] = {
-    {GI_NORM_ATTN,       "blk.%u.attn_norm",           GI_DIM_EMBD       },
-    {GI_NORM_FFN,        "blk.%u.post_attention_norm", GI_DIM_EMBD       },
-    {GI_NORM_CONV,       "blk.%u.ssm_conv1d",          GI_DIM_CONV       },
-    {GI_NORM_STATE,      "blk.%u.ssm_norm",            GI_DIM_STATE_HEAD },
-    {GI_NORM_DECAY_BIAS, "blk.%u.ssm_dt",              GI_DIM_STATE_HEADS},
-    {GI_NORM_DECAY_RATE, "blk.%u.ssm_a",               GI_DIM_STATE_HEADS},
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN, "blk.%u.post_attention_norm", GI_DIM_EMBD},
+    {GI_NORM_CONV, "blk.%u.ssm_conv1d", GI_DIM_CONV},
+    {GI_NORM_STATE, "blk.%u.ssm_norm", GI_DIM_STATE_HEAD},
+    {GI_NORM_DECAY_BIAS, "blk.%u.ssm_dt", GI_DIM_STATE_HEADS},
+    {GI_NORM_DECAY_RATE, "blk.%u.ssm_a", GI_DIM_STATE_HEADS},
 };
 
 static bool record_linear_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -28,7 +28,8 @@ static const struct gi_weight_spec linear_in_one = {
                 {"blk.%u.ssm_in", GI_DIM_STATE_KEYS, .is_alternating = true},
                 {"blk.%u.ssm_in", GI_DIM_STATE, .is_alternating = true},
                 {"blk.%u.ssm_in", GI_DIM_STATE, .is_alternating = true},
-                RATES, RATES},
+                RATES,
+                RATES},
     .next_norm = GI_NORM_NONE,
 };
 

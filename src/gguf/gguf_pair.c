@@ -13,19 +13,8 @@ static const struct {
     const char *name;
     uint32_t size; // bytes; 0: varies
 } kinds[] = {
-    {"u8",     1},
-    {"i8",     1},
-    {"u16",    2},
-    {"i16",    2},
-    {"u32",    4},
-    {"i32",    4},
-    {"f32",    4},
-    {"bool",   1},
-    {"string", 0},
-    {"array",  0},
-    {"u64",    8},
-    {"i64",    8},
-    {"f64",    8},
+    {"u8", 1},   {"i8", 1},     {"u16", 2},   {"i16", 2}, {"u32", 4}, {"i32", 4}, {"f32", 4},
+    {"bool", 1}, {"string", 0}, {"array", 0}, {"u64", 8}, {"i64", 8}, {"f64", 8},
 };
 
 const char *gi_gguf_kind_name(enum gi_gguf_kind kind)

@@ -39,9 +39,7 @@ const struct gi_gguf_string *gi_name_index_sort(struct gi_name_index *names)
 
 size_t gi_name_index_find(const struct gi_name_index *names, const char *name)
 {
-    struct gi_name_entry key = {
-        .name = {name, strlen(name)}
-    };
+    struct gi_name_entry key = {.name = {name, strlen(name)}};
     const struct gi_name_entry *entry =
         bsearch(&key, names->entries, names->count, sizeof(key), compare_entries);
     return entry ? entry->index : GI_NO_INDEX;

@@ -163,9 +163,9 @@ static struct gi_jinja_node *parse_name(struct gi_jinja_parser *parser)
         enum gi_jinja_kind kind;
         int64_t number;
     } constants[] = {
-        {{"true", "True"},   GI_JINJA_BOOL, 1},
+        {{"true", "True"}, GI_JINJA_BOOL, 1},
         {{"false", "False"}, GI_JINJA_BOOL, 0},
-        {{"none", "None"},   GI_JINJA_NONE, 0},
+        {{"none", "None"}, GI_JINJA_NONE, 0},
     };
     for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
         if (gi_jinja_take(parser, constants[i].names[0]) ||
@@ -348,23 +348,23 @@ struct operator_name {
 };
 
 static const struct operator_name operators[] = {
-    {"*",   LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_MULTIPLY  },
-    {"//",  LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_DIVIDE    },
-    {"/",   LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_DIVIDE    },
-    {"%",   LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_MODULO    },
-    {"~",   LEVEL_JOIN,       GI_JINJA_NODE_BINARY, GI_JINJA_JOIN      },
-    {"+",   LEVEL_SUM,        GI_JINJA_NODE_BINARY, GI_JINJA_ADD       },
-    {"-",   LEVEL_SUM,        GI_JINJA_NODE_BINARY, GI_JINJA_SUBTRACT  },
-    {"==",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_EQUAL     },
-    {"!=",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_UNEQUAL   },
-    {"<",   LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_LESS      },
-    {"<=",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_LESS_EQUAL},
-    {">",   LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_MORE      },
-    {">=",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_MORE_EQUAL},
-    {"in",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_IN        },
-    {"not", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_NOT_IN    },
-    {"and", LEVEL_AND,        GI_JINJA_NODE_AND,    GI_JINJA_ADD       },
-    {"or",  LEVEL_OR,         GI_JINJA_NODE_OR,     GI_JINJA_ADD       },
+    {"*", LEVEL_PRODUCT, GI_JINJA_NODE_BINARY, GI_JINJA_MULTIPLY},
+    {"//", LEVEL_PRODUCT, GI_JINJA_NODE_BINARY, GI_JINJA_DIVIDE},
+    {"/", LEVEL_PRODUCT, GI_JINJA_NODE_BINARY, GI_JINJA_DIVIDE},
+    {"%", LEVEL_PRODUCT, GI_JINJA_NODE_BINARY, GI_JINJA_MODULO},
+    {"~", LEVEL_JOIN, GI_JINJA_NODE_BINARY, GI_JINJA_JOIN},
+    {"+", LEVEL_SUM, GI_JINJA_NODE_BINARY, GI_JINJA_ADD},
+    {"-", LEVEL_SUM, GI_JINJA_NODE_BINARY, GI_JINJA_SUBTRACT},
+    {"==", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_EQUAL},
+    {"!=", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_UNEQUAL},
+    {"<", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_LESS},
+    {"<=", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_LESS_EQUAL},
+    {">", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_MORE},
+    {">=", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_MORE_EQUAL},
+    {"in", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_IN},
+    {"not", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_NOT_IN},
+    {"and", LEVEL_AND, GI_JINJA_NODE_AND, GI_JINJA_ADD},
+    {"or", LEVEL_OR, GI_JINJA_NODE_OR, GI_JINJA_ADD},
 };
 
 // Steps over an operator of the level; NULL if none is there.

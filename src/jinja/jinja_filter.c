@@ -19,16 +19,16 @@ static const struct {
     const char *name;
     unsigned kinds;
 } kind_tests[] = {
-    {"undefined", 1u << GI_JINJA_UNDEFINED                                                       },
-    {"defined",   ~(1u << GI_JINJA_UNDEFINED)                                                    },
-    {"none",      1u << GI_JINJA_NONE                                                            },
-    {"boolean",   1u << GI_JINJA_BOOL                                                            },
-    {"integer",   1u << GI_JINJA_INT                                                             },
-    {"number",    1u << GI_JINJA_INT | 1u << GI_JINJA_FLOAT | 1u << GI_JINJA_BOOL                },
-    {"float",     1u << GI_JINJA_FLOAT                                                           },
-    {"string",    1u << GI_JINJA_STRING                                                          },
-    {"mapping",   1u << GI_JINJA_DICT                                                            },
-    {"callable",  1u << GI_JINJA_MACRO                                                           },
+    {"undefined", 1u << GI_JINJA_UNDEFINED},
+    {"defined", ~(1u << GI_JINJA_UNDEFINED)},
+    {"none", 1u << GI_JINJA_NONE},
+    {"boolean", 1u << GI_JINJA_BOOL},
+    {"integer", 1u << GI_JINJA_INT},
+    {"number", 1u << GI_JINJA_INT | 1u << GI_JINJA_FLOAT | 1u << GI_JINJA_BOOL},
+    {"float", 1u << GI_JINJA_FLOAT},
+    {"string", 1u << GI_JINJA_STRING},
+    {"mapping", 1u << GI_JINJA_DICT},
+    {"callable", 1u << GI_JINJA_MACRO},
     {"iterable",
      1u << GI_JINJA_STRING | 1u << GI_JINJA_LIST | 1u << GI_JINJA_DICT | 1u << GI_JINJA_UNDEFINED},
     {"sequence",
@@ -83,31 +83,29 @@ static struct gi_jinja_value test_not_less(const struct gi_jinja_call *call)
 
 bool gi_jinja_test(const struct gi_jinja_call *call)
 {
-    static const struct gi_jinja_builtin tests[] = {
-        {"true",        test_truth    },
-        {"false",       test_truth    },
-        {"equalto",     test_equal    },
-        {"eq",          test_equal    },
-        {"==",          test_equal    },
-        {"sameas",      test_equal    },
-        {"ne",          test_equal    },
-        {"!=",          test_equal    },
-        {"gt",          test_more     },
-        {"greaterthan", test_more     },
-        {">",           test_more     },
-        {"lt",          test_more     },
-        {"lessthan",    test_more     },
-        {"<",           test_more     },
-        {"ge",          test_not_less },
-        {">=",          test_not_less },
-        {"le",          test_not_less },
-        {"<=",          test_not_less },
-        {"in",          test_in       },
-        {"odd",         test_parity   },
-        {"even",        test_parity   },
-        {"divisibleby", test_divisible},
-        {NULL,          NULL          }
-    };
+    static const struct gi_jinja_builtin tests[] = {{"true", test_truth},
+                                                    {"false", test_truth},
+                                                    {"equalto", test_equal},
+                                                    {"eq", test_equal},
+                                                    {"==", test_equal},
+                                                    {"sameas", test_equal},
+                                                    {"ne", test_equal},
+                                                    {"!=", test_equal},
+                                                    {"gt", test_more},
+                                                    {"greaterthan", test_more},
+                                                    {">", test_more},
+                                                    {"lt", test_more},
+                                                    {"lessthan", test_more},
+                                                    {"<", test_more},
+                                                    {"ge", test_not_less},
+                                                    {">=", test_not_less},
+                                                    {"le", test_not_less},
+                                                    {"<=", test_not_less},
+                                                    {"in", test_in},
+                                                    {"odd", test_parity},
+                                                    {"even", test_parity},
+                                                    {"divisibleby", test_divisible},
+                                                    {NULL, NULL}};
     for (size_t i = 0; i < sizeof(kind_tests) / sizeof(kind_tests[0]); i++) {
         if (gi_jinja_is(call->name, kind_tests[i].name)) {
             return kind_tests[i].kinds >> call->value.kind & 1;
@@ -256,23 +254,14 @@ static struct gi_jinja_value filter_indent(const struct gi_jinja_call *call)
 struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call)
 {
     static const struct gi_jinja_builtin filters[] = {
-        {"trim",       filter_trim     },
-        {"upper",      filter_case     },
-        {"lower",      filter_case     },
-        {"title",      filter_case     },
-        {"capitalize", filter_case     },
-        {"string",     filter_string   },
-        {"safe",       filter_same     },
-        {"default",    filter_default  },
-        {"d",          filter_default  },
-        {"tojson",     filter_json     },
-        {"replace",    filter_replace  },
-        {"from_json",  filter_from_json},
-        {"abs",        filter_abs      },
-        {"int",        filter_int      },
-        {"indent",     filter_indent   },
-        {NULL,         NULL            }
-    };
+        {"trim", filter_trim},       {"upper", filter_case},
+        {"lower", filter_case},      {"title", filter_case},
+        {"capitalize", filter_case}, {"string", filter_string},
+        {"safe", filter_same},       {"default", filter_default},
+        {"d", filter_default},       {"tojson", filter_json},
+        {"replace", filter_replace}, {"from_json", filter_from_json},
+        {"abs", filter_abs},         {"int", filter_int},
+        {"indent", filter_indent},   {NULL, NULL}};
     const struct gi_jinja_builtin *own = gi_jinja_find_builtin(filters, call->name);
     const struct gi_jinja_builtin *filter =
         own ? own : gi_jinja_find_builtin(gi_jinja_list_filters, call->name);

@@ -121,10 +121,7 @@ static cJSON *parse(struct gi_jinja_pool *pool, struct gi_jinja_string text, siz
 static struct gi_jinja_value convert_all(struct gi_jinja_pool *pool, const cJSON *json,
                                          struct gi_jinja_string text)
 {
-    struct reader reader = {
-        pool, {text.data, NULL, 0},
-         text.data + text.size
-    };
+    struct reader reader = {pool, {text.data, NULL, 0}, text.data + text.size};
     return convert(&reader, json, 0);
 }
 

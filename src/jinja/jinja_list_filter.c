@@ -261,24 +261,13 @@ static struct gi_jinja_value filter_map(const struct gi_jinja_call *call)
 }
 
 const struct gi_jinja_builtin gi_jinja_list_filters[] = {
-    {"length",     filter_length  },
-    {"count",      filter_length  },
-    {"join",       filter_join    },
-    {"first",      filter_end     },
-    {"last",       filter_end     },
-    {"min",        filter_extreme },
-    {"max",        filter_extreme },
-    {"sum",        filter_sum     },
-    {"list",       filter_list    },
-    {"reverse",    filter_list    },
-    {"items",      filter_items   },
-    {"sort",       filter_sort    },
-    {"dictsort",   filter_dictsort},
-    {"unique",     filter_unique  },
-    {"select",     filter_select  },
-    {"reject",     filter_select  },
-    {"selectattr", filter_select  },
-    {"rejectattr", filter_select  },
-    {"map",        filter_map     },
-    {NULL,         NULL           }
-};
+    {"length", filter_length},     {"count", filter_length},
+    {"join", filter_join},         {"first", filter_end},
+    {"last", filter_end},          {"min", filter_extreme},
+    {"max", filter_extreme},       {"sum", filter_sum},
+    {"list", filter_list},         {"reverse", filter_list},
+    {"items", filter_items},       {"sort", filter_sort},
+    {"dictsort", filter_dictsort}, {"unique", filter_unique},
+    {"select", filter_select},     {"reject", filter_select},
+    {"selectattr", filter_select}, {"rejectattr", filter_select},
+    {"map", filter_map},           {NULL, NULL}};

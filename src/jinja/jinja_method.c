@@ -228,29 +228,27 @@ static struct gi_jinja_value method_format(const struct gi_jinja_call *call)
     return gi_jinja_written(&text);
 }
 
-static const struct gi_jinja_builtin string_methods[] = {
-    {"strip",        method_strip     },
-    {"lstrip",       method_strip     },
-    {"rstrip",       method_strip     },
-    {"split",        method_split     },
-    {"rsplit",       method_rsplit    },
-    {"format",       method_format    },
-    {"splitlines",   method_splitlines},
-    {"startswith",   method_affix     },
-    {"endswith",     method_affix     },
-    {"removeprefix", method_remove    },
-    {"removesuffix", method_remove    },
-    {"upper",        gi_jinja_filter  },
-    {"lower",        gi_jinja_filter  },
-    {"title",        gi_jinja_filter  },
-    {"capitalize",   gi_jinja_filter  },
-    {"replace",      method_replace   },
-    {"find",         method_find      },
-    {"count",        method_count     },
-    {"isdigit",      method_is_digit  },
-    {"join",         method_join      },
-    {NULL,           NULL             }
-};
+static const struct gi_jinja_builtin string_methods[] = {{"strip", method_strip},
+                                                         {"lstrip", method_strip},
+                                                         {"rstrip", method_strip},
+                                                         {"split", method_split},
+                                                         {"rsplit", method_rsplit},
+                                                         {"format", method_format},
+                                                         {"splitlines", method_splitlines},
+                                                         {"startswith", method_affix},
+                                                         {"endswith", method_affix},
+                                                         {"removeprefix", method_remove},
+                                                         {"removesuffix", method_remove},
+                                                         {"upper", gi_jinja_filter},
+                                                         {"lower", gi_jinja_filter},
+                                                         {"title", gi_jinja_filter},
+                                                         {"capitalize", gi_jinja_filter},
+                                                         {"replace", method_replace},
+                                                         {"find", method_find},
+                                                         {"count", method_count},
+                                                         {"isdigit", method_is_digit},
+                                                         {"join", method_join},
+                                                         {NULL, NULL}};
 
 //-- methods of lists ------------------------------------------------------------------------------
 
@@ -281,10 +279,7 @@ static struct gi_jinja_value method_pop(const struct gi_jinja_call *call)
 }
 
 static const struct gi_jinja_builtin list_methods[] = {
-    {"append", method_append},
-    {"pop",    method_pop   },
-    {NULL,     NULL         }
-};
+    {"append", method_append}, {"pop", method_pop}, {NULL, NULL}};
 
 //-- methods of mappings ---------------------------------------------------------------------------
 
@@ -307,13 +302,11 @@ static struct gi_jinja_value method_keys(const struct gi_jinja_call *call)
     return list;
 }
 
-static const struct gi_jinja_builtin dict_methods[] = {
-    {"get",    method_get     },
-    {"keys",   method_keys    },
-    {"values", method_keys    },
-    {"items",  gi_jinja_filter},
-    {NULL,     NULL           }
-};
+static const struct gi_jinja_builtin dict_methods[] = {{"get", method_get},
+                                                       {"keys", method_keys},
+                                                       {"values", method_keys},
+                                                       {"items", gi_jinja_filter},
+                                                       {NULL, NULL}};
 
 struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call)
 {
@@ -408,13 +401,8 @@ static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
 }
 
 static const struct gi_jinja_builtin functions[] = {
-    {"raise_exception", call_raise    },
-    {"range",           call_range    },
-    {"namespace",       call_namespace},
-    {"dict",            call_namespace},
-    {"strftime_now",    call_today    },
-    {NULL,              NULL          }
-};
+    {"raise_exception", call_raise}, {"range", call_range},        {"namespace", call_namespace},
+    {"dict", call_namespace},        {"strftime_now", call_today}, {NULL, NULL}};
 
 bool gi_jinja_has_function(struct gi_jinja_string name)
 {

@@ -118,12 +118,8 @@ static struct gi_jinja_node *parse_statement(struct gi_jinja_parser *parser)
         const char *name;
         struct gi_jinja_node *(*parse)(struct gi_jinja_parser *parser);
     } statements[] = {
-        {"if",     parse_if    },
-        {"for",    parse_for   },
-        {"set",    parse_set   },
-        {"macro",  parse_macro },
-        {"filter", parse_filter},
-        {"call",   parse_call  },
+        {"if", parse_if},       {"for", parse_for},       {"set", parse_set},
+        {"macro", parse_macro}, {"filter", parse_filter}, {"call", parse_call},
     };
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
         if (gi_jinja_take(parser, statements[i].name)) {

@@ -160,10 +160,7 @@ static void write_dict(struct writer *writer, const struct gi_jinja_dict *dict, 
 
 static void write_value(struct writer *writer, struct gi_jinja_value value, int depth)
 {
-    static const char *const words[2][2] = {
-        {"False", "True"},
-        {"false", "true"}
-    };
+    static const char *const words[2][2] = {{"False", "True"}, {"false", "true"}};
     char number[32];
     if (depth > MAX_NESTING) {
         gi_jinja_fail(writer->pool, GLINFER_STATUS_UNSUPPORTED,

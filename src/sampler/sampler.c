@@ -28,20 +28,18 @@ struct gi_sampler_chain {
 
 void gi_sampler_params_init(struct gi_sampler_params *params, uint32_t n_vocab)
 {
-    *params = (struct gi_sampler_params){
-        .n_vocab = n_vocab,
-        .penalties = {.repeat = 1.0f      },
-        .dry = { .base = 1.75f, .allowed_length = 2},
-        .typical_p = 1.0f,
-        .top_p = 1.0f,
-        .xtc_threshold = 0.1f,
-        .temperature = 1.0f,
-        .dynatemp_exponent = 1.0f,
-        .mirostat_tau = 5.0f,
-        .mirostat_eta = 0.1f,
-        .adaptive_target = -1.0f,
-        .adaptive_decay = 0.9f
-    };
+    *params = (struct gi_sampler_params){.n_vocab = n_vocab,
+                                         .penalties = {.repeat = 1.0f},
+                                         .dry = {.base = 1.75f, .allowed_length = 2},
+                                         .typical_p = 1.0f,
+                                         .top_p = 1.0f,
+                                         .xtc_threshold = 0.1f,
+                                         .temperature = 1.0f,
+                                         .dynatemp_exponent = 1.0f,
+                                         .mirostat_tau = 5.0f,
+                                         .mirostat_eta = 0.1f,
+                                         .adaptive_target = -1.0f,
+                                         .adaptive_decay = 0.9f};
     gi_sampler_order_default(&params->order);
 }
 

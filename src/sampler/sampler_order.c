@@ -15,12 +15,9 @@ static const struct {
     const char *name;
     enum gi_sampler_kind kind;
 } others[] = {
-    {"nucleus",    GI_SAMPLER_TOP_P      },
-    {"temp",       GI_SAMPLER_TEMPERATURE},
-    {"top_nsigma", GI_SAMPLER_TOP_N_SIGMA},
-    {"typ",        GI_SAMPLER_TYPICAL    },
-    {"typical",    GI_SAMPLER_TYPICAL    },
-    {"typical_p",  GI_SAMPLER_TYPICAL    },
+    {"nucleus", GI_SAMPLER_TOP_P},          {"temp", GI_SAMPLER_TEMPERATURE},
+    {"top_nsigma", GI_SAMPLER_TOP_N_SIGMA}, {"typ", GI_SAMPLER_TYPICAL},
+    {"typical", GI_SAMPLER_TYPICAL},        {"typical_p", GI_SAMPLER_TYPICAL},
 };
 
 void gi_sampler_order_default(struct gi_sampler_order *order)

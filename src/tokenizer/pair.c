@@ -64,11 +64,9 @@ static bool encode_template(const struct gi_tokenizer *tokenizer, struct gi_text
 {
     const struct gi_pair_template *pair = &tokenizer->pair;
     struct gi_segment all[] = {
-        {pair->before,                       true,  false},
-        {pair->is_text_first ? text : query, false, false},
-        {pair->between,                      true,  false},
-        {pair->is_text_first ? query : text, false, false},
-        {pair->after,                        true,  false},
+        {pair->before, true, false},  {pair->is_text_first ? text : query, false, false},
+        {pair->between, true, false}, {pair->is_text_first ? query : text, false, false},
+        {pair->after, true, false},
     };
     const struct gi_segments segments = {all, 5, 5};
     return gi_tokenizer_encode_segments(tokenizer, &segments, false, false, ids, err);
@@ -77,10 +75,7 @@ static bool encode_template(const struct gi_tokenizer *tokenizer, struct gi_text
 bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_text query,
                               struct gi_text text, struct gi_ids *ids, struct glinfer_error *err)
 {
-    struct gi_segment both[] = {
-        {query, false, false},
-        {text,  false, false}
-    };
+    struct gi_segment both[] = {{query, false, false}, {text, false, false}};
     const struct gi_segments first = {&both[0], 1, 1}, second = {&both[1], 1, 1};
     const size_t count = ids->count;
     if (tokenizer->pair.is_broken) {

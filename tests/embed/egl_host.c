@@ -214,10 +214,10 @@ static const struct {
     GLuint n;
 } indexed[] = {
     {GL_SHADER_STORAGE_BUFFER_BINDING, GL_SHADER_STORAGE_BUFFER_START,
-     GL_SHADER_STORAGE_BUFFER_SIZE,                                                            8},
-    {GL_UNIFORM_BUFFER_BINDING,        GL_UNIFORM_BUFFER_START,        GL_UNIFORM_BUFFER_SIZE, 6},
+     GL_SHADER_STORAGE_BUFFER_SIZE, 8},
+    {GL_UNIFORM_BUFFER_BINDING, GL_UNIFORM_BUFFER_START, GL_UNIFORM_BUFFER_SIZE, 6},
     {GL_ATOMIC_COUNTER_BUFFER_BINDING, GL_ATOMIC_COUNTER_BUFFER_START,
-     GL_ATOMIC_COUNTER_BUFFER_SIZE,                                                            1},
+     GL_ATOMIC_COUNTER_BUFFER_SIZE, 1},
 };
 
 static void add_value(struct host_state *state, int64_t value)

@@ -311,11 +311,11 @@ WRAP(function, eglGetProcAddress, const char *name)
         function *real;
         function own;
     } rows[] = {
-        {"glBufferStorageEXT",          (function *)&real_storage, (function)allocate    },
-        {"glTexBufferRangeEXT",         (function *)&real_texture, (function)make_texture},
-        {"glGetGraphicsResetStatusKHR", (function *)&real_status,  (function)get_status  },
-        {"glGetGraphicsResetStatusEXT", (function *)&real_status,  (function)get_status  },
-        {"eglGetPlatformDisplay",       (function *)&real_display, (function)get_display },
+        {"glBufferStorageEXT", (function *)&real_storage, (function)allocate},
+        {"glTexBufferRangeEXT", (function *)&real_texture, (function)make_texture},
+        {"glGetGraphicsResetStatusKHR", (function *)&real_status, (function)get_status},
+        {"glGetGraphicsResetStatusEXT", (function *)&real_status, (function)get_status},
+        {"eglGetPlatformDisplay", (function *)&real_display, (function)get_display},
     };
     const function found = __real_eglGetProcAddress(name);
     for (size_t i = 0; found && i < sizeof(rows) / sizeof(rows[0]); i++) {

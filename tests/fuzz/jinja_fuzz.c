@@ -5,11 +5,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct glinfer_message messages[] = {
-        {"system",    "be"        },
-        {"user",      "<|x|> he"  },
-        {"assistant", "a</think>b"},
-        {"user",      "ll"        }
-    };
+        {"system", "be"}, {"user", "<|x|> he"}, {"assistant", "a</think>b"}, {"user", "ll"}};
     const struct gi_jinja_input input = {.messages = messages,
                                          .n_messages = 4,
                                          .bos = "<s>",

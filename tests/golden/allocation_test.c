@@ -72,7 +72,7 @@ static bool tokenize(struct tiny_model *f, struct glinfer_error *err)
     (void)f;
     static const struct glinfer_message messages[] = {
         {"system", "be"},
-        {"user",   "he"},
+        {"user", "he"},
     };
     struct glinfer_tokenizer *tokenizer =
         glinfer_tokenizer_load(test_data("data/models/tiny-chat.gguf"), err);

@@ -127,10 +127,7 @@ static void note_product(void *user, const struct glinfer_profile_kernel *kernel
 }
 
 static const struct test_setting split_halves[] = {
-    {"GLINFER_HALF", "yes"},
-    {"GLINFER_BATCH",              "split"},
-    {0}
-};
+    {"GLINFER_HALF", "yes"}, {"GLINFER_BATCH", "split"}, {0}};
 
 // One program both writes and adds products: NVIDIA's driver takes half a second to compile each.
 static void prompt_in_f16_has_one_product(void **state)

@@ -125,10 +125,7 @@ static void sort_row(void *user, const struct glinfer_tuned *tuned)
 static void precisions_are_tuned_apart(void **state)
 {
     (void)state;
-    static const struct test_setting has_halves[] = {
-        {"GLINFER_HALF", "yes"},
-        {0             }
-    };
+    static const struct test_setting has_halves[] = {{"GLINFER_HALF", "yes"}, {0}};
     struct halves halves[2] = {0};
     struct glinfer_tune_stats stats;
     struct seen seen;

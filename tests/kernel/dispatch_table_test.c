@@ -31,7 +31,7 @@ static void chain_of_dispatches_adds_up(void **state)
             .writes = 1,
             .params = &block,
             .params_size = sizeof(block),
-            .grid = {.size = {(N + 63) / 64, 1, 1}                          },
+            .grid = {.size = {(N + 63) / 64, 1, 1}},
             .weight_bytes = 3,
         };
         check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
@@ -98,9 +98,8 @@ static void record_grids(struct fixture *f, struct grid_run *run, const struct g
               gi_program_table_build(run->programs, NULL, NULL, &f->err),
           &f->err);
     const struct gi_dispatch_table_params params = {
-        .state = {&run->state,  0, sizeof(struct gi_step_state)},
-        .counts = {&run->counts, 0, run->counts.size            }
-    };
+        .state = {&run->state, 0, sizeof(struct gi_step_state)},
+        .counts = {&run->counts, 0, run->counts.size}};
     run->table = gi_dispatch_table_create(f->gpu, run->programs, &params, &f->err);
     for (uint32_t i = 0; i < n_grids; i++) {
         const struct gi_dispatch dispatch = {.label = "count",
@@ -139,10 +138,10 @@ static void read_groups(struct fixture *f, const struct grid_run *run, uint32_t 
 
 static const struct gi_grid test_grids[] = {
     {.size = {3, 2, 2}},
-    { .size = {0, 4, 1}, .rule = GI_GRID_KEYS,   .axis = 0, .divisor = 8},
-    {     .size = {2, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 2},
-    {     .size = {1, 4, 0}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 1},
-    {     .size = {1, 4, 9}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 4},
+    {.size = {0, 4, 1}, .rule = GI_GRID_KEYS, .axis = 0, .divisor = 8},
+    {.size = {2, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 2},
+    {.size = {1, 4, 0}, .rule = GI_GRID_KEYS, .axis = 2, .divisor = 1},
+    {.size = {1, 4, 9}, .rule = GI_GRID_KEYS, .axis = 2, .divisor = 4},
 };
 
 enum { N_TEST_GRID = sizeof(test_grids) / sizeof(test_grids[0]) };
@@ -151,12 +150,7 @@ enum { N_TEST_GRID = sizeof(test_grids) / sizeof(test_grids[0]) };
 static void expect_test_grids(struct fixture *f, const struct grid_run *run)
 {
     static const uint32_t expected[][4] = {
-        {12,  2, 1, 1 },
-        {24,  5, 3, 0 },
-        {6,   1, 2, 0 },
-        {168, 0, 3, 41},
-        {36,  0, 3, 8 }
-    };
+        {12, 2, 1, 1}, {24, 5, 3, 0}, {6, 1, 2, 0}, {168, 0, 3, 41}, {36, 0, 3, 8}};
     for (uint32_t i = 0; i < N_TEST_GRID; i++) {
         uint32_t found[4];
         read_groups(f, run, i, found);
@@ -222,25 +216,19 @@ static void slots_are_shared_and_run_out(void **state)
     (void)state;
     for (uint32_t i = 0; i < GI_MAX_SLOTS + 8; i++) {
         grids[i] = (struct gi_grid){
-            .size = {1, 1, 1},
-              .rule = GI_GRID_KEYS, .divisor = 1 + i % GI_MAX_SLOTS
-        };
+            .size = {1, 1, 1}, .rule = GI_GRID_KEYS, .divisor = 1 + i % GI_MAX_SLOTS};
     }
     open_with_mode(&f, "indirect");
     record_grids(&f, &run, grids, GI_MAX_SLOTS + 8, false);
-    const struct gi_dispatch_table_params params = {
-        .counts = {&run.counts, 0, run.counts.size}
-    };
+    const struct gi_dispatch_table_params params = {.counts = {&run.counts, 0, run.counts.size}};
     struct gi_dispatch_table *table =
         gi_dispatch_table_create(f.gpu, run.programs, &params, &f.err);
     struct gi_dispatch dispatch = {
         .label = "too_many", .bindings = {{&run.results, 0, 16}}, .writes = 1};
     bool is_recorded = true;
     for (uint32_t i = 0; i <= GI_MAX_SLOTS && is_recorded; i++) {
-        dispatch.grid = (struct gi_grid){
-            .size = {1, 1, 1},
-              .rule = GI_GRID_TOKENS, .divisor = i + 1
-        };
+        dispatch.grid =
+            (struct gi_grid){.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .divisor = i + 1};
         is_recorded = gi_dispatch_table_record(table, &dispatch, &f.err);
         assert_true(is_recorded || i == GI_MAX_SLOTS);
     }
@@ -266,15 +254,8 @@ static void dispatch_reads_the_step_state_it_names(void **state)
     uint32_t program, found, states[3 * STRIDE / 4] = {[1] = 1, [STRIDE / 4 + 1] = 10};
     states[2 * STRIDE / 4 + 1] = 100;
     struct gi_buffer sum = make_buffer(f, 16, "sum"), all = make_buffer(f, 3 * STRIDE, "states");
-    const struct gi_range own[] = {
-        {0      },
-        { &all, 0, STRIDE},
-        { &all, STRIDE, STRIDE}
-    };
-    const struct gi_dispatch_table_params params = {
-        {&all,    (size_t)2 * STRIDE, STRIDE},
-        {0}
-    };
+    const struct gi_range own[] = {{0}, {&all, 0, STRIDE}, {&all, STRIDE, STRIDE}};
+    const struct gi_dispatch_table_params params = {{&all, (size_t)2 * STRIDE, STRIDE}, {0}};
     struct gi_program_table *programs = make_program(f, past_kernel, &program);
     struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
     struct gi_dispatch dispatch = {.label = "past", .program = program, .writes = 1};
@@ -299,11 +280,7 @@ static void dispatch_reads_the_step_state_it_names(void **state)
 static void equal_parameters_share_a_block(void **state)
 {
     struct fixture *f = *state;
-    const uint32_t words[][4] = {
-        {1, 2, 3, 4},
-        {1, 2, 3, 5},
-        {1, 2, 4, 4}
-    };
+    const uint32_t words[][4] = {{1, 2, 3, 4}, {1, 2, 3, 5}, {1, 2, 4, 4}};
     struct gi_buffer a = make_buffer(f, 16, "a");
     struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
     const struct gi_dispatch_table_params params = {{0}, {0}};
@@ -368,16 +345,14 @@ enum {
 static void record_access(struct fixture *f, struct gi_dispatch_table *table,
                           const struct gi_buffer *buffer, const uint32_t unit[4], bool writes_state)
 {
-    const struct gi_dispatch dispatch = {
-        .label = "access",
-        .bindings = {{unit[3] > unit[2] ? buffer : NULL, unit[2] * 256u,
-                      (unit[3] - unit[2]) * 256u},
-                     {unit[1] > unit[0] ? buffer : NULL, unit[0] * 256u,
-                      (unit[1] - unit[0]) * 256u}},
-        .writes = 1,
-        .writes_state = writes_state,
-        .grid = {.size = {1, 1, 1}                                                }
-    };
+    const struct gi_dispatch dispatch = {.label = "access",
+                                         .bindings = {{unit[3] > unit[2] ? buffer : NULL,
+                                                       unit[2] * 256u, (unit[3] - unit[2]) * 256u},
+                                                      {unit[1] > unit[0] ? buffer : NULL,
+                                                       unit[0] * 256u, (unit[1] - unit[0]) * 256u}},
+                                         .writes = 1,
+                                         .writes_state = writes_state,
+                                         .grid = {.size = {1, 1, 1}}};
     check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
 }
 
@@ -388,15 +363,15 @@ static void barriers_stand_where_ranges_overlap(void **state)
         uint32_t unit[4]; // read from, to, written from, to
         uint32_t barrier;
     } steps[] = {
-        {{0, 1, 1, 2},     0      }, // the first
-        {{0, 1, 2, 3},     0      }, // reads what another reads
-        {{3, 4, 4, 5},     0      }, // somewhere else
-        {{1, 2, 5, 6},     STORAGE}, // reads what was written
-        {{1, 2, 6, 7},     0      }, // that is settled
-        {{7, 8, 1, 2},     STORAGE}, // writes what was read
-        {{8, 9, 1, 2},     STORAGE}, // writes what was written
-        {{1, 2, 1, 2},     STORAGE}, // in place
-        {{9, 10, 10, 12},  0      }, // overlap by a part:
+        {{0, 1, 1, 2}, 0},       // the first
+        {{0, 1, 2, 3}, 0},       // reads what another reads
+        {{3, 4, 4, 5}, 0},       // somewhere else
+        {{1, 2, 5, 6}, STORAGE}, // reads what was written
+        {{1, 2, 6, 7}, 0},       // that is settled
+        {{7, 8, 1, 2}, STORAGE}, // writes what was read
+        {{8, 9, 1, 2}, STORAGE}, // writes what was written
+        {{1, 2, 1, 2}, STORAGE}, // in place
+        {{9, 10, 10, 12}, 0},    // overlap by a part:
         {{11, 13, 13, 14}, STORAGE},
     };
     struct gi_buffer buffer = make_buffer(f, 16 * 256, "access");

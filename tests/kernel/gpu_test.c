@@ -116,13 +116,7 @@ static void buffer_keeps_what_was_written(void **state)
     struct fixture *f = *state;
     static const struct {
         uint64_t offset, size;
-    } parts[] = {
-        {0,              4             },
-        {4,              12            },
-        {1020,           1028          },
-        {(1u << 20) - 4, 8             },
-        {2048,           (5u << 20) + 4}
-    };
+    } parts[] = {{0, 4}, {4, 12}, {1020, 1028}, {(1u << 20) - 4, 8}, {2048, (5u << 20) + 4}};
     const uint64_t size = 6u << 20;
     uint8_t *expected = calloc(1, size), *found = malloc(size);
     struct gi_buffer buffer = make_buffer(f, size, "written");

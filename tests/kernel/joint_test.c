@@ -209,10 +209,10 @@ static void an_answer_is_the_one_alone(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
-        {                    .n_prompt = 9, .begin_at = 3, .temperature = 0.9F, .top_k = 20},
-        {         .n_prompt = 3,                      .begin_at = 12, .n_predict = 7},
-        {      .n_prompt = 12,   .begin_at = 20, .temperature = 0.8F, .top_k = 40},
-        { .n_prompt = 1,      .begin_at = 31, .n_predict = 30},
+        {.n_prompt = 9, .begin_at = 3, .temperature = 0.9F, .top_k = 20},
+        {.n_prompt = 3, .begin_at = 12, .n_predict = 7},
+        {.n_prompt = 12, .begin_at = 20, .temperature = 0.8F, .top_k = 40},
+        {.n_prompt = 1, .begin_at = 31, .n_predict = 30},
     };
     static const uint32_t budgets[] = {0, 3000, 1000000};
     struct outcome outcomes[N_SLOTS];
@@ -230,11 +230,11 @@ static void an_answer_is_the_one_alone(void **state)
 static void answers_may_be_of_all_kinds(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
-        {.n_prompt = N_PROMPT, .n_probs = 3       },
-        {.n_prompt = 9,        .begin_at = 2,       .temperature = 0.9F, .top_p = 0.8F},
-        {.n_prompt = 8,       .begin_at = 5,                          .temperature = 0.7F, .top_k = 10},
-        {.n_prompt = 5, .begin_at = 9,.temperature = 1, .gbnf = "root ::= [a-f]{20,40}"},
-        {.n_prompt = 7,                    .begin_at = 14                          },
+        {.n_prompt = N_PROMPT, .n_probs = 3},
+        {.n_prompt = 9, .begin_at = 2, .temperature = 0.9F, .top_p = 0.8F},
+        {.n_prompt = 8, .begin_at = 5, .temperature = 0.7F, .top_k = 10},
+        {.n_prompt = 5, .begin_at = 9, .temperature = 1, .gbnf = "root ::= [a-f]{20,40}"},
+        {.n_prompt = 7, .begin_at = 14},
     };
     struct outcome outcomes[N_SLOTS], single[N_SLOTS] = {0};
     struct group group = open_group(*state, 0, 0);
@@ -257,10 +257,10 @@ static void grammars_hold_beside_others(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
-        {                                    .n_prompt = 9,                           .begin_at = 2, .temperature = 1, .gbnf = "root ::= ([a-f] [0-4]){3,40}"},
-        { .n_prompt = 8,                                        .begin_at = 5, .temperature = 0.7F, .top_k = 10},
-        {                 .n_prompt = 5,            .begin_at = 9, .gbnf = "root ::= (\"{\" [x-z]* \"}\"){2,9}"},
-        {      .n_prompt = 7,.begin_at = 14, .gbnf = "root ::= [x-z]* \"no such token \\x01\\x02\""},
+        {.n_prompt = 9, .begin_at = 2, .temperature = 1, .gbnf = "root ::= ([a-f] [0-4]){3,40}"},
+        {.n_prompt = 8, .begin_at = 5, .temperature = 0.7F, .top_k = 10},
+        {.n_prompt = 5, .begin_at = 9, .gbnf = "root ::= (\"{\" [x-z]* \"}\"){2,9}"},
+        {.n_prompt = 7, .begin_at = 14, .gbnf = "root ::= [x-z]* \"no such token \\x01\\x02\""},
     };
     static const uint32_t budgets[] = {0, 1000000};
     struct outcome outcomes[N_SLOTS];
@@ -275,10 +275,10 @@ static void penalties_hold_beside_others(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT, .repeat_penalty = 1.5F},
-        {                       .n_prompt = 9,       .begin_at = 2                      },
-        {           .n_prompt = 8, .begin_at = 5,            .temperature = 0.7F, .top_k = 10, .repeat_penalty = 1.3F},
-        { .n_prompt = 5,        .begin_at = 9,          .temperature = 0.8F, .top_k = 30},
-        {   .n_prompt = 7,                    .begin_at = 14,                              .n_probs = 2},
+        {.n_prompt = 9, .begin_at = 2},
+        {.n_prompt = 8, .begin_at = 5, .temperature = 0.7F, .top_k = 10, .repeat_penalty = 1.3F},
+        {.n_prompt = 5, .begin_at = 9, .temperature = 0.8F, .top_k = 30},
+        {.n_prompt = 7, .begin_at = 14, .n_probs = 2},
     };
     struct outcome outcomes[N_SLOTS];
     struct group group = open_group(*state, 0, 0);
@@ -303,10 +303,10 @@ static void one_that_ends_early_leaves_the_others(void **state)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
-        {                 .n_prompt = 9,   .cancel_after = 6},
-        {                 .n_prompt = 8, .temperature = 0.8F, .top_k = 40},
-        {      .n_prompt = 5,        .spoil_after = 8},
-        {.n_prompt = 7,        .n_predict = 300}, // more than the context holds
+        {.n_prompt = 9, .cancel_after = 6},
+        {.n_prompt = 8, .temperature = 0.8F, .top_k = 40},
+        {.n_prompt = 5, .spoil_after = 8},
+        {.n_prompt = 7, .n_predict = 300}, // more than the context holds
     };
     struct outcome outcomes[N_SLOTS] = {0}, alone[N_SLOTS] = {0};
     struct group group = open_group(*state, 2, 0);
@@ -393,9 +393,9 @@ static void the_first_session_may_go(void **state)
 {
     static const struct job greedy[N_SLOTS] = {{.n_prompt = 9}, {.n_prompt = 8}};
     static const struct job sampled[N_SLOTS] = {
-        {0                   },
-        {           .n_prompt = 8, .temperature = 0.8f, .top_k = 7},
-        { .n_prompt = 9,        .temperature = 0.8f},
+        {0},
+        {.n_prompt = 8, .temperature = 0.8f, .top_k = 7},
+        {.n_prompt = 9, .temperature = 0.8f},
     };
     struct outcome outcomes[N_SLOTS] = {0}, again[N_SLOTS] = {0};
     struct group group = open_group(*state, 5, 0);

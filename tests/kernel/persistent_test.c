@@ -92,9 +92,7 @@ static int setup(void **state)
     const struct gi_platform_params params = {.device = "auto", .allow_software = true};
     static struct gi_settings settings;
     const struct gi_gpu_params gpu_params = {.cache_dir = "", .settings = &settings};
-    const struct gi_define size[] = {
-        {"WG_SIZE", GROUP_SIZE}
-    };
+    const struct gi_define size[] = {{"WG_SIZE", GROUP_SIZE}};
     gi_settings_read(&settings, NULL);
     f.platform = gi_platform_open(&params, &f.err);
     if (!f.platform) {
@@ -104,10 +102,7 @@ static int setup(void **state)
     check(f.gpu && gi_gpu_enter(f.gpu, &f.saved, &f.err), &f.err);
     f.is_software = gi_gpu_platform(f.gpu)->is_software;
     const struct gi_define told[] = {
-        {"WG_SIZE",   GROUP_SIZE    },
-        {"CONSUMES",  1             },
-        {"PUBLISHES", GI_PUBLISH_ALL}
-    };
+        {"WG_SIZE", GROUP_SIZE}, {"CONSUMES", 1}, {"PUBLISHES", GI_PUBLISH_ALL}};
     f.programs = gi_program_table_create(f.gpu, &f.err);
     check(f.programs &&
               gi_program_table_request_source(f.programs, "mix", mix_kernel, size, 1, &f.mix,
@@ -143,8 +138,7 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
 {
     static char labels[MAX_MIX][16];
     const struct gi_dispatch_table_params params = {
-        .state = {&f->state, 0, sizeof(struct gi_step_state)}
-    };
+        .state = {&f->state, 0, sizeof(struct gi_step_state)}};
     const uint64_t half = N * sizeof(uint32_t);
     struct gi_dispatch_table *table =
         gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
@@ -168,19 +162,17 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
             .n_split = f->n_split,
             .params = &block,
             .params_size = sizeof(block),
-            .grid = {.size = {is_first ? N_GROUP : N_GROUP / 4, is_first ? 1 : 4, 1}                                   },
+            .grid = {.size = {is_first ? N_GROUP : N_GROUP / 4, is_first ? 1 : 4, 1}},
         };
         check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
     }
-    const struct gi_dispatch last = {
-        .label = "advance",
-        .program = f->advance,
-        .bindings = {{0},                            {0}, {&f->state, 0, f->state.size}},
-        .writes = 4,
-        .wg_size = GROUP_SIZE,
-        .writes_state = true,
-        .grid = {.size = {1, 1, 1}}
-    };
+    const struct gi_dispatch last = {.label = "advance",
+                                     .program = f->advance,
+                                     .bindings = {{0}, {0}, {&f->state, 0, f->state.size}},
+                                     .writes = 4,
+                                     .wg_size = GROUP_SIZE,
+                                     .writes_state = true,
+                                     .grid = {.size = {1, 1, 1}}};
     check(gi_dispatch_table_record(table, &last, &f->err), &f->err);
     return table;
 }
@@ -307,8 +299,7 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
                                              const struct gi_buffer *end)
 {
     const struct gi_dispatch_table_params params = {
-        .state = {&f->state, 0, sizeof(struct gi_step_state)}
-    };
+        .state = {&f->state, 0, sizeof(struct gi_step_state)}};
     const uint64_t half = N * sizeof(uint32_t);
     const uint32_t block[4] = {0};
     struct gi_dispatch_table *table =
@@ -326,7 +317,7 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
             .consumes = true,
             .params = block,
             .params_size = sizeof(block),
-            .grid = {.size = {is_few ? N_GROUP / 4 : N_GROUP, 1, 1}                                   },
+            .grid = {.size = {is_few ? N_GROUP / 4 : N_GROUP, 1, 1}},
         };
         if (i == n_few + 1) {
             dispatch.bindings[0] = (struct gi_range){end, 0, half};

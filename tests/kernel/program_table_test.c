@@ -112,9 +112,7 @@ static void program_build_can_be_cancelled_and_taken_up_again(void **state)
     struct gi_program_stats stats;
     struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
     for (int32_t i = 0; i < 3; i++) {
-        const struct gi_define defines[] = {
-            {"WG_SIZE", 32 << i}
-        };
+        const struct gi_define defines[] = {{"WG_SIZE", 32 << i}};
         check(gi_program_table_request_source(programs, "add.comp", add_kernel, defines, 1,
                                               &index[i], &f->err),
               &f->err);

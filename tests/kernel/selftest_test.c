@@ -16,16 +16,16 @@ enum { N_CTX = 1280, MAX_SETTINGS = 5, SKIPPED = 77 };
 
 // Subgroups, which shared memory makes up, and fast halves.
 static const char *const large_gpu[MAX_SETTINGS][2] = {
-    {"GLINFER_CLASS",    "NVIDIA"          },
-    {"GLINFER_QUIRKS",   "=shared-shuffles"},
-    {"GLINFER_HALF",     "yes"             },
-    {"GLINFER_DISPATCH", "multi"           },
+    {"GLINFER_CLASS", "NVIDIA"},
+    {"GLINFER_QUIRKS", "=shared-shuffles"},
+    {"GLINFER_HALF", "yes"},
+    {"GLINFER_DISPATCH", "multi"},
 };
 
 // Projections that read sums of x.
 static const char *const board[MAX_SETTINGS][2] = {
-    {"GLINFER_CLASS",    "Mali-G52"},
-    {"GLINFER_DISPATCH", "multi"   },
+    {"GLINFER_CLASS", "Mali-G52"},
+    {"GLINFER_DISPATCH", "multi"},
 };
 
 // Programs by their names in glsl/programs.def.

@@ -95,8 +95,7 @@ static struct gi_settings ask_for_persistent(void)
     return (struct gi_settings){
         .half = GI_CHOICE_YES,
         .dispatch = {
-                     .is_set = true, .takeover = GI_TAKEOVER_AT_ONCE, .n_groups = 1, .group_size = 128}
-    };
+            .is_set = true, .takeover = GI_TAKEOVER_AT_ONCE, .n_groups = 1, .group_size = 128}};
 }
 
 //-- logits that come before the choice
@@ -233,12 +232,12 @@ static void a_step_ends_as_its_settings_ask(void **state)
         struct glinfer_generate_params params;
         enum gi_step_end end;
     } cases[] = {
-        {{.temperature = 0, .top_k = 40},               GI_STEP_END_GREEDY },
-        {{.temperature = 1, .top_k = GI_SMALL_K},       GI_STEP_END_SMALL_K},
-        {{.temperature = 1, .top_k = GI_SMALL_K + 1},   GI_STEP_END_FULL   },
-        {{.temperature = 1, .top_k = 0},                GI_STEP_END_FULL   },
-        {{.temperature = 0, .n_probs = 1},              GI_STEP_END_PROBS  },
-        {{.temperature = 1, .top_k = 40, .n_probs = 1}, GI_STEP_END_PROBS  },
+        {{.temperature = 0, .top_k = 40}, GI_STEP_END_GREEDY},
+        {{.temperature = 1, .top_k = GI_SMALL_K}, GI_STEP_END_SMALL_K},
+        {{.temperature = 1, .top_k = GI_SMALL_K + 1}, GI_STEP_END_FULL},
+        {{.temperature = 1, .top_k = 0}, GI_STEP_END_FULL},
+        {{.temperature = 0, .n_probs = 1}, GI_STEP_END_PROBS},
+        {{.temperature = 1, .top_k = 40, .n_probs = 1}, GI_STEP_END_PROBS},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -445,11 +444,7 @@ static void one_program_serves_every_context(void **state)
     static const char *const models[] = {
         "data/models/tiny-q4_0.gguf", "data/models/tiny-qwen3.gguf", "data/models/tiny-gemma3.gguf",
         "data/models/tiny-qwen3moe.gguf"};
-    static const uint32_t sizes[][2] = {
-        {256,  512},
-        {4096, 64 },
-        {37,   8  }
-    };
+    static const uint32_t sizes[][2] = {{256, 512}, {4096, 64}, {37, 8}};
     (void)state;
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
         const struct gi_hash first = key_of(test_data(models[i]), 128, 512);

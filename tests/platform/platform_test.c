@@ -183,14 +183,10 @@ static void a_full_disk_is_an_error(void **state)
         int reserve_error;
         bool has_index, is_full, is_off, is_refused;
     } cases[] = {
-        {ENOSPC,     true,  false, false, true },
-        {EDQUOT,     true,  false, false, true },
-        {ENOSPC,     true,  true,  true,  false},
-        {EOPNOTSUPP, true,  false, false, false},
-        {0,          true,  true,  false, false},
-        {0,          false, true,  false, true },
-        {0,          false, true,  true,  false},
-        {0,          false, false, false, false},
+        {ENOSPC, true, false, false, true}, {EDQUOT, true, false, false, true},
+        {ENOSPC, true, true, true, false},  {EOPNOTSUPP, true, false, false, false},
+        {0, true, true, false, false},      {0, false, true, false, true},
+        {0, false, true, true, false},      {0, false, false, false, false},
     };
     char folder[] = "/tmp/glinfer-room-XXXXXX", index[128];
     const char *before = getenv("MESA_SHADER_CACHE_DIR");

@@ -206,20 +206,10 @@ static const struct {
     const char *name;
     bool (*run)(struct cli_chat *chat, const char *argument); // false with the reason printed
 } commands[] = {
-    {"/help",   run_help    },
-    {"/reset",  run_reset   },
-    {"/clear",  run_reset   },
-    {"/undo",   run_undo    },
-    {"/retry",  run_retry   },
-    {"/system", run_system  },
-    {"/set",    cli_chat_set},
-    {"/save",   run_save    },
-    {"/save!",  run_replace },
-    {"/load",   run_load    },
-    {"/stats",  run_stats   },
-    {"/quit",   run_quit    },
-    {"/exit",   run_quit    },
-    {"/bye",    run_quit    },
+    {"/help", run_help},     {"/reset", run_reset},   {"/clear", run_reset},  {"/undo", run_undo},
+    {"/retry", run_retry},   {"/system", run_system}, {"/set", cli_chat_set}, {"/save", run_save},
+    {"/save!", run_replace}, {"/load", run_load},     {"/stats", run_stats},  {"/quit", run_quit},
+    {"/exit", run_quit},     {"/bye", run_quit},
 };
 #define N_COMMAND (sizeof(commands) / sizeof(commands[0]))
 

@@ -8,11 +8,11 @@ struct marks {
     bool is_throughout; // such thoughts come anywhere in an answer
 };
 static const struct marks marks[] = {
-    {"<think>",           "</think>",      NULL,         false},
-    {"[THINK]",           "[/THINK]",      NULL,         false}, // Mistral
-    {"<seed:think>",      "</seed:think>", NULL,         false},
-    {"<thought>",         "</thought>",    NULL,         false}, // EXAONE Deep
-    {"<|channel>thought", "<channel|>",    "<|channel>", true }, // Gemma 4
+    {"<think>", "</think>", NULL, false},
+    {"[THINK]", "[/THINK]", NULL, false}, // Mistral
+    {"<seed:think>", "</seed:think>", NULL, false},
+    {"<thought>", "</thought>", NULL, false},                // EXAONE Deep
+    {"<|channel>thought", "<channel|>", "<|channel>", true}, // Gemma 4
 };
 enum { N_MARKS = sizeof(marks) / sizeof(marks[0]), MAX_HEADER = 256 };
 // The marks that headers of messages are made of; the first ends one.

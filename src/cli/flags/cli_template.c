@@ -7,14 +7,14 @@
 static const struct {
     const char *begin, *names[6];
 } turn_marks[] = {
-    {"<start_of_turn>",     {"gemma", "gemma3"}                                                   },
-    {"<|im_start|>",        {"chatml", "chatml-bos", "qwen3", "qwq"}                              },
-    {"<|im_sep|>",          {"phi4"}                                                              },
-    {"<|start_header_id|>", {"llama3", "llama3.1"}                                                },
-    {"<|start_of_role|>",   {"granite", "granite-4.0"}                                            },
-    {"<|user|>",            {"phi3", "phi3-first"}                                                },
-    {"<｜User｜>",        {"deepseek3", "deepseek-r1", "deepseek-r1-first"}                     },
-    {"[INST]",              {"mistral-v7", "mistral-v7-tekken", "mistral-v3-tekken", "mistral-v3"}},
+    {"<start_of_turn>", {"gemma", "gemma3"}},
+    {"<|im_start|>", {"chatml", "chatml-bos", "qwen3", "qwq"}},
+    {"<|im_sep|>", {"phi4"}},
+    {"<|start_header_id|>", {"llama3", "llama3.1"}},
+    {"<|start_of_role|>", {"granite", "granite-4.0"}},
+    {"<|user|>", {"phi3", "phi3-first"}},
+    {"<｜User｜>", {"deepseek3", "deepseek-r1", "deepseek-r1-first"}},
+    {"[INST]", {"mistral-v7", "mistral-v7-tekken", "mistral-v3-tekken", "mistral-v3"}},
 };
 #define N_MARK (sizeof(turn_marks) / sizeof(turn_marks[0]))
 

@@ -177,7 +177,7 @@ static bool tokenize(struct run *run)
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->session.model);
     const struct glinfer_message messages[2] = {
         {"system", run->prompt.system.data},
-        {"user",   run->prompt.text.data  },
+        {"user", run->prompt.text.data},
     };
     const size_t first = has_system(run->settings) ? 0 : 1;
     const bool is_done =

@@ -182,9 +182,9 @@ static bool serve(struct server *server)
     warn_of_strangers(server);
     while (!is_drained(server)) {
         struct pollfd fds[2] = {
-            {.fd = server->signal_fd,                                                   .events = POLLIN},
+            {.fd = server->signal_fd, .events = POLLIN},
             {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->scheduler),
-             .events = POLLIN                                                                           },
+             .events = POLLIN},
         };
         poll(fds, 2, server->is_draining ? 20 : CHECK_MS);
         if (fds[1].revents && !take_ready(server)) {

@@ -9,13 +9,13 @@ static const struct type {
     uint32_t id, n_value, size, scales[2]; // scales: byte of each; 0xFFFF: none
     uint16_t scale;                        // bits of a half
 } types[] = {
-    {0,  1,   4,   {0xFFFF, 0xFFFF}, 0     }, // f32: from 0.5 to 1
-    {2,  32,  18,  {0, 0xFFFF},      0x2000}, // q4_0
-    {3,  32,  20,  {0, 2},           0x2000}, // q4_1
-    {8,  32,  34,  {0, 0xFFFF},      0x1000}, // q8_0
-    {12, 256, 144, {0, 2},           0x0800}, // q4_k
-    {13, 256, 176, {0, 2},           0x0800}, // q5_k
-    {14, 256, 210, {208, 0xFFFF},    0x0400}, // q6_k
+    {0, 1, 4, {0xFFFF, 0xFFFF}, 0},        // f32: from 0.5 to 1
+    {2, 32, 18, {0, 0xFFFF}, 0x2000},      // q4_0
+    {3, 32, 20, {0, 2}, 0x2000},           // q4_1
+    {8, 32, 34, {0, 0xFFFF}, 0x1000},      // q8_0
+    {12, 256, 144, {0, 2}, 0x0800},        // q4_k
+    {13, 256, 176, {0, 2}, 0x0800},        // q5_k
+    {14, 256, 210, {208, 0xFFFF}, 0x0400}, // q6_k
 };
 enum { F32, Q4_0, Q4_1, Q8_0, Q4_K, Q5_K, Q6_K };
 
@@ -26,9 +26,9 @@ static const struct shape {
     uint8_t layers[6], ends;
     bool has_head_norm;
 } shapes[] = {
-    {"llama",    256, 4, 2, 64,  512, 0, 6, {Q4_0, Q4_1, Q8_0, Q4_K, Q5_K, Q6_K}, Q8_0, false},
-    {"qwen3",    512, 4, 2, 128, 768, 0, 2, {Q4_0, Q8_0},                         Q6_K, true },
-    {"qwen3moe", 256, 4, 2, 64,  256, 8, 2, {Q4_0, Q4_K},                         Q4_0, true },
+    {"llama", 256, 4, 2, 64, 512, 0, 6, {Q4_0, Q4_1, Q8_0, Q4_K, Q5_K, Q6_K}, Q8_0, false},
+    {"qwen3", 512, 4, 2, 128, 768, 0, 2, {Q4_0, Q8_0}, Q6_K, true},
+    {"qwen3moe", 256, 4, 2, 64, 256, 8, 2, {Q4_0, Q4_K}, Q4_0, true},
 };
 
 enum { N_SHAPES = sizeof(shapes) / sizeof(shapes[0]), N_VOCAB = 2048, ALIGNMENT = 32 };

@@ -12,13 +12,13 @@ static const struct {
     const char *key, *value; // value NULL: any
     const char *is;
 } kinds[] = {
-    {"general.type",         "mmproj",        projector},
-    {"general.architecture", "clip",          projector},
-    {"adapter.type",         "lora",          lora     },
-    {"general.type",         "adapter",       adapter  },
-    {"general.architecture", "controlvector", vector   },
-    {"general.type",         "imatrix",       matrix   },
-    {"imatrix.datasets",     NULL,            matrix   },
+    {"general.type", "mmproj", projector},
+    {"general.architecture", "clip", projector},
+    {"adapter.type", "lora", lora},
+    {"general.type", "adapter", adapter},
+    {"general.architecture", "controlvector", vector},
+    {"general.type", "imatrix", matrix},
+    {"imatrix.datasets", NULL, matrix},
 };
 
 bool gi_check_is_model(const struct gi_gguf *gguf, struct glinfer_error *err)

@@ -51,23 +51,23 @@ static bool check_numbers(const struct glinfer_samplers *s, struct glinfer_error
 {
     const float most = 1e30f, n_bias = (float)s->n_logit_bias;
     const struct bound bounds[] = {
-        {"repeat_penalty",    s->repeat_penalty,    1e-6f, 1e6f },
-        {"presence_penalty",  s->presence_penalty,  -most, most },
-        {"frequency_penalty", s->frequency_penalty, -most, most },
-        {"dry_multiplier",    s->dry_multiplier,    -most, most },
-        {"dry_base",          s->dry_base,          0,     most },
-        {"top_n_sigma",       s->top_n_sigma,       -most, most },
-        {"typical_p",         s->typical_p,         0,     most },
-        {"xtc_probability",   s->xtc_probability,   0,     1    },
-        {"xtc_threshold",     s->xtc_threshold,     0,     most },
-        {"dynatemp_range",    s->dynatemp_range,    0,     most },
-        {"dynatemp_exponent", s->dynatemp_exponent, 0,     most },
-        {"mirostat",          (float)s->mirostat,   0,     2    },
-        {"mirostat_tau",      s->mirostat_tau,      0,     1e6f },
-        {"mirostat_eta",      s->mirostat_eta,      0,     1e6f },
-        {"adaptive_target",   s->adaptive_target,   -most, 1    },
-        {"adaptive_decay",    s->adaptive_decay,    0,     0.99f},
-        {"n_logit_bias",      n_bias,               0,     4e9f },
+        {"repeat_penalty", s->repeat_penalty, 1e-6f, 1e6f},
+        {"presence_penalty", s->presence_penalty, -most, most},
+        {"frequency_penalty", s->frequency_penalty, -most, most},
+        {"dry_multiplier", s->dry_multiplier, -most, most},
+        {"dry_base", s->dry_base, 0, most},
+        {"top_n_sigma", s->top_n_sigma, -most, most},
+        {"typical_p", s->typical_p, 0, most},
+        {"xtc_probability", s->xtc_probability, 0, 1},
+        {"xtc_threshold", s->xtc_threshold, 0, most},
+        {"dynatemp_range", s->dynatemp_range, 0, most},
+        {"dynatemp_exponent", s->dynatemp_exponent, 0, most},
+        {"mirostat", (float)s->mirostat, 0, 2},
+        {"mirostat_tau", s->mirostat_tau, 0, 1e6f},
+        {"mirostat_eta", s->mirostat_eta, 0, 1e6f},
+        {"adaptive_target", s->adaptive_target, -most, 1},
+        {"adaptive_decay", s->adaptive_decay, 0, 0.99f},
+        {"n_logit_bias", n_bias, 0, 4e9f},
     };
     return check_bounds(bounds, sizeof(bounds) / sizeof(bounds[0]), err);
 }
@@ -168,11 +168,9 @@ static bool is_gpu_order(const struct gi_sampler_order *order,
                          const struct glinfer_generate_params *params,
                          const struct glinfer_samplers *samplers)
 {
-    struct gi_sampler_order gpu = {
-        {GI_SAMPLER_PENALTIES, GI_SAMPLER_TOP_K, GI_SAMPLER_TOP_P, GI_SAMPLER_MIN_P,
-         GI_SAMPLER_TEMPERATURE},
-        5
-    };
+    struct gi_sampler_order gpu = {{GI_SAMPLER_PENALTIES, GI_SAMPLER_TOP_K, GI_SAMPLER_TOP_P,
+                                    GI_SAMPLER_MIN_P, GI_SAMPLER_TEMPERATURE},
+                                   5};
     drop_inactive(&gpu, params, samplers);
     bool is_same = order->n == gpu.n;
     for (uint32_t i = 0; is_same && i < gpu.n; i++) {

@@ -115,9 +115,7 @@ void gi_wake_set(const struct glinfer_device *device)
     }
     const uint64_t now = gi_clock_ns();
     const uint64_t left = first == UINT64_MAX ? 0 : first > now ? first - now : 1;
-    const struct itimerspec timer = {
-        .it_value = {.tv_sec = (time_t)(left / (1000 * MS)),
-                     .tv_nsec = (long)(left % (1000 * MS))}
-    };
+    const struct itimerspec timer = {.it_value = {.tv_sec = (time_t)(left / (1000 * MS)),
+                                                  .tv_nsec = (long)(left % (1000 * MS))}};
     timerfd_settime(device->timer_fd, 0, &timer, NULL);
 }

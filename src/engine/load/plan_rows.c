@@ -33,14 +33,12 @@ struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
         return (struct gi_plan_sections){
             layout->n_kv_head > 0 ? 3 : 1,
             {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows},
-            {0,               1,                              2                             }
-        };
+            {0, 1, 2}};
     case GI_WEIGHT_ORDER_QKV_GATED:
         return (struct gi_plan_sections){
             4,
             {layout->q_begin, layout->k_begin, layout->v_begin, layout->gate_begin, layout->n_rows},
-            {0,               1,                              2,                              0                 }
-        };
+            {0, 1, 2, 0}};
     case GI_WEIGHT_ORDER_STACKED: {
         struct gi_plan_sections sections = {.n = weight->n_sources};
         for (uint32_t i = 0; i < weight->n_sources; i++) {

@@ -51,14 +51,14 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         struct gi_rows *rows;
         enum gi_joint_range range;
     } rows[] = {
-        {&tables->graph.x,            GI_JOINT_STREAM     },
-        {&tables->graph.norm,         GI_JOINT_NORM       },
-        {&tables->graph.qkv,          GI_JOINT_QKV        },
-        {&tables->graph.ffn_gate_up,  GI_JOINT_FFN_GATE_UP},
-        {&tables->graph.ffn_act_rows, GI_JOINT_FFN_ACT    },
-        {&tables->graph.attn,         GI_JOINT_ATTENTION  },
-        {&tables->graph.inputs,       GI_JOINT_INPUTS     },
-        {&tables->graph.stream_rows,  GI_JOINT_STREAMS    },
+        {&tables->graph.x, GI_JOINT_STREAM},
+        {&tables->graph.norm, GI_JOINT_NORM},
+        {&tables->graph.qkv, GI_JOINT_QKV},
+        {&tables->graph.ffn_gate_up, GI_JOINT_FFN_GATE_UP},
+        {&tables->graph.ffn_act_rows, GI_JOINT_FFN_ACT},
+        {&tables->graph.attn, GI_JOINT_ATTENTION},
+        {&tables->graph.inputs, GI_JOINT_INPUTS},
+        {&tables->graph.stream_rows, GI_JOINT_STREAMS},
     };
     const uint32_t n_slots = tables->joint.n_slots;
     tables->joint.first_row = first;

@@ -17,12 +17,12 @@ static const struct {
     const char *name;
     bool has_tail;
 } ends[GI_STEP_END_COUNT] = {
-    [GI_STEP_END_GREEDY] = {"greedy",                     false},
-    [GI_STEP_END_SMALL_K] = {"sampled, small k",           false},
-    [GI_STEP_END_FULL] = {"sampled",                    true },
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted",           false},
+    [GI_STEP_END_GREEDY] = {"greedy", false},
+    [GI_STEP_END_SMALL_K] = {"sampled, small k", false},
+    [GI_STEP_END_FULL] = {"sampled", true},
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted", false},
     [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted", false},
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = {"sampled, adjusted",          true },
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = {"sampled, adjusted", true},
 };
 
 //-- what the steps are ----------------------------------------------------------------------------

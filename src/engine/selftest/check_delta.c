@@ -29,8 +29,7 @@ static struct lines lines_of(const struct gi_test *test, uint32_t n_head, uint32
     return (struct lines){
         .dim = dim,
         .n_channel = (2 * n_k_head + n_head) * dim,
-        .begin = {k_head * dim, (n_k_head + k_head) * dim, (2 * n_k_head + head) * dim}
-    };
+        .begin = {k_head * dim, (n_k_head + k_head) * dim, (2 * n_k_head + head) * dim}};
 }
 
 // Reads the projection of n channels `back` positions before token m of a batch: of the batch, or

@@ -173,8 +173,7 @@ void gi_check_gemv_post(struct gi_test *test)
             const double weight = scales.c * post[row];
             const struct gi_test_value expected[2] = {
                 {scales.c * (r + u), fabs(scales.c) * (fabs(r) + fabs(u))},
-                {weight * y.value,   fabs(weight) * y.magnitude          }
-            };
+                {weight * y.value, fabs(weight) * y.magnitude}};
             expect_both(test, "residual", row, expected, 1, &residual);
             if (gamma) {
                 expect_both(test, "norm", row, expected, gamma[row], &norm);

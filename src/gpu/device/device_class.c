@@ -9,29 +9,29 @@
 // of megabytes is read faster by groups that all run at once, two or four a multiprocessor, each
 // from a run of memory of its own, and leaves more of a cache to the layers.
 static const struct gi_gemv_row large_gemv[] = {
-    {4096,                               40, {GI_GEMV_FORM_F16, 256, 4, 528}},
-    {2113,   100, {GI_GEMV_FORM_F16, 256, 4, 528}},
-    {1024,                               100, {GI_GEMV_FORM_F16, 64, 0, 264}},
-    {1024,   40, {GI_GEMV_FORM_F16, 512, 4, 0}},
-    {320,                               40, {GI_GEMV_FORM_F16, 512, 1, 0}},
-    {192,    400, {GI_GEMV_FORM_F16, 1024, 2, 0}},
-    {192,                               40, {GI_GEMV_FORM_F16, 512, 1, 0}},
-    {100,     256, {GI_GEMV_FORM_F16, 512, 1, 0}},
-    {100,                                90, {GI_GEMV_FORM_F16, 1024, 1, 0}},
-    {100,     40, {GI_GEMV_FORM_F16, 512, 1, 0}},
-    {4096,                                0, {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
-    {2048,    0, {GI_GEMV_FORM_SPLIT, 128, 4, 0}},
-    {1024,                                100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
-    {1024,     40, {GI_GEMV_FORM_SPLIT, 1024, 8, 0}},
-    {320,                                0, {GI_GEMV_FORM_SPLIT, 256, 1, 0}},
-    {192,     400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0}},
-    {192,                                40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
-    {0,    90, {GI_GEMV_FORM_SPLIT, 1024, 1, 0}},
-    {0,                                40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
-    {0,     0, {GI_GEMV_FORM_SPLIT, 256, 1, 0}},
-    {1024,                               0, {GI_GEMV_FORM_SPLIT, 128, 2, 0}},
+    {4096, 40, {GI_GEMV_FORM_F16, 256, 4, 528}},
+    {2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}},
+    {1024, 100, {GI_GEMV_FORM_F16, 64, 0, 264}},
+    {1024, 40, {GI_GEMV_FORM_F16, 512, 4, 0}},
+    {320, 40, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {192, 400, {GI_GEMV_FORM_F16, 1024, 2, 0}},
+    {192, 40, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {100, 256, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {100, 90, {GI_GEMV_FORM_F16, 1024, 1, 0}},
+    {100, 40, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {4096, 0, {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
+    {2048, 0, {GI_GEMV_FORM_SPLIT, 128, 4, 0}},
+    {1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
+    {1024, 40, {GI_GEMV_FORM_SPLIT, 1024, 8, 0}},
+    {320, 0, {GI_GEMV_FORM_SPLIT, 256, 1, 0}},
+    {192, 400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0}},
+    {192, 40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
+    {0, 90, {GI_GEMV_FORM_SPLIT, 1024, 1, 0}},
+    {0, 40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_SPLIT, 256, 1, 0}},
+    {1024, 0, {GI_GEMV_FORM_SPLIT, 128, 2, 0}},
     {0, 0, {GI_GEMV_FORM_SPLIT, 128, 1, 0}},
-    {0                              },
+    {0},
 };
 
 // Rows of a form: the fewer pairs there are, the more slices of k it takes for all lanes to work.
@@ -48,77 +48,77 @@ static const struct gi_gemv_row large_gemv[] = {
 // GPUs of up to a thousand lanes, and larger ones.
 static const struct gi_gemv_row counted_gemv[] = {
     SLICED(GI_GEMV_FORM_BYTES, 1, 128, 48, 0),
-    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row wide_gemv[] = {
     SLICED(GI_GEMV_FORM_BYTES, 1, 1024, 256, 48),
-    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row row_gemv[] = {
-    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 // The forms of the dot product whose instructions were counted with Mesa 25.0
 // (glsl/gemv/gemv_row.glsl).
 static const struct gi_gemv_row v3d_gemv[] = {
-    {0,                                0, {GI_GEMV_FORM_HALVES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_HALVES, 64, 1, 0}},
     {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}}, // if it does not unpack denormals
-    {0,                                0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 // Loads are what Mali G is short of: x is read once for four rows.
 static const struct gi_gemv_row mali_g_gemv[] = {
-    {0,                               0, {GI_GEMV_FORM_BYTES, 64, 2, 0}},
+    {0, 0, {GI_GEMV_FORM_BYTES, 64, 2, 0}},
     {0, 0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},
-    {0,                               0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row valhall_gemv[] = {
     SLICED(GI_GEMV_FORM_BYTES, 2, 256, 128, 48),
     SLICED(GI_GEMV_FORM_BYTES, 1, 128, 48, 0),
-    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row mali_t_gemv[] = {
-    {0,                                0, {GI_GEMV_FORM_PLACES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}},
     {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
-    {0                               },
+    {0},
 };
 
 static const struct gi_gemv_row adreno_gemv[] = {
     SLICED(GI_GEMV_FORM_TEXBITS, 1, 128, 48, 0),
     SLICED(GI_GEMV_FORM_BITS, 1, 128, 48, 0),
-    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row adreno_7_gemv[] = {
     SLICED(GI_GEMV_FORM_TEXBITS, 1, 1024, 384, 128),
     SLICED(GI_GEMV_FORM_BITS, 1, 1024, 384, 128),
-    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row llvmpipe_gemv[] = {
-    {0,                              0, {GI_GEMV_FORM_TEXEL, 8, 4, 0}},
+    {0, 0, {GI_GEMV_FORM_TEXEL, 8, 4, 0}},
     {0, 0, {GI_GEMV_FORM_ROW, 8, 4, 0}},
-    {0                             },
+    {0},
 };
 
 // Measured on an H200 with the same projections. Tiles are as fast from about 32 tokens on of the
 // largest, later of others.
 static const struct gi_gemv_batch_row common_gemv_batch[] = {
     {256, {256, 2, 2, 8}},
-    {0,   {256, 1, 1, 4}},
-    {0,   {128, 1, 1, 4}},
+    {0, {256, 1, 1, 4}},
+    {0, {128, 1, 1, 4}},
 };
 
 static const struct gi_gemv_batch_row counted_gemv_batch[] = {
@@ -127,36 +127,30 @@ static const struct gi_gemv_batch_row counted_gemv_batch[] = {
 
 // The likely ones first: a slow device may not get to the others.
 static const struct gi_gemv_candidates large_candidates[] = {
-    {GI_GEMV_FORM_F16,   16, 128, 1024, 1, 16},
-    {GI_GEMV_FORM_SPLIT, 16, 64,  1024, 1, 16},
-    {GI_GEMV_FORM_ROW,   16, 64,  128,  1, 1 },
+    {GI_GEMV_FORM_F16, 16, 128, 1024, 1, 16},
+    {GI_GEMV_FORM_SPLIT, 16, 64, 1024, 1, 16},
+    {GI_GEMV_FORM_ROW, 16, 64, 128, 1, 1},
 };
 
 static const struct gi_gemv_candidates counted_candidates[] = {
-    {GI_GEMV_FORM_BYTES,  16, 64, 128, 1, 2},
+    {GI_GEMV_FORM_BYTES, 16, 64, 128, 1, 2},
     {GI_GEMV_FORM_EIGHTS, 16, 64, 512, 1, 8},
-    {GI_GEMV_FORM_SPLIT,  16, 64, 512, 1, 8},
+    {GI_GEMV_FORM_SPLIT, 16, 64, 512, 1, 8},
 };
 
 static const struct gi_gemv_candidates small_candidates[] = {
-    {GI_GEMV_FORM_HALVES,  4, 64, 64,  1, 2},
-    {GI_GEMV_FORM_BYTES,   4, 64, 64,  1, 2},
-    {GI_GEMV_FORM_TEXBITS, 4, 64, 64,  1, 2},
-    {GI_GEMV_FORM_BITS,    4, 64, 64,  1, 2},
-    {GI_GEMV_FORM_PLACES,  4, 64, 64,  1, 2},
-    {GI_GEMV_FORM_ROW,     4, 64, 64,  1, 2},
-    {GI_GEMV_FORM_HALVES,  4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_BYTES,   4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_TEXBITS, 4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_BITS,    4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_PLACES,  4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_SPLIT,   4, 64, 128, 1, 4},
-    {GI_GEMV_FORM_ROW,     4, 8,  128, 1, 4},
+    {GI_GEMV_FORM_HALVES, 4, 64, 64, 1, 2},   {GI_GEMV_FORM_BYTES, 4, 64, 64, 1, 2},
+    {GI_GEMV_FORM_TEXBITS, 4, 64, 64, 1, 2},  {GI_GEMV_FORM_BITS, 4, 64, 64, 1, 2},
+    {GI_GEMV_FORM_PLACES, 4, 64, 64, 1, 2},   {GI_GEMV_FORM_ROW, 4, 64, 64, 1, 2},
+    {GI_GEMV_FORM_HALVES, 4, 16, 128, 1, 1},  {GI_GEMV_FORM_BYTES, 4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_TEXBITS, 4, 16, 128, 1, 1}, {GI_GEMV_FORM_BITS, 4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_PLACES, 4, 16, 128, 1, 1},  {GI_GEMV_FORM_SPLIT, 4, 64, 128, 1, 4},
+    {GI_GEMV_FORM_ROW, 4, 8, 128, 1, 4},
 };
 
 static const struct gi_gemv_candidates llvmpipe_candidates[] = {
     {GI_GEMV_FORM_TEXEL, 1, 8, 16, 2, 8},
-    {GI_GEMV_FORM_ROW,   1, 8, 8,  4, 4},
+    {GI_GEMV_FORM_ROW, 1, 8, 8, 4, 4},
 };
 
 //-- classes ---------------------------------------------------------------------------------------
@@ -285,80 +279,80 @@ static const struct {
     const char *version;  // part of GL_VERSION; NULL: any
     const struct gi_device_class *class;
 } names[] = {
-    {"virgl",       NULL,     &virgl          },
-    {"llvmpipe",    NULL,     &llvmpipe       },
-    {"lavapipe",    NULL,     &llvmpipe       },
-    {"softpipe",    NULL,     &softpipe       },
-    {"swiftshader", NULL,     &softpipe       },
-    {"zink",        NULL,     &zink           },
-    {"V3D 7",       NULL,     &v3d_7          },
-    {"V3D",         NULL,     &v3d            },
-    {"Mali-T",      NULL,     &mali_t         },
-    {"Mali-G57",    NULL,     &mali_g57       },
-    {"Mali-G310",   NULL,     &mali_valhall   },
-    {"Mali-G31",    NULL,     &mali_g31       },
-    {"Mali-G510",   NULL,     &mali_valhall   },
-    {"Mali-G61",    NULL,     &mali_valhall   },
-    {"Mali-G62",    NULL,     &mali_valhall   },
-    {"Mali-G68",    NULL,     &mali_valhall   },
-    {"Mali-G710",   NULL,     &mali_valhall   },
-    {"Mali-G715",   NULL,     &mali_valhall   },
-    {"Mali-G720",   NULL,     &mali_valhall   },
-    {"Mali-G725",   NULL,     &mali_valhall   },
-    {"Mali-G77",    NULL,     &mali_valhall   },
-    {"Mali-G78",    NULL,     &mali_valhall   },
-    {"Mali-G92",    NULL,     &mali_valhall   },
-    {"Mali",        NULL,     &mali_g         },
-    {"FD4",         "Mesa",   &adreno_old     },
-    {"FD5",         "Mesa",   &adreno_old     },
-    {"FD6",         "Mesa",   &adreno         },
-    {"FD7",         "Mesa",   &adreno_7       },
-    {"Adreno",      NULL,     &adreno_qualcomm},
-    {"PowerVR",     NULL,     &powervr        },
-    {"Apple",       NULL,     &apple          },
-    {"NVIDIA",      "NVIDIA", &nvidia         },
-    {"NVIDIA",      NULL,     &nouveau        },
-    {"(ICL",        "Mesa",   &intel_gen12    },
-    {"(EHL",        "Mesa",   &intel_gen12    },
-    {"(JSL",        "Mesa",   &intel_gen12    },
-    {"(TGL",        "Mesa",   &intel_gen12    },
-    {"(RKL",        "Mesa",   &intel_gen12    },
-    {"(ADL",        "Mesa",   &intel_gen12    },
-    {"(RPL",        "Mesa",   &intel_gen12    },
-    {"(DG1",        "Mesa",   &intel_gen12    },
-    {"(DG2",        "Mesa",   &intel_gen12    },
-    {"(MTL",        "Mesa",   &intel_gen12    },
-    {"(ARL",        "Mesa",   &intel_gen12    },
-    {"(LNL",        "Mesa",   &intel_xe2      },
-    {"(BMG",        "Mesa",   &intel_xe2      },
-    {"(PTL",        "Mesa",   &intel_xe2      },
-    {"Intel",       NULL,     &intel          },
-    {"AMD CEDAR",   NULL,     &amd_r600       },
-    {"AMD REDWOOD", NULL,     &amd_r600       },
-    {"AMD JUNIPER", NULL,     &amd_r600       },
-    {"AMD CYPRESS", NULL,     &amd_r600       },
-    {"AMD HEMLOCK", NULL,     &amd_r600       },
-    {"AMD PALM",    NULL,     &amd_r600       },
-    {"AMD SUMO",    NULL,     &amd_r600       },
-    {"AMD BARTS",   NULL,     &amd_r600       },
-    {"AMD TURKS",   NULL,     &amd_r600       },
-    {"AMD CAICOS",  NULL,     &amd_r600       },
-    {"AMD CAYMAN",  NULL,     &amd_r600       },
-    {"AMD ARUBA",   NULL,     &amd_r600       },
-    {"navi",        "Mesa",   &amd_rdna       },
-    {"vangogh",     "Mesa",   &amd_rdna       },
-    {"rembrandt",   "Mesa",   &amd_rdna       },
-    {"raphael",     "Mesa",   &amd_rdna       },
-    {"phoenix",     "Mesa",   &amd_rdna       },
-    {"gfx10",       "Mesa",   &amd_rdna       },
-    {"gfx11",       "Mesa",   &amd_rdna       },
-    {"gfx12",       "Mesa",   &amd_rdna       },
-    {"AMD",         NULL,     &amd_gcn        },
-    {"NV5",         "Mesa",   &nouveau_nv50   },
-    {"NV8",         "Mesa",   &nouveau_nv50   },
-    {"NV9",         "Mesa",   &nouveau_nv50   },
-    {"NVA",         "Mesa",   &nouveau_nv50   },
-    {"NV",          "Mesa",   &nouveau        },
+    {"virgl", NULL, &virgl},
+    {"llvmpipe", NULL, &llvmpipe},
+    {"lavapipe", NULL, &llvmpipe},
+    {"softpipe", NULL, &softpipe},
+    {"swiftshader", NULL, &softpipe},
+    {"zink", NULL, &zink},
+    {"V3D 7", NULL, &v3d_7},
+    {"V3D", NULL, &v3d},
+    {"Mali-T", NULL, &mali_t},
+    {"Mali-G57", NULL, &mali_g57},
+    {"Mali-G310", NULL, &mali_valhall},
+    {"Mali-G31", NULL, &mali_g31},
+    {"Mali-G510", NULL, &mali_valhall},
+    {"Mali-G61", NULL, &mali_valhall},
+    {"Mali-G62", NULL, &mali_valhall},
+    {"Mali-G68", NULL, &mali_valhall},
+    {"Mali-G710", NULL, &mali_valhall},
+    {"Mali-G715", NULL, &mali_valhall},
+    {"Mali-G720", NULL, &mali_valhall},
+    {"Mali-G725", NULL, &mali_valhall},
+    {"Mali-G77", NULL, &mali_valhall},
+    {"Mali-G78", NULL, &mali_valhall},
+    {"Mali-G92", NULL, &mali_valhall},
+    {"Mali", NULL, &mali_g},
+    {"FD4", "Mesa", &adreno_old},
+    {"FD5", "Mesa", &adreno_old},
+    {"FD6", "Mesa", &adreno},
+    {"FD7", "Mesa", &adreno_7},
+    {"Adreno", NULL, &adreno_qualcomm},
+    {"PowerVR", NULL, &powervr},
+    {"Apple", NULL, &apple},
+    {"NVIDIA", "NVIDIA", &nvidia},
+    {"NVIDIA", NULL, &nouveau},
+    {"(ICL", "Mesa", &intel_gen12},
+    {"(EHL", "Mesa", &intel_gen12},
+    {"(JSL", "Mesa", &intel_gen12},
+    {"(TGL", "Mesa", &intel_gen12},
+    {"(RKL", "Mesa", &intel_gen12},
+    {"(ADL", "Mesa", &intel_gen12},
+    {"(RPL", "Mesa", &intel_gen12},
+    {"(DG1", "Mesa", &intel_gen12},
+    {"(DG2", "Mesa", &intel_gen12},
+    {"(MTL", "Mesa", &intel_gen12},
+    {"(ARL", "Mesa", &intel_gen12},
+    {"(LNL", "Mesa", &intel_xe2},
+    {"(BMG", "Mesa", &intel_xe2},
+    {"(PTL", "Mesa", &intel_xe2},
+    {"Intel", NULL, &intel},
+    {"AMD CEDAR", NULL, &amd_r600},
+    {"AMD REDWOOD", NULL, &amd_r600},
+    {"AMD JUNIPER", NULL, &amd_r600},
+    {"AMD CYPRESS", NULL, &amd_r600},
+    {"AMD HEMLOCK", NULL, &amd_r600},
+    {"AMD PALM", NULL, &amd_r600},
+    {"AMD SUMO", NULL, &amd_r600},
+    {"AMD BARTS", NULL, &amd_r600},
+    {"AMD TURKS", NULL, &amd_r600},
+    {"AMD CAICOS", NULL, &amd_r600},
+    {"AMD CAYMAN", NULL, &amd_r600},
+    {"AMD ARUBA", NULL, &amd_r600},
+    {"navi", "Mesa", &amd_rdna},
+    {"vangogh", "Mesa", &amd_rdna},
+    {"rembrandt", "Mesa", &amd_rdna},
+    {"raphael", "Mesa", &amd_rdna},
+    {"phoenix", "Mesa", &amd_rdna},
+    {"gfx10", "Mesa", &amd_rdna},
+    {"gfx11", "Mesa", &amd_rdna},
+    {"gfx12", "Mesa", &amd_rdna},
+    {"AMD", NULL, &amd_gcn},
+    {"NV5", "Mesa", &nouveau_nv50},
+    {"NV8", "Mesa", &nouveau_nv50},
+    {"NV9", "Mesa", &nouveau_nv50},
+    {"NVA", "Mesa", &nouveau_nv50},
+    {"NV", "Mesa", &nouveau},
 };
 
 const struct gi_device_class *gi_device_class_find(const char *renderer, const char *version)

@@ -64,7 +64,7 @@ static bool build(struct probe *probe, int is_half)
         .label = "probe_half",
         .bindings = {{&probe->y, 0, probe->y.size}, {&probe->x, 0, probe->x.size}},
         .writes = 1u << 0,
-        .grid = {.size = {probe->gpu->class->probe_groups, 1, 1}                            },
+        .grid = {.size = {probe->gpu->class->probe_groups, 1, 1}},
     };
     probe->tables[is_half] =
         gi_dispatch_table_create(probe->gpu, probe->programs, &params, probe->err);
@@ -196,9 +196,7 @@ static bool take_turns(struct probe *probe, struct rate *rate)
 static bool is_faster(struct probe *probe, bool *is_fast)
 {
     enum { N_ROUND = 64, N_TRY = 4, MOST_MS = 300 };
-    struct rate rate = {
-        .best = {UINT64_MAX, UINT64_MAX}
-    };
+    struct rate rate = {.best = {UINT64_MAX, UINT64_MAX}};
     if (!build(probe, 0) || !write_words(probe, N_ROUND)) {
         return false;
     }

@@ -8,16 +8,16 @@ static const struct {
     const char *name;
     struct gi_gemv_shape shape; // what the text leaves out
 } gemv_forms[GI_GEMV_FORM_COUNT] = {
-    [GI_GEMV_FORM_SPLIT] = {"split",   {GI_GEMV_FORM_SPLIT, 128, 1, 0} },
-    [GI_GEMV_FORM_F16] = {"f16",     {GI_GEMV_FORM_F16, 128, 1, 0}   },
-    [GI_GEMV_FORM_ROW] = {"row",     {GI_GEMV_FORM_ROW, 64, 1, 0}    },
-    [GI_GEMV_FORM_TEXEL] = {"texel",   {GI_GEMV_FORM_TEXEL, 8, 4, 0}   },
-    [GI_GEMV_FORM_HALVES] = {"halves",  {GI_GEMV_FORM_HALVES, 64, 1, 0} },
-    [GI_GEMV_FORM_BYTES] = {"bytes",   {GI_GEMV_FORM_BYTES, 64, 1, 0}  },
-    [GI_GEMV_FORM_PLACES] = {"places",  {GI_GEMV_FORM_PLACES, 64, 1, 0} },
-    [GI_GEMV_FORM_BITS] = {"bits",    {GI_GEMV_FORM_BITS, 64, 1, 0}   },
+    [GI_GEMV_FORM_SPLIT] = {"split", {GI_GEMV_FORM_SPLIT, 128, 1, 0}},
+    [GI_GEMV_FORM_F16] = {"f16", {GI_GEMV_FORM_F16, 128, 1, 0}},
+    [GI_GEMV_FORM_ROW] = {"row", {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    [GI_GEMV_FORM_TEXEL] = {"texel", {GI_GEMV_FORM_TEXEL, 8, 4, 0}},
+    [GI_GEMV_FORM_HALVES] = {"halves", {GI_GEMV_FORM_HALVES, 64, 1, 0}},
+    [GI_GEMV_FORM_BYTES] = {"bytes", {GI_GEMV_FORM_BYTES, 64, 1, 0}},
+    [GI_GEMV_FORM_PLACES] = {"places", {GI_GEMV_FORM_PLACES, 64, 1, 0}},
+    [GI_GEMV_FORM_BITS] = {"bits", {GI_GEMV_FORM_BITS, 64, 1, 0}},
     [GI_GEMV_FORM_TEXBITS] = {"texbits", {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
-    [GI_GEMV_FORM_EIGHTS] = {"eights",  {GI_GEMV_FORM_EIGHTS, 64, 1, 0} },
+    [GI_GEMV_FORM_EIGHTS] = {"eights", {GI_GEMV_FORM_EIGHTS, 64, 1, 0}},
 };
 
 // Reads ":number" from the front of a text if it is there. Returns the rest of the text.

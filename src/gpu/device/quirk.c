@@ -11,18 +11,18 @@ static const struct {
     const char *name;
     enum gi_quirk quirk;
 } flags[] = {
-    {"late-compile",    GI_QUIRK_LATE_COMPILE   },
-    {"loop-limit",      GI_QUIRK_LOOP_LIMIT     },
-    {"serial-groups",   GI_QUIRK_SERIAL_GROUPS  },
-    {"direct",          GI_QUIRK_DIRECT         },
-    {"indirect",        GI_QUIRK_INDIRECT       },
-    {"no-subgroups",    GI_QUIRK_NO_SUBGROUPS   },
-    {"no-timer",        GI_QUIRK_NO_TIMER       },
-    {"no-textures",     GI_QUIRK_NO_TEXTURES    },
-    {"no-binaries",     GI_QUIRK_NO_BINARIES    },
-    {"no-threads",      GI_QUIRK_NO_THREADS     },
-    {"no-half",         GI_QUIRK_NO_HALF        },
-    {"no-count",        GI_QUIRK_NO_COUNT       },
+    {"late-compile", GI_QUIRK_LATE_COMPILE},
+    {"loop-limit", GI_QUIRK_LOOP_LIMIT},
+    {"serial-groups", GI_QUIRK_SERIAL_GROUPS},
+    {"direct", GI_QUIRK_DIRECT},
+    {"indirect", GI_QUIRK_INDIRECT},
+    {"no-subgroups", GI_QUIRK_NO_SUBGROUPS},
+    {"no-timer", GI_QUIRK_NO_TIMER},
+    {"no-textures", GI_QUIRK_NO_TEXTURES},
+    {"no-binaries", GI_QUIRK_NO_BINARIES},
+    {"no-threads", GI_QUIRK_NO_THREADS},
+    {"no-half", GI_QUIRK_NO_HALF},
+    {"no-count", GI_QUIRK_NO_COUNT},
     {"shared-shuffles", GI_QUIRK_SHARED_SHUFFLES},
 };
 

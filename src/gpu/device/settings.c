@@ -54,11 +54,11 @@ static bool set_dispatch(struct gi_settings *settings, const char *text)
         enum gi_dispatch_mode mode;
         enum gi_takeover takeover;
     } modes[] = {
-        {"multi",      GI_DISPATCH_MODE_AUTO,     GI_TAKEOVER_NEVER     },
-        {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_TAKEOVER_NEVER     },
-        {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_TAKEOVER_NEVER     },
-        {"persistent", GI_DISPATCH_MODE_AUTO,     GI_TAKEOVER_AT_ONCE   },
-        {"background", GI_DISPATCH_MODE_AUTO,     GI_TAKEOVER_BACKGROUND},
+        {"multi", GI_DISPATCH_MODE_AUTO, GI_TAKEOVER_NEVER},
+        {"direct", GI_DISPATCH_MODE_DIRECT, GI_TAKEOVER_NEVER},
+        {"indirect", GI_DISPATCH_MODE_INDIRECT, GI_TAKEOVER_NEVER},
+        {"persistent", GI_DISPATCH_MODE_AUTO, GI_TAKEOVER_AT_ONCE},
+        {"background", GI_DISPATCH_MODE_AUTO, GI_TAKEOVER_BACKGROUND},
     };
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         const size_t size = strlen(modes[i].name);
@@ -83,11 +83,9 @@ static bool take_limit(const char **text, struct gi_limit_setting *limits)
         const char *name;
         uint32_t least, *value;
     } names[] = {
-        {"blocks",      4,     &limits->blocks     },
-        {"invocations", 128,   &limits->invocations},
-        {"shared",      16384, &limits->shared     },
-        {"alignment",   1,     &limits->alignment  },
-        {"uniform",     16384, &limits->uniform    },
+        {"blocks", 4, &limits->blocks},       {"invocations", 128, &limits->invocations},
+        {"shared", 16384, &limits->shared},   {"alignment", 1, &limits->alignment},
+        {"uniform", 16384, &limits->uniform},
     };
     const size_t size = strcspn(*text, "=,");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -235,25 +233,25 @@ static const struct row {
 } rows[] = {
     {"GLINFER_DISPATCH", set_dispatch, FIELD(dispatch),
      "multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], "
-     "GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024"                                      },
-    {"GLINFER_LIMITS",   set_limits,   FIELD(limits),
+     "GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024"},
+    {"GLINFER_LIMITS", set_limits, FIELD(limits),
      "es31, blocks=4.., invocations=128.., shared=16384.., alignment=2^n, uniform=16384.., a comma "
-     "between two"                                                                            },
-    {"GLINFER_QUIRKS",   set_quirks,   FIELD(quirks),
+     "between two"},
+    {"GLINFER_QUIRKS", set_quirks, FIELD(quirks),
      "RENDERER[@FROM-TO]=FLAG[,FLAG...], a semicolon between two; `man glinfer` has the flags"},
-    {"GLINFER_GEMM",     set_gemm,     FIELD(gemm),
-     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, rolled, thin, short, low or few"      },
-    {"GLINFER_GEMV",     set_gemv,     FIELD(gemv),
-     "split, f16, row, texel, halves, bytes, places, bits, texbits or eights"                 },
-    {"GLINFER_HALF",     set_half,     FIELD(half),         "yes or no"                       },
-    {"GLINFER_BATCH",    set_batch,    FIELD(batch),        "split, lane or row"              },
-    {"GLINFER_PAGES",    set_pages,    FIELD(large_pages),  "large or small"                  },
-    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),     "a folder"                        },
-    {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),       "off or a file"                   },
-    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest),     "on or off"                       },
-    {"GLINFER_FAULT",    set_fault,    FIELD(fault),
-     "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"                                  },
-    {"GLINFER_CLASS",    set_class,    FIELD(device_class), "a part of GL_RENDERER, as V3D"   },
+    {"GLINFER_GEMM", set_gemm, FIELD(gemm),
+     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, rolled, thin, short, low or few"},
+    {"GLINFER_GEMV", set_gemv, FIELD(gemv),
+     "split, f16, row, texel, halves, bytes, places, bits, texbits or eights"},
+    {"GLINFER_HALF", set_half, FIELD(half), "yes or no"},
+    {"GLINFER_BATCH", set_batch, FIELD(batch), "split, lane or row"},
+    {"GLINFER_PAGES", set_pages, FIELD(large_pages), "large or small"},
+    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir), "a folder"},
+    {"GLINFER_TUNING", set_tuning, FIELD(tuning), "off or a file"},
+    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest), "on or off"},
+    {"GLINFER_FAULT", set_fault, FIELD(fault),
+     "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"},
+    {"GLINFER_CLASS", set_class, FIELD(device_class), "a part of GL_RENDERER, as V3D"},
 };
 
 static bool set_row(struct gi_settings *settings, const struct row *row, const char *text)

@@ -71,9 +71,8 @@ static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch 
                       uint32_t *index, struct glinfer_error *err)
 {
     const struct gi_grid *grid = &dispatch->grid;
-    struct gi_grid_slot slot = {
-        .rule = grid->rule, .size = {grid->size[0], grid->size[1], grid->size[2]}
-    };
+    struct gi_grid_slot slot = {.rule = grid->rule,
+                                .size = {grid->size[0], grid->size[1], grid->size[2]}};
     assert(grid->times == 0 && grid->added == 0);
     if (grid->rule != GI_GRID_FIXED) {
         slot.axis_divisor = grid->axis << 30 | grid->divisor;
@@ -377,12 +376,10 @@ bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, u
     }
     for (uint32_t i = 0; i < table->n_slots; i++) {
         struct gi_grid_slot *slot = &table->slots[i];
-        const struct gi_grid grid = {
-            .size = {slot->size[0], slot->size[1], slot->size[2]},
-            .rule = (enum gi_grid_rule)slot->rule,
-            .axis = slot->axis_divisor >> 30,
-            .divisor = slot->axis_divisor & 0x3fffffff
-        };
+        const struct gi_grid grid = {.size = {slot->size[0], slot->size[1], slot->size[2]},
+                                     .rule = (enum gi_grid_rule)slot->rule,
+                                     .axis = slot->axis_divisor >> 30,
+                                     .divisor = slot->axis_divisor & 0x3fffffff};
         gi_grid_count(&grid, n_past, n_tokens, slot->count);
     }
     // The buffer is const in the range, but the caller wants it written.

@@ -181,7 +181,7 @@ void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash
     void *binary = get_binary(cache->gpu, program, &header);
     const struct gi_cache_piece pieces[] = {
         {&header, sizeof(header)},
-        {binary,  header.size   },
+        {binary, header.size},
     };
     gi_hash_text(key, name);
     cache->has_written = true;
@@ -234,7 +234,7 @@ void gi_program_cache_judge(struct gi_program_cache *cache, const struct gi_hash
     const struct gi_cache_piece pieces[] = {
         {head, strlen(head)},
         {text, strlen(text)},
-        {"\n", 1           },
+        {"\n", 1},
     };
     name_finding(key, name);
     if (cache->dir && !cache->has_failed_write && finding != GI_FINDING_NONE) {

@@ -457,9 +457,7 @@ bool gi_syntax_parse(struct gi_syntax *syntax, const char *text, size_t size,
                      const struct gi_grammar_names *names, struct glinfer_error *err)
 {
     struct parser p = {
-        .syntax = syntax, .in = {.text = text, .size = size, .err = err},
-             .names = names
-    };
+        .syntax = syntax, .in = {.text = text, .size = size, .err = err}, .names = names};
     if (size > GI_SYNTAX_MAX_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "the grammar has %zu bytes, more than %u", size, GI_SYNTAX_MAX_SIZE);

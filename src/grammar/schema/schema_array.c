@@ -52,10 +52,8 @@ static void add_hit(struct list *list, const cJSON *schema, bool fails, uint32_t
                          MAX_HITS);
         return;
     }
-    list->hits[list->n_hits++] = (struct hit){
-        {schema, fails},
-        least, most, most == UINT32_MAX ? least : most
-    };
+    list->hits[list->n_hits++] =
+        (struct hit){{schema, fails}, least, most, most == UINT32_MAX ? least : most};
 }
 
 static void read_holding(struct list *list, const cJSON *schema)

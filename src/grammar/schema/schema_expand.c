@@ -95,14 +95,12 @@ static void push_choices(struct expander *x, uint32_t at, const cJSON *schema)
     static const struct {
         const char *keyword;
         enum gi_condition_kind kind;
-    } choices[] = {
-        {"anyOf",             GI_ANY_OF },
-        {"oneOf",             GI_ONE_OF },
-        {"if",                GI_IF     },
-        {"dependentRequired", GI_DEPENDS},
-        {"dependentSchemas",  GI_DEPENDS},
-        {"dependencies",      GI_DEPENDS}
-    };
+    } choices[] = {{"anyOf", GI_ANY_OF},
+                   {"oneOf", GI_ONE_OF},
+                   {"if", GI_IF},
+                   {"dependentRequired", GI_DEPENDS},
+                   {"dependentSchemas", GI_DEPENDS},
+                   {"dependencies", GI_DEPENDS}};
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const cJSON *item = gi_schema_use(x->writer, schema, choices[i].keyword);
         const bool is_map = choices[i].kind == GI_DEPENDS;
@@ -168,23 +166,23 @@ static const struct {
     const char *name;
     int types;
 } breakable[] = {
-    {"type",             GI_IS_ANY   },
-    {"const",            GI_IS_ANY   },
-    {"enum",             GI_IS_ANY   },
-    {"minimum",          GI_IS_NUMBER},
-    {"maximum",          GI_IS_NUMBER},
+    {"type", GI_IS_ANY},
+    {"const", GI_IS_ANY},
+    {"enum", GI_IS_ANY},
+    {"minimum", GI_IS_NUMBER},
+    {"maximum", GI_IS_NUMBER},
     {"exclusiveMinimum", GI_IS_NUMBER},
     {"exclusiveMaximum", GI_IS_NUMBER},
-    {"multipleOf",       GI_IS_NUMBER},
-    {"minLength",        GI_IS_STRING},
-    {"maxLength",        GI_IS_STRING},
-    {"pattern",          GI_IS_STRING},
-    {"minItems",         GI_IS_ARRAY },
-    {"maxItems",         GI_IS_ARRAY },
-    {"contains",         GI_IS_ARRAY },
-    {"items",            GI_IS_ARRAY },
-    {"minProperties",    GI_IS_OBJECT},
-    {"maxProperties",    GI_IS_OBJECT},
+    {"multipleOf", GI_IS_NUMBER},
+    {"minLength", GI_IS_STRING},
+    {"maxLength", GI_IS_STRING},
+    {"pattern", GI_IS_STRING},
+    {"minItems", GI_IS_ARRAY},
+    {"maxItems", GI_IS_ARRAY},
+    {"contains", GI_IS_ARRAY},
+    {"items", GI_IS_ARRAY},
+    {"minProperties", GI_IS_OBJECT},
+    {"maxProperties", GI_IS_OBJECT},
 };
 
 // Goes on with one condition more.

@@ -50,32 +50,32 @@
 const char *gi_schema_format(const char *name, bool is_bounded)
 {
     static const char *const formats[][2] = {
-        {"date",                  "^" DATE "$"                                                                },
-        {"time",                  "^" TIME "$"                                                                },
-        {"date-time",             "^" DATE "T" TIME "$"                                                       },
-        {"duration",              "^P(?:\\d{1,4}W|(?:" YEARS "|" MONTHS "|" DAYS ")(?:" CLOCK ")?|" CLOCK ")$"},
-        {"uuid",                  "^" HEX "{8}(?:-" HEX "{4}){3}-" HEX "{12}$"                                },
-        {"email",                 "^(?!.*\\.(?:arpa|invalid|local|localhost|onion|test)$)" WORD "(?:\\." WORD
-                  "){0,2}@(?:[a-z0-9](?:-?[a-z0-9]){0,20}\\.){1,3}[a-z]{2,10}$"              },
-        {"ipv4",                  "^" IPV4 "$"                                                                },
-        {"ipv6",                  "^" IPV6 "$"                                                                },
-        {"ipvanyaddress",         "^(?:" IPV4 "|" IPV6 ")$"                                                   },
-        {"hostname",              "^" HOST "$"                                                                },
-        {"uri",                   "^" URI "$"                                                                 },
-        {"uri-reference",         "^" URI_REFERENCE "$"                                                       },
-        {"json-pointer",          "^" POINTER "$"                                                             },
-        {"relative-json-pointer", "^(?:0|[1-9]\\d{0,3})" POINTER "$"                                          },
+        {"date", "^" DATE "$"},
+        {"time", "^" TIME "$"},
+        {"date-time", "^" DATE "T" TIME "$"},
+        {"duration", "^P(?:\\d{1,4}W|(?:" YEARS "|" MONTHS "|" DAYS ")(?:" CLOCK ")?|" CLOCK ")$"},
+        {"uuid", "^" HEX "{8}(?:-" HEX "{4}){3}-" HEX "{12}$"},
+        {"email", "^(?!.*\\.(?:arpa|invalid|local|localhost|onion|test)$)" WORD "(?:\\." WORD
+                  "){0,2}@(?:[a-z0-9](?:-?[a-z0-9]){0,20}\\.){1,3}[a-z]{2,10}$"},
+        {"ipv4", "^" IPV4 "$"},
+        {"ipv6", "^" IPV6 "$"},
+        {"ipvanyaddress", "^(?:" IPV4 "|" IPV6 ")$"},
+        {"hostname", "^" HOST "$"},
+        {"uri", "^" URI "$"},
+        {"uri-reference", "^" URI_REFERENCE "$"},
+        {"json-pointer", "^" POINTER "$"},
+        {"relative-json-pointer", "^(?:0|[1-9]\\d{0,3})" POINTER "$"},
         {"regex",
          "^\\^?(?:(?:[A-Za-z0-9_ ,:;/@#-]|\\\\[dws.^$*+?()|\\\\]|\\.|\\[(?:a-z|A-Z|0-9|_)+\\])"
-         "[*+?]?)*\\$?$"                                                                                      },
+         "[*+?]?)*\\$?$"},
     };
     static const char *const same[][2] = {
-        {"idn-email",     "email"        },
-        {"idn-hostname",  "hostname"     },
-        {"iri",           "uri"          },
+        {"idn-email", "email"},
+        {"idn-hostname", "hostname"},
+        {"iri", "uri"},
         {"iri-reference", "uri-reference"},
-        {"uri-template",  "uri-reference"},
-        {"url",           "uri"          },
+        {"uri-template", "uri-reference"},
+        {"url", "uri"},
     };
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
         name = strcmp(name, same[i][0]) == 0 ? same[i][1] : name;

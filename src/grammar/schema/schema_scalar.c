@@ -54,10 +54,10 @@ bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, 
         const char *keyword, *strict; // strict: true in older schemas if the bound is not within
         enum gi_relation relation, strict_relation, broken, strict_broken;
     } bounds[] = {
-        {"minimum",          "exclusiveMinimum", GI_AT_LEAST, GI_ABOVE, GI_BELOW,    GI_AT_MOST },
-        {"maximum",          "exclusiveMaximum", GI_AT_MOST,  GI_BELOW, GI_ABOVE,    GI_AT_LEAST},
-        {"exclusiveMinimum", "",                 GI_ABOVE,    GI_ABOVE, GI_AT_MOST,  GI_AT_MOST },
-        {"exclusiveMaximum", "",                 GI_BELOW,    GI_BELOW, GI_AT_LEAST, GI_AT_LEAST},
+        {"minimum", "exclusiveMinimum", GI_AT_LEAST, GI_ABOVE, GI_BELOW, GI_AT_MOST},
+        {"maximum", "exclusiveMaximum", GI_AT_MOST, GI_BELOW, GI_ABOVE, GI_AT_LEAST},
+        {"exclusiveMinimum", "", GI_ABOVE, GI_ABOVE, GI_AT_MOST, GI_AT_MOST},
+        {"exclusiveMaximum", "", GI_BELOW, GI_BELOW, GI_AT_LEAST, GI_AT_LEAST},
     };
     for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
         if (strcmp(item->string, bounds[i].keyword) != 0 || cJSON_IsBool(item)) {

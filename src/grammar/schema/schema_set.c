@@ -33,34 +33,34 @@ static const struct {
     const char *name;
     enum form form;
 } keywords[] = {
-    {"type",                  IS_TYPE   },
-    {"enum",                  IS_LIST   },
-    {"anyOf",                 IS_SCHEMAS},
-    {"oneOf",                 IS_SCHEMAS},
-    {"allOf",                 IS_SCHEMAS},
-    {"not",                   IS_SCHEMA },
-    {"if",                    IS_SCHEMA },
-    {"then",                  IS_SCHEMA },
-    {"else",                  IS_SCHEMA },
-    {"properties",            IS_MAP    },
-    {"patternProperties",     IS_MAP    },
-    {"dependentSchemas",      IS_MAP    },
-    {"dependentRequired",     IS_MAP    },
-    {"dependencies",          IS_MAP    },
-    {"required",              IS_NAMES  },
-    {"additionalProperties",  IS_SCHEMA },
-    {"propertyNames",         IS_SCHEMA },
-    {"unevaluatedProperties", IS_SCHEMA },
-    {"unevaluatedItems",      IS_SCHEMA },
-    {"contains",              IS_SCHEMA },
-    {"additionalItems",       IS_SCHEMA },
-    {"prefixItems",           IS_LIST   },
-    {"pattern",               IS_STRING },
-    {"format",                IS_STRING },
-    {"minimum",               IS_NUMBER },
-    {"maximum",               IS_NUMBER },
-    {"multipleOf",            IS_NUMBER },
-    {"uniqueItems",           IS_BOOL   },
+    {"type", IS_TYPE},
+    {"enum", IS_LIST},
+    {"anyOf", IS_SCHEMAS},
+    {"oneOf", IS_SCHEMAS},
+    {"allOf", IS_SCHEMAS},
+    {"not", IS_SCHEMA},
+    {"if", IS_SCHEMA},
+    {"then", IS_SCHEMA},
+    {"else", IS_SCHEMA},
+    {"properties", IS_MAP},
+    {"patternProperties", IS_MAP},
+    {"dependentSchemas", IS_MAP},
+    {"dependentRequired", IS_MAP},
+    {"dependencies", IS_MAP},
+    {"required", IS_NAMES},
+    {"additionalProperties", IS_SCHEMA},
+    {"propertyNames", IS_SCHEMA},
+    {"unevaluatedProperties", IS_SCHEMA},
+    {"unevaluatedItems", IS_SCHEMA},
+    {"contains", IS_SCHEMA},
+    {"additionalItems", IS_SCHEMA},
+    {"prefixItems", IS_LIST},
+    {"pattern", IS_STRING},
+    {"format", IS_STRING},
+    {"minimum", IS_NUMBER},
+    {"maximum", IS_NUMBER},
+    {"multipleOf", IS_NUMBER},
+    {"uniqueItems", IS_BOOL},
 };
 
 static bool is_schema(const cJSON *item)
@@ -123,15 +123,9 @@ int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type)
     static const struct {
         const char *name;
         int types;
-    } names[] = {
-        {"string",  GI_IS_STRING },
-        {"integer", GI_IS_WHOLE  },
-        {"number",  GI_IS_NUMBER },
-        {"object",  GI_IS_OBJECT },
-        {"array",   GI_IS_ARRAY  },
-        {"boolean", GI_IS_BOOLEAN},
-        {"null",    GI_IS_NULL   }
-    };
+    } names[] = {{"string", GI_IS_STRING}, {"integer", GI_IS_WHOLE}, {"number", GI_IS_NUMBER},
+                 {"object", GI_IS_OBJECT}, {"array", GI_IS_ARRAY},   {"boolean", GI_IS_BOOLEAN},
+                 {"null", GI_IS_NULL}};
     const bool is_list = cJSON_IsArray(type);
     int types = 0;
     for (const cJSON *item = is_list ? type->child : type; item;
@@ -165,12 +159,14 @@ int gi_schema_asked_types(const struct gi_case *one)
         const char *names;
         int types;
     } asked[] = {
-        {" minLength maxLength pattern format ",                           GI_IS_STRING},
+        {" minLength maxLength pattern format ", GI_IS_STRING},
         {" minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ", GI_IS_NUMBER},
         {" items prefixItems additionalItems minItems maxItems uniqueItems contains "
-         "unevaluatedItems ",                                     GI_IS_ARRAY },
+         "unevaluatedItems ",
+         GI_IS_ARRAY},
         {" properties required additionalProperties patternProperties propertyNames "
-         "minProperties maxProperties unevaluatedProperties ",    GI_IS_OBJECT},
+         "minProperties maxProperties unevaluatedProperties ",
+         GI_IS_OBJECT},
     };
     int types = 0;
     for (uint32_t i = 0; i < one->count && one->types == GI_IS_ANY; i++) {

@@ -200,11 +200,7 @@ static void write_ranges(struct gi_schema_writer *writer, const struct gi_dfa_ed
 {
     static const char codes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
     static const struct gi_code_range plain[] = {
-        {0x20, 0x21       },
-        {0x23, 0x5b       },
-        {0x5d, 0x7e       },
-        {0x80, GI_CODE_MAX}
-    };
+        {0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0x7e}, {0x80, GI_CODE_MAX}};
     bool has_plain = false, has_letter = false;
     for (uint32_t i = 0; i < n; i++) {
         for (size_t k = 0; edges[i].to == to && k < sizeof(plain) / sizeof(plain[0]); k++) {

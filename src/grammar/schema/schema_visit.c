@@ -178,13 +178,9 @@ static void write_types(struct gi_schema_writer *writer, const struct gi_schema_
         int types;
         const char *rule;
     } rules[] = {
-        {GI_IS_OBJECT,  "object"              },
-        {GI_IS_ARRAY,   "array"               },
-        {GI_IS_STRING,  "string"              },
-        {GI_IS_BROKEN,  "number"              },
-        {GI_IS_WHOLE,   "integer"             },
-        {GI_IS_BOOLEAN, "\"true\" | \"false\""},
-        {GI_IS_NULL,    "\"null\""            },
+        {GI_IS_OBJECT, "object"}, {GI_IS_ARRAY, "array"},   {GI_IS_STRING, "string"},
+        {GI_IS_BROKEN, "number"}, {GI_IS_WHOLE, "integer"}, {GI_IS_BOOLEAN, "\"true\" | \"false\""},
+        {GI_IS_NULL, "\"null\""},
     };
     int types = GI_IS_ANY;
     for (size_t i = 0; i < set->count; i++) {

@@ -16,10 +16,9 @@
 #define TILE_KEYS   64 // of a tile of glsl/attention/attention_subgroup.comp
 #define SUBGROUP_WG 256
 
-// How a device's class spreads a batch over groups. keys and vectors are defines; those of
-// glsl/attention/attention_batch_row.comp bound its private memory: 512 bytes a vector and element
-// of the head, should stay within a core's cache, and compiling takes a second for every 30 fetches
-// in its code.
+// The work of a workgroup for a batch, by device class. keys and vectors are defines that bound the
+// private memory of attention_batch_row.comp: 512 bytes per vector and element of the head should
+// fit into a core's cache, and compiling takes a second per 30 fetches.
 struct batch_shape {
     enum gi_program_id program;
     uint32_t n_tokens; // of a group
@@ -265,9 +264,7 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
     if (shape->is_texel && window > 0) {
         const uint32_t n_seen = window < n_ctx ? window : n_ctx;
         const uint32_t n_range = (n_seen + shape->keys - 1) / shape->keys;
-        return (struct gi_grid){
-            .size = {n_range, shape->n_group, 1}
-        };
+        return (struct gi_grid){.size = {n_range, shape->n_group, 1}};
     }
     const bool is_subgroup = shape->program == GI_PROGRAM_ATTENTION_SUBGROUP;
     const uint32_t n_each = is_subgroup ? shape->heads : 1; // ranges of a group of the grid
@@ -276,12 +273,10 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
         const uint32_t n_tile = (window + shape->keys - 2) / shape->keys + 1;
         most = n_tile < most ? n_tile : most;
     }
-    return (struct gi_grid){
-        .size = {(most + n_each - 1) / n_each, shape->n_group, 1},
-        .rule = GI_GRID_KEYS,
-        .divisor = shape->keys * n_each,
-        .is_whole = !is_subgroup
-    };
+    return (struct gi_grid){.size = {(most + n_each - 1) / n_each, shape->n_group, 1},
+                            .rule = GI_GRID_KEYS,
+                            .divisor = shape->keys * n_each,
+                            .is_whole = !is_subgroup};
 }
 
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
@@ -394,7 +389,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, {0}, {0}, layer->range},
-        .texels = {[3] = shape.is_texel ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE          },
+        .texels = {[3] = shape.is_texel ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
@@ -488,16 +483,16 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     params.out_stride = out->is_half ? layer->n_head * layer->head_dim : out->stride;
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {out->range, q->range,      {0}, layer->range},
+        .bindings = {out->range, q->range, {0}, layer->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {1, layer->n_head, n_part},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 0,
-                     .divisor = shape.n_tokens,
-                     .is_divisible = true,
-                     .divisible_axis = 1},
+        .grid = {.size = {1, layer->n_head, n_part},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 0,
+                 .divisor = shape.n_tokens,
+                 .is_divisible = true,
+                 .divisible_axis = 1},
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
     gi_attention_add_sinks(rule, &key, &dispatch);

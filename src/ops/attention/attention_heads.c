@@ -117,8 +117,7 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, is_joint ? (struct gi_range){0} : q, {0}, layer->range},
-        .uniform = is_joint ? (struct gi_range){0          }
-          : q,
+        .uniform = is_joint ? (struct gi_range){0} : q,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),

@@ -35,13 +35,13 @@ static bool record_rope(struct gi_recorder *recorder, const char *label, struct 
 {
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {q->range,                qkv->range,             vectors->range, layer->range},
+        .bindings = {q->range, qkv->range, vectors->range, layer->range},
         .writes = 1u << 0 | 1u << 3,
         .params = params,
         .params_size = params_size,
         .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
         .runtime_params = CONTEXT_PARAMS,
-        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
+        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
     };
     if (gi_recorder_is_joint(recorder)) {
         dispatch.grid.rule = GI_GRID_FIXED;

@@ -37,15 +37,15 @@ bool gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
     };
     struct gi_dispatch dispatch = {
         .label = "short_conv",
-        .bindings = {y->range,                                         bcx->range, vectors->range, past},
+        .bindings = {y->range, bcx->range, vectors->range, past},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
         .wg_size = wg_size,
         .grid = {.size = {(n_quad + wg_size - 1) / wg_size, 1, 1},
-                     .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                     .axis = 1,
-                     .divisor = n_tokens                                                               },
+                 .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                 .axis = 1,
+                 .divisor = n_tokens},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

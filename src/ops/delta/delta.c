@@ -90,7 +90,7 @@ bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta
     };
     struct gi_dispatch dispatch = {
         .label = "delta_step",
-        .bindings = {out,             x, vectors->range, memory},
+        .bindings = {out, x, vectors->range, memory},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
@@ -123,14 +123,14 @@ static bool record_conv(struct gi_recorder *recorder, const struct gi_delta *del
     };
     struct gi_dispatch dispatch = {
         .label = "delta_conv",
-        .bindings = {mixed->range,                                    x->range, vectors->range, memory},
+        .bindings = {mixed->range, x->range, vectors->range, memory},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .grid = {.size = {delta->n_k_head + delta->n_head, 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1                                                                     },
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -162,14 +162,14 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *del
     };
     struct gi_dispatch dispatch = {
         .label = "delta_scan",
-        .bindings = {o->range, mixed->range,                                             x->range, memory},
+        .bindings = {o->range, mixed->range, x->range, memory},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
         .n_weight = count_work(delta),
         .grid = {.size = {delta->dim / (wg_size / SCAN_SLICES), delta->n_head, 1},
-                     .is_divisible = true,
-                     .divisible_axis = 1                                                        },
+                 .is_divisible = true,
+                 .divisible_axis = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -190,11 +190,11 @@ static bool record_norm(struct gi_recorder *recorder, const struct gi_delta *del
     };
     struct gi_dispatch dispatch = {
         .label = "delta_norm",
-        .bindings = {out->range,                    o->range,               vectors->range, x->range    },
+        .bindings = {out->range, o->range, vectors->range, x->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {delta->n_head, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
+        .grid = {.size = {delta->n_head, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

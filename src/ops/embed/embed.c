@@ -41,7 +41,7 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1} },
+        .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1}},
         .wg_size = wg_size,
         .publishes = publishes,
     };
@@ -95,15 +95,15 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
     };
     struct gi_dispatch dispatch = {
         .label = "embed_batch",
-        .bindings = {x->range,                                               tokens, part->quads, part->aux},
+        .bindings = {x->range, tokens, part->quads, part->aux},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
         .wg_size = wg_size,
         .grid = {.size = {gi_divide_up(params->n_block, wg_size), 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1                                                                          },
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     if (gi_recorder_is_joint(recorder)) {
         dispatch.grid.rule = GI_GRID_FIXED;
@@ -154,14 +154,14 @@ bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *
         .x_stride = x->stride, .width = width, .table = table};
     struct gi_dispatch dispatch = {
         .label = "add_positions",
-        .bindings = {x->range,               {0}, vectors->range},
+        .bindings = {x->range, {0}, vectors->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {gi_divide_up(width / 4, BATCH_WG), 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {gi_divide_up(width / 4, BATCH_WG), 1, 1},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -187,7 +187,7 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
     };
     struct gi_dispatch dispatch = {
         .label = "last_row",
-        .bindings = {stream->range,   x->range, vectors->range},
+        .bindings = {stream->range, x->range, vectors->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),

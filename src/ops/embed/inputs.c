@@ -30,12 +30,12 @@ bool gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {inputs->range,           y->range,  vectors->range},
+        .bindings = {inputs->range, y->range, vectors->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .wg_size = wg_size,
-        .grid = { .size = {norm->n, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,   .divisor = 1},
+        .grid = {.size = {norm->n, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -63,15 +63,15 @@ bool gi_op_gate_input(struct gi_recorder *recorder, const char *label, const str
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {act->range,             gate->range, inputs->range},
+        .bindings = {act->range, gate->range, inputs->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .wg_size = wg_size,
-        .grid = { .size = {gi_divide_up(width / 4, wg_size), 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {gi_divide_up(width / 4, wg_size), 1, 1},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

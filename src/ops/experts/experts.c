@@ -55,15 +55,15 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
     };
     struct gi_dispatch dispatch = {
         .label = "route",
-        .bindings = {act->range,                                                          logits->range,
+        .bindings = {act->range, logits->range,
                      experts->router.has_bias ? vectors->range : (struct gi_range){0}},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {1, 1, 1},
-                     .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                     .axis = 0,
-                     .divisor = 1},
+        .grid = {.size = {1, 1, 1},
+                 .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                 .axis = 0,
+                 .divisor = 1},
         .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
@@ -83,15 +83,15 @@ static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts
     };
     struct gi_dispatch dispatch = {
         .label = "add_experts",
-        .bindings = {x,                                                            y,     vectors, act},
+        .bindings = {x, y, vectors, act},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
         .wg_size = wg_size,
         .grid = {.size = {(params->n_embd / 4 + wg_size - 1) / wg_size, 1, 1},
-                     .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                     .axis = 1,
-                     .divisor = 1                                                                     },
+                 .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -265,16 +265,16 @@ bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
     const uint32_t n_word = gi_half_row_tiles(experts->y_width) * GI_HALF_COLUMNS / 8;
     struct gi_dispatch dispatch = {
         .label = "gather_rows",
-        .bindings = {gi_sorted_part(rows, rows->input),                                x->range,
+        .bindings = {gi_sorted_part(rows, rows->input), x->range,
                      gi_sorted_part(rows, rows->route)},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .grid = {.size = {gi_divide_up(rows->is_half ? n_word : params.n_quad, WG_SIZE), 1,
                           rows->is_half ? 1 : experts->n_used},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1          },
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -80,14 +80,14 @@ bool gi_op_half_rows(struct gi_recorder *recorder, const char *label, const stru
     const uint32_t n_word = gi_half_row_tiles(width) * GI_HALF_COLUMNS / 8;
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range,  x->range},
+        .bindings = {y->range, x->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {(n_word + WG_SIZE - 1) / WG_SIZE, 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {(n_word + WG_SIZE - 1) / WG_SIZE, 1, 1},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -48,11 +48,11 @@ bool gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_
     const struct gi_pack_rows_params params = {.x_stride = rows->stride, .width = width};
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {rows->range  },
+        .bindings = {rows->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
+        .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
     rows->is_half = true;
     return gi_recorder_add(recorder, &key, &dispatch, err);

@@ -388,9 +388,7 @@ static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *r
 
 static struct gi_grid expert_grid(const struct gi_experts *experts, enum gi_experts_tokens tokens)
 {
-    struct gi_grid grid = {
-        .size = {1, 1, experts->n_used}
-    };
+    struct gi_grid grid = {.size = {1, 1, experts->n_used}};
     if (tokens == GI_EXPERTS_BATCH) {
         grid.rule = GI_GRID_TOKENS;
         grid.axis = 1;

@@ -23,16 +23,16 @@ static const struct {
     enum gi_program_id first;
     const char *names[2];
 } kernels[] = {
-    [GI_GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_SPLIT,        {"gemv_qkv", "gemv_qkv_half"}              },
-    [GI_GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_SPLIT,   {"gemv_residual", "gemv_residual_half"}    },
-    [GI_GEMV_GLU] = {GI_PROGRAM_GEMV_GLU_SPLIT,        {"gemv_glu", "gemv_glu_half"}              },
-    [GI_GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT,      {"gemv_vocab", "gemv_vocab_half"}          },
-    [GI_GEMV_PLAIN] = {GI_PROGRAM_GEMV_PLAIN_SPLIT,      {"gemv_plain", "gemv_plain_half"}          },
+    [GI_GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_SPLIT, {"gemv_qkv", "gemv_qkv_half"}},
+    [GI_GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_SPLIT, {"gemv_residual", "gemv_residual_half"}},
+    [GI_GEMV_GLU] = {GI_PROGRAM_GEMV_GLU_SPLIT, {"gemv_glu", "gemv_glu_half"}},
+    [GI_GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT, {"gemv_vocab", "gemv_vocab_half"}},
+    [GI_GEMV_PLAIN] = {GI_PROGRAM_GEMV_PLAIN_SPLIT, {"gemv_plain", "gemv_plain_half"}},
     [GI_GEMV_EXPERT_GLU] = {GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT,
-                     {"gemv_expert_glu", "gemv_expert_glu_half"}                                  },
-    [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT,     {"gemv_expert", "gemv_expert_half"}        },
-    [GI_GEMV_POST] = {GI_PROGRAM_GEMV_POST_SPLIT,       {"gemv_post", "gemv_post_half"}            },
-    [GI_GEMV_GATE_INPUT] = {GI_PROGRAM_GEMV_GLU_SPLIT,        {"gemv_gate_input", "gemv_gate_input_half"}},
+                            {"gemv_expert_glu", "gemv_expert_glu_half"}},
+    [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT, {"gemv_expert", "gemv_expert_half"}},
+    [GI_GEMV_POST] = {GI_PROGRAM_GEMV_POST_SPLIT, {"gemv_post", "gemv_post_half"}},
+    [GI_GEMV_GATE_INPUT] = {GI_PROGRAM_GEMV_GLU_SPLIT, {"gemv_gate_input", "gemv_gate_input_half"}},
 };
 
 #define DOT_BYTES 2 // of glsl/quant/dot.glsl

@@ -26,15 +26,15 @@ bool gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {x->range,  qkv->range},
+        .bindings = {x->range, qkv->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .wg_size = wg_size,
-        .grid = { .size = {(n_column + wg_size - 1) / wg_size, 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {(n_column + wg_size - 1) / wg_size, 1, 1},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

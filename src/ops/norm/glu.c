@@ -29,10 +29,10 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = { .size = {(params->n_column + columns - 1) / columns, 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {(params->n_column + columns - 1) / columns, 1, 1},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -117,15 +117,15 @@ bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
     };
     struct gi_dispatch dispatch = {
         .label = "ffn_act",
-        .bindings = {gi_sorted_part(rows, rows->act),                                        gate_up->range,
+        .bindings = {gi_sorted_part(rows, rows->act), gate_up->range,
                      rows->is_half ? gi_sorted_part(rows, rows->route) : (struct gi_range){0}},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .grid = {.size = {gi_divide_up(params.n_column, columns), 1, experts->n_used},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1                          },
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -24,15 +24,15 @@ static bool record_norm(struct gi_recorder *recorder, const char *label,
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range,                                          x, vectors->range},
+        .bindings = {y->range, x, vectors->range},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
         .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
-        .grid = { .size = {1, 1, 1},
-                     .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                     .axis = 0,
-                     .divisor = 1},
+        .grid = {.size = {1, 1, 1},
+                 .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                 .axis = 0,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -34,7 +34,7 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {stream->range,   y, vectors->range},
+        .bindings = {stream->range, y, vectors->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),

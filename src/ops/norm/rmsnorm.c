@@ -37,11 +37,11 @@ static bool record(struct gi_recorder *recorder, const char *label, const struct
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range,                x->range,  vectors->range},
+        .bindings = {y->range, x->range, vectors->range},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0,   .divisor = 1},
+        .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

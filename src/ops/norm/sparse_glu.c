@@ -37,10 +37,10 @@ bool gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_b
         .params = &params,
         .params_size = sizeof(params),
         .wg_size = wg_size,
-        .grid = { .size = {n_group, 1, 1},
-                     .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {n_group, 1, 1},
+                 .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -30,9 +30,7 @@ bool gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_
                      struct glinfer_error *err)
 {
     assert(y.size == x.size);
-    struct gi_dispatch dispatch = {
-        .label = "rate_copy", .bindings = {y, x}
-    };
+    struct gi_dispatch dispatch = {.label = "rate_copy", .bindings = {y, x}};
     return record(recorder, GI_PROGRAM_RATE_COPY, x, &dispatch, err);
 }
 
@@ -47,7 +45,7 @@ bool gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_
     assert(y.size >= gi_rate_parity_size(recorder->gpu, x.size));
     struct gi_dispatch dispatch = {
         .label = "rate_read",
-        .bindings = {y,             x                                              },
+        .bindings = {y, x},
         .texels = {GI_TEXEL_NONE, through_texels ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE},
     };
     return record(recorder, through_texels ? GI_PROGRAM_RATE_READ_TEXEL : GI_PROGRAM_RATE_READ, x,

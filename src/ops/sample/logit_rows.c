@@ -29,11 +29,11 @@ bool gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const str
     const uint32_t n_group = (uint32_t)gi_divide_up(layout->n_vocab, (uint64_t)WG_SIZE * N_LOGITS);
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {rows->range  },
+        .bindings = {rows->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
+        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
     };
     layout->n_partial = n_group * WG_SIZE;
     assert(layout->n_partial <= layout->max_partial && rows->stride > layout->scratch);

@@ -26,11 +26,11 @@ bool gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, u
     };
     struct gi_dispatch dispatch = {
         .label = "logprob",
-        .bindings = {out,                     logits->range, targets     },
+        .bindings = {out, logits->range, targets},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS,     .axis = 0, .divisor = 1},
+        .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

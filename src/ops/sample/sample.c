@@ -73,13 +73,13 @@ static bool record(struct gi_recorder *recorder, const struct gi_logits *logits,
                                             .scratch = logits->scratch};
     struct gi_dispatch dispatch = {
         .label = shape->label,
-        .bindings = {step->ring, logits->range,         step->state},
+        .bindings = {step->ring, logits->range, step->state},
         .writes = shape->writes | (shape->is_end ? 0x4u : 0) | (has_counts ? 0x8u : 0),
         .writes_state = shape->is_end,
         .wg_size = sizes[size],
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {shape->n_groups, 1, 1},          .rule = GI_GRID_FIXED},
+        .grid = {.size = {shape->n_groups, 1, 1}, .rule = GI_GRID_FIXED},
     };
     if (has_counts) {
         dispatch.bindings[3] = step->counts;
@@ -131,13 +131,13 @@ bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
                                             .n_slot = adjust->n_slot};
     struct gi_dispatch dispatch = {
         .label = shape.label,
-        .bindings = {adjust->range, logits->range,     step->state},
+        .bindings = {adjust->range, logits->range, step->state},
         .writes = 0x3,
         .wg_size = sizes[size],
         .params = &params,
         .params_size = sizeof(params),
         .runtime_params = GI_PARAM_BIT(struct gi_adjust_params, n_slot),
-        .grid = {.size = {shape.n_groups, 1, 1},             .rule = GI_GRID_FIXED},
+        .grid = {.size = {shape.n_groups, 1, 1}, .rule = GI_GRID_FIXED},
     };
     logits->n_partial = shape.n_groups * n_part;
     return gi_recorder_add(recorder, &key, &dispatch, err);

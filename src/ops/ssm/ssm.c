@@ -85,7 +85,7 @@ bool gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, stru
     };
     struct gi_dispatch dispatch = {
         .label = "ssm_step",
-        .bindings = {out,             x, vectors->range, memory},
+        .bindings = {out, x, vectors->range, memory},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
@@ -121,14 +121,14 @@ static bool record_conv(struct gi_recorder *recorder, const struct gi_ssm *ssm,
     };
     struct gi_dispatch dispatch = {
         .label = "ssm_conv",
-        .bindings = {mixed->range,                                             x->range, vectors->range, memory},
+        .bindings = {mixed->range, x->range, vectors->range, memory},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .grid = {.size = {(n_each + ROW_WG_SIZE - 1) / ROW_WG_SIZE, 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = TOKENS                                                                         },
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = TOKENS},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -160,14 +160,14 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
     };
     struct gi_dispatch dispatch = {
         .label = "ssm_scan",
-        .bindings = {out->range, mixed->range,                        x->range, memory},
+        .bindings = {out->range, mixed->range, x->range, memory},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
         .n_weight = count_work(ssm),
         .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1},
-                     .is_divisible = true,
-                     .divisible_axis = 1                                     },
+                 .is_divisible = true,
+                 .divisible_axis = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -199,15 +199,15 @@ bool gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_grou
         .y_stride = y->stride, .width = width, .gamma = gamma, .eps = eps};
     struct gi_dispatch dispatch = {
         .label = "ssm_norm",
-        .bindings = {y->range,  vectors->range},
+        .bindings = {y->range, vectors->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
         .wg_size = wg_size,
-        .grid = { .size = {n_group, 1, 1},
-                     .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                     .axis = 1,
-                     .divisor = 1},
+        .grid = {.size = {n_group, 1, 1},
+                 .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                 .axis = 1,
+                 .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -143,12 +143,7 @@ uint32_t gi_persistent_element_size(struct gi_stage_word type)
         const char *name;
         uint32_t size;
     } types[] = {
-        {"float", 4 },
-        {"uint",  4 },
-        {"vec2",  8 },
-        {"uvec2", 8 },
-        {"vec4",  16},
-        {"uvec4", 16},
+        {"float", 4}, {"uint", 4}, {"vec2", 8}, {"uvec2", 8}, {"vec4", 16}, {"uvec4", 16},
     };
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (gi_stage_word_is(type, types[i].name)) {

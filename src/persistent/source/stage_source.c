@@ -67,8 +67,8 @@ static uint32_t find_field(const struct writer *w, struct gi_stage_word word)
 static const char *find_builtin(struct gi_stage_word word)
 {
     static const char *const names[][2] = {
-        {"gl_WorkGroupID",        "stage_group"     },
-        {"gl_NumWorkGroups",      "stage_n_groups"  },
+        {"gl_WorkGroupID", "stage_group"},
+        {"gl_NumWorkGroups", "stage_n_groups"},
         {"gl_GlobalInvocationID", "stage_invocation"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -37,16 +37,9 @@ static bool render(const struct gi_tokenizer *tokenizer, const struct glinfer_me
 // Conversations that templates are tried with.
 #define ANSWER "second"
 static const struct glinfer_message talk[] = {
-    {"user",      "first"},
-    {"assistant", ANSWER },
-    {"user",      "third"}
-};
+    {"user", "first"}, {"assistant", ANSWER}, {"user", "third"}};
 static const struct glinfer_message told_talk[] = {
-    {"system",    "zeroth"},
-    {"user",      "first" },
-    {"assistant", ANSWER  },
-    {"user",      "third" }
-};
+    {"system", "zeroth"}, {"user", "first"}, {"assistant", ANSWER}, {"user", "third"}};
 
 // True if the template writes a question, as a message's content.
 static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_output *question,
@@ -295,10 +288,7 @@ static bool cut_data(struct gi_text text, const char *fence, struct gi_segments 
     while (text.size > 0) {
         const char *found = n > 0 ? memmem(text.data, text.size, fence, n) : NULL;
         const size_t size = found ? (size_t)(found - text.data) : text.size;
-        const struct gi_segment part = {
-            {text.data, size},
-            is_within, false
-        };
+        const struct gi_segment part = {{text.data, size}, is_within, false};
         if (size > 0 && !GI_ARRAY_PUSH(segments, "a conversation", err, part)) {
             return false;
         }

@@ -34,11 +34,11 @@ static const struct {
     const char *text, *other, *another;
     enum gi_token_type type;
 } stop_exceptions[] = {
-    {"<|end|>", "<|return|>",       "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
-    {"<|end|>", "<|return|>",       "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
-    {"<|end|>", "<|flush|>",        "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
-    {"<|end|>", "<|flush|>",        "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
-    {"</s>",    "<|tool_response>", "<|tool_response>", GI_TOKEN_TYPE_NORMAL      },
+    {"<|end|>", "<|return|>", "<|call|>", GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|return|>", "<|calls|>", GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|flush|>", "<|call|>", GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|flush|>", "<|calls|>", GI_TOKEN_TYPE_USER_DEFINED},
+    {"</s>", "<|tool_response>", "<|tool_response>", GI_TOKEN_TYPE_NORMAL},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

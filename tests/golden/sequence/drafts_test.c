@@ -79,9 +79,9 @@ static void sampled_answers_are_the_same(void **state)
         float temperature, top_p;
         uint32_t top_k, n_probs;
     } ends[] = {
-        {0.7F, 1,    40, 0},
-        {1.0F, 0.9F, 0,  0},
-        {0.5F, 1,    20, 3},
+        {0.7F, 1, 40, 0},
+        {1.0F, 0.9F, 0, 0},
+        {0.5F, 1, 20, 3},
     };
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];

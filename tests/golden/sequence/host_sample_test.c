@@ -73,11 +73,7 @@ static void host_and_gpu_choose_the_same(void **state)
 static void penalties_and_biases_are_the_gpus(void **state)
 {
     static const int32_t windows[] = {1, 5, 64, -1};
-    const struct glinfer_logit_bias biases[] = {
-        {5, 1.5f     },
-        {9, -INFINITY},
-        {5, 0.5f     }
-    };
+    const struct glinfer_logit_bias biases[] = {{5, 1.5f}, {9, -INFINITY}, {5, 0.5f}};
     struct glinfer_stats gpu_stats, host_stats;
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct glinfer_samplers samplers = defaults();

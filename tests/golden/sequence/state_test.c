@@ -117,8 +117,8 @@ static void expect_refusal(struct glinfer_session *session, const void *data, si
 static void a_saved_session_goes_on_bit_by_bit(void **state)
 {
     static const enum glinfer_cache_type types[][2] = {
-        {GLINFER_CACHE_F16,  GLINFER_CACHE_F16 },
-        {GLINFER_CACHE_F32,  GLINFER_CACHE_F16 },
+        {GLINFER_CACHE_F16, GLINFER_CACHE_F16},
+        {GLINFER_CACHE_F32, GLINFER_CACHE_F16},
         {GLINFER_CACHE_Q8_0, GLINFER_CACHE_Q8_0},
         {GLINFER_CACHE_Q4_0, GLINFER_CACHE_Q4_0},
     };

@@ -78,12 +78,7 @@ static void every_way_to_sample_gives_the_same(void **state)
         uint32_t top_k;
         float top_p;
     } filters[] = {
-        {0,   0.9F },
-        {0,   0.3F },
-        {200, 1.0F },
-        {200, 0.9F },
-        {40,  0.95F},
-        {0,   1.0F },
+        {0, 0.9F}, {0, 0.3F}, {200, 1.0F}, {200, 0.9F}, {40, 0.95F}, {0, 1.0F},
     };
     for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
         struct answer answers[2] = {0};

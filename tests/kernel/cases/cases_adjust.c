@@ -114,20 +114,20 @@ static const struct value_case {
     uint32_t n_vocab, n_window, bits;
     float repeat, presence, frequency;
 } value_cases[] = {
-    {"nothing",        1000,   4,           0,                   1.1F, 0.5F,  0.25F},
-    {"repeat",         1000,   4,           GI_ADJUST_PENALTIES, 1.3F, 0,     0    },
-    {"repeat below 1", 33,     4,           GI_ADJUST_PENALTIES, 0.5F, 0,     0    },
-    {"presence",       1001,   3,           GI_ADJUST_PENALTIES, 1,    0.75F, 0    },
-    {"frequency",      49152,  5,           GI_ADJUST_PENALTIES, 1,    0,     1.5F },
-    {"negative",       49153,  5,           GI_ADJUST_PENALTIES, 1,    -2,    -1.5F},
-    {"window of 1",    500,    1,           GI_ADJUST_PENALTIES, 1.1F, 1,     1    },
-    {"long window",    500,    N_TOKEN + 4, GI_ADJUST_PENALTIES, 1.1F, 1,     1    },
-    {"huge",           77,     4,           GI_ADJUST_PENALTIES, 1e6F, 1e30F, 1e30F},
-    {"bias",           32001,  4,           GI_ADJUST_BIAS,      1,    0,     0    },
-    {"mask",           151936, 4,           GI_ADJUST_MASK,      1,    0,     0    },
-    {"mask of three",  3,      4,           GI_ADJUST_MASK,      1,    0,     0    },
-    {"all of them",    128256, 4,           7,                   1.1F, 0.5F,  0.25F},
-    {"all of two",     2,      2,           7,                   1.1F, 0.5F,  0.25F},
+    {"nothing", 1000, 4, 0, 1.1F, 0.5F, 0.25F},
+    {"repeat", 1000, 4, GI_ADJUST_PENALTIES, 1.3F, 0, 0},
+    {"repeat below 1", 33, 4, GI_ADJUST_PENALTIES, 0.5F, 0, 0},
+    {"presence", 1001, 3, GI_ADJUST_PENALTIES, 1, 0.75F, 0},
+    {"frequency", 49152, 5, GI_ADJUST_PENALTIES, 1, 0, 1.5F},
+    {"negative", 49153, 5, GI_ADJUST_PENALTIES, 1, -2, -1.5F},
+    {"window of 1", 500, 1, GI_ADJUST_PENALTIES, 1.1F, 1, 1},
+    {"long window", 500, N_TOKEN + 4, GI_ADJUST_PENALTIES, 1.1F, 1, 1},
+    {"huge", 77, 4, GI_ADJUST_PENALTIES, 1e6F, 1e30F, 1e30F},
+    {"bias", 32001, 4, GI_ADJUST_BIAS, 1, 0, 0},
+    {"mask", 151936, 4, GI_ADJUST_MASK, 1, 0, 0},
+    {"mask of three", 3, 4, GI_ADJUST_MASK, 1, 0, 0},
+    {"all of them", 128256, 4, 7, 1.1F, 0.5F, 0.25F},
+    {"all of two", 2, 2, 7, 1.1F, 0.5F, 0.25F},
 };
 
 // Bans every third token by bias and every fifth by mask, but not the last.
@@ -246,10 +246,10 @@ static const struct share_case {
     uint32_t top_k;
     float top_p;
 } share_cases[] = {
-    {"chi-square, all",       gi_op_sample_full,    0, 1   },
-    {"chi-square, top_p",     gi_op_sample_full,    0, 0.8F},
-    {"chi-square, small k",   gi_op_sample_small_k, 3, 1   },
-    {"chi-square, all of it", gi_op_sample_small_k, 6, 1   }, // more than there are
+    {"chi-square, all", gi_op_sample_full, 0, 1},
+    {"chi-square, top_p", gi_op_sample_full, 0, 0.8F},
+    {"chi-square, small k", gi_op_sample_small_k, 3, 1},
+    {"chi-square, all of it", gi_op_sample_small_k, 6, 1}, // more than there are
 };
 
 static bool count_samples(struct kt_run *run, const struct adjusting *a,

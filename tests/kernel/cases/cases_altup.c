@@ -20,13 +20,13 @@ static const struct altup_case {
     uint32_t n, n_tokens; // 0: a step
     bool is_stage;        // of a list whose groups are all alike
 } shapes[] = {
-    {64,  0, false},
-    {320, 0, true },
+    {64, 0, false},
+    {320, 0, true},
     {576, 5, false},
 };
 
 static const struct altup_case benches[] = {
-    {2048, 0,   false},
+    {2048, 0, false},
     {2048, 512, false},
 };
 
@@ -280,12 +280,12 @@ static const struct altup_op {
     bool is_beside;          // a step's new residual lies behind the streams
     uint32_t n_moved;        // rows of n_embd that a token reads and writes
 } ops[] = {
-    {"embed",   record_embed,   want_embed,   true,  false, false, false, 8 },
-    {"predict", record_predict, want_predict, true,  true,  true,  false, 10},
-    {"join",    record_join,    want_join,    false, true,  true,  true,  4 },
-    {"correct", record_correct, want_correct, true,  true,  false, false, 11},
-    {"add",     record_add,     want_add,     true,  false, false, false, 7 },
-    {"merge",   record_merge,   want_merge,   false, true,  true,  false, 5 },
+    {"embed", record_embed, want_embed, true, false, false, false, 8},
+    {"predict", record_predict, want_predict, true, true, true, false, 10},
+    {"join", record_join, want_join, false, true, true, true, 4},
+    {"correct", record_correct, want_correct, true, true, false, false, 11},
+    {"add", record_add, want_add, true, false, false, false, 7},
+    {"merge", record_merge, want_merge, false, true, true, false, 5},
 };
 
 static void set_bounds(double *bound, size_t n)
@@ -400,13 +400,13 @@ const struct kt_suite kt_altup_bench = {"bench_altup", COUNT(ops) * COUNT(benche
 //-- gates of which few are open -----------------------------------------------------------------
 
 static const struct altup_case gates[] = {
-    {36,   0, false},
-    {1056, 0, true },
-    {300,  5, false},
+    {36, 0, false},
+    {1056, 0, true},
+    {300, 5, false},
 };
 
 static const struct altup_case gate_benches[] = {
-    {8192, 0,   false},
+    {8192, 0, false},
     {8192, 512, false},
 };
 

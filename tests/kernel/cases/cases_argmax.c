@@ -50,15 +50,7 @@ static bool run_argmax(struct kt_run *run, const float *logits, uint32_t n_vocab
 static const struct {
     uint32_t n_vocab, n_group;
 } shapes[] = {
-    {1,      64},
-    {2,      1 },
-    {3,      1 },
-    {255,    1 },
-    {257,    1 },
-    {1000,   7 },
-    {49152,  64},
-    {151936, 8 },
-    {262144, 8 },
+    {1, 64}, {2, 1}, {3, 1}, {255, 1}, {257, 1}, {1000, 7}, {49152, 64}, {151936, 8}, {262144, 8},
 };
 
 static bool run_random(struct kt_run *run, size_t index)
@@ -195,19 +187,19 @@ struct ban_case {
 
 // So cold that the token is sure.
 static const struct ban_case ban_cases[] = {
-    {"banned, argmax",          gi_op_argmax,         0,     1,    0, 0},
-    {"banned, greedy",          gi_op_sample_probs,   0,     1,    0, 2},
-    {"banned, greedy by top_k", gi_op_sample_small_k, 0,     1,    2, 0},
-    {"banned, top_k 1",         gi_op_sample_small_k, 1,     1,    1, 0},
-    {"banned, small k",         gi_op_sample_small_k, 0.01F, 0.9F, 5, 0},
-    {"banned, full, top_k 1",   gi_op_sample_full,    1,     1,    1, 0},
-    {"banned, top_p",           gi_op_sample_full,    0.01F, 0.9F, 0, 0},
-    {"banned, top_k 2",         gi_op_sample_full,    0.01F, 1,    2, 0},
-    {"banned, both",            gi_op_sample_full,    0.01F, 0.9F, 2, 0},
-    {"banned, all",             gi_op_sample_full,    0.01F, 1,    0, 0},
-    {"banned, top_k 1, probs",  gi_op_sample_probs,   1,     1,    1, 2},
-    {"banned, top_p, probs",    gi_op_sample_probs,   0.01F, 0.9F, 0, 2},
-    {"banned, all, probs",      gi_op_sample_probs,   0.01F, 1,    0, 2},
+    {"banned, argmax", gi_op_argmax, 0, 1, 0, 0},
+    {"banned, greedy", gi_op_sample_probs, 0, 1, 0, 2},
+    {"banned, greedy by top_k", gi_op_sample_small_k, 0, 1, 2, 0},
+    {"banned, top_k 1", gi_op_sample_small_k, 1, 1, 1, 0},
+    {"banned, small k", gi_op_sample_small_k, 0.01F, 0.9F, 5, 0},
+    {"banned, full, top_k 1", gi_op_sample_full, 1, 1, 1, 0},
+    {"banned, top_p", gi_op_sample_full, 0.01F, 0.9F, 0, 0},
+    {"banned, top_k 2", gi_op_sample_full, 0.01F, 1, 2, 0},
+    {"banned, both", gi_op_sample_full, 0.01F, 0.9F, 2, 0},
+    {"banned, all", gi_op_sample_full, 0.01F, 1, 0, 0},
+    {"banned, top_k 1, probs", gi_op_sample_probs, 1, 1, 1, 2},
+    {"banned, top_p, probs", gi_op_sample_probs, 0.01F, 0.9F, 0, 2},
+    {"banned, all, probs", gi_op_sample_probs, 0.01F, 1, 0, 2},
 };
 
 // Banned ids are passed over, keep their log-probability and end nothing.
@@ -275,9 +267,9 @@ static void fill_slots(struct kt_run *run, struct gi_grid_slot slots[GI_MAX_SLOT
 {
     for (uint32_t i = 0; i < GI_MAX_SLOTS; i++) {
         slots[i] = (struct gi_grid_slot){
-            .count = {7,   7,            7 },
+            .count = {7, 7, 7},
             .rule = i % 3,
-            .size = { kt_index(run, 99), kt_index(run, 9), kt_index(run, 9)},
+            .size = {kt_index(run, 99), kt_index(run, 9), kt_index(run, 9)},
             .axis_divisor = (i / 3 % 3) << 30 | (1 + kt_index(run, 64)),
         };
     }
@@ -341,20 +333,20 @@ static const struct {
     const char *name;
     bool (*run)(struct kt_run *run);
 } step_cases[] = {
-    {"all equal",        run_all_equal  },
-    {"zeros",            run_zeros      },
-    {"negative",         run_negative   },
-    {"nan",              run_nan        },
-    {"infinity",         run_infinity   },
-    {"no rows",          run_no_rows    },
+    {"all equal", run_all_equal},
+    {"zeros", run_zeros},
+    {"negative", run_negative},
+    {"nan", run_nan},
+    {"infinity", run_infinity},
+    {"no rows", run_no_rows},
     {"small k infinity", run_small_k_nan},
-    {"full infinity",    run_full_nan   },
-    {"probs infinity",   run_probs_nan  },
-    {"ring wraps",       run_ring       },
-    {"max_steps",        run_max_steps  },
-    {"stop ids",         run_stop_ids   },
-    {"counts",           run_counts     },
-    {"no counts",        run_no_counts  },
+    {"full infinity", run_full_nan},
+    {"probs infinity", run_probs_nan},
+    {"ring wraps", run_ring},
+    {"max_steps", run_max_steps},
+    {"stop ids", run_stop_ids},
+    {"counts", run_counts},
+    {"no counts", run_no_counts},
 };
 
 #define N_STEP (sizeof(step_cases) / sizeof(step_cases[0]))

@@ -24,30 +24,25 @@ struct attention_qkv_case {
 
 // n_tokens is the number of steps in a row.
 static const struct attention_qkv_case cases[] = {
-    {{{9, 3, 64, 64, F16, F16}, 64, 3, 0},         0,    0,  false},
-    {{{9, 3, 64, 512, F16, F16}, 64, 2, 300},      0,    0,  false},
-    {{{16, 8, 128, 300, F16, F16}, 128, 3, 126},   0,    0,  true },
-    {{{16, 8, 128, 900, F16, F16}, 128, 2, 700},   0,    0,  true },
-    {{{32, 8, 64, 600, F16, F16}, 64, 2, 255},     0,    0,  false},
-    {{{32, 8, 128, 300, F16, F16}, 128, 2, 130},   0,    0,  false},
-    {{{8, 1, 256, 600, F32, F32}, 64, 2, 511},     512,  20, true },
-    {{{7, 1, 128, 700, F16, F32}, 0, 2, 520},      100,  0,  true },
-    {{{4, 4, 32, 200, F32, F16}, 8, 2, 64},        0,    5,  false},
-    {{{3, 1, 8, 600, F16, F16}, 8, 2, 400},        0,    0,  true },
-    {{{16, 8, 128, 1600, F16, F16}, 128, 2, 1500}, 1200, 0,  true },
-    {{{16, 8, 128, 300, F16, F16}, 128, 1, 299},   0,    0,  true },
+    {{{9, 3, 64, 64, F16, F16}, 64, 3, 0}, 0, 0, false},
+    {{{9, 3, 64, 512, F16, F16}, 64, 2, 300}, 0, 0, false},
+    {{{16, 8, 128, 300, F16, F16}, 128, 3, 126}, 0, 0, true},
+    {{{16, 8, 128, 900, F16, F16}, 128, 2, 700}, 0, 0, true},
+    {{{32, 8, 64, 600, F16, F16}, 64, 2, 255}, 0, 0, false},
+    {{{32, 8, 128, 300, F16, F16}, 128, 2, 130}, 0, 0, false},
+    {{{8, 1, 256, 600, F32, F32}, 64, 2, 511}, 512, 20, true},
+    {{{7, 1, 128, 700, F16, F32}, 0, 2, 520}, 100, 0, true},
+    {{{4, 4, 32, 200, F32, F16}, 8, 2, 64}, 0, 5, false},
+    {{{3, 1, 8, 600, F16, F16}, 8, 2, 400}, 0, 0, true},
+    {{{16, 8, 128, 1600, F16, F16}, 128, 2, 1500}, 1200, 0, true},
+    {{{16, 8, 128, 300, F16, F16}, 128, 1, 299}, 0, 0, true},
 };
 
 // Groups of a persistent step: of two sizes, and with more and fewer of them.
 static const struct {
     uint32_t group_size, n_groups;
 } groups[] = {
-    {256,  132},
-    {512,  132},
-    {128,  20 },
-    {256,  5  },
-    {64,   40 },
-    {1024, 132},
+    {256, 132}, {512, 132}, {128, 20}, {256, 5}, {64, 40}, {1024, 132},
 };
 
 static void name_case(size_t index, char *text, size_t size)
@@ -77,12 +72,10 @@ struct attention_qkv {
 
 static void init(struct attention_qkv *a, struct kt_run *run, const struct attention_qkv_case *c)
 {
-    *a = (struct attention_qkv){
-        .c = c,
-        .rule = {.scale = 1.0f / sqrtf((float)c->rope.shape.head_dim),
-                 .softcap = c->softcap,
-                 .window = c->window}
-    };
+    *a = (struct attention_qkv){.c = c,
+                                .rule = {.scale = 1.0f / sqrtf((float)c->rope.shape.head_dim),
+                                         .softcap = c->softcap,
+                                         .window = c->window}};
     kt_layer_init(&a->layer, run, &c->rope.shape, c->rope.n_past);
     kt_qkv_init(&a->qkv, run, &c->rope.shape, c->rope.n_tokens);
     a->row = kt_range(run, "row", NULL, a->qkv.rows.stride * sizeof(float));
@@ -217,14 +210,14 @@ static const struct {
     struct attention_qkv_case c; // n_tokens and n_past are the slots'
     uint32_t n_slots;
 } joint_cases[] = {
-    {{{{9, 3, 64, 512, F16, F16}, 64, 1, 0}, 0, 0, false},    1 },
-    {{{{9, 3, 64, 512, F16, F16}, 64, 1, 0}, 0, 0, false},    4 },
-    {{{{16, 8, 128, 300, F16, F16}, 128, 1, 0}, 0, 0, true},  3 },
-    {{{{8, 1, 256, 600, F32, F32}, 64, 1, 0}, 100, 20, true}, 2 },
-    {{{{32, 8, 64, 2100, F16, F32}, 64, 1, 0}, 0, 0, false},  16},
-    {{{{14, 2, 64, 700, Q8, Q8}, 64, 1, 0}, 0, 0, false},     5 },
-    {{{{4, 4, 32, 200, F32, F16}, 8, 1, 0}, 64, 0, true},     9 },
-    {{{{9, 3, 64, 400, Q4, Q8}, 64, 1, 0}, 0, 0, true},       4 },
+    {{{{9, 3, 64, 512, F16, F16}, 64, 1, 0}, 0, 0, false}, 1},
+    {{{{9, 3, 64, 512, F16, F16}, 64, 1, 0}, 0, 0, false}, 4},
+    {{{{16, 8, 128, 300, F16, F16}, 128, 1, 0}, 0, 0, true}, 3},
+    {{{{8, 1, 256, 600, F32, F32}, 64, 1, 0}, 100, 20, true}, 2},
+    {{{{32, 8, 64, 2100, F16, F32}, 64, 1, 0}, 0, 0, false}, 16},
+    {{{{14, 2, 64, 700, Q8, Q8}, 64, 1, 0}, 0, 0, false}, 5},
+    {{{{4, 4, 32, 200, F32, F16}, 8, 1, 0}, 64, 0, true}, 9},
+    {{{{9, 3, 64, 400, Q4, Q8}, 64, 1, 0}, 0, 0, true}, 4},
 };
 
 static void joint_name(size_t index, char *text, size_t size)

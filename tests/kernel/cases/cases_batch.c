@@ -19,15 +19,13 @@ struct embed_case {
 };
 
 #define TYPE_CASE(name, text, folder, number, ...) {number, 20, 768, 0, 2, 0, (number) % 20},
-static const struct embed_case embed_cases[] = {
-    {GI_GGML_TYPE_F32,  64,  32,   0,  2,   0,    0  },
-    {GI_GGML_TYPE_F16,  64,  96,   16, 32,  1,    63 },
-    {GI_GGML_TYPE_Q4_0, 500, 576,  64, 64,  63,   499},
-    {GI_GGML_TYPE_Q4_1, 500, 576,  0,  64,  64,   17 },
-    {GI_GGML_TYPE_Q8_0, 500, 1536, 48, 6,   500,  48 },
-    {GI_GGML_TYPE_Q8_0, 100, 4096, 16, 128, 2000, 31 },
-    GI_WEIGHT_TYPE_MAP(TYPE_CASE)
-};
+static const struct embed_case embed_cases[] = {{GI_GGML_TYPE_F32, 64, 32, 0, 2, 0, 0},
+                                                {GI_GGML_TYPE_F16, 64, 96, 16, 32, 1, 63},
+                                                {GI_GGML_TYPE_Q4_0, 500, 576, 64, 64, 63, 499},
+                                                {GI_GGML_TYPE_Q4_1, 500, 576, 0, 64, 64, 17},
+                                                {GI_GGML_TYPE_Q8_0, 500, 1536, 48, 6, 500, 48},
+                                                {GI_GGML_TYPE_Q8_0, 100, 4096, 16, 128, 2000, 31},
+                                                GI_WEIGHT_TYPE_MAP(TYPE_CASE)};
 
 static void embed_name(size_t index, char *text, size_t size)
 {
@@ -176,9 +174,9 @@ static bool run_embed_batch(struct kt_run *run, size_t index)
 static const struct {
     uint32_t n_tokens, n_past, width;
 } position_cases[] = {
-    {1,   0, 8  },
-    {7,   3, 32 },
-    {33,  0, 384},
+    {1, 0, 8},
+    {7, 3, 32},
+    {33, 0, 384},
     {512, 0, 768},
 };
 
@@ -234,17 +232,10 @@ struct glu_case {
 };
 
 static const struct glu_case glu_cases[] = {
-    {1,   32,   0,    false, false},
-    {2,   96,   64,   false, false},
-    {7,   1536, 0,    false, false},
-    {33,  2048, 0,    false, false},
-    {31,  100,  48,   false, false},
-    {32,  20,   16,   false, false},
-    {512, 1536, 1024, false, false},
-    {3,   40,   0,    true,  false},
-    {33,  100,  48,   true,  false},
-    {5,   100,  48,   false, true },
-    {33,  96,   32,   false, true },
+    {1, 32, 0, false, false},        {2, 96, 64, false, false},   {7, 1536, 0, false, false},
+    {33, 2048, 0, false, false},     {31, 100, 48, false, false}, {32, 20, 16, false, false},
+    {512, 1536, 1024, false, false}, {3, 40, 0, true, false},     {33, 100, 48, true, false},
+    {5, 100, 48, false, true},       {33, 96, 32, false, true},
 };
 
 // Every other case has GELU, or without a gate xIELU.

@@ -12,21 +12,13 @@ static const struct conv_case {
     uint32_t n_channel, n_taps, n_tokens, n_past;
     bool is_step;
 } cases[] = {
-    {4,    2, 1,  0,  true },
-    {48,   3, 1,  1,  true },
-    {260,  3, 1,  2,  true },
-    {64,   8, 1,  19, true },
-    {64,   3, 1,  5,  false},
-    {48,   3, 2,  0,  false},
-    {4,    2, 9,  1,  false},
-    {300,  3, 17, 1,  false},
-    {64,   8, 3,  4,  false},
-    {64,   8, 33, 20, false},
-    {1024, 4, 8,  6,  false},
+    {4, 2, 1, 0, true},   {48, 3, 1, 1, true},    {260, 3, 1, 2, true},   {64, 8, 1, 19, true},
+    {64, 3, 1, 5, false}, {48, 3, 2, 0, false},   {4, 2, 9, 1, false},    {300, 3, 17, 1, false},
+    {64, 8, 3, 4, false}, {64, 8, 33, 20, false}, {1024, 4, 8, 6, false},
 };
 
 static const struct conv_case benches[] = {
-    {2048, 3, 1,   100, true },
+    {2048, 3, 1, 100, true},
     {2048, 3, 512, 100, false},
 };
 

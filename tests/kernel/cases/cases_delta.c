@@ -16,22 +16,15 @@ static const struct delta_case {
     uint32_t n_head, n_k_head, dim, n_taps, n_tokens, n_past;
     bool has_neighbours;
 } cases[] = {
-    {2,  2,  16,  4, 1,   0,  false},
-    {4,  2,  32,  4, 1,   5,  false},
-    {2,  1,  64,  2, 1,   6,  false},
-    {3,  3,  128, 4, 1,   9,  false},
-    {2,  2,  16,  4, 2,   1,  false},
-    {4,  2,  32,  4, 33,  6,  false},
-    {2,  1,  64,  2, 9,   0,  false},
-    {3,  3,  128, 4, 130, 11, false},
-    {16, 16, 128, 4, 300, 0,  false},
-    {6,  2,  32,  4, 1,   5,  true },
-    {4,  2,  16,  4, 9,   6,  true },
+    {2, 2, 16, 4, 1, 0, false},  {4, 2, 32, 4, 1, 5, false},     {2, 1, 64, 2, 1, 6, false},
+    {3, 3, 128, 4, 1, 9, false}, {2, 2, 16, 4, 2, 1, false},     {4, 2, 32, 4, 33, 6, false},
+    {2, 1, 64, 2, 9, 0, false},  {3, 3, 128, 4, 130, 11, false}, {16, 16, 128, 4, 300, 0, false},
+    {6, 2, 32, 4, 1, 5, true},   {4, 2, 16, 4, 9, 6, true},
 };
 
 static const struct delta_case benches[] = {
-    {16, 16, 128, 4, 1,   100, false},
-    {32, 16, 128, 4, 1,   100, false},
+    {16, 16, 128, 4, 1, 100, false},
+    {32, 16, 128, 4, 1, 100, false},
     {16, 16, 128, 4, 512, 100, false},
 };
 
@@ -253,8 +246,8 @@ const struct kt_suite kt_delta_bench = {"bench_delta", COUNT(benches), name_benc
 static const struct gate_case {
     uint32_t n_head, n_kv_head, head_dim, n_tokens;
 } gate_cases[] = {
-    {1, 1, 8,   1 },
-    {4, 2, 24,  3 },
+    {1, 1, 8, 1},
+    {4, 2, 24, 3},
     {2, 1, 256, 33},
 };
 

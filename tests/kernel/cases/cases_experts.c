@@ -18,13 +18,13 @@
 #define HALF_EPSILON 0x1p-10
 
 const struct kt_expert_case kt_expert_cases[KT_N_EXPERT_CASES] = {
-    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false, {0},                                           0},
-    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false, {GI_GATING_ALL, false, false, false, 1},       0},
-    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false, {0},                                           1},
-    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false, {GI_GATING_ALL, true, true, false, 2.5f},      0},
-    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false, {GI_GATING_SIGMOID, true, false, true, 1},     2},
-    {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true,  {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
-    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true,  {0},                                           0},
+    {GI_GGML_TYPE_F32, 32, 16, 4, 1, 1, 0, false, {0}, 0},
+    {GI_GGML_TYPE_Q8_0, 64, 96, 6, 2, 1, 0, false, {GI_GATING_ALL, false, false, false, 1}, 0},
+    {GI_GGML_TYPE_Q4_0, 96, 64, 5, 3, 7, 2, false, {0}, 1},
+    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 80, 4, 3, 16, false, {GI_GATING_SIGMOID, true, false, true, 1}, 2},
+    {GI_GGML_TYPE_Q4_0, 96, 32, 5, 3, 7, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 6, 2, 1, 0, true, {0}, 0},
 };
 
 static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV

@@ -9,23 +9,17 @@
 
 // Products in f16, with more rows of an expert than a tile has and fewer.
 static const struct kt_expert_case half_cases[] = {
-    {GI_GGML_TYPE_Q4_1,  64,  32, 2, 1, 150, 0, false, {0},                                           0},
-    {GI_GGML_TYPE_Q4_0,  96,  96, 5, 3, 33,  2, false, {0},                                           0},
-    {GI_GGML_TYPE_MXFP4, 160, 32, 4, 2, 70,  0, false, {GI_GATING_ALL, true, true, false, 2.5f},      0},
-    {GI_GGML_TYPE_F16,   64,  40, 5, 2, 40,  2, true,  {GI_GATING_SIGMOID, false, true, false, 0.5f}, 1},
+    {GI_GGML_TYPE_Q4_1, 64, 32, 2, 1, 150, 0, false, {0}, 0},
+    {GI_GGML_TYPE_Q4_0, 96, 96, 5, 3, 33, 2, false, {0}, 0},
+    {GI_GGML_TYPE_MXFP4, 160, 32, 4, 2, 70, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 5, 2, 40, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 1},
 };
 
 // Forms of products: a batch's and, where it goes by tiles, theirs.
 static const char *const batches[][2] = {
-    {"row",   NULL     },
-    {"lane",  NULL     },
-    {"split", "64x64"  },
-    {"split", "64x64:3"},
-    {"split", "32x64:2"},
-    {"split", "narrow" },
-    {"split", "rolled" },
-    {"split", "short"  },
-    {"split", "low"    },
+    {"row", NULL},        {"lane", NULL},       {"split", "64x64"},
+    {"split", "64x64:3"}, {"split", "32x64:2"}, {"split", "narrow"},
+    {"split", "rolled"},  {"split", "short"},   {"split", "low"},
 };
 
 static void name_sorted(size_t index, char *text, size_t size)

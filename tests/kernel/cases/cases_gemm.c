@@ -14,38 +14,32 @@ struct gemm_case {
 };
 
 static const struct gemm_case gemm_cases[] = {
-    {GI_GGML_TYPE_F32,   1,   16,   32,   0,   false, false},
-    {GI_GGML_TYPE_F16,   2,   32,   96,   16,  true,  false},
-    {GI_GGML_TYPE_Q4_0,  7,   80,   64,   48,  false, true },
-    {GI_GGML_TYPE_Q4_1,  31,  96,   576,  0,   true,  true },
-    {GI_GGML_TYPE_Q8_0,  32,  144,  1536, 64,  false, false},
-    {GI_GGML_TYPE_F32,   33,  176,  2048, 0,   true,  true },
-    {GI_GGML_TYPE_F16,   65,  576,  96,   0,   false, true },
-    {GI_GGML_TYPE_Q4_0,  128, 960,  576,  0,   false, false},
-    {GI_GGML_TYPE_Q4_1,  128, 576,  576,  0,   false, true },
-    {GI_GGML_TYPE_Q4_1,  512, 960,  576,  0,   false, false},
-    {GI_GGML_TYPE_Q4_1,  512, 3072, 576,  0,   false, false},
-    {GI_GGML_TYPE_Q4_1,  512, 576,  1536, 0,   false, true },
-    {GI_GGML_TYPE_Q8_0,  32,  3072, 576,  512, false, false},
-    {GI_GGML_TYPE_Q4_1,  16,  3072, 576,  0,   false, false},
-    {GI_GGML_TYPE_Q5_0,  5,   48,   768,  32,  false, false},
-    {GI_GGML_TYPE_Q4_K,  5,   48,   768,  32,  false, false},
-    {GI_GGML_TYPE_Q6_K,  5,   48,   768,  32,  false, false},
-    {GI_GGML_TYPE_IQ3_S, 5,   48,   768,  32,  false, true },
+    {GI_GGML_TYPE_F32, 1, 16, 32, 0, false, false},
+    {GI_GGML_TYPE_F16, 2, 32, 96, 16, true, false},
+    {GI_GGML_TYPE_Q4_0, 7, 80, 64, 48, false, true},
+    {GI_GGML_TYPE_Q4_1, 31, 96, 576, 0, true, true},
+    {GI_GGML_TYPE_Q8_0, 32, 144, 1536, 64, false, false},
+    {GI_GGML_TYPE_F32, 33, 176, 2048, 0, true, true},
+    {GI_GGML_TYPE_F16, 65, 576, 96, 0, false, true},
+    {GI_GGML_TYPE_Q4_0, 128, 960, 576, 0, false, false},
+    {GI_GGML_TYPE_Q4_1, 128, 576, 576, 0, false, true},
+    {GI_GGML_TYPE_Q4_1, 512, 960, 576, 0, false, false},
+    {GI_GGML_TYPE_Q4_1, 512, 3072, 576, 0, false, false},
+    {GI_GGML_TYPE_Q4_1, 512, 576, 1536, 0, false, true},
+    {GI_GGML_TYPE_Q8_0, 32, 3072, 576, 512, false, false},
+    {GI_GGML_TYPE_Q4_1, 16, 3072, 576, 0, false, false},
+    {GI_GGML_TYPE_Q5_0, 5, 48, 768, 32, false, false},
+    {GI_GGML_TYPE_Q4_K, 5, 48, 768, 32, false, false},
+    {GI_GGML_TYPE_Q6_K, 5, 48, 768, 32, false, false},
+    {GI_GGML_TYPE_IQ3_S, 5, 48, 768, 32, false, true},
 };
 
 static const struct batch_shape {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
 } batch_shapes[] = {
-    {"split",  "split", "narrow" },
-    {"square", "split", "64x64:2"},
-    {"thin",   "split", "thin"   },
-    {"short",  "split", "short"  },
-    {"low",    "split", "low"    },
-    {"rolled", "split", "rolled" },
-    {"wide",   "split", "32x64:2"},
-    {"lane",   "lane",  "narrow" },
-    {"row",    "row",   "narrow" },
+    {"split", "split", "narrow"}, {"square", "split", "64x64:2"}, {"thin", "split", "thin"},
+    {"short", "split", "short"},  {"low", "split", "low"},        {"rolled", "split", "rolled"},
+    {"wide", "split", "32x64:2"}, {"lane", "lane", "narrow"},     {"row", "row", "narrow"},
 };
 
 static void print_gemm(const struct gemm_case *c, const struct batch_shape *shape, char *text,
@@ -142,9 +136,9 @@ const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes)
 // The other weight types: in a form of each way of reading, with more tokens than a tile, and than
 // gemv_batch has them with.
 static const struct batch_shape quant_shapes[] = {
-    {"rolled", "split", "rolled" },
-    {"wide",   "split", "32x64:2"},
-    {"lane",   "lane",  "narrow" },
+    {"rolled", "split", "rolled"},
+    {"wide", "split", "32x64:2"},
+    {"lane", "lane", "narrow"},
 };
 
 static struct gemm_case quant_case(size_t index)

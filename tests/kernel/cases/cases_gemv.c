@@ -29,11 +29,7 @@ static const struct stage {
     uint32_t size, n; // invocations of a group, groups at most
     bool is_half;
 } stages[] = {
-    {128,  3, false},
-    {128,  2, true },
-    {512,  2, false},
-    {512,  5, true },
-    {1024, 5, true },
+    {128, 3, false}, {128, 2, true}, {512, 2, false}, {512, 5, true}, {1024, 5, true},
 };
 
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,

@@ -17,25 +17,24 @@ struct batch_case {
 #define TYPE_CASE(name, text, folder, number, ...)                                                 \
     {number, 1 + (number) % 16, 48, 768, 32, (number) % 2 == 0, (number) / 2 % 2 == 0},
 static const struct batch_case batch_cases[] = {
-    {GI_GGML_TYPE_F32,  1,  16,   32,   0,   false, false},
-    {GI_GGML_TYPE_F16,  2,  32,   96,   16,  true,  false},
-    {GI_GGML_TYPE_Q4_0, 3,  80,   64,   48,  false, true },
-    {GI_GGML_TYPE_Q4_1, 15, 96,   576,  0,   true,  true },
-    {GI_GGML_TYPE_Q8_0, 16, 144,  1536, 64,  false, false},
-    {GI_GGML_TYPE_Q4_0, 1,  16,   32,   0,   true,  true },
-    {GI_GGML_TYPE_Q4_0, 2,  4112, 256,  0,   false, false},
-    {GI_GGML_TYPE_Q4_0, 3,  1040, 1056, 0,   true,  true },
-    {GI_GGML_TYPE_Q8_0, 15, 576,  1536, 208, false, true },
-    {GI_GGML_TYPE_Q6_K, 16, 2064, 256,  0,   false, false},
-    GI_WEIGHT_TYPE_MAP(TYPE_CASE)
-};
+    {GI_GGML_TYPE_F32, 1, 16, 32, 0, false, false},
+    {GI_GGML_TYPE_F16, 2, 32, 96, 16, true, false},
+    {GI_GGML_TYPE_Q4_0, 3, 80, 64, 48, false, true},
+    {GI_GGML_TYPE_Q4_1, 15, 96, 576, 0, true, true},
+    {GI_GGML_TYPE_Q8_0, 16, 144, 1536, 64, false, false},
+    {GI_GGML_TYPE_Q4_0, 1, 16, 32, 0, true, true},
+    {GI_GGML_TYPE_Q4_0, 2, 4112, 256, 0, false, false},
+    {GI_GGML_TYPE_Q4_0, 3, 1040, 1056, 0, true, true},
+    {GI_GGML_TYPE_Q8_0, 15, 576, 1536, 208, false, true},
+    {GI_GGML_TYPE_Q6_K, 16, 2064, 256, 0, false, false},
+    GI_WEIGHT_TYPE_MAP(TYPE_CASE)};
 
 static const struct batch_shape {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
 } batch_shapes[] = {
-    {"class", "split", "few"         },
+    {"class", "split", "few"},
     {"quads", "split", "few:64:4:2:8"},
-    {"lane",  "lane",  "few"         },
+    {"lane", "lane", "few"},
 };
 
 static const struct batch_case *case_at(size_t index)

@@ -13,20 +13,20 @@ struct glu_size {
 };
 
 static const struct glu_size glu_sizes[] = {
-    {32,   8,    0,  1,  false, false, true,  false, false, false},
-    {96,   40,   32, 6,  true,  true,  true,  false, false, false},
-    {64,   36,   0,  3,  false, true,  false, false, false, false},
-    {352,  128,  48, 5,  true,  false, false, false, false, false},
-    {2048, 96,   0,  64, false, true,  true,  false, false, false},
-    {576,  1536, 0,  36, false, false, true,  false, false, false},
-    {32,   8,    0,  1,  false, false, true,  true,  false, false},
-    {96,   40,   32, 6,  true,  true,  true,  true,  false, false},
-    {352,  128,  48, 5,  true,  false, false, true,  false, false},
-    {576,  1536, 0,  36, false, false, true,  true,  false, false},
-    {96,   40,   32, 6,  true,  true,  true,  false, true,  false},
-    {352,  136,  48, 5,  false, false, true,  false, true,  false},
-    {96,   40,   32, 6,  true,  false, true,  false, false, true },
-    {576,  96,   0,  36, false, false, true,  true,  false, true },
+    {32, 8, 0, 1, false, false, true, false, false, false},
+    {96, 40, 32, 6, true, true, true, false, false, false},
+    {64, 36, 0, 3, false, true, false, false, false, false},
+    {352, 128, 48, 5, true, false, false, false, false, false},
+    {2048, 96, 0, 64, false, true, true, false, false, false},
+    {576, 1536, 0, 36, false, false, true, false, false, false},
+    {32, 8, 0, 1, false, false, true, true, false, false},
+    {96, 40, 32, 6, true, true, true, true, false, false},
+    {352, 128, 48, 5, true, false, false, true, false, false},
+    {576, 1536, 0, 36, false, false, true, true, false, false},
+    {96, 40, 32, 6, true, true, true, false, true, false},
+    {352, 136, 48, 5, false, false, true, false, true, false},
+    {96, 40, 32, 6, true, false, true, false, false, true},
+    {576, 96, 0, 36, false, false, true, true, false, true},
 };
 
 static void print_glu(const struct kt_gemv_variant *variant, const struct glu_size *s, char *text,
@@ -134,9 +134,9 @@ const struct kt_suite kt_gemv_glu = {
 // In f16: slices of few blocks and of many, also where not all slices have as many, and groups that
 // loop past the last pair.
 static const struct glu_size glu_half_sizes[] = {
-    {2048, 96,  0,  64, false, true,  true,  false, false, false},
-    {2304, 232, 48, 48, true,  false, true,  false, false, false},
-    {3072, 36,  0,  1,  false, false, false, false, false, false},
+    {2048, 96, 0, 64, false, true, true, false, false, false},
+    {2304, 232, 48, 48, true, false, true, false, false, false},
+    {3072, 36, 0, 1, false, false, false, false, false, false},
 };
 
 static struct kt_gemv_variant get_half_variant(size_t index)
@@ -175,11 +175,11 @@ enum { INPUT_EMBD = 96, INPUT_BEGIN = 64, INPUT_WIDTH = 40, INPUT_END = 128, N_I
 static struct kt_gemv_variant get_input_variant(size_t index)
 {
     static const struct kt_gemv_variant variants[N_INPUT_VARIANT] = {
-        {GI_GGML_TYPE_Q8_0, 0, 0                             },
-        {GI_GGML_TYPE_F32,  0, 4                             },
-        {GI_GGML_TYPE_Q4_0, 0, 6                             },
+        {GI_GGML_TYPE_Q8_0, 0, 0},
+        {GI_GGML_TYPE_F32, 0, 4},
+        {GI_GGML_TYPE_Q4_0, 0, 6},
         {GI_GGML_TYPE_Q4_0, 0, KT_GEMV_NAMED - KT_GEMV_HALVES},
-        {GI_GGML_TYPE_Q8_0, 0, KT_GEMV_NAMED                 },
+        {GI_GGML_TYPE_Q8_0, 0, KT_GEMV_NAMED},
     };
     return variants[index];
 }

@@ -13,11 +13,8 @@ struct plain_size {
 };
 
 static const struct plain_size plain_sizes[] = {
-    {32,   16,  0,  1,  false, true },
-    {96,   64,  32, 0,  true,  false},
-    {64,   48,  0,  3,  true,  true },
-    {1536, 80,  48, 0,  false, false},
-    {576,  960, 0,  36, false, true },
+    {32, 16, 0, 1, false, true},     {96, 64, 32, 0, true, false},   {64, 48, 0, 3, true, true},
+    {1536, 80, 48, 0, false, false}, {576, 960, 0, 36, false, true},
 };
 
 static void name_plain(size_t index, char *text, size_t size)

@@ -13,9 +13,9 @@ static const struct post_size {
     bool is_parted; // the residual, before
     bool is_scaled;
 } sizes[] = {
-    {96,   64,  0,  false, true, false, false},
-    {160,  352, 48, true,  true, true,  true },
-    {4128, 32,  0,  false, true, true,  false},
+    {96, 64, 0, false, true, false, false},
+    {160, 352, 48, true, true, true, true},
+    {4128, 32, 0, false, true, true, false},
 };
 
 // Rows of shape_names of cases_gemv.c.

@@ -11,14 +11,14 @@ struct qkv_size {
 };
 
 static const struct qkv_size qkv_sizes[] = {
-    {32,   1, 1, 8,   8,   0,   1,  false, false, false},
-    {96,   2, 1, 16,  8,   16,  7,  true,  true,  false},
-    {64,   4, 4, 64,  64,  0,   3,  false, false, true },
-    {160,  8, 1, 64,  32,  128, 5,  true,  false, false},
-    {96,   9, 3, 64,  64,  0,   36, false, false, false},
-    {64,   3, 3, 72,  40,  48,  2,  false, true,  true },
-    {2048, 2, 1, 128, 128, 0,   64, true,  false, false},
-    {576,  9, 3, 64,  64,  0,   36, false, false, false},
+    {32, 1, 1, 8, 8, 0, 1, false, false, false},
+    {96, 2, 1, 16, 8, 16, 7, true, true, false},
+    {64, 4, 4, 64, 64, 0, 3, false, false, true},
+    {160, 8, 1, 64, 32, 128, 5, true, false, false},
+    {96, 9, 3, 64, 64, 0, 36, false, false, false},
+    {64, 3, 3, 72, 40, 48, 2, false, true, true},
+    {2048, 2, 1, 128, 128, 0, 64, true, false, false},
+    {576, 9, 3, 64, 64, 0, 36, false, false, false},
 };
 
 static void print_size(const struct kt_gemv_variant *variant, const struct qkv_size *s, char *text,

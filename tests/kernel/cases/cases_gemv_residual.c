@@ -13,13 +13,9 @@ struct residual_size {
 };
 
 static const struct residual_size residual_sizes[] = {
-    {16,  32,   0,  1,     false, true },
-    {48,  96,   16, 0.25f, true,  true },
-    {40,  64,   0,  1,     false, false},
-    {128, 352,  48, -2,    true,  false},
-    {576, 2048, 0,  1,     false, true },
-    {576, 576,  0,  1,     false, true },
-    {576, 1536, 0,  1,     false, true },
+    {16, 32, 0, 1, false, true},     {48, 96, 16, 0.25f, true, true}, {40, 64, 0, 1, false, false},
+    {128, 352, 48, -2, true, false}, {576, 2048, 0, 1, false, true},  {576, 576, 0, 1, false, true},
+    {576, 1536, 0, 1, false, true},
 };
 static void name_residual(size_t index, char *text, size_t size)
 {
@@ -176,8 +172,8 @@ static void print_residual(const struct kt_gemv_variant *variant, const struct r
 // Types and shapes take turns at these. Columns are rounded up to blocks of the type: odd numbers
 // of blocks and of super-blocks.
 static const struct residual_size quant_sizes[] = {
-    {40, 224, 0,  1,     false, true},
-    {48, 768, 16, 0.25f, true,  true},
+    {40, 224, 0, 1, false, true},
+    {48, 768, 16, 0.25f, true, true},
 };
 
 static struct kt_gemv_variant get_quant_variant(size_t index, struct residual_size *size)
@@ -224,9 +220,9 @@ static const uint32_t quad_types[] = {GI_GGML_TYPE_IQ4_NL, GI_GGML_TYPE_IQ2_XS, 
 
 // Odd and even numbers of blocks; x too large for the smallest uniform block.
 static const struct residual_size dot_sizes[] = {
-    {40,  256,  0,  1,     false, true},
-    {48,  768,  16, 0.25f, true,  true},
-    {128, 4608, 48, -2,    true,  true},
+    {40, 256, 0, 1, false, true},
+    {48, 768, 16, 0.25f, true, true},
+    {128, 4608, 48, -2, true, true},
 };
 
 enum {
@@ -276,12 +272,8 @@ static const uint32_t stage_types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_Q4_0, GI_G
 
 // Slices of one block, of some and of many; fewer pairs than groups and many turns; x in parts.
 static const struct residual_size stage_sizes[] = {
-    {40,  256,   0,  1,     false, true},
-    {48,  768,   16, 0.25f, true,  true},
-    {512, 2304,  0,  -2,    true,  true},
-    {80,  8192,  0,  1,     false, true},
-    {112, 14336, 0,  1,     false, true},
-    {64,  16384, 0,  1,     false, true},
+    {40, 256, 0, 1, false, true},  {48, 768, 16, 0.25f, true, true}, {512, 2304, 0, -2, true, true},
+    {80, 8192, 0, 1, false, true}, {112, 14336, 0, 1, false, true},  {64, 16384, 0, 1, false, true},
 };
 
 static struct kt_gemv_variant get_stage_variant(size_t index, struct residual_size *size)

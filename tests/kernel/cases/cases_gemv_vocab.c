@@ -22,13 +22,10 @@ struct vocab_size {
 };
 
 static const struct vocab_size vocab_sizes[] = {
-    {32,   5,     0,   1,  1,    false, VOCAB_PLAIN   },
-    {96,   50,    16,  6,  0.5f, true,  VOCAB_PLAIN   },
-    {64,   300,   0,   3,  1,    false, VOCAB_TIED    },
-    {64,   147,   112, 3,  1,    true,  VOCAB_NAN     },
-    {32,   1000,  0,   2,  -1,   true,  VOCAB_INFINITE},
-    {2048, 100,   0,   64, 1,    false, VOCAB_PLAIN   },
-    {576,  49152, 0,   36, 0.1f, false, VOCAB_PLAIN   },
+    {32, 5, 0, 1, 1, false, VOCAB_PLAIN},          {96, 50, 16, 6, 0.5f, true, VOCAB_PLAIN},
+    {64, 300, 0, 3, 1, false, VOCAB_TIED},         {64, 147, 112, 3, 1, true, VOCAB_NAN},
+    {32, 1000, 0, 2, -1, true, VOCAB_INFINITE},    {2048, 100, 0, 64, 1, false, VOCAB_PLAIN},
+    {576, 49152, 0, 36, 0.1f, false, VOCAB_PLAIN},
 };
 
 static void print_vocab(const struct kt_gemv_variant *variant, char *text, size_t size)

@@ -13,14 +13,14 @@ static const struct input_case {
     uint32_t width, n_layer, n_tokens;
     bool is_stage; // of a list whose groups are all alike
 } cases[] = {
-    {4,   3, 1,  false},
-    {36,  5, 7,  false},
+    {4, 3, 1, false},
+    {36, 5, 7, false},
     {256, 2, 33, false},
-    {300, 3, 1,  true },
+    {300, 3, 1, true},
 };
 
 static const struct input_case benches[] = {
-    {256, 35, 1,   false},
+    {256, 35, 1, false},
     {256, 35, 512, false},
 };
 
@@ -182,8 +182,8 @@ static const struct row_case {
     uint32_t n_vocab, n_cols, max_part_rows, token;
     bool is_stage;
 } row_cases[] = {
-    {GI_GGML_TYPE_Q8_0, 40, 96,   16, 33, false},
-    {GI_GGML_TYPE_F16,  40, 1120, 40, 0,  true },
+    {GI_GGML_TYPE_Q8_0, 40, 96, 16, 33, false},
+    {GI_GGML_TYPE_F16, 40, 1120, 40, 0, true},
 };
 
 static void name_row(size_t index, char *text, size_t size)

@@ -14,13 +14,8 @@ static const struct logit_case {
     float scale, softcap;
     int bad_row; // which has an infinity; below 0: none
 } cases[] = {
-    {1,  1,      1,      0,  -1},
-    {2,  33,     1,      0,  1 },
-    {3,  2047,   0.125F, 0,  -1},
-    {4,  2049,   1,      30, 2 },
-    {16, 500,    2,      30, 0 },
-    {5,  49152,  1,      0,  -1},
-    {2,  262144, 0.5F,   50, -1},
+    {1, 1, 1, 0, -1},    {2, 33, 1, 0, 1},     {3, 2047, 0.125F, 0, -1},  {4, 2049, 1, 30, 2},
+    {16, 500, 2, 30, 0}, {5, 49152, 1, 0, -1}, {2, 262144, 0.5F, 50, -1},
 };
 
 static void name_case(size_t index, char *text, size_t size)

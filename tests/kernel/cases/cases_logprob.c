@@ -10,13 +10,8 @@ static const struct logprob_case {
     uint32_t n_tokens, n_vocab;
     float low, high; // of the logits
 } cases[] = {
-    {1,  1,      -3,    3   },
-    {3,  2,      -3,    3   },
-    {2,  127,    -30,   30  },
-    {7,  500,    -1e4F, 1e4F},
-    {5,  49152,  -10,   20  },
-    {2,  151936, -1,    1   },
-    {64, 1000,   5,     5   },
+    {1, 1, -3, 3},       {3, 2, -3, 3},      {2, 127, -30, 30}, {7, 500, -1e4F, 1e4F},
+    {5, 49152, -10, 20}, {2, 151936, -1, 1}, {64, 1000, 5, 5},
 };
 
 static double ref_logprob(const float *logits, uint32_t n_vocab, uint32_t target)

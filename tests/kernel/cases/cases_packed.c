@@ -16,16 +16,16 @@ static const struct packed_case {
     bool has_bias, is_added;
     float x_size; // of the largest element
 } cases[] = {
-    {"narrow", GI_GGML_TYPE_Q4_0, 17,  16,  32,   0,  false, false, 1     },
-    {"narrow", GI_GGML_TYPE_Q4_0, 130, 144, 1536, 64, false, false, 3e6f  },
-    {"narrow", GI_GGML_TYPE_Q4_0, 33,  80,  96,   48, true,  true,  1e-30f},
-    {"narrow", GI_GGML_TYPE_Q4_1, 65,  96,  576,  0,  true,  true,  1     },
-    {"narrow", GI_GGML_TYPE_Q4_K, 40,  48,  768,  0,  false, true,  1e30f },
-    {"rolled", GI_GGML_TYPE_Q4_0, 17,  32,  32,   16, true,  false, 1     },
-    {"rolled", GI_GGML_TYPE_Q4_1, 130, 144, 1536, 64, false, false, 3e6f  },
-    {"rolled", GI_GGML_TYPE_Q4_0, 33,  80,  96,   48, true,  true,  1e-30f},
-    {"rolled", GI_GGML_TYPE_Q4_1, 65,  96,  576,  0,  true,  true,  1     },
-    {"rolled", GI_GGML_TYPE_Q4_K, 40,  48,  768,  0,  false, true,  1e30f },
+    {"narrow", GI_GGML_TYPE_Q4_0, 17, 16, 32, 0, false, false, 1},
+    {"narrow", GI_GGML_TYPE_Q4_0, 130, 144, 1536, 64, false, false, 3e6f},
+    {"narrow", GI_GGML_TYPE_Q4_0, 33, 80, 96, 48, true, true, 1e-30f},
+    {"narrow", GI_GGML_TYPE_Q4_1, 65, 96, 576, 0, true, true, 1},
+    {"narrow", GI_GGML_TYPE_Q4_K, 40, 48, 768, 0, false, true, 1e30f},
+    {"rolled", GI_GGML_TYPE_Q4_0, 17, 32, 32, 16, true, false, 1},
+    {"rolled", GI_GGML_TYPE_Q4_1, 130, 144, 1536, 64, false, false, 3e6f},
+    {"rolled", GI_GGML_TYPE_Q4_0, 33, 80, 96, 48, true, true, 1e-30f},
+    {"rolled", GI_GGML_TYPE_Q4_1, 65, 96, 576, 0, true, true, 1},
+    {"rolled", GI_GGML_TYPE_Q4_K, 40, 48, 768, 0, false, true, 1e30f},
 };
 
 static void packed_name(size_t index, char *text, size_t size)

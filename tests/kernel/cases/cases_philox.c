@@ -22,18 +22,18 @@ static const char philox_text[] =
 
 // Key, counter and words of the generator's own known-answer test.
 static const uint32_t philox_known[3][10] = {
-    {0,          0,          0,          0,          0,          0,          0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+    {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
     {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e,
-     0xa20bc7c6,                                                                                                 0x6d5451fd},
+     0xa20bc7c6, 0x6d5451fd},
     {0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xd16cfe09, 0x94fdcceb,
-     0x5001e420,                                                                                                 0x24126ea1},
+     0x5001e420, 0x24126ea1},
 };
 
 static bool record_philox(struct kt_run *run, struct gi_range words, struct gi_range inputs)
 {
     struct gi_dispatch dispatch = {
         .label = "philox",
-        .bindings = {words,             inputs               },
+        .bindings = {words, inputs},
         .writes = 1,
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_FIXED},
     };

@@ -14,11 +14,8 @@ static const struct move_case {
     int what;
     size_t size; // bytes
 } move_cases[] = {
-    {MOVE_COPY,        GI_RATE_UNIT    },
-    {MOVE_COPY,        GI_RATE_UNIT * 5},
-    {MOVE_READ,        GI_RATE_UNIT    },
-    {MOVE_READ,        GI_RATE_UNIT * 5},
-    {MOVE_READ_TEXELS, GI_RATE_UNIT * 3},
+    {MOVE_COPY, GI_RATE_UNIT},     {MOVE_COPY, GI_RATE_UNIT * 5},        {MOVE_READ, GI_RATE_UNIT},
+    {MOVE_READ, GI_RATE_UNIT * 5}, {MOVE_READ_TEXELS, GI_RATE_UNIT * 3},
 };
 
 static void name_move(size_t index, char *text, size_t size)
@@ -89,10 +86,10 @@ const struct kt_suite kt_rate_move = {"rate_move", sizeof(move_cases) / sizeof(m
 static const struct fma_case {
     uint32_t n, n_round;
 } fma_cases[] = {
-    {64,   0 },
-    {64,   1 },
-    {1024, 3 },
-    {128,  40},
+    {64, 0},
+    {64, 1},
+    {1024, 3},
+    {128, 40},
 };
 
 static void name_fma(size_t index, char *text, size_t size)

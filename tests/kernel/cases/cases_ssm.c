@@ -13,18 +13,14 @@
 static const struct ssm_case {
     uint32_t n_head, dim, n_group, state_dim, n_taps, n_tokens, n_past;
 } cases[] = {
-    {2,  16, 1, 32,  4, 1,   0 },
-    {4,  32, 2, 128, 4, 1,   5 },
-    {3,  64, 1, 256, 2, 1,   9 },
-    {2,  16, 2, 32,  4, 2,   1 },
-    {4,  32, 2, 128, 4, 33,  6 },
-    {3,  64, 1, 256, 2, 9,   0 },
+    {2, 16, 1, 32, 4, 1, 0},      {4, 32, 2, 128, 4, 1, 5},  {3, 64, 1, 256, 2, 1, 9},
+    {2, 16, 2, 32, 4, 2, 1},      {4, 32, 2, 128, 4, 33, 6}, {3, 64, 1, 256, 2, 9, 0},
     {48, 64, 1, 128, 4, 130, 11},
 };
 
 static const struct ssm_case benches[] = {
-    {48, 64, 1, 128, 4, 1,   100},
-    {48, 64, 1, 256, 4, 1,   100},
+    {48, 64, 1, 128, 4, 1, 100},
+    {48, 64, 1, 256, 4, 1, 100},
     {48, 64, 1, 128, 4, 512, 100},
     {48, 64, 1, 256, 4, 512, 100},
 };
@@ -240,9 +236,9 @@ const struct kt_suite kt_ssm_bench = {"bench_ssm", COUNT(benches), name_bench, r
 static const struct norm_case {
     uint32_t n_group, width, n_tokens;
 } norm_cases[] = {
-    {1, 4,    1},
+    {1, 4, 1},
     {1, 1536, 1},
-    {3, 132,  5},
+    {3, 132, 5},
 };
 
 static void name_norm(size_t index, char *text, size_t size)

@@ -43,8 +43,8 @@ static void cache_reads_what_it_wrote(void **state)
     size_t size = 0;
     const struct gi_cache_piece pieces[] = {
         {"head ", 5},
-        {"",      0},
-        {"body",  4},
+        {"", 0},
+        {"body", 4},
     };
     snprintf(folder, sizeof(folder), "%s/new/folders", root);
     assert_true(gi_cache_write(folder, "name", pieces, 3));
@@ -92,9 +92,7 @@ static void cache_says_why_it_cannot_write(void **state)
 static void cache_fails_where_files_may_not_grow(void **state)
 {
     static const char bytes[8192];
-    const struct gi_cache_piece pieces[] = {
-        {bytes, sizeof(bytes)}
-    };
+    const struct gi_cache_piece pieces[] = {{bytes, sizeof(bytes)}};
     const struct rlimit limit = {1024, RLIM_INFINITY};
     struct rlimit before;
     (void)state;

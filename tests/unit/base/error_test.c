@@ -53,19 +53,20 @@ static void error_set_keeps_the_terminal_safe(void **state)
     static const struct {
         const char *in, *out;
     } cases[] = {
-        {"\033[2J",           "?[2J"            },
-        {"a\nb\tc",           "a\nb\tc"         },
-        {"\x7F",              "?"               },
+        {"\033[2J", "?[2J"},
+        {"a\nb\tc", "a\nb\tc"},
+        {"\x7F", "?"},
         {"\xC2\x9B"
-         "1m",       "??1m"            }, // CSI as one character
-        {"caf\xC3\xA9",       "caf\xC3\xA9"     }, // e acute
-        {"\xFF\xFE",          "??"              }, // no UTF-8
-        {"\xC0\xAF",          "??"              }, // overlong
-        {"\xE0\x80\xAF.",     "???."            }, // overlong
-        {"\xED\xA0\x80.",     "???."            }, // surrogate
-        {"\xF4\x90\x80\x80.", "????."           }, // past U+10FFFF
-        {"\xF0\x9F\x98\x80",  "\xF0\x9F\x98\x80"},
-        {"\xE2\x82x",         "??x"             }, // ends too early
+         "1m",
+         "??1m"},                       // CSI as one character
+        {"caf\xC3\xA9", "caf\xC3\xA9"}, // e acute
+        {"\xFF\xFE", "??"},             // no UTF-8
+        {"\xC0\xAF", "??"},             // overlong
+        {"\xE0\x80\xAF.", "???."},      // overlong
+        {"\xED\xA0\x80.", "???."},      // surrogate
+        {"\xF4\x90\x80\x80.", "????."}, // past U+10FFFF
+        {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+        {"\xE2\x82x", "??x"}, // ends too early
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct glinfer_error err;

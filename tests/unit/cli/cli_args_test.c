@@ -213,11 +213,9 @@ static void args_read_sizes(void **state)
         const char *line;
         uint64_t bytes;
     } cases[] = {
-        {"--mem-budget 500000000", 500000000        },
-        {"--mem-budget 64k",       65536            },
-        {"--mem-budget 300M",      314572800        },
-        {"--mem-budget 2GiB",      UINT64_C(1) << 31},
-        {"--mem-budget 1TB",       UINT64_C(1) << 40},
+        {"--mem-budget 500000000", 500000000},   {"--mem-budget 64k", 65536},
+        {"--mem-budget 300M", 314572800},        {"--mem-budget 2GiB", UINT64_C(1) << 31},
+        {"--mem-budget 1TB", UINT64_C(1) << 40},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -295,13 +293,7 @@ static void args_add_levels(void **state)
     static const struct {
         const char *line;
         int level;
-    } cases[] = {
-        {"--json",              0},
-        {"-v",                  1},
-        {"-vv",                 2},
-        {"-v -v",               2},
-        {"--verbose --json -v", 2}
-    };
+    } cases[] = {{"--json", 0}, {"-v", 1}, {"-vv", 2}, {"-v -v", 2}, {"--verbose --json -v", 2}};
     struct outcome o;
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

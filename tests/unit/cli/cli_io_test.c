@@ -166,10 +166,10 @@ static void warnings_come_once_or_after_a_while(void **state)
 static void files_are_read_without_their_byte_order_mark(void **state)
 {
     static const char *const cases[][2] = {
-        {"\xEF\xBB\xBFhello", "hello"        },
-        {"\xEF\xBB\xBF",      ""             },
-        {"\xEF\xBBhello",     "\xEF\xBBhello"},
-        {"a\xEF\xBB\xBF",     "a\xEF\xBB\xBF"},
+        {"\xEF\xBB\xBFhello", "hello"},
+        {"\xEF\xBB\xBF", ""},
+        {"\xEF\xBBhello", "\xEF\xBBhello"},
+        {"a\xEF\xBB\xBF", "a\xEF\xBB\xBF"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

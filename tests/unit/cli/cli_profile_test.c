@@ -13,11 +13,11 @@
 #include <string.h>
 
 static const struct glinfer_profile_kernel kernels[] = {
-    {"ffn_gate_up", "gemv_swiglu.comp Q4_1",   30, 4e6, 60000000, 60000000, 192000000},
-    {"output",      "gemv_vocab.comp Q8_0",    1,  2e6, 30000000, 30000000, 56000000 },
-    {"<\"&'\\>\t",  "hostile \"name\" & <co>", 7,  1e6, 0,        10,       20       },
-    {"argmax",      "argmax.comp",             1,  1e4, 0,        0,        0        },
-    {"nothing",     "",                        1,  0,   1,        1,        1        },
+    {"ffn_gate_up", "gemv_swiglu.comp Q4_1", 30, 4e6, 60000000, 60000000, 192000000},
+    {"output", "gemv_vocab.comp Q8_0", 1, 2e6, 30000000, 30000000, 56000000},
+    {"<\"&'\\>\t", "hostile \"name\" & <co>", 7, 1e6, 0, 10, 20},
+    {"argmax", "argmax.comp", 1, 1e4, 0, 0, 0},
+    {"nothing", "", 1, 0, 1, 1, 1},
 };
 
 static void fill(struct cli_profile_data *data, double scale)
@@ -132,9 +132,7 @@ static void roofline_is_well_formed(void **state)
 
 static void roof_share_takes_the_lower_roof(void **state)
 {
-    struct cli_profile_data data = {
-        .rates = {sizeof(data.rates), 10, 8, 100}
-    };
+    struct cli_profile_data data = {.rates = {sizeof(data.rates), 10, 8, 100}};
     const struct glinfer_profile_kernel by_memory = {.ns = 1, .bytes = 5, .flops = 10};
     const struct glinfer_profile_kernel by_arithmetic = {.ns = 1, .bytes = 1, .flops = 50};
     const struct glinfer_profile_kernel unknown = {.ns = 1};
@@ -161,9 +159,9 @@ static void axes_end_on_round_numbers(void **state)
 static void sweep_is_well_formed(void **state)
 {
     const struct cli_sweep_point points[] = {
-        {"a < b & \"c\"", 1,   0,    0  },
-        {"a < b & \"c\"", 64,  12.5, 0.5},
-        {"other",         512, 900,  0  },
+        {"a < b & \"c\"", 1, 0, 0},
+        {"a < b & \"c\"", 64, 12.5, 0.5},
+        {"other", 512, 900, 0},
     };
     (void)state;
     for (size_t n = 0; n <= 3; n++) {

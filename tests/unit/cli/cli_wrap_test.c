@@ -41,20 +41,20 @@ static void lines_end_between_words(void **state)
         size_t n_columns;
         const char *text, *shown;
     } cases[] = {
-        {0,  "a long line of words",                                "a long line of words"                  },
-        {10, "",                                                    ""                                      },
-        {10, "short",                                               "short"                                 },
-        {10, "two words and more",                                  "two words\nand more"                   },
-        {10, "ten chars. more",                                     "ten chars.\nmore"                      },
-        {10, "one\n\n  two words and",                              "one\n\n  two\nwords and"               },
-        {10, "0123456789abc de",                                    "0123456789\nabc de"                    },
-        {10, "a 0123456789abc",                                     "a\n0123456789\nabc"                    },
-        {10, "0123456789   \nnext",                                 "0123456789\nnext"                      },
-        {10, "caf\u00e9 na\u00efve x",                              "caf\u00e9 na\u00efve\nx"               },
-        {10, "\u4f60\u597d\u4e16\u754c\u4f60\u597d",                "\u4f60\u597d\u4e16\u754c\u4f60\n\u597d"},
+        {0, "a long line of words", "a long line of words"},
+        {10, "", ""},
+        {10, "short", "short"},
+        {10, "two words and more", "two words\nand more"},
+        {10, "ten chars. more", "ten chars.\nmore"},
+        {10, "one\n\n  two words and", "one\n\n  two\nwords and"},
+        {10, "0123456789abc de", "0123456789\nabc de"},
+        {10, "a 0123456789abc", "a\n0123456789\nabc"},
+        {10, "0123456789   \nnext", "0123456789\nnext"},
+        {10, "caf\u00e9 na\u00efve x", "caf\u00e9 na\u00efve\nx"},
+        {10, "\u4f60\u597d\u4e16\u754c\u4f60\u597d", "\u4f60\u597d\u4e16\u754c\u4f60\n\u597d"},
         {10, "a\n```c\nint a_long_line = 1;\n```\nwords again and",
-         "a\n```c\nint a_long_line = 1;\n```\nwords\nagain and"                                             },
-        {10, "| a | table | row |\nwords again and",                "| a | table | row |\nwords\nagain and" },
+         "a\n```c\nint a_long_line = 1;\n```\nwords\nagain and"},
+        {10, "| a | table | row |\nwords again and", "| a | table | row |\nwords\nagain and"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

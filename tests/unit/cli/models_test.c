@@ -129,36 +129,38 @@ struct choice {
 };
 
 static const struct choice choices[] = {
-    {"",          "m-Q4_K_M.gguf",              {"m-F16.gguf", "m-Q4_0_8_8.gguf", "m.q8_0.gguf", "m-Q4_K_M.gguf"}},
-    {"Q8_0",      "m.q8_0.gguf",                {"m-F16.gguf", "m.q8_0.gguf"}                                    },
-    {"q5_k_m",    "Q5_K_M/m.gguf",              {"m-Q4_0.gguf", "Q5_K_M/m.gguf"}                                 },
-    {"ud-q4_k_m", "m-UD-Q4_K_M.gguf",           {"m-Q4_K_M.gguf", "m-UD-Q4_K_M.gguf"}                            },
-    {"Q4",        "",                           {"m-Q4_0_8_8.gguf", "m-Q4_K_M.gguf"}                             },
-    {"4_4",       "",                           {"m-Q4_0_4_4.gguf"}                                              },
-    {"K_M",       "",                           {"m-Q4_K_M.gguf"}                                                },
-    {"M",         "",                           {"x-Q4_K_M.gguf"}                                                },
-    {"Q4_0",      "",                           {"m-Q4_0_8_8.gguf", "mmproj-Q4_0.gguf"}                          },
-    {"",          "b.gguf",                     {"b.gguf", "aa.gguf"}                                            },
-    {"",          "",                           {NULL}                                                           },
- // A type after an underscore, and one with spaces around it.
-    {"",          "gemma-4-E2B_q4_0-it.gguf",   {"mmproj-gemma-4-E2B-it.gguf", "gemma-4-E2B_q4_0-it.gguf"}       },
-    {"Q4_0",      "a_q4_0-it.gguf",             {"a_q4_0-it.gguf", "a-it-f16.gguf"}                              },
-    {"Q4_0",      "my model Q4_0 x.gguf",       {"my model Q4_0 x.gguf", "my model.gguf"}                        },
-    {"",          "m-UD-Q4_K_XL.gguf",          {"m-UD-IQ1_S.gguf", "m-UD-Q4_K_XL.gguf"}                         },
- // Files that belong to a model.
+    {"", "m-Q4_K_M.gguf", {"m-F16.gguf", "m-Q4_0_8_8.gguf", "m.q8_0.gguf", "m-Q4_K_M.gguf"}},
+    {"Q8_0", "m.q8_0.gguf", {"m-F16.gguf", "m.q8_0.gguf"}},
+    {"q5_k_m", "Q5_K_M/m.gguf", {"m-Q4_0.gguf", "Q5_K_M/m.gguf"}},
+    {"ud-q4_k_m", "m-UD-Q4_K_M.gguf", {"m-Q4_K_M.gguf", "m-UD-Q4_K_M.gguf"}},
+    {"Q4", "", {"m-Q4_0_8_8.gguf", "m-Q4_K_M.gguf"}},
+    {"4_4", "", {"m-Q4_0_4_4.gguf"}},
+    {"K_M", "", {"m-Q4_K_M.gguf"}},
+    {"M", "", {"x-Q4_K_M.gguf"}},
+    {"Q4_0", "", {"m-Q4_0_8_8.gguf", "mmproj-Q4_0.gguf"}},
+    {"", "b.gguf", {"b.gguf", "aa.gguf"}},
+    {"", "", {NULL}},
+    // A type after an underscore, and one with spaces around it.
+    {"", "gemma-4-E2B_q4_0-it.gguf", {"mmproj-gemma-4-E2B-it.gguf", "gemma-4-E2B_q4_0-it.gguf"}},
+    {"Q4_0", "a_q4_0-it.gguf", {"a_q4_0-it.gguf", "a-it-f16.gguf"}},
+    {"Q4_0", "my model Q4_0 x.gguf", {"my model Q4_0 x.gguf", "my model.gguf"}},
+    {"", "m-UD-Q4_K_XL.gguf", {"m-UD-IQ1_S.gguf", "m-UD-Q4_K_XL.gguf"}},
+    // Files that belong to a model.
     {"",
-     "moondream2-text-model-f16.gguf",          {"moondream2-mmproj-f16.gguf", "moondream2-text-model-f16.gguf"} },
-    {"",          "x-26B-A4B-it-Q4_0.gguf",     {"mtp-x-Q4_0.gguf", "x-26B-A4B-it-Q4_0.gguf"}                    },
-    {"Q8_0",      "long-name-Q8_0.gguf",        {"lora-Q8_0.gguf", "a-LoRA-Q8_0.gguf", "long-name-Q8_0.gguf"}    },
-    {"",          "explora-long.gguf",          {"lora.gguf", "x_lora_1.gguf", "explora-long.gguf"}              },
-    {"",          "long-name-f16.gguf",         {"M.imatrix.gguf", "Imatrix.gguf", "long-name-f16.gguf"}         },
-    {"",          "longer-name.gguf",           {"ggml-vocab.gguf", "longer-name.gguf"}                          },
-    {"",          "",                           {"mmproj.gguf", "lora.gguf"}                                     },
- // Models in several files: the first, unless there is one in a single file.
+     "moondream2-text-model-f16.gguf",
+     {"moondream2-mmproj-f16.gguf", "moondream2-text-model-f16.gguf"}},
+    {"", "x-26B-A4B-it-Q4_0.gguf", {"mtp-x-Q4_0.gguf", "x-26B-A4B-it-Q4_0.gguf"}},
+    {"Q8_0", "long-name-Q8_0.gguf", {"lora-Q8_0.gguf", "a-LoRA-Q8_0.gguf", "long-name-Q8_0.gguf"}},
+    {"", "explora-long.gguf", {"lora.gguf", "x_lora_1.gguf", "explora-long.gguf"}},
+    {"", "long-name-f16.gguf", {"M.imatrix.gguf", "Imatrix.gguf", "long-name-f16.gguf"}},
+    {"", "longer-name.gguf", {"ggml-vocab.gguf", "longer-name.gguf"}},
+    {"", "", {"mmproj.gguf", "lora.gguf"}},
+    // Models in several files: the first, unless there is one in a single file.
     {"",
-     "q/m-Q4_0-00001-of-00002.gguf",            {"q/m-Q4_0-00002-of-00002.gguf", "q/m-Q4_0-00001-of-00002.gguf"} },
-    {"Q6_K",      "long-name-Q6_K.gguf",        {"m-Q6_K-00001-of-00002.gguf", "long-name-Q6_K.gguf"}            },
-    {"",          "M-Q8_0-00001-of-00001.gguf", {"M-Q8_0-00001-of-00001.gguf"}                                   },
+     "q/m-Q4_0-00001-of-00002.gguf",
+     {"q/m-Q4_0-00002-of-00002.gguf", "q/m-Q4_0-00001-of-00002.gguf"}},
+    {"Q6_K", "long-name-Q6_K.gguf", {"m-Q6_K-00001-of-00002.gguf", "long-name-Q6_K.gguf"}},
+    {"", "M-Q8_0-00001-of-00001.gguf", {"M-Q8_0-00001-of-00001.gguf"}},
 };
 
 static void chooses_by_type(void **state)
@@ -187,17 +189,17 @@ static void finds_pieces(void **state)
         size_t at;
         unsigned number, count;
     } cases[] = {
-        {"m-00002-of-00003.gguf",      2, 2,  3  },
-        {"a/b-00010-of-00100.GGUF",    4, 10, 100},
-        {"-00001-of-00002.gguf",       0, 1,  1  },
-        {"m-00001-of-00001.gguf",      0, 1,  1  },
-        {"m-00000-of-00003.gguf",      0, 1,  1  },
-        {"m-00004-of-00003.gguf",      0, 1,  1  },
-        {"m-0001-of-0003.gguf",        0, 1,  1  },
-        {"m-00001-of-00003.bin",       0, 1,  1  },
-        {"m-00001-of-00003.gguf.gguf", 0, 1,  1  },
-        {"m.gguf",                     0, 1,  1  },
-        {"",                           0, 1,  1  },
+        {"m-00002-of-00003.gguf", 2, 2, 3},
+        {"a/b-00010-of-00100.GGUF", 4, 10, 100},
+        {"-00001-of-00002.gguf", 0, 1, 1},
+        {"m-00001-of-00001.gguf", 0, 1, 1},
+        {"m-00000-of-00003.gguf", 0, 1, 1},
+        {"m-00004-of-00003.gguf", 0, 1, 1},
+        {"m-0001-of-0003.gguf", 0, 1, 1},
+        {"m-00001-of-00003.bin", 0, 1, 1},
+        {"m-00001-of-00003.gguf.gguf", 0, 1, 1},
+        {"m.gguf", 0, 1, 1},
+        {"", 0, 1, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

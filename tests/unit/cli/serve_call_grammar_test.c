@@ -105,15 +105,15 @@ static void lists_in_dictionaries_have_their_numbers_of_items(void **state)
     static const struct {
         const char *schema, *rule;
     } cases[] = {
-        {"\"items\":{\"type\":\"null\"}",                               "\"[\" (value-1 (\",\" value-1){0,})? \"]\""},
+        {"\"items\":{\"type\":\"null\"}", "\"[\" (value-1 (\",\" value-1){0,})? \"]\""},
         {"\"items\":{\"type\":\"null\"},\"minItems\":2,\"maxItems\":2",
-         "\"[\" (value-1 (\",\" value-1){1,1}) \"]\""                                                               },
+         "\"[\" (value-1 (\",\" value-1){1,1}) \"]\""},
         {"\"items\":{\"type\":\"null\"},\"minItems\":1",
-         "\"[\" (value-1 (\",\" value-1){0,}) \"]\""                                                                },
-        {"\"maxItems\":3",                                              "\"[\" (free (\",\" free){0,2})? \"]\""     },
-        {"\"maxItems\":0",                                              "\"[]\""                                    },
-        {"\"minItems\":3,\"maxItems\":1",                               "\"[\" (free (\",\" free){2,}) \"]\""       },
-        {"\"maxItems\":9007199254740993",                               "\"[\" (free (\",\" free){0,})? \"]\""      },
+         "\"[\" (value-1 (\",\" value-1){0,}) \"]\""},
+        {"\"maxItems\":3", "\"[\" (free (\",\" free){0,2})? \"]\""},
+        {"\"maxItems\":0", "\"[]\""},
+        {"\"minItems\":3,\"maxItems\":1", "\"[\" (free (\",\" free){2,}) \"]\""},
+        {"\"maxItems\":9007199254740993", "\"[\" (free (\",\" free){0,})? \"]\""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256];
@@ -187,11 +187,9 @@ static void schemas_of_calls_are_bounded(void **state)
         int size;
         bool is_taken;
     } cases[] = {
-        {1000, none, 100000,  true }, // definitions that nothing refers to take no room
-        {1000, ref,  100,     true },
-        {1000, ref,  4200,    false},
-        {1,    ref,  5 << 20, false},
-        {1001, none, 1,       false},
+        {1000, none, 100000, true}, // definitions that nothing refers to take no room
+        {1000, ref, 100, true},     {1000, ref, 4200, false},
+        {1, ref, 5 << 20, false},   {1001, none, 1, false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct cli_bytes text = {0};

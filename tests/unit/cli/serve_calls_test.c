@@ -16,14 +16,14 @@ static void text_is_shown_up_to_a_call(void **state)
         const char *text;
         size_t shown;
     } cases[] = {
-        {"",                     0 },
-        {"a < b",                5 },
-        {"a <",                  2 },
-        {"a <tool_cal",          2 },
-        {"a <tool_cat",          11},
-        {"a <tool_call>",        2 },
-        {"a <tool_call>{} more", 2 },
-        {"<<tool_call",          1 },
+        {"", 0},
+        {"a < b", 5},
+        {"a <", 2},
+        {"a <tool_cal", 2},
+        {"a <tool_cat", 11},
+        {"a <tool_call>", 2},
+        {"a <tool_call>{} more", 2},
+        {"<<tool_call", 1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(serve_count_shown(style, cases[i].text, strlen(cases[i].text)),
@@ -38,13 +38,8 @@ static void half_a_call_is_found_at_the_end_of_a_cut_text(void **state)
         const char *text;
         size_t found;
     } cases[] = {
-        {"a < b",          5},
-        {"a <",            3},
-        {"a <tool_",       2},
-        {"<tool_",         0},
-        {"<",              0},
-        {"a <tool_call>{", 2},
-        {"a <tool-",       8},
+        {"a < b", 5},          {"a <", 3},      {"a <tool_", 2}, {"<tool_", 0}, {"<", 0},
+        {"a <tool_call>{", 2}, {"a <tool-", 8},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(
@@ -280,15 +275,9 @@ static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
         const char *name;
         bool is_tag, is_python, is_gemma; // may be a name of that form
     } cases[] = {
-        {"a_b-c", true,  true,  true },
-        {"a b",   true,  true,  true },
-        {"a=b",   true,  false, true },
-        {"a>b",   false, true,  true },
-        {"a:b",   true,  true,  false},
-        {"a}",    true,  true,  false},
-        {" a",    true,  false, false},
-        {")",     true,  false, true },
-        {"",      true,  false, false},
+        {"a_b-c", true, true, true}, {"a b", true, true, true},  {"a=b", true, false, true},
+        {"a>b", false, true, true},  {"a:b", true, true, false}, {"a}", true, true, false},
+        {" a", true, false, false},  {")", true, false, true},   {"", true, false, false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(serve_is_key(&serve_style_qwen, cases[i].name), cases[i].is_tag);
@@ -324,10 +313,10 @@ static void calls_are_written_as_they_are_read(void **state)
          "<|tool_call_start|>[f(s=\"a\", n=None), g(x=[True, {\"k\": 1}])]<|tool_call_end|>"},
         {&serve_style_granite,
          "<|tool_call|>[{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}, "
-         "{\"name\":\"g\",\"arguments\":{\"x\":[true,{\"k\":1}]}}]"                         },
-        {&serve_style_told,    "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}\n"
+         "{\"name\":\"g\",\"arguments\":{\"x\":[true,{\"k\":1}]}}]"},
+        {&serve_style_told, "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}\n"
                             "</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{\"x\":[true,"
-                            "{\"k\":1}]}}\n</tool_call>"         },
+                            "{\"k\":1}]}}\n</tool_call>"},
     };
     cJSON *calls =
         cJSON_Parse("[{\"function\":{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}},"

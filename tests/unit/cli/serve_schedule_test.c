@@ -63,10 +63,7 @@ static void mailbox_wakes_once(void **state)
     (void)state;
     struct serve_mailbox mailbox;
     struct serve_events events = {0};
-    const struct glinfer_prob probs[] = {
-        {3, -0.5F},
-        {4, -1   }
-    };
+    const struct glinfer_prob probs[] = {{3, -0.5F}, {4, -1}};
     struct serve_event event = {.kind = SERVE_EVENT_TOKEN, .id = 3, .text_size = 2, .n_probs = 2};
     serve_mailbox_init(&mailbox);
     assert_false(serve_mailbox_take(&mailbox, &events));

@@ -81,9 +81,7 @@ static void keys_come_from_headers(void **state)
 static void pages_of_others_are_told_by_their_origin(void **state)
 {
     (void)state;
-    struct serve_access access = {
-        .origins = {.items = {"https://a.example"}, .count = 1}
-    };
+    struct serve_access access = {.origins = {.items = {"https://a.example"}, .count = 1}};
     assert_true(serve_access_trusts(&access, NULL, "h:1"));
     assert_true(serve_access_trusts(&access, "http://h:1", "h:1"));
     assert_true(serve_access_trusts(&access, "https://a.example", "h:1"));
@@ -128,9 +126,7 @@ static void names_that_foreign_pages_may_have_are_not_known(void **state)
                                         "chat.example.com:8080"};
     static const char *const unknown[] = {"evil.example.com:8080", "127.0.0.1.nip.io",
                                           "chat.example.com.evil.net", "xchat.example.com"};
-    struct serve_access access = {
-        .origins = {.items = {"https://chat.example.com"}, .count = 1}
-    };
+    struct serve_access access = {.origins = {.items = {"https://chat.example.com"}, .count = 1}};
     (void)state;
     assert_true(serve_access_knows(&access, NULL, NULL));
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

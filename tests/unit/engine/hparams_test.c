@@ -126,22 +126,22 @@ static void gemma3n_refuses_what_it_does_not_run(void **state)
         struct gemma3n file;
         enum glinfer_status status;
     } wrong[] = {
-        {{3, 0, 64, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
-        {{0, 0, 64, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
-        {{4, 1, 64, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
-        {{4, 0, 96, 256, 32, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
-        {{4, 0, 64, 0, 32, 1, 0, 3, 1.5f},            GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 40, 32, 1, 0, 3, 1.5f},           GLINFER_STATUS_UNSUPPORTED},
-        {{4, 0, 64, 256, 24, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
-        {{4, 0, 64, 256, 96, 1, 0, 3, 1.5f},          GLINFER_STATUS_UNSUPPORTED},
-        {{4, 0, 64, 256, 32, 3, 0, 3, 1.5f},          GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, UINT32_MAX, 0, 3, 1.5f}, GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, 1, -1.0f, 3, 1.5f},      GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, 1, 0.5f, 3, 1.5f},       GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, 1, NAN, 3, 1.5f},        GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, 1, 0, 2, 1.5f},          GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, 1, 0, 3, NAN},           GLINFER_STATUS_BAD_FILE   },
-        {{4, 0, 64, 256, 32, 1, 0, 3, INFINITY},      GLINFER_STATUS_BAD_FILE   },
+        {{3, 0, 64, 256, 32, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{0, 0, 64, 256, 32, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{4, 1, 64, 256, 32, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 96, 256, 32, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 0, 32, 1, 0, 3, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 40, 32, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 256, 24, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 256, 96, 1, 0, 3, 1.5f}, GLINFER_STATUS_UNSUPPORTED},
+        {{4, 0, 64, 256, 32, 3, 0, 3, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, UINT32_MAX, 0, 3, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, 1, -1.0f, 3, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, 1, 0.5f, 3, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, 1, NAN, 3, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, 1, 0, 2, 1.5f}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, 1, 0, 3, NAN}, GLINFER_STATUS_BAD_FILE},
+        {{4, 0, 64, 256, 32, 1, 0, 3, INFINITY}, GLINFER_STATUS_BAD_FILE},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

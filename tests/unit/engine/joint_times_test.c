@@ -28,10 +28,7 @@ static void chains_are_learnt_by_their_rows(void **state)
 static void a_time_whose_end_was_not_seen_counts_if_it_is_less(void **state)
 {
     (void)state;
-    struct gi_joint_times times = {
-        .step_ns = {100, 0},
-          .polled_ns = 0
-    };
+    struct gi_joint_times times = {.step_ns = {100, 0}, .polled_ns = 0};
     gi_joint_times_learn(&times, false, 0, 2000, 10);
     assert_int_equal(times.step_ns[SEVERAL], 100);
     gi_joint_times_learn(&times, false, 2000, 2500, 10);

@@ -34,17 +34,17 @@ struct tensor {
 };
 
 static const struct tensor tensors[] = {
-    {"token_embd.weight",        EMBD,            VOCAB             },
-    {"output_norm.weight",       EMBD,            0                 },
-    {"blk.0.attn_norm.weight",   EMBD,            0                 },
-    {"blk.0.attn_q.weight",      EMBD,            HEADS *HEAD_DIM   },
-    {"blk.0.attn_k.weight",      EMBD,            KV_HEADS *HEAD_DIM},
-    {"blk.0.attn_v.weight",      EMBD,            KV_HEADS *HEAD_DIM},
-    {"blk.0.attn_output.weight", HEADS *HEAD_DIM, EMBD              },
-    {"blk.0.ffn_norm.weight",    EMBD,            0                 },
-    {"blk.0.ffn_gate.weight",    EMBD,            FF                },
-    {"blk.0.ffn_up.weight",      EMBD,            FF                },
-    {"blk.0.ffn_down.weight",    FF,              EMBD              },
+    {"token_embd.weight", EMBD, VOCAB},
+    {"output_norm.weight", EMBD, 0},
+    {"blk.0.attn_norm.weight", EMBD, 0},
+    {"blk.0.attn_q.weight", EMBD, HEADS *HEAD_DIM},
+    {"blk.0.attn_k.weight", EMBD, KV_HEADS *HEAD_DIM},
+    {"blk.0.attn_v.weight", EMBD, KV_HEADS *HEAD_DIM},
+    {"blk.0.attn_output.weight", HEADS *HEAD_DIM, EMBD},
+    {"blk.0.ffn_norm.weight", EMBD, 0},
+    {"blk.0.ffn_gate.weight", EMBD, FF},
+    {"blk.0.ffn_up.weight", EMBD, FF},
+    {"blk.0.ffn_down.weight", FF, EMBD},
 };
 enum { N_TENSORS = sizeof(tensors) / sizeof(tensors[0]) };
 

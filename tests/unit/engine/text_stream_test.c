@@ -51,9 +51,9 @@ static void a_stop_string_ends_the_text_before_it(void **state)
     (void)state;
     const char *const stop[] = {"User:", "END"};
     const char *const cases[][3] = {
-        {"fine Us", "er",  ": no"},
-        {"fine E",  "N",   "D"   },
-        {"fine ",   "END", "END" },
+        {"fine Us", "er", ": no"},
+        {"fine E", "N", "D"},
+        {"fine ", "END", "END"},
     };
     for (size_t i = 0; i < 3; i++) {
         char out[256];

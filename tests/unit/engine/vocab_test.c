@@ -150,12 +150,7 @@ static void ids_outside_the_vocabulary_are_left_out_with_a_warning(void **state)
         uint32_t id;
         int n_warnings;
     } ids[] = {
-        {N_TOKENS,    1},
-        {32000,       1},
-        {INT32_MAX,   1},
-        {0x80000000u, 1},
-        {UINT32_MAX,  0},
-        {0,           0},
+        {N_TOKENS, 1}, {32000, 1}, {INT32_MAX, 1}, {0x80000000u, 1}, {UINT32_MAX, 0}, {0, 0},
     };
     (void)state;
     for (size_t i = 0; i < 7 * sizeof(ids) / sizeof(ids[0]); i++) {
@@ -187,16 +182,16 @@ static void files_that_are_not_models_are_named(void **state)
     static const struct {
         const char *key, *value, *says;
     } cases[] = {
-        {"general.type",         "mmproj",        "a projector"         },
-        {"general.architecture", "clip",          "a projector"         },
-        {"general.type",         "adapter",       "an adapter"          },
-        {"adapter.type",         "lora",          "a LoRA adapter"      },
-        {"general.architecture", "controlvector", "a control vector"    },
-        {"general.type",         "imatrix",       "an importance matrix"},
-        {"imatrix.datasets",     "x",             "an importance matrix"},
-        {"general.type",         "model",         NULL                  },
-        {"general.type",         "mmproj2",       NULL                  },
-        {"general.architecture", "llama",         NULL                  },
+        {"general.type", "mmproj", "a projector"},
+        {"general.architecture", "clip", "a projector"},
+        {"general.type", "adapter", "an adapter"},
+        {"adapter.type", "lora", "a LoRA adapter"},
+        {"general.architecture", "controlvector", "a control vector"},
+        {"general.type", "imatrix", "an importance matrix"},
+        {"imatrix.datasets", "x", "an importance matrix"},
+        {"general.type", "model", NULL},
+        {"general.type", "mmproj2", NULL},
+        {"general.architecture", "llama", NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -20,32 +20,32 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {"SmolLM2 135M",  "llama",    576,  9,  3,  64,  1536,  49152,  0,   true },
-    {"Llama 3.2 1B",  "llama",    2048, 32, 8,  64,  8192,  128256, 0,   true },
-    {"TinyLlama",     "llama",    2048, 32, 4,  64,  5632,  32000,  0,   false},
-    {"Mistral 7B",    "llama",    4096, 32, 8,  128, 14336, 32000,  0,   false},
-    {"Qwen 2.5 0.5B", "qwen2",    896,  14, 2,  64,  4864,  151936, 0,   true },
-    {"Qwen 3 1.7B",   "qwen3",    2048, 16, 8,  128, 6144,  151936, 0,   true },
-    {"Gemma 3 1B",    "gemma3",   1152, 4,  1,  256, 6912,  262144, 0,   true },
-    {"Phi 4 mini",    "phi3",     3072, 24, 8,  128, 8192,  200064, 0,   true },
-    {"OLMo 2 1B",     "olmo2",    2048, 16, 16, 128, 8192,  100352, 0,   false},
-    {"Qwen 3 30B",    "qwen3moe", 2048, 32, 4,  128, 768,   151936, 128, false},
+    {"SmolLM2 135M", "llama", 576, 9, 3, 64, 1536, 49152, 0, true},
+    {"Llama 3.2 1B", "llama", 2048, 32, 8, 64, 8192, 128256, 0, true},
+    {"TinyLlama", "llama", 2048, 32, 4, 64, 5632, 32000, 0, false},
+    {"Mistral 7B", "llama", 4096, 32, 8, 128, 14336, 32000, 0, false},
+    {"Qwen 2.5 0.5B", "qwen2", 896, 14, 2, 64, 4864, 151936, 0, true},
+    {"Qwen 3 1.7B", "qwen3", 2048, 16, 8, 128, 6144, 151936, 0, true},
+    {"Gemma 3 1B", "gemma3", 1152, 4, 1, 256, 6912, 262144, 0, true},
+    {"Phi 4 mini", "phi3", 3072, 24, 8, 128, 8192, 200064, 0, true},
+    {"OLMo 2 1B", "olmo2", 2048, 16, 16, 128, 8192, 100352, 0, false},
+    {"Qwen 3 30B", "qwen3moe", 2048, 32, 4, 128, 768, 151936, 128, false},
 };
 
 // Types by tensor, in the order of struct types.
 static const struct mixture {
     const char *label, *types;
 } mixtures[] = {
-    {"Q4_0",         "q4_0 q4_0 q4_0 q4_0 q4_0 q4_0 q4_0 q6_k q6_k"             },
-    {"Q8_0",         "q8_0 q8_0 q8_0 q8_0 q8_0 q8_0 q8_0 q8_0 q8_0"             },
-    {"Q2_K",         "q2_k q2_k q3_k q3_k q2_k q2_k q3_k q2_k q6_k"             },
-    {"Q3_K_L",       "q3_k q3_k q5_k q5_k q3_k q3_k q5_k q3_k q6_k"             },
-    {"Q4_K_M",       "q4_k q4_k q6_k q4_k q4_k q4_k q6_k q4_k q6_k"             },
-    {"Q5_K_M",       "q5_k q5_k q6_k q5_k q5_k q5_k q6_k q5_k q6_k"             },
-    {"IQ4_XS",       "iq4_xs iq4_xs q5_k iq4_xs iq4_xs iq4_xs q5_k iq4_xs q6_k" },
-    {"IQ2_M",        "iq2_s iq2_s iq3_s iq3_xxs iq2_xxs iq2_xs iq3_s iq3_s q5_k"},
-    {"BF16",         "bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16"             },
-    {"each another", "q4_k q8_0 q4_k f16 q3_k q5_k iq4_xs q6_k f32"             },
+    {"Q4_0", "q4_0 q4_0 q4_0 q4_0 q4_0 q4_0 q4_0 q6_k q6_k"},
+    {"Q8_0", "q8_0 q8_0 q8_0 q8_0 q8_0 q8_0 q8_0 q8_0 q8_0"},
+    {"Q2_K", "q2_k q2_k q3_k q3_k q2_k q2_k q3_k q2_k q6_k"},
+    {"Q3_K_L", "q3_k q3_k q5_k q5_k q3_k q3_k q5_k q3_k q6_k"},
+    {"Q4_K_M", "q4_k q4_k q6_k q4_k q4_k q4_k q6_k q4_k q6_k"},
+    {"Q5_K_M", "q5_k q5_k q6_k q5_k q5_k q5_k q6_k q5_k q6_k"},
+    {"IQ4_XS", "iq4_xs iq4_xs q5_k iq4_xs iq4_xs iq4_xs q5_k iq4_xs q6_k"},
+    {"IQ2_M", "iq2_s iq2_s iq3_s iq3_xxs iq2_xxs iq2_xs iq3_s iq3_s q5_k"},
+    {"BF16", "bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16"},
+    {"each another", "q4_k q8_0 q4_k f16 q3_k q5_k iq4_xs q6_k f32"},
 };
 
 struct types {
@@ -55,11 +55,7 @@ struct types {
 // Returns the type that a quantizer takes instead for rows that are no multiple of 256.
 static const char *fallback_type(const char *type)
 {
-    static const char *const pairs[][2] = {
-        {"q4_k", "q5_0"},
-        {"q5_k", "q5_1"},
-        {"q6_k", "q8_0"}
-    };
+    static const char *const pairs[][2] = {{"q4_k", "q5_0"}, {"q5_k", "q5_1"}, {"q6_k", "q8_0"}};
     for (size_t i = 0; i < COUNT(pairs); i++) {
         if (strcmp(type, pairs[i][0]) == 0) {
             return pairs[i][1];

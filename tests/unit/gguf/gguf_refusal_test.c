@@ -210,13 +210,13 @@ static void gguf_rejects_zero_and_overflowing_dimensions(void **state)
 {
     (void)state;
     static const uint64_t dims[][4] = {
-        {0,                 1,                 1, 1                },
-        {32,                0,                 1, 1                },
-        {32,                1,                 1, 0                },
-        {UINT64_MAX,        1,                 1, 1                },
-        {(uint64_t)1 << 32, (uint64_t)1 << 32, 1, 1                },
-        {(uint64_t)1 << 32, (uint64_t)1 << 31, 1, 1                },
-        {2,                 (uint64_t)1 << 62, 2, (uint64_t)1 << 63},
+        {0, 1, 1, 1},
+        {32, 0, 1, 1},
+        {32, 1, 1, 0},
+        {UINT64_MAX, 1, 1, 1},
+        {(uint64_t)1 << 32, (uint64_t)1 << 32, 1, 1},
+        {(uint64_t)1 << 32, (uint64_t)1 << 31, 1, 1},
+        {2, (uint64_t)1 << 62, 2, (uint64_t)1 << 63},
     };
     for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
         struct gguf_builder b = one_tensor(4, dims[i], GI_GGML_TYPE_F32, 0);

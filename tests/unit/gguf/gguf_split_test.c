@@ -30,10 +30,10 @@ static void build_piece(struct gguf_builder *b, uint32_t piece, const struct key
         const char *name;
         uint32_t value;
     } pairs[] = {
-        {"split.no",            keys->no       },
-        {"split.count",         keys->count    },
+        {"split.no", keys->no},
+        {"split.count", keys->count},
         {"split.tensors.count", keys->n_tensors},
-        {"first.key",           piece + 7      },
+        {"first.key", piece + 7},
     };
     const uint32_t n_pairs = piece == 0 ? 4 : 3;
     uint32_t n_written = 0;
@@ -221,18 +221,18 @@ static void refuses_wrong_keys(void **state)
         uint32_t first_tensor;
         const char *says;
     } cases[] = {
-        {0, {0, 3, 5},                   0, "the pieces have 4 tensors, split.tensors.count is 5"},
-        {0, {0, 3, UINT32_MAX},          0, "the key split.tensors.count is missing"             },
-        {0, {3, 3, 4},                   0, "split.no is 3 and split.count 3"                    },
-        {0, {0, 100000, 4},              0, "split.count 100000"                                 },
-        {0, {0, UINT32_MAX - 1, 4},      0, "which is at most 99999"                             },
-        {0, {0, 2, 4},                   0, "has to end in -00001-of-00002.gguf"                 },
-        {0, {1, 3, 4},                   0, "has to end in -00002-of-00003.gguf"                 },
-        {1, {2, 3, 4},                   2, "split.no is 2 and split.count 3, expected 1 and 3"  },
-        {1, {1, 4, 4},                   2, "split.no is 1 and split.count 4, expected 1 and 3"  },
-        {1, {UINT32_MAX, 3, 4},          2, "the key split.no is missing"                        },
-        {1, {1, 3, 4},                   4, "tensor t4 appears twice"                            },
-        {2, {UINT32_MAX, UINT32_MAX, 4}, 4, "-00003-of-00003.gguf: the key split.no is missing"  },
+        {0, {0, 3, 5}, 0, "the pieces have 4 tensors, split.tensors.count is 5"},
+        {0, {0, 3, UINT32_MAX}, 0, "the key split.tensors.count is missing"},
+        {0, {3, 3, 4}, 0, "split.no is 3 and split.count 3"},
+        {0, {0, 100000, 4}, 0, "split.count 100000"},
+        {0, {0, UINT32_MAX - 1, 4}, 0, "which is at most 99999"},
+        {0, {0, 2, 4}, 0, "has to end in -00001-of-00002.gguf"},
+        {0, {1, 3, 4}, 0, "has to end in -00002-of-00003.gguf"},
+        {1, {2, 3, 4}, 2, "split.no is 2 and split.count 3, expected 1 and 3"},
+        {1, {1, 4, 4}, 2, "split.no is 1 and split.count 4, expected 1 and 3"},
+        {1, {UINT32_MAX, 3, 4}, 2, "the key split.no is missing"},
+        {1, {1, 3, 4}, 4, "tensor t4 appears twice"},
+        {2, {UINT32_MAX, UINT32_MAX, 4}, 4, "-00003-of-00003.gguf: the key split.no is missing"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -23,14 +23,8 @@ static void gguf_reads_integers_of_any_kind(void **state)
     static const struct {
         const char *key;
         uint32_t value;
-    } cases[] = {
-        {"t.u8",   200        },
-        {"t.u16",  60000      },
-        {"t.i16",  12345      },
-        {"t.u32",  4000000000u},
-        {"t.i64",  77         },
-        {"t.none", 42         }
-    };
+    } cases[] = {{"t.u8", 200},          {"t.u16", 60000}, {"t.i16", 12345},
+                 {"t.u32", 4000000000u}, {"t.i64", 77},    {"t.none", 42}};
     struct opened o = open_sound_file();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint32_t value;

@@ -100,14 +100,14 @@ void *__wrap_dlsym(void *library, const char *name)
         const char *name;
         void (*function)(void);
     } functions[] = {
-        {"cuInit",                        (void (*)(void))cu_init        },
-        {"cuDeviceGetCount",              (void (*)(void))cu_device_count},
-        {"cuDeviceGet",                   (void (*)(void))cu_device_get  },
-        {"cuDeviceGetUuid",               (void (*)(void))cu_device_uuid },
-        {"cuMemGetAllocationGranularity", (void (*)(void))cu_granularity },
-        {"cuMemCreate",                   (void (*)(void))cu_create      },
-        {"cuMemExportToShareableHandle",  (void (*)(void))cu_export      },
-        {"cuMemRelease",                  (void (*)(void))cu_release     },
+        {"cuInit", (void (*)(void))cu_init},
+        {"cuDeviceGetCount", (void (*)(void))cu_device_count},
+        {"cuDeviceGet", (void (*)(void))cu_device_get},
+        {"cuDeviceGetUuid", (void (*)(void))cu_device_uuid},
+        {"cuMemGetAllocationGranularity", (void (*)(void))cu_granularity},
+        {"cuMemCreate", (void (*)(void))cu_create},
+        {"cuMemExportToShareableHandle", (void (*)(void))cu_export},
+        {"cuMemRelease", (void (*)(void))cu_release},
     };
     assert_ptr_equal(library, &fake);
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {

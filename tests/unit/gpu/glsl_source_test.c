@@ -64,10 +64,7 @@ static void expect_failure(const struct gi_glsl_params *params, const char *word
 
 static void source_begins_with_version_and_defines(void **state)
 {
-    static const struct gi_define defines[] = {
-        {"HEAD_DIM", 64},
-        {"SHIFT",    -3}
-    };
+    static const struct gi_define defines[] = {{"HEAD_DIM", 64}, {"SHIFT", -3}};
     const struct gi_glsl_params params = {.file = "k.comp",
                                           .text = "void main() {}\n",
                                           .fixed_defines = "A=1 B=2 FLAG",
@@ -208,14 +205,14 @@ static void source_refuses_bad_includes(void **state)
         const char *text, *words;
     } cases[] = {
         {"int a;\n#include \"none.glsl\"\n", "k.comp:2: there is no shader file none.glsl"},
-        {"#include \"self.glsl\"\n",         "self.glsl:2: self.glsl includes itself"     },
-        {"#include \"ping.glsl\"\n",         "pong.glsl:1: ping.glsl includes itself"     },
-        {"#include \"d0.glsl\"\n",           "nested more than 8 deep"                    },
-        {"\n\n#include QUANT_FILE\n",        "k.comp:3: QUANT_FILE is included"           },
-        {"#include nothing\n",               "k.comp:1: #include needs"                   },
-        {"#include \"open\n",                "k.comp:1: #include needs"                   },
-        {"#include \"\"\n",                  "k.comp:1: #include needs"                   },
-        {"\n#version 310 es\n",              "k.comp:2: a kernel carries no #version"     },
+        {"#include \"self.glsl\"\n", "self.glsl:2: self.glsl includes itself"},
+        {"#include \"ping.glsl\"\n", "pong.glsl:1: ping.glsl includes itself"},
+        {"#include \"d0.glsl\"\n", "nested more than 8 deep"},
+        {"\n\n#include QUANT_FILE\n", "k.comp:3: QUANT_FILE is included"},
+        {"#include nothing\n", "k.comp:1: #include needs"},
+        {"#include \"open\n", "k.comp:1: #include needs"},
+        {"#include \"\"\n", "k.comp:1: #include needs"},
+        {"\n#version 310 es\n", "k.comp:2: a kernel carries no #version"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct gi_glsl_params params = {
@@ -253,12 +250,8 @@ static void line_map_finds_file_and_line(void **state)
         const char *file;
         uint32_t file_line;
     } cases[] = {
-        {1, "defines",   1},
-        {2, "defines",   2},
-        {3, "k.comp",    1},
-        {4, "part.glsl", 1},
-        {5, "part.glsl", 2},
-        {6, "k.comp",    3},
+        {1, "defines", 1},   {2, "defines", 2},   {3, "k.comp", 1},
+        {4, "part.glsl", 1}, {5, "part.glsl", 2}, {6, "k.comp", 3},
     };
     struct folder folder;
     struct gi_glsl_source source;
@@ -283,16 +276,16 @@ static void log_names_files_in_the_words_of_each_driver(void **state)
         const char *log, *expected;
     } cases[] = {
         {"0:5(12): error: `x' undeclared\n0:6(1): warning: w\n",
-         "part.glsl:2: error: `x' undeclared\nk.comp:3: warning: w"                                                 },
+         "part.glsl:2: error: `x' undeclared\nk.comp:3: warning: w"},
         {"0(5) : error C1503: undefined variable \"x\"\n",
-         "part.glsl:2: error C1503: undefined variable \"x\""                                                       },
+         "part.glsl:2: error C1503: undefined variable \"x\""},
         {"ERROR: 0:4: 'x' : undeclared identifier\nERROR: 1 compilation errors.\n",
-         "part.glsl:1: ERROR: 'x' : undeclared identifier\nERROR: 1 compilation errors."                            },
-        {"0:3: S0001: Type mismatch",                                               "k.comp:1: S0001: Type mismatch"},
-        {"0:99(1): error: past the end",                                            "0:99(1): error: past the end"  },
-        {"link failed: 0: no place",                                                "link failed: 0: no place"      },
-        {"0(5: odd\n0:\n0:5(3 error\n",                                             "0(5: odd\n0:\n0:5(3 error"     },
-        {"",                                                                        ""                              },
+         "part.glsl:1: ERROR: 'x' : undeclared identifier\nERROR: 1 compilation errors."},
+        {"0:3: S0001: Type mismatch", "k.comp:1: S0001: Type mismatch"},
+        {"0:99(1): error: past the end", "0:99(1): error: past the end"},
+        {"link failed: 0: no place", "link failed: 0: no place"},
+        {"0(5: odd\n0:\n0:5(3 error\n", "0(5: odd\n0:\n0:5(3 error"},
+        {"", ""},
     };
     struct folder folder;
     struct gi_glsl_source source;

@@ -40,23 +40,17 @@ static void attention_of_a_prompt_is_counted(void **state)
         uint32_t head_dim, keys, n_ctx, window;
         bool fits;
     } rows[] = {
-        {512, 1, 32768,   0,   true },
-        {256, 1, 65536,   0,   false},
-        {256, 2, 65536,   0,   true },
-        {64,  2, 131072,  0,   false},
-        {64,  4, 131072,  0,   true },
-        {128, 1, 1 << 20, 0,   false},
-        {128, 1, 1 << 20, 512, true },
+        {512, 1, 32768, 0, true},     {256, 1, 65536, 0, false}, {256, 2, 65536, 0, true},
+        {64, 2, 131072, 0, false},    {64, 4, 131072, 0, true},  {128, 1, 1 << 20, 0, false},
+        {128, 1, 1 << 20, 512, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct gi_attention_params params = {.n_ctx = rows[i].n_ctx,
                                                    .window = rows[i].window};
-        const struct gi_define defines[] = {
-            {"HEAD_DIM", (int32_t)rows[i].head_dim},
-            {"KEYS",     (int32_t)rows[i].keys    },
-            {"VECTORS",  1                        }
-        };
+        const struct gi_define defines[] = {{"HEAD_DIM", (int32_t)rows[i].head_dim},
+                                            {"KEYS", (int32_t)rows[i].keys},
+                                            {"VECTORS", 1}};
         const uint64_t n_turn = count(GI_PROGRAM_ATTENTION_BATCH_ROW, &params, 8, 1, defines, 3);
         assert_int_equal(n_turn <= LIMIT, rows[i].fits);
     }
@@ -65,12 +59,7 @@ static void attention_of_a_prompt_is_counted(void **state)
 static void attention_of_a_step_is_counted(void **state)
 {
     const struct gi_attention_params params = {.n_ctx = 1 << 18};
-    const struct gi_define wide[] =
-        {
-            {"HEAD_DIM", 512 },
-            {"KEYS",     1024},
-            {"VECTORS",  1   }
-    },
+    const struct gi_define wide[] = {{"HEAD_DIM", 512}, {"KEYS", 1024}, {"VECTORS", 1}},
                            shorter[] = {{"HEAD_DIM", 512}, {"KEYS", 64}, {"VECTORS", 1}};
     (void)state;
     assert_true(count(GI_PROGRAM_ATTENTION_ROW, &params, 8, 1, wide, 3) <= LIMIT);

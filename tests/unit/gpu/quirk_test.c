@@ -24,16 +24,11 @@ static void added_rows_fit_by_name_and_version(void **state)
         const char *added;
         bool fits;
     } rows[] = {
-        {"v3d=no-half",             true },
-        {"=no-half",                true },
-        {"V3D@25.0-=no-half",       true },
-        {"V3D@-25.1=no-half",       true },
-        {"V3D@22.3-26=no-half",     true },
-        {"Mali=direct;V3D=no-half", true },
-        {"V3D@25.1-=no-half",       false},
-        {"V3D@-25.0=no-half",       false},
-        {"V3D 7=no-half",           false},
-        {"Mali=no-half",            false},
+        {"v3d=no-half", true},         {"=no-half", true},
+        {"V3D@25.0-=no-half", true},   {"V3D@-25.1=no-half", true},
+        {"V3D@22.3-26=no-half", true}, {"Mali=direct;V3D=no-half", true},
+        {"V3D@25.1-=no-half", false},  {"V3D@-25.0=no-half", false},
+        {"V3D 7=no-half", false},      {"Mali=no-half", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -94,17 +94,16 @@ static bool time_all(const struct gi_grammar_vocab *vocab, struct glinfer_error 
         "{\"maxLength\":200},\"any\":true,\"kind\":{\"enum\":[\"red\",\"green\"]}},\"required\":"
         "[\"name\"],\"additionalProperties\":{\"type\":\"number\"}}";
     static const char *const texts[][2] = {
-        {"begin",              ""                               },
-        {"key",                "{"                              },
-        {"in a string",        "{\"name\": \"a"                 },
+        {"begin", ""},
+        {"key", "{"},
+        {"in a string", "{\"name\": \"a"},
         {"in a string of 200", "{\"name\": \"a\",\"note\":\"abc"},
-        {"after a value",      "{\"name\": \"a\""               },
-        {"in an integer",      "{\"name\": \"a\",\"id\": 1"     },
-        {"any value",          "{\"name\": \"a\",\"any\": "     },
-        {"after a line end",   "{\"name\": \"a\",\"any\": [\n"  },
-        {"in another's key",   "{\"name\": \"a\", \"kin"        },
-        {"end",                "{\"name\": \"a\"}"              }
-    };
+        {"after a value", "{\"name\": \"a\""},
+        {"in an integer", "{\"name\": \"a\",\"id\": 1"},
+        {"any value", "{\"name\": \"a\",\"any\": "},
+        {"after a line end", "{\"name\": \"a\",\"any\": [\n"},
+        {"in another's key", "{\"name\": \"a\", \"kin"},
+        {"end", "{\"name\": \"a\"}"}};
     struct gi_schema_grammar text = {0};
     if (!gi_json_schema_grammar(schema, strlen(schema), &text, err)) {
         return false;

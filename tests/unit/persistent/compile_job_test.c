@@ -127,12 +127,7 @@ static void ignore_alarm(int number)
 static void signals_leave_no_zombie(void **state)
 {
     const struct sigaction action = {.sa_handler = ignore_alarm}; // without SA_RESTART
-    const struct itimerval soon =
-                               {
-                                   {0, 20000},
-                                   {0, 20000}
-    },
-                           never = {{0, 0}, {0, 0}};
+    const struct itimerval soon = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
     struct glinfer_error err;
     (void)state;
     sigaction(SIGALRM, &action, NULL);

@@ -23,13 +23,13 @@ static void expect(const struct gi_verdict *found, enum gi_verdict_kind kind)
 static void a_line_says_what_was_written(void **state)
 {
     static const struct gi_verdict verdicts[] = {
-        {GI_VERDICT_FASTER,  790000,     380000        },
-        {GI_VERDICT_SLOWER,  380000,     790000        },
-        {GI_VERDICT_SLOWER,  5,          5             },
-        {GI_VERDICT_WRONG,   0,          0             },
-        {GI_VERDICT_REFUSED, 0,          0             },
-        {GI_VERDICT_SLOWER,  1,          UINT64_MAX    },
-        {GI_VERDICT_FASTER,  UINT64_MAX, UINT64_MAX - 1},
+        {GI_VERDICT_FASTER, 790000, 380000},
+        {GI_VERDICT_SLOWER, 380000, 790000},
+        {GI_VERDICT_SLOWER, 5, 5},
+        {GI_VERDICT_WRONG, 0, 0},
+        {GI_VERDICT_REFUSED, 0, 0},
+        {GI_VERDICT_SLOWER, 1, UINT64_MAX},
+        {GI_VERDICT_FASTER, UINT64_MAX, UINT64_MAX - 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
@@ -79,11 +79,8 @@ static void a_damaged_line_is_no_verdict(void **state)
 static void what_contradicts_itself_is_no_verdict(void **state)
 {
     static const struct gi_verdict verdicts[] = {
-        {GI_VERDICT_FASTER, 1, 2},
-        {GI_VERDICT_FASTER, 2, 2},
-        {GI_VERDICT_FASTER, 0, 0},
-        {GI_VERDICT_SLOWER, 2, 1},
-        {GI_VERDICT_NONE,   1, 2},
+        {GI_VERDICT_FASTER, 1, 2}, {GI_VERDICT_FASTER, 2, 2}, {GI_VERDICT_FASTER, 0, 0},
+        {GI_VERDICT_SLOWER, 2, 1}, {GI_VERDICT_NONE, 1, 2},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {

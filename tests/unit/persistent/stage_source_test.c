@@ -66,10 +66,10 @@ static struct gi_stage_names make_names(void)
     return (struct gi_stage_names){
         .suffix = "_s3",
         .state = "step_now",
-        .prefixes = {"hot[7u + (", "cold[entry + (", NULL                 },
-        .suffixes = {")]",         ")]",             NULL                 },
-        .bindings = {0,            0,                9                    },
-        .fields = {"12u",        "table[1].y",     "uintBitsToFloat(5u)"},
+        .prefixes = {"hot[7u + (", "cold[entry + (", NULL},
+        .suffixes = {")]", ")]", NULL},
+        .bindings = {0, 0, 9},
+        .fields = {"12u", "table[1].y", "uintBitsToFloat(5u)"},
     };
 }
 

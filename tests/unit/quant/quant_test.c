@@ -98,10 +98,8 @@ static const struct unpack_case {
     uint32_t type;
     void (*unpack)(const struct tile_view *tile, size_t block, size_t row, uint8_t *bytes);
 } unpack_cases[] = {
-    {GI_GGML_TYPE_F32,  unpack_f32 },
-    {GI_GGML_TYPE_F16,  unpack_f16 },
-    {GI_GGML_TYPE_Q4_0, unpack_q4_0},
-    {GI_GGML_TYPE_Q4_1, unpack_q4_1},
+    {GI_GGML_TYPE_F32, unpack_f32},   {GI_GGML_TYPE_F16, unpack_f16},
+    {GI_GGML_TYPE_Q4_0, unpack_q4_0}, {GI_GGML_TYPE_Q4_1, unpack_q4_1},
     {GI_GGML_TYPE_Q8_0, unpack_q8_0},
 };
 #define N_UNPACK_CASE (sizeof(unpack_cases) / sizeof(unpack_cases[0]))
@@ -360,13 +358,10 @@ struct grid_case {
 };
 
 static const struct grid_case grids[] = {
-    {GI_GGML_TYPE_IQ1_S,   2048, 8, 3, 28387003689u},
-    {GI_GGML_TYPE_IQ1_M,   2048, 8, 3, 28387003689u},
-    {GI_GGML_TYPE_IQ2_XXS, 256,  8, 3, 1999532748u },
-    {GI_GGML_TYPE_IQ2_XS,  512,  8, 3, 4649845488u },
-    {GI_GGML_TYPE_IQ2_S,   1024, 8, 3, 9139706144u },
-    {GI_GGML_TYPE_IQ3_XXS, 256,  4, 8, 941234250u  },
-    {GI_GGML_TYPE_IQ3_S,   512,  4, 8, 1813484493u },
+    {GI_GGML_TYPE_IQ1_S, 2048, 8, 3, 28387003689u}, {GI_GGML_TYPE_IQ1_M, 2048, 8, 3, 28387003689u},
+    {GI_GGML_TYPE_IQ2_XXS, 256, 8, 3, 1999532748u}, {GI_GGML_TYPE_IQ2_XS, 512, 8, 3, 4649845488u},
+    {GI_GGML_TYPE_IQ2_S, 1024, 8, 3, 9139706144u},  {GI_GGML_TYPE_IQ3_XXS, 256, 4, 8, 941234250u},
+    {GI_GGML_TYPE_IQ3_S, 512, 4, 8, 1813484493u},
 };
 
 static uint32_t point_number(const struct grid_case *c, const uint32_t *table, uint32_t point)

@@ -52,10 +52,7 @@ static void the_order_decides(void **state)
     }
     assert_int_equal(found, 1u << 2 | 1u << 11 | 1u << 4 | 1u << 6); // no temperature is in it
     gi_sampler_chain_destroy(chain);
-    params.order = (struct gi_sampler_order){
-        {GI_SAMPLER_TEMPERATURE, GI_SAMPLER_TOP_K},
-        2
-    };
+    params.order = (struct gi_sampler_order){{GI_SAMPLER_TEMPERATURE, GI_SAMPLER_TOP_K}, 2};
     chain = create(&params);
     assert_int_equal(apply(chain, 0), 2);
     assert_int_equal(gi_sampler_chain_kept(chain)->count, 1);
@@ -223,9 +220,7 @@ static void refused_memory_is_an_error(void **state)
 {
     (void)state;
     static const uint32_t breaker[] = {3};
-    const struct gi_breaker breakers[] = {
-        {breaker, 1}
-    };
+    const struct gi_breaker breakers[] = {{breaker, 1}};
     struct gi_sampler_params params = plain();
     params.penalties = (struct gi_penalties){4, 1.2f, 0.1f, 0.3f};
     params.dry = (struct gi_dry){1, 2, 1, 8, breakers, 1};

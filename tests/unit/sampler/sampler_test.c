@@ -256,9 +256,7 @@ static void dry_punishes_what_goes_on_as_before(void **state)
     (void)state;
     static const uint32_t text[] = {1, 2, 3, 4, 0, 2, 3, 6, 5, 1, 2, 3};
     static const uint32_t breaker[] = {0};
-    const struct gi_breaker breakers[] = {
-        {breaker, 1}
-    };
+    const struct gi_breaker breakers[] = {{breaker, 1}};
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.dry = (struct gi_dry){.multiplier = 0.5f, .base = 2, .allowed_length = 2, .last_n = 64};
@@ -276,9 +274,7 @@ static void a_breaker_bounds_repetitions(void **state)
     (void)state;
     static const uint32_t text[] = {1, 2, 3, 4, 1, 2, 3};
     static const uint32_t breaker[] = {1, 2};
-    const struct gi_breaker breakers[] = {
-        {breaker, 2}
-    };
+    const struct gi_breaker breakers[] = {{breaker, 2}};
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.dry = (struct gi_dry){.multiplier = 1, .base = 2, .allowed_length = 1, .last_n = 64};
@@ -292,11 +288,7 @@ static void a_breaker_bounds_repetitions(void **state)
 static void a_bias_is_added_and_bans(void **state)
 {
     (void)state;
-    const struct gi_logit_bias bias[] = {
-        {1,  2.0f     },
-        {2,  -INFINITY},
-        {11, -1.5f    }
-    };
+    const struct gi_logit_bias bias[] = {{1, 2.0f}, {2, -INFINITY}, {11, -1.5f}};
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.bias = bias;

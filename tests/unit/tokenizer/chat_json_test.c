@@ -48,10 +48,10 @@ static void json_is_what_a_template_finds(void **state)
     assert_int_equal(n_control, 4); // three of the template's
     gi_ids_finish(&ids);
     static const char *const wrong[][2] = {
-        {"[",     "invalid JSON in the messages at byte 1"},
-        {"{}",    "messages are not a JSON array"         },
-        {"[01]",  "byte 1"                                },
-        {"[] []", "byte 3"                                },
+        {"[", "invalid JSON in the messages at byte 1"},
+        {"{}", "messages are not a JSON array"},
+        {"[01]", "byte 1"},
+        {"[] []", "byte 3"},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         chat = (struct glinfer_chat_json){.messages = wrong[i][0]};
@@ -106,10 +106,7 @@ static void a_conversation_ends_as_asked(void **state)
     // A format has no place for more than texts.
     static const char call[] = "[{\"role\": \"assistant\", \"content\": \"\", \"tool_calls\": []}]";
     const struct glinfer_chat_json refused[] = {
-        {.messages = call},
-        {.messages = talk, .tools = "[]"},
-        {.messages = "[1]"               }
-    };
+        {.messages = call}, {.messages = talk, .tools = "[]"}, {.messages = "[1]"}};
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         struct gi_ids ids = {0};
         struct glinfer_error err = {0};
@@ -128,11 +125,7 @@ static void marks_that_messages_spell_are_text(void **state)
         const char *content;
         size_t n_marks;
     } cases[] = {
-        {"hello",           2},
-        {"a <tool> b",      2},
-        {"<tool>",          2},
-        {"ool> <t",         2},
-        {"~<tool>~ <tool>", 3},
+        {"hello", 2}, {"a <tool> b", 2}, {"<tool>", 2}, {"ool> <t", 2}, {"~<tool>~ <tool>", 3},
     };
     struct gi_tokenizer *tokenizer = small_vocab_create(
         "<tool>{% for m in messages %}{{ m.content }}<t{{ 'ool>' }}{% endfor %}");

@@ -35,18 +35,9 @@ static void expect_chat(const char *template, const struct glinfer_message *mess
     gi_tokenizer_destroy(tokenizer);
 }
 
-static const struct glinfer_message user[] = {
-    {"user", "ll"}
-};
-static const struct glinfer_message system_user[] = {
-    {"system", "he"},
-    {"user",   "ll"}
-};
-static const struct glinfer_message long_chat[] = {
-    {"user",      "a"},
-    {"assistant", "b"},
-    {"user",      "" }
-};
+static const struct glinfer_message user[] = {{"user", "ll"}};
+static const struct glinfer_message system_user[] = {{"system", "he"}, {"user", "ll"}};
+static const struct glinfer_message long_chat[] = {{"user", "a"}, {"assistant", "b"}, {"user", ""}};
 
 static void chatml_writes_turns(void **state)
 {
@@ -136,10 +127,7 @@ static void templates_are_chosen_by_name(void **state)
 static void a_system_message_has_its_place(void **state)
 {
     (void)state;
-    static const struct glinfer_message late[] = {
-        {"user",   "a"},
-        {"system", "b"}
-    };
+    static const struct glinfer_message late[] = {{"user", "a"}, {"system", "b"}};
     struct glinfer_error err;
     struct gi_ids ids = {0};
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
@@ -366,10 +354,7 @@ static void roles_outside_the_template_are_refused(void **state)
 {
     (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
-    struct glinfer_message messages[] = {
-        {"user",     "a"},
-        {"narrator", "b"}
-    };
+    struct glinfer_message messages[] = {{"user", "a"}, {"narrator", "b"}};
     struct gi_ids ids = {0};
     struct glinfer_error err;
     assert_false(

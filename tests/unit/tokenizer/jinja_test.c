@@ -8,11 +8,7 @@
 #include <string.h>
 
 static const struct glinfer_message talk[] = {
-    {"system",    "be"            },
-    {"user",      " he<|x|> "     },
-    {"assistant", "a</think>\n\nb"},
-    {"user",      "ll"            }
-};
+    {"system", "be"}, {"user", " he<|x|> "}, {"assistant", "a</think>\n\nb"}, {"user", "ll"}};
 
 static bool render(const char *template, struct gi_jinja_output *output, struct glinfer_error *err)
 {
@@ -58,22 +54,22 @@ static void expressions_have_their_values(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"{{ 1 + 2 * 3 - 7 // 2 }}",                                               "4"                                                                    },
-        {"{{ -7 // 2 }} {{ -7 % 3 }}",                                             "-4 2"                                                                 },
-        {"{{ 'a' + \"b\" ~ 3 ~ none ~ true }}",                                    "ab3NoneTrue"                                                          },
-        {"{{ 'a\\n\\t\\'\\x41\\u00e9' 'z' }}",                                     "a\n\t'A\xC3\xA9z"                                                     },
-        {"{{ not 1 == 2 and 'b' in 'abc' or x }}",                                 "True"                                                                 },
-        {"{{ 'd' not in 'abc' }}{{ 2 in [1, 2] }}{{ 'k' in {'k': 1} }}",           "TrueTrueTrue"                                                         },
-        {"{{ 'yes' if 1 < 2 <= 3 else 'no' }}{{ 'x' if false }}",                  "yes"                                                                  },
+        {"{{ 1 + 2 * 3 - 7 // 2 }}", "4"},
+        {"{{ -7 // 2 }} {{ -7 % 3 }}", "-4 2"},
+        {"{{ 'a' + \"b\" ~ 3 ~ none ~ true }}", "ab3NoneTrue"},
+        {"{{ 'a\\n\\t\\'\\x41\\u00e9' 'z' }}", "a\n\t'A\xC3\xA9z"},
+        {"{{ not 1 == 2 and 'b' in 'abc' or x }}", "True"},
+        {"{{ 'd' not in 'abc' }}{{ 2 in [1, 2] }}{{ 'k' in {'k': 1} }}", "TrueTrueTrue"},
+        {"{{ 'yes' if 1 < 2 <= 3 else 'no' }}{{ 'x' if false }}", "yes"},
         {"{{ [1, 'a', [none]] }}{{ {'a': true} }}{{ (1, 2) }}",
-         "[1, 'a', [None]]{'a': True}[1, 2]"                                                                                                              },
+         "[1, 'a', [None]]{'a': True}[1, 2]"},
         {"{{ 'abc'[1] }}{{ 'abc'[-1:] }}{{ [1, 2, 3][::-1] }}{{ [1, 2, 3][1:] }}",
-         "bc[3, 2, 1][2, 3]"                                                                                                                              },
-        {"{{ '\xC3\xA9t\xC3\xA9'[1:] }}{{ '\xC3\xA9t\xC3\xA9' | length }}",        "t\xC3\xA9"
+         "bc[3, 2, 1][2, 3]"},
+        {"{{ '\xC3\xA9t\xC3\xA9'[1:] }}{{ '\xC3\xA9t\xC3\xA9' | length }}", "t\xC3\xA9"
                                                                             "3"},
-        {"{{ unknown }}{{ messages[0].nothing }}{{ messages[9] }}",                ""                                                                     },
-        {"{{ messages[0]['role'] }} {{ messages[-1].content }}",                   "system ll"                                                            },
-        {"{{ messages[0] == messages[0] }}{{ messages[0] != messages[1] }}",       "TrueTrue"                                                             },
+        {"{{ unknown }}{{ messages[0].nothing }}{{ messages[9] }}", ""},
+        {"{{ messages[0]['role'] }} {{ messages[-1].content }}", "system ll"},
+        {"{{ messages[0] == messages[0] }}{{ messages[0] != messages[1] }}", "TrueTrue"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         expect(pairs[i][0], pairs[i][1]);
@@ -84,34 +80,34 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"{{ ' a ' | trim }}{{ 'a' | upper }}{{ 'USER' | capitalize }}",                         "aAUser"                            },
+        {"{{ ' a ' | trim }}{{ 'a' | upper }}{{ 'USER' | capitalize }}", "aAUser"},
         {"{{ 'the end'.title() }}{{ 'a,b,c'.split(',')[-1] }}{{ 'a b  c'.split() | length }}",
-         "The Endc3"                                                                                                                 },
-        {"{{ 'a</t>b</t>c'.split('</t>', 1)[1] }}",                                              "b</t>c"                            },
-        {"{{ '\\n\\na\\n'.lstrip('\\n') }}|{{ 'abc'.startswith(('x', 'ab')) }}",                 "a\n|True"                          },
-        {"{{ 'aXbX'.replace('X', '-') }}{{ 'aXbX' | replace('X', '') }}",                        "a-b-ab"                            },
-        {"{{ 'abc'.removeprefix('a').removesuffix('c') }}{{ 'abc'.find('c') }}",                 "b2"                                },
-        {"{{ ['a', 'b'] | join(', ') }}{{ '-'.join(['x', 'y']) }}",                              "a, bx-y"                           },
+         "The Endc3"},
+        {"{{ 'a</t>b</t>c'.split('</t>', 1)[1] }}", "b</t>c"},
+        {"{{ '\\n\\na\\n'.lstrip('\\n') }}|{{ 'abc'.startswith(('x', 'ab')) }}", "a\n|True"},
+        {"{{ 'aXbX'.replace('X', '-') }}{{ 'aXbX' | replace('X', '') }}", "a-b-ab"},
+        {"{{ 'abc'.removeprefix('a').removesuffix('c') }}{{ 'abc'.find('c') }}", "b2"},
+        {"{{ ['a', 'b'] | join(', ') }}{{ '-'.join(['x', 'y']) }}", "a, bx-y"},
         {"{{ messages | map(attribute='role') | list }}",
-         "['system', 'user', 'assistant', 'user']"                                                                                   },
-        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }}",          "ll"                                },
-        {"{{ messages | rejectattr('role', 'in', ['user', 'system']) | list | length }}",        "1"                                 },
-        {"{{ (messages | first).content }}{{ (messages | last)['content'] }}",                   "bell"                              },
-        {"{{ nothing | default('d') }}{{ '' | default('e', true) }}",                            "de"                                },
+         "['system', 'user', 'assistant', 'user']"},
+        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }}", "ll"},
+        {"{{ messages | rejectattr('role', 'in', ['user', 'system']) | list | length }}", "1"},
+        {"{{ (messages | first).content }}{{ (messages | last)['content'] }}", "bell"},
+        {"{{ nothing | default('d') }}{{ '' | default('e', true) }}", "de"},
         {"{{ {'b': [1, none, true], 'a': 'x\"\\n'} | tojson }}",
-         "{\"b\": [1, null, true], \"a\": \"x\\\"\\n\"}"                                                                             },
-        {"{{ [1, {'a': 2}] | tojson(indent=2) }}",                                               "[\n  1,\n  {\n    \"a\": 2\n  }\n]"},
+         "{\"b\": [1, null, true], \"a\": \"x\\\"\\n\"}"},
+        {"{{ [1, {'a': 2}] | tojson(indent=2) }}", "[\n  1,\n  {\n    \"a\": 2\n  }\n]"},
         {"{% for x in none %}{{ x }}{% endfor %}{% for x in y %}{{ x }}{% else %}-{% endfor %}",
-         "-"                                                                                                                         },
-        {"{{ [2, 1, 3] | min }}{{ [2, 1, 3] | max }}{{ ['b', 'a'] | min }}{{ [] | max }}",       "13a"                               },
-        {"{{ {'b': 1, 'a': 2} | dictsort }}{{ {'a': 1}.get('c', 3) }}",                          "[['a', 2], ['b', 1]]3"             },
-        {"{% for k, v in {'a': 1}.items() %}{{ k }}={{ v }}{% endfor %}",                        "a=1"                               },
+         "-"},
+        {"{{ [2, 1, 3] | min }}{{ [2, 1, 3] | max }}{{ ['b', 'a'] | min }}{{ [] | max }}", "13a"},
+        {"{{ {'b': 1, 'a': 2} | dictsort }}{{ {'a': 1}.get('c', 3) }}", "[['a', 2], ['b', 1]]3"},
+        {"{% for k, v in {'a': 1}.items() %}{{ k }}={{ v }}{% endfor %}", "a=1"},
         {"{{ tools is none }}{{ x is defined }}{{ 'a' is string }}{{ {} is mapping }}",
-         "TrueFalseTrueTrue"                                                                                                         },
-        {"{{ messages is iterable and 3 is odd and 4 is not odd and 6 is divisibleby 3 }}",      "True"                              },
-        {"{{ 6 is divisibleby(-3) and 6 is divisibleby(-1) and not 6 is divisibleby 0 }}",       "True"                              },
-        {"{{ strftime_now is defined }}{{ range(1, 4) | list }}",                                "True[1, 2, 3]"                     },
-        {"{{ 'a\\nb' | indent(2) }}{{ '12' | int + 1 }}",                                        "a\n  b13"                          },
+         "TrueFalseTrueTrue"},
+        {"{{ messages is iterable and 3 is odd and 4 is not odd and 6 is divisibleby 3 }}", "True"},
+        {"{{ 6 is divisibleby(-3) and 6 is divisibleby(-1) and not 6 is divisibleby 0 }}", "True"},
+        {"{{ strftime_now is defined }}{{ range(1, 4) | list }}", "True[1, 2, 3]"},
+        {"{{ 'a\\nb' | indent(2) }}{{ '12' | int + 1 }}", "a\n  b13"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         expect(pairs[i][0], pairs[i][1]);
@@ -122,35 +118,35 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
 static void numbers_of_json_are_written_as_in_python(void **state)
 {
     static const char *const pairs[][2] = {
-        {"0",                                                                                "0"                              },
-        {"-0",                                                                               "0"                              },
-        {"7",                                                                                "7"                              },
-        {"1.0",                                                                              "1.0"                            },
-        {"-1.50",                                                                            "-1.5"                           },
-        {"0.1",                                                                              "0.1"                            },
-        {"0.30000000000000004",                                                              "0.30000000000000004"            },
-        {"1e5",                                                                              "100000.0"                       },
-        {"1E+3",                                                                             "1000.0"                         },
-        {"1e15",                                                                             "1000000000000000.0"             },
-        {"1e16",                                                                             "1e+16"                          },
-        {"1.5e16",                                                                           "1.5e+16"                        },
-        {"123456789012345678",                                                               "123456789012345678"             },
-        {"9223372036854775807",                                                              "9223372036854775807"            },
-        {"9223372036854775808",                                                              "9223372036854775808"            },
-        {"-123456789012345678901234567890",                                                  "-123456789012345678901234567890"},
-        {"9007199254740993",                                                                 "9007199254740993"               },
-        {"9007199254740993.0",                                                               "9007199254740992.0"             },
-        {"0.0001",                                                                           "0.0001"                         },
-        {"0.00001",                                                                          "1e-05"                          },
-        {"1.7976931348623157e308",                                                           "1.7976931348623157e+308"        },
-        {"5e-324",                                                                           "5e-324"                         },
-        {"2.5e-07",                                                                          "2.5e-07"                        },
-        {"3.141592653589793",                                                                "3.141592653589793"              },
-        {"-0.0",                                                                             "-0.0"                           },
-        {"100000000000000000000.0",                                                          "1e+20"                          },
-        {"0.1234567890123456789",                                                            "0.12345678901234568"            },
+        {"0", "0"},
+        {"-0", "0"},
+        {"7", "7"},
+        {"1.0", "1.0"},
+        {"-1.50", "-1.5"},
+        {"0.1", "0.1"},
+        {"0.30000000000000004", "0.30000000000000004"},
+        {"1e5", "100000.0"},
+        {"1E+3", "1000.0"},
+        {"1e15", "1000000000000000.0"},
+        {"1e16", "1e+16"},
+        {"1.5e16", "1.5e+16"},
+        {"123456789012345678", "123456789012345678"},
+        {"9223372036854775807", "9223372036854775807"},
+        {"9223372036854775808", "9223372036854775808"},
+        {"-123456789012345678901234567890", "-123456789012345678901234567890"},
+        {"9007199254740993", "9007199254740993"},
+        {"9007199254740993.0", "9007199254740992.0"},
+        {"0.0001", "0.0001"},
+        {"0.00001", "1e-05"},
+        {"1.7976931348623157e308", "1.7976931348623157e+308"},
+        {"5e-324", "5e-324"},
+        {"2.5e-07", "2.5e-07"},
+        {"3.141592653589793", "3.141592653589793"},
+        {"-0.0", "-0.0"},
+        {"100000000000000000000.0", "1e+20"},
+        {"0.1234567890123456789", "0.12345678901234568"},
         {"11111111111111111111111111111111111111111111111111111111111111111111111111111111",
-         "11111111111111111111111111111111111111111111111111111111111111111111111111111111"                                   },
+         "11111111111111111111111111111111111111111111111111111111111111111111111111111111"},
     };
     char template[256], expected[256];
     (void)state;
@@ -172,32 +168,36 @@ static void lists_texts_and_json_are_changed_as_in_python(void **state)
     (void)state;
     static const char *const pairs[][2] = {
         {"{{ '<{}|{}{{}}>'.format('a', 1) }}{{ '{1}{0}{k}'.format(1, 2, k=none) }}",
-         "<a|1{}>21None"                                                                                                                            },
+         "<a|1{}>21None"},
         {"{{ 'a.b.c'.rsplit('.', 1) }}{{ 'abc'.rsplit('b') }}{{ '-' * 3 }}",
-         "['a.b', 'c']['a', 'c']---"                                                                                                                },
+         "['a.b', 'c']['a', 'c']---"},
         {"{{ ['b', 'A', 'a'] | sort }}{{ ['b', 'A'] | sort(true, true) }}",
-         "['A', 'a', 'b']['b', 'A']"                                                                                                                },
+         "['A', 'a', 'b']['b', 'A']"},
         {"{{ messages | sort(attribute='role') | map(attribute='role') | join(' ') }}",
-         "assistant system user user"                                                                                                               },
+         "assistant system user user"},
         {"{{ {'b': 1, 'A': 2, 'a': 3} | dictsort }}{{ {'a': 2, 'b': 1} | dictsort(by='value') }}",
-         "[['A', 2], ['a', 3], ['b', 1]][['b', 1], ['a', 2]]"                                                                                       },
+         "[['A', 2], ['a', 3], ['b', 1]][['b', 1], ['a', 2]]"},
         {"{{ ['a', 'A', 'b', 'a'] | unique }}{{ messages | unique(attribute='role') | list | "
-         "length }}",                                                                       "['a', 'b']3"                                  },
+         "length }}",
+         "['a', 'b']3"},
         {"{{ [{'f': {'n': 1}}, {'f': {}}] | map(attribute='f.n', default=0) | sum }}{{ -3 | abs }}",
-         "13"                                                                                                                                       },
+         "13"},
         {"{{ [1, 2, 3] | select('>', 1) | list }}{{ [1, 2, 3] | reject('le', 2) | list }}{{ 1 is "
-         "ne 2 }}",                                                                         "[2, 3][3]True"                                },
-        {"{{ ['a ', ' b'] | map('trim') | map('replace', 'b', 'c') | list }}",                       "['a', 'c']"                                   },
-        {"{{ '{\"a\": 1, \"b\": 2, \"a\": 3}' | from_json }}",                                       "{'a': 3, 'b': 2}"                             },
+         "ne 2 }}",
+         "[2, 3][3]True"},
+        {"{{ ['a ', ' b'] | map('trim') | map('replace', 'b', 'c') | list }}", "['a', 'c']"},
+        {"{{ '{\"a\": 1, \"b\": 2, \"a\": 3}' | from_json }}", "{'a': 3, 'b': 2}"},
         {"{% set l = [1, 2, 3] %}{{ l.append(4) }}{{ l.pop(0) }}{{ l.pop() }}{{ l }}",
-         "None14[2, 3]"                                                                                                                             },
+         "None14[2, 3]"},
         {"{% set k = {'a': 1, 'b': 2}.keys() %}{{ k.pop(0) }}{% set d = {'a': 1} %}{% set k = "
-         "d.keys() %}{{ k.pop() }}{{ d }}",                                                 "aa{'a': 1}"                                   },
+         "d.keys() %}{{ k.pop() }}{{ d }}",
+         "aa{'a': 1}"},
         {"{{ '{\"a\": [1, null]}' | from_json }}{{ \"it's\" | list | first }}{{ [\"it's\"] }}",
-         "{'a': [1, None]}i[\"it's\"]"                                                                                                              },
+         "{'a': [1, None]}i[\"it's\"]"},
         {"{{ {'b': '\u00e9\U0001f600', 'a': [1, 2]} | tojson(ensure_ascii=true, sort_keys=true, "
-         "separators=(',', ':')) }}",                                                       "{\"a\":[1,2],\"b\":\"\\u00e9\\ud83d\\ude00\"}"},
-        {"{{ '\x08\x0c\x01' | tojson }}{{ ['\x08'] }}",                                              "\"\\b\\f\\u0001\"['\\x08']"                   },
+         "separators=(',', ':')) }}",
+         "{\"a\":[1,2],\"b\":\"\\u00e9\\ud83d\\ude00\"}"},
+        {"{{ '\x08\x0c\x01' | tojson }}{{ ['\x08'] }}", "\"\\b\\f\\u0001\"['\\x08']"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         expect(pairs[i][0], pairs[i][1]);
@@ -208,37 +208,50 @@ static void statements_run(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"{% if 0 %}a{% elif 1 %}b{% else %}c{% endif %}",                               "b"                   },
+        {"{% if 0 %}a{% elif 1 %}b{% else %}c{% endif %}", "b"},
         {"{% for m in messages %}{{ loop.index }}{{ m.role[0] }}{% if not loop.last %},{% endif "
-         "%}{% endfor %}",                                                      "1s,2u,3a,4u"         },
+         "%}{% endfor %}",
+         "1s,2u,3a,4u"},
         {"{% for m in messages if m.role == 'user' %}{{ loop.index0 }}/{{ loop.length }} {% endfor "
-         "%}",                                                                  "0/2 1/2 "            },
+         "%}",
+         "0/2 1/2 "},
         {"{% for x in [1, 2] %}{{ loop.previtem is defined }}{{ loop.nextitem }}{{ y is defined }}"
-         "{% set y = 1 %}{% endfor %}",                                         "False2FalseTrueFalse"},
+         "{% set y = 1 %}{% endfor %}",
+         "False2FalseTrueFalse"},
         {"{% for x in [1, 2] %}{% set o = loop %}{% for y in 'ab' %}{{ o.index }}{{ loop.index }}"
-         "{% endfor %}{% endfor %}",                                            "11122122"            },
-        {"{% for x in [] %}a{% else %}b{% endfor %}",                                    "b"                   },
+         "{% endfor %}{% endfor %}",
+         "11122122"},
+        {"{% for x in [] %}a{% else %}b{% endfor %}", "b"},
         {"{% for x in [1, 2, 3, 4] %}{% if x == 2 %}{% continue %}{% endif %}{% if x == 4 %}{% "
-         "break %}{% endif %}{{ x }}{% endfor %}",                              "13"                  },
-        {"{% set x = 1 %}{% for i in [1] %}{% set x = 2 %}{{ x }}{% endfor %}{{ x }}",   "21"                  },
+         "break %}{% endif %}{{ x }}{% endfor %}",
+         "13"},
+        {"{% set x = 1 %}{% for i in [1] %}{% set x = 2 %}{{ x }}{% endfor %}{{ x }}", "21"},
         {"{% set ns = namespace(n=0) %}{% for i in [1, 2] %}{% set ns.n = ns.n + i %}{% endfor "
-         "%}{{ ns.n }}",                                                        "3"                   },
+         "%}{{ ns.n }}",
+         "3"},
         {"{% set a, b = [1, 2] %}{{ b }}{% set t %} x{{ a }} {% endset %}[{{ t }}]{% set u | trim "
-         "%} y {% endset %}{{ u }}",                                            "2[ x1 ]y"            },
+         "%} y {% endset %}{{ u }}",
+         "2[ x1 ]y"},
         {"{% macro f(a, b='d') %}{{ a }}{{ b }}{% endmacro %}{{ f(1) }}{{ f(1, b=2) }}{{ f(b=3, "
-         "a=4) }}",                                                             "1d1243"              },
-        {"{% set messages = messages[1:] %}{{ messages | length }}",                     "3"                   },
-        {"a{# note #}b{% generation %}c{% endgeneration %}",                             "abc"                 },
+         "a=4) }}",
+         "1d1243"},
+        {"{% set messages = messages[1:] %}{{ messages | length }}", "3"},
+        {"a{# note #}b{% generation %}c{% endgeneration %}", "abc"},
         {"{% filter trim | upper %} a{{ bos_token }} {% endfilter %}{% filter replace('a', 'b') "
-         "%}aa{% endfilter %}",                                                 "A<S>bb"              },
+         "%}aa{% endfilter %}",
+         "A<S>bb"},
         {"{% set a = 1 %}{% filter trim %}{% set a = 2 %}{{ a }}{% endfilter %}{% set b %}{% set a "
-         "= 3 %}{% endset %}{{ a }}",                                           "21"                  },
+         "= 3 %}{% endset %}{{ a }}",
+         "21"},
         {"{% macro f(a) %}<{{ a }}{{ caller(a, 2) }}>{% endmacro %}{% macro g(x) %}{% call(b, c) "
-         "f(1) %}{{ x }}{{ b }}{{ c }}{% endcall %}{% endmacro %}{{ g('x') }}", "<1x12>"              },
+         "f(1) %}{{ x }}{{ b }}{{ c }}{% endcall %}{% endmacro %}{{ g('x') }}",
+         "<1x12>"},
         {"{% macro f(a, b) %}{{ a }}{{ b }}{% endmacro %}{{ [f, 1][0](*[1, 2]) }}{{ "
-         "'a,b'.split(*[',']).0 }}",                                            "12a"                 },
+         "'a,b'.split(*[',']).0 }}",
+         "12a"},
         {"{% macro f() %}{{ caller is defined }}{% if caller is defined %}{{ caller() }}{% endif "
-         "%}{% endmacro %}{% call f() %}{{ f() }}{% endcall %}",                "TrueFalse"           },
+         "%}{% endmacro %}{% call f() %}{{ f() }}{% endcall %}",
+         "TrueFalse"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         expect(pairs[i][0], pairs[i][1]);
@@ -306,7 +319,8 @@ static const struct {
      "    {{- '<assistant>' }}\n"
      "    {%- if enable_thinking is defined and enable_thinking is false %}{{- '<think></think>' "
      "}}{% endif %}\n"
-     "{%- endif %}\n",                                                         "<system>be\n<user>he<|x|>\n<assistant>b\n<user>ll\n<assistant>"       },
+     "{%- endif %}\n",
+     "<system>be\n<user>he<|x|>\n<assistant>b\n<user>ll\n<assistant>"},
     {"the system message goes into the last turn, as of Mistral",
      "{%- if messages[0]['role'] == 'system' %}{% set system, loop_messages = "
      "messages[0]['content'], messages[1:] %}"
@@ -315,7 +329,8 @@ static const struct {
      "{% if loop.last and system is defined %}[INST]{{ system + '\\n\\n' + m['content'] }}[/INST]"
      "{% else %}[INST]{{ m['content'] }}[/INST]{% endif %}"
      "{% elif m['role'] == 'assistant' %}{{ m['content'][-1:] + eos_token }}"
-     "{% else %}{{ raise_exception('no such role') }}{% endif %}{% endfor %}", "<s>[INST] he<|x|> [/INST]b</s>[INST]be\n\nll[/INST]"                  },
+     "{% else %}{{ raise_exception('no such role') }}{% endif %}{% endfor %}",
+     "<s>[INST] he<|x|> [/INST]b</s>[INST]be\n\nll[/INST]"},
     {"a default system message, and tools that there are none of, as of Llama 3 and Qwen 2.5",
      "{% if not date_string is defined %}{% set date_string = strftime_now('%Y') if false else "
      "'today' %}{% endif %}\n"
@@ -324,7 +339,8 @@ static const struct {
      "{{- '(' ~ date_string ~ ')' }}\n"
      "{%- for m in messages if m.role != 'tool' and not m.tool_calls %}"
      "{{ '\\n' if not loop.first }}{{ m.role|title }}: {{ m.content|trim }}"
-     "{%- endfor %}\n",                                                        "(today)System: be\nUser: he<|x|>\nAssistant: a</think>\n\nb\nUser: ll"},
+     "{%- endfor %}\n",
+     "(today)System: be\nUser: he<|x|>\nAssistant: a</think>\n\nb\nUser: ll"},
 };
 
 static void templates_of_common_families_run(void **state)
@@ -369,40 +385,40 @@ static void what_is_not_known_is_named_with_its_line(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"a\n{{ 1 | odd_filter }}",       "line 2 of the chat template: the filter 'odd_filter'"},
-        {"{{ 1 is funny }}",              "'funny'"                                             },
-        {"{{ f(1) }}",                    "'f'"                                                 },
-        {"{{ 'a'.swapcase() }}",          "'swapcase'"                                          },
-        {"{{ '{:>4}'.format(1) }}",       "a format has nothing for {:>4}"                      },
-        {"{{ '{} {}'.format(1) }}",       "a format has nothing for {}"                         },
-        {"{{ '}'.format(1) }}",           "a brace alone"                                       },
-        {"{{ 'a {'.format(1) }}",         "a brace alone"                                       },
-        {"{{ [].pop() }}",                "an empty list"                                       },
-        {"{{ [1, 'a'] | sort }}",         "order"                                               },
-        {"{{ 'a' | from_json }}",         "not JSON"                                            },
-        {"{{ caller() }}",                "'caller'"                                            },
-        {"{% call 1 %}{% endcall %}",     "a call"                                              },
-        {"{% filter %}{% endfilter %}",   "a name"                                              },
-        {"{% import 'os' %}",             "import"                                              },
-        {"{% for x in 3 %}{% endfor %}",  "a number has no elements"                            },
-        {"{{ x.y.z }}",                   "undefined"                                           },
-        {"{{ 'a' + 1 }}",                 "a string and a number"                               },
-        {"{{ 1 < 'a' }}",                 "order"                                               },
-        {"{{ -('1.5' | from_json) }}",    "cannot negate a fraction"                            },
-        {"{{ -'a' }}",                    "cannot negate a string"                              },
-        {"{{ 1.5 }}",                     "whole number"                                        },
-        {"{{ 'a }}",                      "no end"                                              },
-        {"{{ 'a' ",                       "no end"                                              },
-        {"{# a",                          "no end"                                              },
-        {"{% if 1 %}a",                   "elif"                                                },
-        {"{% endif %}",                   "statement"                                           },
-        {"{{ (1 }}",                      "expected"                                            },
-        {"{{ }}",                         "an expression"                                       },
-        {"{% set x.y = 1 %}",             "namespace"                                           },
-        {"{% set a, b = [1] %}",          "values"                                              },
-        {"{{ 9223372036854775807 + 1 }}", "out of range"                                        },
-        {"{{ 1 // 0 }}",                  "out of range"                                        },
-        {"{{ [1][::0] }}",                "step"                                                },
+        {"a\n{{ 1 | odd_filter }}", "line 2 of the chat template: the filter 'odd_filter'"},
+        {"{{ 1 is funny }}", "'funny'"},
+        {"{{ f(1) }}", "'f'"},
+        {"{{ 'a'.swapcase() }}", "'swapcase'"},
+        {"{{ '{:>4}'.format(1) }}", "a format has nothing for {:>4}"},
+        {"{{ '{} {}'.format(1) }}", "a format has nothing for {}"},
+        {"{{ '}'.format(1) }}", "a brace alone"},
+        {"{{ 'a {'.format(1) }}", "a brace alone"},
+        {"{{ [].pop() }}", "an empty list"},
+        {"{{ [1, 'a'] | sort }}", "order"},
+        {"{{ 'a' | from_json }}", "not JSON"},
+        {"{{ caller() }}", "'caller'"},
+        {"{% call 1 %}{% endcall %}", "a call"},
+        {"{% filter %}{% endfilter %}", "a name"},
+        {"{% import 'os' %}", "import"},
+        {"{% for x in 3 %}{% endfor %}", "a number has no elements"},
+        {"{{ x.y.z }}", "undefined"},
+        {"{{ 'a' + 1 }}", "a string and a number"},
+        {"{{ 1 < 'a' }}", "order"},
+        {"{{ -('1.5' | from_json) }}", "cannot negate a fraction"},
+        {"{{ -'a' }}", "cannot negate a string"},
+        {"{{ 1.5 }}", "whole number"},
+        {"{{ 'a }}", "no end"},
+        {"{{ 'a' ", "no end"},
+        {"{# a", "no end"},
+        {"{% if 1 %}a", "elif"},
+        {"{% endif %}", "statement"},
+        {"{{ (1 }}", "expected"},
+        {"{{ }}", "an expression"},
+        {"{% set x.y = 1 %}", "namespace"},
+        {"{% set a, b = [1] %}", "values"},
+        {"{{ 9223372036854775807 + 1 }}", "out of range"},
+        {"{{ 1 // 0 }}", "out of range"},
+        {"{{ [1][::0] }}", "step"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         expect_error(pairs[i][0], GLINFER_STATUS_UNSUPPORTED, pairs[i][1]);

@@ -9,14 +9,10 @@ static const struct {
     const char *text;
     int32_t type;
 } special[] = {
-    {"<|endoftext|>", GI_TOKEN_TYPE_CONTROL     },
-    {"<|im_start|>",  GI_TOKEN_TYPE_CONTROL     },
-    {"<|im_end|>",    GI_TOKEN_TYPE_CONTROL     },
-    {"<tool>",        GI_TOKEN_TYPE_USER_DEFINED},
-    {"<tool>call",    GI_TOKEN_TYPE_USER_DEFINED},
-    {"<unk>",         GI_TOKEN_TYPE_UNKNOWN     },
-    {"<unused>",      GI_TOKEN_TYPE_UNUSED      },
-    {"<0x0A>",        GI_TOKEN_TYPE_BYTE        },
+    {"<|endoftext|>", GI_TOKEN_TYPE_CONTROL},   {"<|im_start|>", GI_TOKEN_TYPE_CONTROL},
+    {"<|im_end|>", GI_TOKEN_TYPE_CONTROL},      {"<tool>", GI_TOKEN_TYPE_USER_DEFINED},
+    {"<tool>call", GI_TOKEN_TYPE_USER_DEFINED}, {"<unk>", GI_TOKEN_TYPE_UNKNOWN},
+    {"<unused>", GI_TOKEN_TYPE_UNUSED},         {"<0x0A>", GI_TOKEN_TYPE_BYTE},
 };
 
 static const char *const merged[] = {"he", "ll", "hell", "hello", "\u0120w", "12", "\u0120\u0120"};

@@ -274,14 +274,7 @@ const char *sign_open(struct sign *sign, const struct screen *screen)
 // Adds a rectangle with a cell of the atlas on it.
 static void add_quad(struct quads *quads, const float place[4], int cell, const uint8_t rgb[3])
 {
-    static const int corners[6][2] = {
-        {0, 0},
-        {1, 0},
-        {0, 1},
-        {0, 1},
-        {1, 0},
-        {1, 1}
-    };
+    static const int corners[6][2] = {{0, 0}, {1, 0}, {0, 1}, {0, 1}, {1, 0}, {1, 1}};
     for (int i = 0; i < 6 && quads->count < 6 * MAX_QUADS; i++) {
         const int right = corners[i][0], low = corners[i][1];
         quads->vertices[quads->count++] = (struct vertex){

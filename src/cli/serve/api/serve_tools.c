@@ -69,15 +69,15 @@ static const struct serve_call_style *find_written(const char *called)
         const char *sign;
         const struct serve_call_style *style;
     } signs[] = {
-        {"[TOOL_CALLS]probe_name[",                 &serve_style_mistral     },
-        {"to=functions.probe_name",                 &serve_style_harmony     },
-        {"<seed:tool_call>\n<function=probe_name>", &serve_style_seed        },
-        {"<tool_call>\n<function=probe_name>",      &serve_style_qwen        },
-        {"<function name=\"probe_name\">",          &serve_style_minicpm     },
-        {"<|tool_call_start|>[probe_name(",         &serve_style_lfm2_written},
-        {"<function_calls>probe_name(",             &serve_style_olmo3       },
-        {"<|tool_response>response:probe_name{",    &serve_style_gemma       },
-        {"<|tool_call>call:probe_name{",            &serve_style_gemma_first },
+        {"[TOOL_CALLS]probe_name[", &serve_style_mistral},
+        {"to=functions.probe_name", &serve_style_harmony},
+        {"<seed:tool_call>\n<function=probe_name>", &serve_style_seed},
+        {"<tool_call>\n<function=probe_name>", &serve_style_qwen},
+        {"<function name=\"probe_name\">", &serve_style_minicpm},
+        {"<|tool_call_start|>[probe_name(", &serve_style_lfm2_written},
+        {"<function_calls>probe_name(", &serve_style_olmo3},
+        {"<|tool_response>response:probe_name{", &serve_style_gemma},
+        {"<|tool_call>call:probe_name{", &serve_style_gemma_first},
     };
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (strstr(called, signs[i].sign)) {

@@ -138,14 +138,8 @@ static cJSON *read_word(const char **at, const char *end)
     static const struct {
         const char *word;
         int type;
-    } words[] = {
-        {"True",  cJSON_True },
-        {"true",  cJSON_True },
-        {"False", cJSON_False},
-        {"false", cJSON_False},
-        {"None",  cJSON_NULL },
-        {"null",  cJSON_NULL }
-    };
+    } words[] = {{"True", cJSON_True},   {"true", cJSON_True}, {"False", cJSON_False},
+                 {"false", cJSON_False}, {"None", cJSON_NULL}, {"null", cJSON_NULL}};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         const size_t n = strlen(words[i].word);
         if ((size_t)(end - *at) >= n && memcmp(*at, words[i].word, n) == 0) {

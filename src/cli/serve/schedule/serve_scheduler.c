@@ -282,7 +282,7 @@ static void recover(struct serve_scheduler *s)
 static void rest(const struct serve_scheduler *s, bool has_answers)
 {
     struct pollfd fds[2] = {
-        {.fd = s->wake_fd,                      .events = POLLIN},
+        {.fd = s->wake_fd, .events = POLLIN},
         {.fd = has_answers ? s->device_fd : -1, .events = POLLIN},
     };
     if (poll(fds, 2, has_answers ? WAIT_MS : -1) > 0 && fds[0].revents) {
