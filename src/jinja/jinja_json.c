@@ -1,5 +1,6 @@
 #include "jinja/jinja_json.h"
 
+#include "base/json_number.h"
 #include "jinja/jinja_number.h"
 
 #include <cJSON.h>
@@ -34,7 +35,7 @@ static struct gi_jinja_value convert_number(struct reader *reader)
 {
     struct gi_jinja_string *number = &reader->number;
     const char *next = number->data + number->size;
-    number->data = gi_jinja_find_number(next, reader->end, &number->size);
+    number->data = gi_json_find_number(next, reader->end, &number->size);
     return gi_jinja_read_number(reader->pool, *number);
 }
 

@@ -1,60 +1,13 @@
 #include "jinja/jinja_number.h"
 
+#include "base/json_number.h"
+
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-//-- syntax ----------------------------------------------------------------------------------------
-
-static bool is_one_of(char byte, const char *set)
-{
-    return byte && strchr(set, byte);
-}
-
-const char *gi_jinja_find_number(const char *at, const char *end, size_t *size)
-{
-    bool is_quoted = false;
-    for (; at < end && (is_quoted || !is_one_of(*at, "-0123456789")); at++) {
-        is_quoted = is_quoted != (*at == '"');
-        at += is_quoted && *at == '\\' && at + 1 < end;
-    }
-    *size = 0;
-    while (at + *size < end && is_one_of(at[*size], "+-.0123456789Ee")) {
-        ++*size;
-    }
-    return at < end ? at : NULL;
-}
-
-// Skips digits; false without a digit.
-static bool skip_digits(const char **at, const char *end)
-{
-    const char *const begin = *at;
-    while (*at < end && is_one_of(**at, "0123456789")) {
-        ++*at;
-    }
-    return *at > begin;
-}
-
-static bool is_valid(const char *at, size_t size)
-{
-    const char *const end = at + size;
-    at += *at == '-';
-    const char *const first = at;
-    bool is_right = skip_digits(&at, end) && (*first != '0' || at == first + 1);
-    if (at < end && *at == '.') {
-        at++;
-        is_right = skip_digits(&at, end) && is_right;
-    }
-    if (at < end && is_one_of(*at, "eE")) {
-        at++;
-        at += at < end && is_one_of(*at, "+-");
-        is_right = skip_digits(&at, end) && is_right;
-    }
-    return is_right && at == end;
-}
 
 char *gi_jinja_hide_numbers(struct gi_jinja_pool *pool, struct gi_jinja_string text)
 {
@@ -65,15 +18,13 @@ char *gi_jinja_hide_numbers(struct gi_jinja_pool *pool, struct gi_jinja_string t
         return copy;
     }
     memcpy(copy, text.data, text.size);
-    while ((number = gi_jinja_find_number(number + n, text.data + text.size, &n))) {
+    while ((number = gi_json_find_number(number + n, text.data + text.size, &n))) {
         char *place = copy + (number - text.data);
         memset(place, ' ', n);
-        *place = is_valid(number, n) ? '0' : '?';
+        *place = gi_json_is_number(number, n) ? '0' : '?';
     }
     return copy;
 }
-
-//-- values ----------------------------------------------------------------------------------------
 
 // Returns the value of digits with a point, whatever the locale of the program is.
 static double to_double(const char *digits)
@@ -92,7 +43,7 @@ static void write_point(char *number)
 {
     char *to = number;
     for (const char *from = number; *from; from++) {
-        if (is_one_of(*from, "0123456789+-e")) {
+        if (strchr("0123456789+-e", *from)) {
             *to++ = *from;
         } else if (to[-1] != '.') { // a separator may have several bytes
             *to++ = '.';

@@ -1,6 +1,7 @@
 #include "grammar/schema/schema_json.h"
 
 #include "base/array.h"
+#include "base/json_number.h"
 #include "grammar/gbnf/grammar_reader.h"
 #include "grammar/schema/schema_number.h"
 
@@ -56,68 +57,25 @@ static bool check_json(const char *text, size_t size, struct glinfer_error *err)
     return true;
 }
 
-static size_t skip_digits(const char *text, size_t size, size_t at)
-{
-    while (at < size && text[at] >= '0' && text[at] <= '9') {
-        at++;
-    }
-    return at;
-}
-
-// Returns the end of the number at a place; the place itself if it is not one.
-static size_t skip_number(const char *text, size_t size, size_t begin)
-{
-    size_t at = begin + (text[begin] == '-');
-    size_t end = skip_digits(text, size, at);
-    if (end == at || (text[at] == '0' && end > at + 1)) {
-        return begin;
-    }
-    at = end;
-    if (at < size && text[at] == '.') {
-        end = skip_digits(text, size, ++at);
-        if (end == at) {
-            return begin;
-        }
-        at = end;
-    }
-    if (at < size && (text[at] | 0x20) == 'e') {
-        at++;
-        at += at < size && (text[at] == '+' || text[at] == '-');
-        end = skip_digits(text, size, at);
-        return end == at ? begin : end;
-    }
-    return at;
-}
-
 // Writes the text with each number as a string that begins with the mark.
 static bool mark_numbers(const char *text, size_t size, char *out, size_t *out_size,
                          struct glinfer_error *err)
 {
-    bool is_string = false;
-    size_t n = 0;
-    for (size_t i = 0; i < size;) {
-        const char byte = text[i];
-        if (!is_string && (byte == '-' || (byte >= '0' && byte <= '9'))) {
-            const size_t end = skip_number(text, size, i);
-            if (end == i) {
-                return fail_text(err, i, "this is not JSON");
-            }
-            out[n++] = '"';
-            out[n++] = MARK;
-            memcpy(out + n, text + i, end - i);
-            n += end - i;
-            out[n++] = '"';
-            i = end;
-            continue;
+    const char *at = text, *const end = text + size, *number;
+    char *to = out;
+    size_t n;
+    for (; (number = gi_json_find_number(at, end, &n)); at = number + n) {
+        if (!gi_json_is_number(number, n)) {
+            return fail_text(err, (size_t)(number - text), "this is not JSON");
         }
-        if (byte == '"') {
-            is_string = !is_string;
-        } else if (byte == '\\' && i + 1 < size) {
-            out[n++] = text[i++];
-        }
-        out[n++] = text[i++];
+        to = mempcpy(to, at, (size_t)(number - at));
+        *to++ = '"';
+        *to++ = MARK;
+        to = mempcpy(to, number, n);
+        *to++ = '"';
     }
-    *out_size = n;
+    to = mempcpy(to, at, (size_t)(end - at));
+    *out_size = (size_t)(to - out);
     return true;
 }
 
