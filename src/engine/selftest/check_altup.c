@@ -1,6 +1,7 @@
 // Streams of the residual, the branch beside attention, and gates of which few are open: what
 // glsl/altup and norm/sparse_glu.comp say that they compute. Of a batch the last token is compared.
 #include "engine/selftest/test_case.h"
+#include "engine/selftest/test_rows.h"
 #include "ops/altup/altup.h"
 #include "ops/record/params.h"
 
@@ -40,7 +41,7 @@ static double *read_normed(struct gi_test *test, uint32_t binding, uint32_t stri
     if (!test->dispatch->bindings[binding].buffer) {
         return normed;
     }
-    gi_test_fill_rows(test, binding, false, stride, n);
+    gi_test_fill_rows(test, binding, false, stride, n, 1);
     const float *gamma = gi_test_floats(test, 2, gamma_at, n);
     const float *y = gi_test_floats(test, binding, (uint64_t)last_token(test) * stride, n);
     const double scale = test->has_failed ? 0 : 1 / sqrt(mean_square_of(y, n) + eps);

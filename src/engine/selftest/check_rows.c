@@ -1,6 +1,7 @@
 // Embedding, norms, activations and rows of experts: what glsl/embed, glsl/norm and glsl/experts
 // say they compute.
 #include "engine/selftest/test_case.h"
+#include "engine/selftest/test_rows.h"
 #include "ops/record/params.h"
 
 #include <math.h>
@@ -351,7 +352,7 @@ void gi_check_pack_rows(struct gi_test *test)
         expect_row(test, expected, expected, y, n, true);
         gi_test_rewind(test, n_memory);
     }
-    gi_test_fill_rows(test, 0, false, params->x_stride, n);
+    gi_test_fill_rows(test, 0, false, params->x_stride, n, 1);
 }
 
 // Compares row `row` of the results, which comes from row `from` of gate and up.

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
 #include "engine/selftest/test_case.h"
+#include "engine/selftest/test_rows.h"
 #include "gpu/device/fence.h"
 #include "gpu/device/settings.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -304,7 +305,7 @@ static bool run_slot(const struct gi_selftest_run *run, uint32_t entry, uint32_t
         gi_test_run(&test);
     }
     *result = judge(&test, text);
-    gi_test_finish(&test);
+    gi_test_rewind(&test, 0);
     return !test.has_failed;
 }
 

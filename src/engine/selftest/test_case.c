@@ -1,7 +1,6 @@
 #include "engine/selftest/test_case.h"
 
 #include "base/array.h"
-#include "base/round.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "ops/record/params.h"
@@ -17,11 +16,6 @@ void gi_test_rewind(struct gi_test *test, uint32_t n_memory)
     while (test->n_memory > n_memory) {
         free(test->memory[--test->n_memory]);
     }
-}
-
-void gi_test_finish(struct gi_test *test)
-{
-    gi_test_rewind(test, 0);
 }
 
 void *gi_test_memory(struct gi_test *test, size_t count, size_t size)
@@ -297,176 +291,68 @@ double gi_test_linear_factor(uint32_t activation, double x)
     return activation == GI_ACTIVATION_CLAMPED ? fmin(fmax(x, -7), 7) + 1 : x;
 }
 
-//-- rows in f16 -----------------------------------------------------------------------------------
-
-// Unpacks a word of four pairs of halves: elements i and i + 4 of a vec8
-// (glsl/gemm/half_rows.glsl).
-static float half_element(const uint32_t word[4], uint32_t i)
-{
-    return gi_half_to_float((uint16_t)(i < 4 ? word[i] : word[i - 4] >> 16));
-}
-
-bool gi_test_is_small_half(const struct gi_program_key *key)
-{
-    return key->id == GI_PROGRAM_GEMV_BATCH_HALF || key->id == GI_PROGRAM_GEMV_BATCH_HALF_2;
-}
-
-float *gi_test_half_row(struct gi_test *test, uint32_t binding, uint64_t begin, uint32_t token,
-                        uint32_t width, uint32_t n_tile)
-{
-    const bool is_small =
-        gi_test_define(test, "HALF") == GI_HALF_FORM_SMALL || gi_test_is_small_half(test->key);
-    const uint32_t n_token = is_small ? 8 : 128, n_quad = n_token / 4;
-    const uint32_t tile_words = (8 * n_token + n_quad) * 4;
-    const uint32_t n_used = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
-    float *row = gi_test_memory(test, width, sizeof(*row));
-    const uint32_t *tiles =
-        gi_test_words(test, binding, begin + (uint64_t)(token / n_token) * n_tile * tile_words,
-                      n_used * (size_t)tile_words);
-    for (uint32_t i = 0; tiles && i < width; i++) {
-        const uint32_t *tile = tiles + (size_t)i / GI_HALF_COLUMNS * tile_words;
-        const uint32_t quad = token % n_token / 4;
-        const uint32_t word = (token % 4 * 8 + i % GI_HALF_COLUMNS / 8) * n_quad + quad;
-        float scale;
-        memcpy(&scale, tile + (size_t)(8 * n_token + quad) * 4 + token % 4, sizeof(scale));
-        row[i] = scale * half_element(tile + (size_t)word * 4, i % 8);
-    }
-    return tiles ? row : NULL;
-}
-
-float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
-                   uint32_t stride, uint32_t width, uint32_t n_tile)
-{
-    return is_half ? gi_test_half_row(test, binding, 0, token, width, n_tile)
-                   : gi_test_floats(test, binding, (uint64_t)token * stride, width);
-}
-
-// Rows of glsl/gemm/packed_rows.glsl: half a block's words, and one with the scale.
-bool gi_test_is_packed(const struct gi_program_key *key)
-{
-    bool is_packed = key->id == GI_PROGRAM_PACK_ROWS;
-    for (uint32_t i = 0; i < key->n_defines; i++) {
-        is_packed = is_packed || strcmp(key->defines[i].name, "PACKED") == 0;
-    }
-    return is_packed;
-}
-
-float *gi_test_packed_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t stride,
-                          uint32_t width)
-{
-    const uint32_t n_word = (uint32_t)gi_round_up(width, GI_QUANT_BLOCK) / 2;
-    float *row = gi_test_memory(test, width, sizeof(*row)), scale;
-    const uint32_t *words = gi_test_words(test, binding, (uint64_t)token * stride, n_word + 1);
-    if (!words) {
-        return NULL;
-    }
-    memcpy(&scale, words + n_word, sizeof(scale));
-    for (uint32_t i = 0; i < width; i++) {
-        row[i] = scale * gi_half_to_float((uint16_t)(words[i / 2] >> i % 2 * 16));
-    }
-    return row;
-}
-
-void gi_test_fill_rows(struct gi_test *test, uint32_t binding, bool is_packed, uint32_t stride,
-                       uint32_t width)
-{
-    const struct gi_range *range = &test->dispatch->bindings[binding];
-    const uint32_t n_column = (uint32_t)gi_round_up(width, GI_QUANT_BLOCK);
-    const uint32_t n_word = is_packed ? n_column / 2 + 1 : n_column;
-    const uint32_t n_memory = test->n_memory;
-    const float scale = 0x1p-14f;
-    uint32_t *words = gi_test_memory(test, n_word, sizeof(*words));
-    for (uint32_t token = 0; !test->has_failed && token < test->n_tokens; token++) {
-        for (uint32_t i = 0; i < n_word; i++) {
-            const uint32_t bits = (token * n_word + i + 1) * 2654435761u;
-            words[i] = is_packed ? (bits & 0xDBFFDBFFu) | 0x20002000u  // +-(2^-7 to 2^16), twice
-                                 : (bits & 0x80FFFFFFu) | 0x3F000000u; // +-(0.5 to 2)
-        }
-        if (is_packed) {
-            memcpy(words + n_word - 1, &scale, sizeof(scale));
-        }
-        test->has_failed =
-            !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
-                             range->offset + (uint64_t)token * stride * sizeof(*words), words,
-                             n_word * sizeof(*words), test->err);
-    }
-    gi_test_rewind(test, n_memory);
-}
-
 //-- checks ----------------------------------------------------------------------------------------
-
-#define FORMS(id, check)                                                                           \
-    {                                                                                              \
-        GI_PROGRAM_##id##_SPLIT, GI_PROGRAM_##id##_TEXBITS, check                                  \
-    }
-#define ONE(id, check)                                                                             \
-    {                                                                                              \
-        GI_PROGRAM_##id, GI_PROGRAM_##id, check                                                    \
-    }
-#define SIZES(id, check)                                                                           \
-    {                                                                                              \
-        GI_PROGRAM_##id##_64, GI_PROGRAM_##id##_1024, check                                        \
-    }
 
 static const struct {
     enum gi_program_id first, last;
     gi_test_check check;
 } checks[] = {
-    FORMS(GEMV_QKV, gi_check_gemv_qkv),
-    FORMS(GEMV_RESIDUAL, gi_check_gemv_residual),
-    FORMS(GEMV_GLU, gi_check_gemv_glu),
-    FORMS(GEMV_VOCAB, gi_check_gemv_vocab),
-    FORMS(GEMV_PLAIN, gi_check_gemv_plain),
+    {GI_PROGRAM_GEMV_QKV_SPLIT, GI_PROGRAM_GEMV_QKV_TEXBITS, gi_check_gemv_qkv},
+    {GI_PROGRAM_GEMV_RESIDUAL_SPLIT, GI_PROGRAM_GEMV_RESIDUAL_TEXBITS, gi_check_gemv_residual},
+    {GI_PROGRAM_GEMV_GLU_SPLIT, GI_PROGRAM_GEMV_GLU_TEXBITS, gi_check_gemv_glu},
+    {GI_PROGRAM_GEMV_VOCAB_SPLIT, GI_PROGRAM_GEMV_VOCAB_TEXBITS, gi_check_gemv_vocab},
+    {GI_PROGRAM_GEMV_PLAIN_SPLIT, GI_PROGRAM_GEMV_PLAIN_TEXBITS, gi_check_gemv_plain},
     {GI_PROGRAM_GEMV_POST_SPLIT, GI_PROGRAM_GEMV_POST_TEXEL, gi_check_gemv_post},
-    FORMS(GEMV_EXPERT_GLU, gi_check_gemv_expert_glu),
-    FORMS(GEMV_EXPERT, gi_check_gemv_expert),
-    ONE(ROUTE, gi_check_route),
-    ONE(ADD_EXPERTS, gi_check_add_experts),
-    ONE(SORT_EXPERTS, gi_check_sort_experts),
-    ONE(GATHER_ROWS, gi_check_gather_rows),
-    ONE(POST_NORM, gi_check_post_norm),
-    ONE(EMBED_TOKEN, gi_check_embed_token),
+    {GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT, GI_PROGRAM_GEMV_EXPERT_GLU_TEXBITS,
+     gi_check_gemv_expert_glu},
+    {GI_PROGRAM_GEMV_EXPERT_SPLIT, GI_PROGRAM_GEMV_EXPERT_TEXBITS, gi_check_gemv_expert},
+    {GI_PROGRAM_ROUTE, GI_PROGRAM_ROUTE, gi_check_route},
+    {GI_PROGRAM_ADD_EXPERTS, GI_PROGRAM_ADD_EXPERTS, gi_check_add_experts},
+    {GI_PROGRAM_SORT_EXPERTS, GI_PROGRAM_SORT_EXPERTS, gi_check_sort_experts},
+    {GI_PROGRAM_GATHER_ROWS, GI_PROGRAM_GATHER_ROWS, gi_check_gather_rows},
+    {GI_PROGRAM_POST_NORM, GI_PROGRAM_POST_NORM, gi_check_post_norm},
+    {GI_PROGRAM_EMBED_TOKEN, GI_PROGRAM_EMBED_TOKEN, gi_check_embed_token},
     {GI_PROGRAM_ATTENTION, GI_PROGRAM_ATTENTION_VEC8, gi_check_attention},
-    ONE(ATTENTION_QKV, gi_check_attention_qkv),
-    ONE(ATTENTION_ROW, gi_check_attention),
-    ONE(EMBED_BATCH, gi_check_embed_batch),
-    ONE(ADD_INPUTS, gi_check_add_inputs),
-    ONE(GATE_INPUT, gi_check_gate_input),
-    ONE(ADD_POSITIONS, gi_check_add_positions),
-    ONE(RMSNORM, gi_check_rmsnorm),
-    ONE(LAYERNORM, gi_check_layernorm),
+    {GI_PROGRAM_ATTENTION_QKV, GI_PROGRAM_ATTENTION_QKV, gi_check_attention_qkv},
+    {GI_PROGRAM_ATTENTION_ROW, GI_PROGRAM_ATTENTION_ROW, gi_check_attention},
+    {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed_batch},
+    {GI_PROGRAM_ADD_INPUTS, GI_PROGRAM_ADD_INPUTS, gi_check_add_inputs},
+    {GI_PROGRAM_GATE_INPUT, GI_PROGRAM_GATE_INPUT, gi_check_gate_input},
+    {GI_PROGRAM_ADD_POSITIONS, GI_PROGRAM_ADD_POSITIONS, gi_check_add_positions},
+    {GI_PROGRAM_RMSNORM, GI_PROGRAM_RMSNORM, gi_check_rmsnorm},
+    {GI_PROGRAM_LAYERNORM, GI_PROGRAM_LAYERNORM, gi_check_layernorm},
     {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF_2, gi_check_gemm},
     {GI_PROGRAM_ROPE_KV, GI_PROGRAM_NORM_ROPE_KV, gi_check_rope_kv},
     {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
-    ONE(GLU, gi_check_glu),
-    ONE(SPARSE_GLU, gi_check_sparse_glu),
-    ONE(GATE_ROWS, gi_check_gate_rows),
-    ONE(ALTUP_EMBED, gi_check_altup_embed),
-    ONE(ALTUP_PREDICT, gi_check_altup_predict),
-    ONE(LAUREL_JOIN, gi_check_laurel_join),
-    ONE(ALTUP_CORRECT, gi_check_altup_correct),
-    ONE(ALTUP_ADD, gi_check_altup_add),
-    ONE(ALTUP_MERGE, gi_check_altup_merge),
-    ONE(DELTA_STEP, gi_check_delta_step),
-    ONE(DELTA_CONV, gi_check_delta_conv),
-    ONE(DELTA_SCAN, gi_check_delta_scan),
-    ONE(DELTA_SCAN_SUBGROUP, gi_check_delta_scan),
-    ONE(DELTA_NORM, gi_check_delta_norm),
-    ONE(SHORT_CONV, gi_check_short_conv),
-    ONE(SSM_STEP, gi_check_ssm_step),
-    ONE(SSM_CONV, gi_check_ssm_conv),
-    ONE(SSM_SCAN, gi_check_ssm_scan),
-    ONE(SSM_NORM, gi_check_ssm_norm),
-    ONE(HALF_ROWS, gi_check_half_rows),
-    ONE(PACK_ROWS, gi_check_pack_rows),
-    ONE(LAST_ROW, gi_check_last_row),
-    ONE(LOGIT_ROWS, gi_check_logit_rows),
-    ONE(LOGPROB, gi_check_logprob),
-    SIZES(ADJUST, gi_check_adjusted),
-    SIZES(ARGMAX, gi_check_sampled),
-    SIZES(TOP_K, gi_check_sampled),
-    SIZES(FULL_BINS, gi_check_full_bins),
-    SIZES(FULL_SAMPLE, gi_check_sampled),
+    {GI_PROGRAM_GLU, GI_PROGRAM_GLU, gi_check_glu},
+    {GI_PROGRAM_SPARSE_GLU, GI_PROGRAM_SPARSE_GLU, gi_check_sparse_glu},
+    {GI_PROGRAM_GATE_ROWS, GI_PROGRAM_GATE_ROWS, gi_check_gate_rows},
+    {GI_PROGRAM_ALTUP_EMBED, GI_PROGRAM_ALTUP_EMBED, gi_check_altup_embed},
+    {GI_PROGRAM_ALTUP_PREDICT, GI_PROGRAM_ALTUP_PREDICT, gi_check_altup_predict},
+    {GI_PROGRAM_LAUREL_JOIN, GI_PROGRAM_LAUREL_JOIN, gi_check_laurel_join},
+    {GI_PROGRAM_ALTUP_CORRECT, GI_PROGRAM_ALTUP_CORRECT, gi_check_altup_correct},
+    {GI_PROGRAM_ALTUP_ADD, GI_PROGRAM_ALTUP_ADD, gi_check_altup_add},
+    {GI_PROGRAM_ALTUP_MERGE, GI_PROGRAM_ALTUP_MERGE, gi_check_altup_merge},
+    {GI_PROGRAM_DELTA_STEP, GI_PROGRAM_DELTA_STEP, gi_check_delta_step},
+    {GI_PROGRAM_DELTA_CONV, GI_PROGRAM_DELTA_CONV, gi_check_delta_conv},
+    {GI_PROGRAM_DELTA_SCAN, GI_PROGRAM_DELTA_SCAN, gi_check_delta_scan},
+    {GI_PROGRAM_DELTA_SCAN_SUBGROUP, GI_PROGRAM_DELTA_SCAN_SUBGROUP, gi_check_delta_scan},
+    {GI_PROGRAM_DELTA_NORM, GI_PROGRAM_DELTA_NORM, gi_check_delta_norm},
+    {GI_PROGRAM_SHORT_CONV, GI_PROGRAM_SHORT_CONV, gi_check_short_conv},
+    {GI_PROGRAM_SSM_STEP, GI_PROGRAM_SSM_STEP, gi_check_ssm_step},
+    {GI_PROGRAM_SSM_CONV, GI_PROGRAM_SSM_CONV, gi_check_ssm_conv},
+    {GI_PROGRAM_SSM_SCAN, GI_PROGRAM_SSM_SCAN, gi_check_ssm_scan},
+    {GI_PROGRAM_SSM_NORM, GI_PROGRAM_SSM_NORM, gi_check_ssm_norm},
+    {GI_PROGRAM_HALF_ROWS, GI_PROGRAM_HALF_ROWS, gi_check_half_rows},
+    {GI_PROGRAM_PACK_ROWS, GI_PROGRAM_PACK_ROWS, gi_check_pack_rows},
+    {GI_PROGRAM_LAST_ROW, GI_PROGRAM_LAST_ROW, gi_check_last_row},
+    {GI_PROGRAM_LOGIT_ROWS, GI_PROGRAM_LOGIT_ROWS, gi_check_logit_rows},
+    {GI_PROGRAM_LOGPROB, GI_PROGRAM_LOGPROB, gi_check_logprob},
+    {GI_PROGRAM_ADJUST_64, GI_PROGRAM_ADJUST_1024, gi_check_adjusted},
+    {GI_PROGRAM_ARGMAX_64, GI_PROGRAM_ARGMAX_1024, gi_check_sampled},
+    {GI_PROGRAM_TOP_K_64, GI_PROGRAM_TOP_K_1024, gi_check_sampled},
+    {GI_PROGRAM_FULL_BINS_64, GI_PROGRAM_FULL_BINS_1024, gi_check_full_bins},
+    {GI_PROGRAM_FULL_SAMPLE_64, GI_PROGRAM_FULL_SAMPLE_1024, gi_check_sampled},
 };
 
 gi_test_check gi_test_find_check(enum gi_program_id id)

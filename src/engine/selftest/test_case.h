@@ -41,8 +41,7 @@ struct gi_test {
     uint32_t n_memory;
 };
 
-void gi_test_finish(struct gi_test *test);
-// Frees memory of the test but the first n_memory pieces.
+// Frees the test's memory but the first n_memory pieces.
 void gi_test_rewind(struct gi_test *test, uint32_t n_memory);
 
 // True if the entry works for all slots of a joint list.
@@ -134,29 +133,6 @@ void gi_test_expect_cache_written(struct gi_test *test, const struct gi_kv_layer
 // Compares what was written at a position: with the rounding of the cache's type.
 void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
                           uint32_t head, uint32_t position, const struct gi_test_value *expected);
-
-//-- rows in f16 -----------------------------------------------------------------------------------
-
-// Reads columns [0, width) of a token's row at a binding: floats with a stride, or with is_half
-// rows as ops/gemm/half_rows.h has them, n_tile tiles each. NULL with has_failed.
-float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
-                   uint32_t stride, uint32_t width, uint32_t n_tile);
-// The same of rows in f16 that begin at a word of the binding.
-float *gi_test_half_row(struct gi_test *test, uint32_t binding, uint64_t begin, uint32_t token,
-                        uint32_t width, uint32_t n_tile);
-
-// True for the program that packs rows (ops/gemm/pack_rows.h) and for those that read them.
-bool gi_test_is_packed(const struct gi_program_key *key);
-// True for products of few tokens that read rows in f16.
-bool gi_test_is_small_half(const struct gi_program_key *key);
-// Reads columns [0, width) of a token's packed row. NULL with has_failed.
-float *gi_test_packed_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t stride,
-                          uint32_t width);
-// Writes rows of all tokens, packed or f32. An entry's own may not have been packed, since only the
-// first entry of each program runs; packed rows that stay behind may be infinite to one that reads
-// f32.
-void gi_test_fill_rows(struct gi_test *test, uint32_t binding, bool is_packed, uint32_t stride,
-                       uint32_t width);
 
 //-- checks ----------------------------------------------------------------------------------------
 
