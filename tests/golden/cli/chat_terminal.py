@@ -91,11 +91,11 @@ def a_late_interrupt_is_dropped():
 
 
 def an_interrupted_prompt_stays():
-    t = chat("-n", "4", "-ub", "1", "--temp", "0", GLINFER_FAULT="slow:EMBED_BATCH")
+    t = chat("-n", "4", "-ub", "1", "--temp", "0", GLINFER_FAULT="slow:EMBED_BATCH:5000")
     t.type("My name is Zed. " * 20 + "\n")
     t.wait_for("reading the prompt")
     t.type("\3")
-    t.wait_for(r"\(stopping\)\n", "the interrupt is noticed at once", 1)
+    t.wait_for(r"\(stopping\)\n", "the interrupt is noticed at once", 4)
     t.wait_for("kept without an answer.*\n.*" + prompt)
     t.type("/stats\n")
     n = int(re.search(r"prompt +(\d+) tokens", t.wait_for("/stats\n(.*\n)*context.*\n> $")).group(1))

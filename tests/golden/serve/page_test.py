@@ -21,7 +21,7 @@ SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/s
 TAGS = set("a blockquote br button code del div em h3 h4 h5 h6 hr li ol p pre span strong svg table tbody td th thead tr ul use".split())
 # Answers of these never end by themselves; those of the second are this text. The words keep a long answer tall: the page shows
 # many spaces as one.
-LONG = ["--grammar", "root ::= ([a-z] [a-z] [a-z] [a-z] \" \")+ \"<end of the test>\"", "-c", "4096"]
+LONG = ["--grammar", "root ::= ([a-z] [a-z] [a-z] [a-z] \" \"){5000}", "-c", "4096"]
 TEXT = """<think>
 A *plan*: **be careful**.
 </think>
@@ -478,6 +478,18 @@ def asks_for_the_key(page):
         true(page.run("!JSON.stringify(localStorage).includes('secret')"), "the key goes with the tab unless told")
 
 
+def wait_for_one_in_the_queue(server):
+    """Waits until one answer has the slot and another waits. The first piece of a stream can come before its slot does."""
+    end = time.monotonic() + 30
+    while True:
+        metrics = server.get("/metrics")[2]
+        if "requests_processing 1\n" in metrics and "requests_deferred 1\n" in metrics:
+            return
+        if time.monotonic() > end:
+            raise RuntimeError("no request waits for the slot of another")
+        time.sleep(0.01)
+
+
 def waits_for_a_busy_server(page):
     long = {"prompt": "Once", "n_predict": 4000, "ignore_eos": True, "stream": True}
     with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "4096", "-n", "20", "--metrics",
@@ -487,9 +499,7 @@ def waits_for_a_busy_server(page):
         next(first)
         second = server.connect()
         second.request("POST", "/completion", json.dumps(long))
-        end = time.monotonic() + 5
-        while "requests_deferred 1\n" not in server.get("/metrics")[2] and time.monotonic() < end:
-            time.sleep(0.01)
+        wait_for_one_in_the_queue(server)
         send(page, "hi")
         page.wait("document.querySelector('.progress')?.textContent.startsWith('The server is busy, next try in')")
         first.close()
@@ -505,9 +515,7 @@ def shows_its_place(page):
         next(first)
         connection = server.connect()
         connection.request("POST", "/completion", json.dumps(long))
-        end = time.monotonic() + 5
-        while "requests_deferred 1\n" not in server.get("/metrics")[2] and time.monotonic() < end:
-            time.sleep(0.01)
+        wait_for_one_in_the_queue(server)
         send(page, "hi")
         place = "document.querySelector('.progress')?.textContent"
         page.wait(f"{place} === 'Another answer is under way; 1 more comes before you.'")
