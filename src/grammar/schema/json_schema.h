@@ -9,11 +9,12 @@
 //
 // A grammar may allow less than its schema. Properties come in the order of the schema; others only
 // if the schema says something of them. Every item of prefixItems is written. Numbers with bounds
-// have no exponent. Strings and lists end at 10,000, strings of a pattern and maxLength at 2,000.
-// Unique items begin with characters of different groups, or come in order if they are many.
-// Formats have the usual texts: those of hosts that are public names, of URIs http, https, file and
-// urn. A multiple is one in decimal, not in binary. Of schemas in oneOf, those that do not exclude
-// each other are kept apart where that can be told.
+// have no exponent. Strings and lists end at 10,000. Strings of a pattern or format with a
+// maxLength may end earlier, where the automaton of all would be too large. Unique items begin with
+// characters of different groups, or come in order if they are many. Formats have the usual texts:
+// those of hosts that are public names, of URIs http, https, file and urn. A multiple is one in
+// decimal, not in binary. Of schemas in oneOf, those that do not exclude each other are kept apart
+// where that can be told.
 #ifndef GI_GRAMMAR_SCHEMA_JSON_SCHEMA_H
 #define GI_GRAMMAR_SCHEMA_JSON_SCHEMA_H
 

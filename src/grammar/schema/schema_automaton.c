@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    MAX_STATES = 20000,
     MAX_EDGES = 400000,
     MAX_WORK = 4000000,   // edges that all automata of a grammar may have
     MAX_MINIMISED = 4000, // states of an automaton that is made minimal
@@ -28,8 +27,9 @@ bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool 
     if (writer->max_states > 0 && dfa->states.count >= writer->max_states) {
         return false;
     }
-    if (dfa->states.count == MAX_STATES) {
-        gi_schema_refuse(writer, "this needs an automaton of more than %d states", MAX_STATES);
+    if (dfa->states.count == GI_DFA_MAX_STATES) {
+        gi_schema_refuse(writer, "this needs an automaton of more than %d states",
+                         GI_DFA_MAX_STATES);
         return false;
     }
     return GI_ARRAY_PUSH(&dfa->states, purpose, writer->err, state) || fail(writer);

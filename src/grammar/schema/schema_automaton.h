@@ -79,6 +79,8 @@ struct gi_dfa_machine {
     const void *user;
 };
 #define GI_DFA_STOP UINT32_MAX
+// States of an automaton.
+#define GI_DFA_MAX_STATES 20000
 const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
                                        const struct gi_dfa_machine *machine);
 

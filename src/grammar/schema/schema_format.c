@@ -1,5 +1,6 @@
 #include "grammar/schema/schema_string.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Formats as patterns, which may have fewer texts than the format. Those of e-mail and hosts leave
@@ -39,53 +40,43 @@
 #define URI                                                                                        \
     "(?:https?://(?:" HOST "|" IPV4 ")(?::(?:[1-9]\\d{0,3}|[1-5]\\d{4}))?" PATH REST               \
     "|file:///" PCHAR "*" PATH "|urn:[a-z][a-z0-9]{1,20}:" PCHAR "+)"
-// A URI of a bounded length, for schemas with a maxLength. Of HTTP alone: clients write a maxLength
-// for types that take no other scheme.
-#define SHORT_URI                                                                                  \
-    "(?:https?://(?:" HOST "|" IPV4 ")(?::(?:[1-9]\\d{0,3}|[1-5]\\d{4}))?(?:/(?:" PCHAR            \
-    "|/){0,200})?(?:\\?(?:" PCHAR "|[/?]){0,200})?(?:#" PCHAR "{0,60})?)"
+// A URI for schemas with a maxLength: few states, since an automaton counts the characters. Of HTTP
+// alone: clients write a maxLength for types that take no other scheme.
+#define SHORT_HOST    "(?:[A-Za-z0-9](?:-?[A-Za-z0-9])*\\.)*[A-Za-z](?:-?[A-Za-z0-9])*"
+#define SHORT_URI     "https?://(?:" SHORT_HOST "|" IPV4 ")(?::[1-9]\\d{0,3})?" PATH REST
 #define URI_REFERENCE "(?:" URI "|(?:" NO_COLON "+)?" PATH REST ")"
 #define POINTER       "(?:/(?:[^/~]|~[01])*)*"
 
 const char *gi_schema_format(const char *name, bool is_bounded)
 {
-    static const char *const formats[][2] = {
-        {"date", "^" DATE "$"},
-        {"time", "^" TIME "$"},
-        {"date-time", "^" DATE "T" TIME "$"},
-        {"duration", "^P(?:\\d{1,4}W|(?:" YEARS "|" MONTHS "|" DAYS ")(?:" CLOCK ")?|" CLOCK ")$"},
-        {"uuid", "^" HEX "{8}(?:-" HEX "{4}){3}-" HEX "{12}$"},
-        {"email", "^(?!.*\\.(?:arpa|invalid|local|localhost|onion|test)$)" WORD "(?:\\." WORD
-                  "){0,2}@(?:[a-z0-9](?:-?[a-z0-9]){0,20}\\.){1,3}[a-z]{2,10}$"},
-        {"ipv4", "^" IPV4 "$"},
-        {"ipv6", "^" IPV6 "$"},
-        {"ipvanyaddress", "^(?:" IPV4 "|" IPV6 ")$"},
-        {"hostname", "^" HOST "$"},
-        {"uri", "^" URI "$"},
-        {"uri-reference", "^" URI_REFERENCE "$"},
-        {"json-pointer", "^" POINTER "$"},
-        {"relative-json-pointer", "^(?:0|[1-9]\\d{0,3})" POINTER "$"},
-        {"regex",
+    // Names, pattern, pattern where the length is bounded if that is another.
+    static const char *const formats[][3] = {
+        {" date ", "^" DATE "$"},
+        {" time ", "^" TIME "$"},
+        {" date-time ", "^" DATE "T" TIME "$"},
+        {" duration ",
+         "^P(?:\\d{1,4}W|(?:" YEARS "|" MONTHS "|" DAYS ")(?:" CLOCK ")?|" CLOCK ")$"},
+        {" uuid ", "^" HEX "{8}(?:-" HEX "{4}){3}-" HEX "{12}$"},
+        {" email idn-email ",
+         "^(?!.*\\.(?:arpa|invalid|local|localhost|onion|test)$)" WORD "(?:\\." WORD
+         "){0,2}@(?:[a-z0-9](?:-?[a-z0-9]){0,20}\\.){1,3}[a-z]{2,10}$"},
+        {" ipv4 ", "^" IPV4 "$"},
+        {" ipv6 ", "^" IPV6 "$"},
+        {" ipvanyaddress ", "^(?:" IPV4 "|" IPV6 ")$"},
+        {" hostname idn-hostname ", "^" HOST "$"},
+        {" uri iri url ", "^" URI "$", "^" SHORT_URI "$"},
+        {" uri-reference iri-reference uri-template ", "^" URI_REFERENCE "$"},
+        {" json-pointer ", "^" POINTER "$"},
+        {" relative-json-pointer ", "^(?:0|[1-9]\\d{0,3})" POINTER "$"},
+        {" regex ",
          "^\\^?(?:(?:[A-Za-z0-9_ ,:;/@#-]|\\\\[dws.^$*+?()|\\\\]|\\.|\\[(?:a-z|A-Z|0-9|_)+\\])"
          "[*+?]?)*\\$?$"},
     };
-    static const char *const same[][2] = {
-        {"idn-email", "email"},
-        {"idn-hostname", "hostname"},
-        {"iri", "uri"},
-        {"iri-reference", "uri-reference"},
-        {"uri-template", "uri-reference"},
-        {"url", "uri"},
-    };
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-        name = strcmp(name, same[i][0]) == 0 ? same[i][1] : name;
-    }
-    if (is_bounded && strcmp(name, "uri") == 0) {
-        return "^" SHORT_URI "$";
-    }
+    char word[40];
+    snprintf(word, sizeof(word), " %.30s ", name);
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (strcmp(name, formats[i][0]) == 0) {
-            return formats[i][1];
+        if (strstr(formats[i][0], word)) {
+            return is_bounded && formats[i][2] ? formats[i][2] : formats[i][1];
         }
     }
     return NULL;

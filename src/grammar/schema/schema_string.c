@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    MAX_CHARS = 1024, // of a string that a pattern lets be of any length, beside maxLength
-    MAX_TRIED = 3000, // states of an automaton that counts them
+    MAX_CHARS = 1024,    // of a string that a pattern lets be of any length, beside maxLength
+    MAX_COUNTED = 10000, // states of the automaton that counts them
 };
 
 //-- what is asked for -----------------------------------------------------------------------------
@@ -57,7 +57,10 @@ static void read_holding(struct gi_schema_writer *writer, const cJSON *schema,
     }
     writer->place = schema;
     at_least(strings, gi_schema_count(writer, gi_schema_get(schema, "minLength"), 0));
-    at_most(strings, gi_schema_count(writer, gi_schema_get(schema, "maxLength"), UINT32_MAX));
+    const uint32_t most = gi_schema_count(writer, gi_schema_get(schema, "maxLength"), UINT32_MAX);
+    const bool is_uri =
+        text && most > 0 && most < UINT32_MAX && strcmp(format->valuestring, "uri") == 0;
+    at_most(strings, most - is_uri); // pydantic counts the slash that it adds to a bare host
 }
 
 // Returns the automaton of the texts of a constant, or of a list of them.
@@ -119,31 +122,32 @@ struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const st
 const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
                                           const struct gi_strings *strings)
 {
-    const bool is_free = strings->least == 0 && strings->most == UINT32_MAX;
     uint32_t most = strings->most;
     if (strings->least > most) {
         return gi_dfa_of_texts(writer, NULL, 0);
     }
-    if (!strings->dfa || is_free) {
-        return strings->dfa ? strings->dfa : gi_dfa_of_lengths(writer, strings->least, most);
+    if (!strings->dfa) {
+        return gi_dfa_of_lengths(writer, strings->least, most);
     }
     const uint32_t longest = gi_dfa_longest(writer, strings->dfa);
     most = longest <= most ? UINT32_MAX : most;
     if (strings->least <= gi_dfa_shortest(writer, strings->dfa) && most == UINT32_MAX) {
         return strings->dfa;
     }
-    if (most == UINT32_MAX || most < MAX_CHARS || longest != UINT32_MAX) {
-        return gi_dfa_product(writer, strings->dfa, gi_dfa_of_lengths(writer, strings->least, most),
-                              false);
-    }
-    // Fewer characters than there may be, as many as an automaton of some size can count.
+    // Fewer characters than allowed where an automaton of them would be too large.
     const struct gi_dfa *dfa = NULL;
-    for (most = MAX_CHARS; !dfa && most >= strings->least && most >= 16; most /= 2) {
+    const uint32_t n_states = (uint32_t)strings->dfa->states.count + 1;
+    const uint32_t counted = MAX_COUNTED / n_states + 32;
+    if (longest == UINT32_MAX && most >= MAX_CHARS && most < UINT32_MAX) {
+        most = counted < MAX_CHARS ? counted : MAX_CHARS;
+    }
+    do {
         const struct gi_dfa *lengths = gi_dfa_of_lengths(writer, strings->least, most);
-        writer->max_states = MAX_TRIED;
+        writer->max_states = GI_DFA_MAX_STATES;
         dfa = gi_dfa_product(writer, strings->dfa, lengths, false);
         writer->max_states = 0;
-    }
+        most = most / 2 < GI_DFA_MAX_STATES / n_states ? most / 2 : GI_DFA_MAX_STATES / n_states;
+    } while (!dfa && !writer->has_failed && most >= strings->least && most >= 16);
     if (!dfa) {
         gi_schema_refuse(writer, "'minLength' or 'maxLength' is too large beside this pattern");
     }

@@ -5,9 +5,14 @@
 
 Works with openai 1.109.1 and 3.54.0. Status 77: there is no such package, or no device.
 """
+import datetime
+import enum
+import ipaddress
 import json
 import os
 import sys
+import uuid
+from typing import Annotated, Literal, Optional, Union
 
 sys.path.insert(0, os.environ.get("GLINFER_TEST_PYTHON", ""))  # before what the machine has of the same names
 try:
@@ -15,6 +20,7 @@ try:
 except ImportError:
     print("there is no PyPI openai")
     sys.exit(77)
+from pydantic import AfterValidator, AnyUrl, BaseModel, ConfigDict, Field, conint, conlist  # the client needs it
 
 from serving import Server
 
@@ -52,6 +58,61 @@ def keeps_to_schemas(client, model):
     answer = client.chat.completions.create(model=model, messages=HI, max_tokens=400, seed=1, response_format={
         "type": "json_schema", "json_schema": {"name": "place", "strict": True, "schema": CITY}})
     assert json.loads(answer.choices[0].message.content)["city"] in ("Oslo", "Rome")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: conint(ge=1, le=9)
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    name: Annotated[str, Field(max_length=8)]
+
+
+class Tree(BaseModel):
+    value: bool
+    children: Annotated[list["Tree"], Field(max_length=1)]
+
+
+def check_email(text):
+    name, host = text.split("@")
+    assert name and "." in host and not text.isspace()
+    return text
+
+
+Short = Annotated[str, Field(max_length=8)]
+Email = Annotated[str, AfterValidator(check_email), Field(json_schema_extra={"format": "email"}, max_length=40)]
+ANSWERS = {
+    "bounds": {"age": conint(ge=0, le=150), "below": conint(lt=-3, gt=-1000), "step": conint(multiple_of=5, gt=0, le=500)},
+    "floats": {"p": Annotated[float, Field(ge=0, le=1)], "latitude": Annotated[float, Field(ge=-90, le=90)],
+               "price": Annotated[float, Field(gt=0, lt=1e6)]},
+    "sets": {"tags": Annotated[set[Colour], Field(min_length=1)], "ids": Annotated[set[conint(ge=1, le=4)], Field(max_length=3)]},
+    "emails": {"email": Email, "copies": conlist(Email, max_length=2)},
+    "urls": {"url": Annotated[AnyUrl, Field(max_length=60)], "other": Optional[Annotated[AnyUrl, Field(max_length=60)]]},
+    "large": {"id": conint(ge=-2**63, le=2**63 - 1), "unsigned": conint(ge=2**53 + 1, le=2**64 - 1)},
+    "optionals": {"a": Optional[Optional[Short]], "b": Optional[conlist(Optional[bool], max_length=3)]},
+    "times": {"at": datetime.datetime, "day": datetime.date, "hour": datetime.time, "wait": datetime.timedelta},
+    "ids": {"id": uuid.UUID, "address": ipaddress.IPv4Address, "other": ipaddress.IPv6Address},
+    "maps": {"stock": Annotated[dict[Colour, conint(ge=0, le=9)], Field(max_length=2)]},
+    "unions": {"pet": Annotated[Union[Cat, Dog], Field(discriminator="kind")], "any": Union[conint(ge=0, le=9), bool, None]},
+    "patterns": {"code": Annotated[str, Field(pattern=r"^[A-Z]{2}-\d{3,5}$")], "part": Annotated[str, Field(pattern="ab?c", max_length=9)]},
+    "tuples": {"point": tuple[conint(ge=0, le=99), bool, Literal["x", "y"]], "pairs": conlist(tuple[bool, bool], max_length=2)},
+    "trees": {"tree": Tree},
+}
+
+
+def returns_pydantic_models(client, model):
+    for name, fields in ANSWERS.items():
+        kind = type(name, (BaseModel,), {"__annotations__": fields, "model_config": ConfigDict(extra="forbid")})
+        for seed in range(2):
+            answer = client.chat.completions.parse(model=model, messages=HI, max_tokens=1500, seed=seed, temperature=1, response_format=kind)
+            assert isinstance(answer.choices[0].message.parsed, kind), (name, seed, answer)
 
 
 def calls_tools(client, model):
@@ -96,7 +157,7 @@ def main():
         client = openai.OpenAI(base_url=f"http://{server.host}:{server.port}/v1", api_key="secret", max_retries=0, timeout=60)
         model = client.models.list().data[0].id
         assert client.models.retrieve(model).id == model
-        for test in (chats, streams, tells_logprobs, keeps_to_schemas, calls_tools, raises_errors):
+        for test in (chats, streams, tells_logprobs, keeps_to_schemas, returns_pydantic_models, calls_tools, raises_errors):
             test(client, model)
             print("ok", test.__name__, flush=True)
 
