@@ -1,6 +1,6 @@
 #include "jinja/jinja_lexer.h"
 
-#include "base/code_point.h"
+#include "base/utf8.h"
 #include "jinja/jinja_value.h"
 
 #include <ctype.h>

@@ -1,5 +1,7 @@
 #include "jinja/jinja_string.h"
 
+#include "base/utf8.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -55,17 +57,12 @@ size_t gi_jinja_locate(struct gi_jinja_string string, struct gi_jinja_string wha
     }
 }
 
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
 size_t gi_jinja_character(struct gi_jinja_string string, size_t i)
 {
     size_t at = 0;
     for (; i > 0 && at < string.size; i--) {
         at++;
-        while (at < string.size && is_continuation(string.data[at])) {
+        while (at < string.size && gi_utf8_continues(string.data[at])) {
             at++;
         }
     }
@@ -76,7 +73,7 @@ size_t gi_jinja_count_characters(struct gi_jinja_string string)
 {
     size_t n = 0;
     for (size_t i = 0; i < string.size; i++) {
-        n += !is_continuation(string.data[i]);
+        n += !gi_utf8_continues(string.data[i]);
     }
     return n;
 }

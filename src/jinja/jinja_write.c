@@ -1,5 +1,8 @@
 #include "jinja/jinja_write.h"
 
+#include "base/json_escape.h"
+#include "base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -19,46 +22,18 @@ static void write_text(struct writer *writer, const char *text)
 
 //-- strings ---------------------------------------------------------------------------------------
 
-// Returns the code point that a string's bytes from `at` on spell, and their number in *size.
-static uint32_t read_code(struct gi_jinja_string string, size_t at, size_t *size)
-{
-    const unsigned char lead = (unsigned char)string.data[at];
-    const struct gi_jinja_string rest = gi_jinja_part(string, at, string.size);
-    uint32_t code = lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0x0f : lead & 0x07;
-    *size = gi_jinja_character(rest, 1);
-    for (size_t i = 1; i < *size; i++) {
-        code = code << 6 | ((unsigned char)rest.data[i] & 0x3f);
-    }
-    return code & 0x1fffff;
-}
-
-// Writes a character beyond ASCII as \u and its halves of UTF-16. Returns its bytes.
-static size_t write_code(struct writer *writer, struct gi_jinja_string string, size_t at)
-{
-    char escaped[16];
-    size_t size;
-    const uint32_t code = read_code(string, at, &size);
-    if (code < 0x10000) {
-        snprintf(escaped, sizeof(escaped), "\\u%04x", code);
-    } else {
-        snprintf(escaped, sizeof(escaped), "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
-                 0xdc00 + (code & 0x3ff));
-    }
-    write_text(writer, escaped);
-    return size;
-}
-
 // Writes a byte that cannot stand for itself within quotes; false if it can.
 static bool write_escape(struct writer *writer, unsigned char byte, char quote)
 {
-    static const char letters[] = "ntrbf", bytes[] = "\n\t\r\b\f";
-    const char *found = byte ? strchr(bytes, byte) : NULL;
-    char escaped[8] = {'\\', (char)byte, 0};
-    if (found && (writer->is_json || found < bytes + 3)) { // Python has no \b and \f
-        escaped[1] = letters[found - bytes];
+    const char letter = gi_json_escape_letter(byte);
+    char escaped[13] = {'\\', quote, 0};
+    if (letter && (writer->is_json || !strchr("\"bf", letter))) { // Python has no \b and \f
+        escaped[1] = letter;
+    } else if (byte < 0x20 && writer->is_json) {
+        gi_json_escape_digits(byte, escaped);
     } else if (byte < 0x20) {
-        snprintf(escaped, sizeof(escaped), writer->is_json ? "\\u%04x" : "\\x%02x", byte);
-    } else if (byte != '\\' && byte != (unsigned char)quote) {
+        snprintf(escaped, sizeof(escaped), "\\x%02x", byte);
+    } else if (byte != (unsigned char)quote) {
         return false;
     }
     write_text(writer, escaped);
@@ -77,7 +52,11 @@ static void write_quoted(struct writer *writer, struct gi_jinja_string string)
         const unsigned char byte = (unsigned char)string.data[i];
         size = 1;
         if (byte >= 0x80 && is_ascii) {
-            size = write_code(writer, string, i);
+            char escaped[13];
+            size_t end = i;
+            gi_json_escape_digits(gi_utf8_next(string.data, string.size, &end), escaped);
+            write_text(writer, escaped);
+            size = end - i;
         } else if (!write_escape(writer, byte, quote[0])) {
             gi_jinja_append(writer->pool, &writer->text, gi_jinja_part(string, i, i + 1));
         }

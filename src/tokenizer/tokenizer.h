@@ -105,17 +105,4 @@ bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
 // turn. Returns how many, at most 16.
 size_t gi_tokenizer_stop_ids(const struct gi_tokenizer *tokenizer, int32_t ids[16]);
 
-// Holds back the bytes of an unfinished UTF-8 character between tokens. Zero-initialised. Bytes
-// that can never become a character come out as U+FFFD.
-struct gi_utf8_stream {
-    uint8_t held[4];
-    uint32_t n_held;
-};
-// Appends bytes and writes the characters that are complete to out, which has room for 3 * (size +
-// 4) bytes. Returns the number of bytes written, all valid UTF-8.
-size_t gi_utf8_stream_push(struct gi_utf8_stream *stream, const char *bytes, size_t size,
-                           char *out);
-// Ends the text: what is held comes out as one U+FFFD, or nothing. out has room for 3 bytes.
-size_t gi_utf8_stream_flush(struct gi_utf8_stream *stream, char *out);
-
 #endif

@@ -2,6 +2,7 @@
 // vocabulary, whose bytes stream out as UTF-8; what is refused comes with a status and a sentence.
 //
 // The input is a row of records: a byte for the kind, a byte for the size, that many bytes.
+#include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
 

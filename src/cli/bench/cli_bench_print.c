@@ -1,6 +1,7 @@
 #include "cli/bench/cli_bench_print.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_utf8.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -258,7 +259,7 @@ static void print_padded(FILE *file, const char *text, int width, bool is_left)
 {
     int pad = width;
     for (const char *c = text; *c; c++) {
-        pad -= ((unsigned char)*c & 0xC0) != 0x80; // characters of UTF-8
+        pad -= !cli_utf8_continues(*c);
     }
     fprintf(file, " %*s%s%*s |", is_left || pad < 0 ? 0 : pad, "", text,
             is_left && pad > 0 ? pad : 0, "");

@@ -1,6 +1,7 @@
 #include "cli/chat/cli_libedit.h"
 
 #include "cli/chat/cli_message.h"
+#include "cli/common/cli_utf8.h"
 
 #include <errno.h>
 #include <histedit.h>
@@ -130,7 +131,7 @@ static size_t count_common(const struct cli_offers *offers)
         }
         common = n;
     }
-    while (common > 0 && common < strlen(first) && ((unsigned char)first[common] & 0xC0) == 0x80) {
+    while (common > 0 && common < strlen(first) && cli_utf8_continues(first[common])) {
         common--; // to the beginning of a character
     }
     return common;

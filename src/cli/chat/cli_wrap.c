@@ -1,6 +1,7 @@
 #include "cli/chat/cli_wrap.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_utf8.h"
 
 #include <string.h>
 #include <wchar.h>
@@ -19,20 +20,10 @@ void cli_wrap_finish(struct cli_wrap *wrap)
 
 //-- characters ------------------------------------------------------------------------------------
 
-// Returns the bytes of a character that begins with a byte.
-static size_t count_bytes(unsigned char first)
-{
-    return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-}
-
 // Returns the columns of a character; one that is unknown takes one.
 static size_t count_columns(const char *text, size_t size)
 {
-    const unsigned char first = (unsigned char)text[0];
-    unsigned point = size == 1 ? first : first & (0x7FU >> size);
-    for (size_t i = 1; i < size; i++) {
-        point = point << 6 | ((unsigned char)text[i] & 0x3FU);
-    }
+    const uint32_t point = cli_utf8_decode(text, size);
     const int width = wcwidth((wchar_t)point);
     return width < 0 ? point >= 0x20 : (size_t)width;
 }
@@ -130,14 +121,13 @@ bool cli_wrap_write(struct cli_wrap *wrap, const char *text, size_t size)
 {
     bool is_written = true;
     for (size_t i = 0; i < size; i++) {
-        const unsigned char byte = (unsigned char)text[i];
-        if (wrap->n_bytes > 0 && (byte & 0xC0) != 0x80) { // one that was cut
+        if (wrap->n_bytes > 0 && !cli_utf8_continues(text[i])) { // one that was cut
             is_written = take_character(wrap, wrap->character, wrap->n_bytes) && is_written;
             wrap->n_bytes = 0;
         }
-        wrap->n_wanted = wrap->n_bytes == 0 ? count_bytes(byte) : wrap->n_wanted;
+        wrap->n_wanted = wrap->n_bytes == 0 ? cli_utf8_expected_size(text[i]) : wrap->n_wanted;
         wrap->character[wrap->n_bytes++] = text[i];
-        if (wrap->n_bytes == wrap->n_wanted) {
+        if (wrap->n_bytes >= wrap->n_wanted) {
             is_written = take_character(wrap, wrap->character, wrap->n_bytes) && is_written;
             wrap->n_bytes = 0;
         }

@@ -1,5 +1,7 @@
 #include "cli/common/cli_io.h"
 
+#include "cli/common/cli_utf8.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -60,7 +62,7 @@ static void break_lines(char *text, size_t column)
     }
     for (char *c = text; *c; c++) {
         space = *c == ' ' ? c : space;
-        column += ((unsigned char)*c & 0xC0) != 0x80; // not the rest of a character
+        column += !cli_utf8_continues(*c);
         if (column > n_columns && space) {
             *space = '\n';
             column = (size_t)(c - space);

@@ -1,6 +1,7 @@
 #include "cli/common/cli_json.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,24 +33,6 @@ void cli_json_add(cJSON *object, const void *record, const struct cli_json_field
     }
 }
 
-// Returns the bytes of the UTF-8 character that a text begins with, 0 if it begins with none.
-static size_t count_character(const char *text, size_t size)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    const size_t n = at[0] < 0x80 ? 1 : at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : 4;
-    if (n > size || at[0] > 0xF4 || (at[0] == 0xE0 && at[1] < 0xA0) ||
-        (at[0] == 0xED && at[1] > 0x9F) || (at[0] == 0xF0 && at[1] < 0x90) ||
-        (at[0] == 0xF4 && at[1] > 0x8F)) {
-        return 0;
-    }
-    for (size_t i = 1; i < n; i++) {
-        if ((at[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    return n;
-}
-
 cJSON *cli_json_text(const char *text, size_t size)
 {
     struct cli_bytes quoted = {0};
@@ -57,7 +40,7 @@ cJSON *cli_json_text(const char *text, size_t size)
     cli_bytes_append(&quoted, "\"", 1);
     for (size_t i = 0, n = 1; i < size; i += n) {
         const unsigned char c = (unsigned char)text[i];
-        const size_t found = count_character(&text[i], size - i);
+        const size_t found = cli_utf8_size(&text[i], size - i);
         n = found > 0 ? found : 1;
         if (found == 0) {
             cli_bytes_append(&quoted, "\xEF\xBF\xBD", 3); // U+FFFD

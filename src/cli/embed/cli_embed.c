@@ -1,3 +1,5 @@
+#include "cli/common/cli_utf8.h"
+
 // `glinfer embed`: the embeddings of texts, and how alike they are.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
@@ -233,7 +235,7 @@ static bool print_json(const struct embed *self)
 static void print_beginning(const struct text *text)
 {
     size_t n = text->size < 40 ? text->size : 40;
-    while (n > 0 && n < text->size && ((unsigned char)text->data[n] & 0xC0) == 0x80) {
+    while (n > 0 && n < text->size && cli_utf8_continues(text->data[n])) {
         n--;
     }
     printf("  ");

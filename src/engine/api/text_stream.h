@@ -3,6 +3,7 @@
 #ifndef GI_ENGINE_TEXT_STREAM_H
 #define GI_ENGINE_TEXT_STREAM_H
 
+#include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
 
 struct gi_text_stream {

@@ -1,5 +1,6 @@
 #include "grammar/gbnf/grammar_reader.h"
 
+#include "base/utf8.h"
 #include "grammar/gbnf/char_automaton.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static void place_of(const struct gi_reader *reader, size_t at, uint32_t *line, 
         if (reader->text[i] == '\n') {
             *line += 1;
             *column = 1;
-        } else if ((reader->text[i] & 0xc0) != 0x80) { // columns count characters
+        } else if (!gi_utf8_continues(reader->text[i])) { // columns count characters
             *column += 1;
         }
     }
@@ -81,18 +82,8 @@ void gi_reader_skip_space(struct gi_reader *reader, bool may_end)
 
 bool gi_reader_take_utf8(struct gi_reader *reader, uint32_t *code)
 {
-    const uint8_t lead = (uint8_t)reader->text[reader->at];
-    const size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    *code = size < 2 ? lead : lead & (0x7fu >> size);
-    bool is_valid = size > 0 && size <= reader->size - reader->at && lead < 0xf5;
-    for (size_t i = 1; is_valid && i < size; i++) {
-        const uint8_t byte = (uint8_t)reader->text[reader->at + i];
-        is_valid = (byte & 0xc0) == 0x80;
-        *code = *code << 6 | (byte & 0x3f);
-    }
-    if (!is_valid || *code < least[size] || *code > GI_CODE_MAX ||
-        (*code >= 0xd800 && *code < 0xe000)) {
+    const size_t size = gi_utf8_decode(reader->text + reader->at, reader->size - reader->at, code);
+    if (size == 0) {
         return gi_reader_fail(reader, "these bytes are not UTF-8");
     }
     reader->at += size;

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,18 +82,6 @@ void gi_schema_free_automata(struct gi_schema_writer *writer)
     free(writer->automata.data);
 }
 
-uint32_t gi_schema_take_code(const char **text)
-{
-    uint32_t code = (uint8_t) * (*text)++;
-    if (code >= 0xc0) {
-        code &= code < 0xe0 ? 0x1f : code < 0xf0 ? 0x0f : 0x07;
-        while (((uint8_t) * *text & 0xc0) == 0x80) {
-            code = code << 6 | (uint32_t)(*(*text)++ & 0x3f);
-        }
-    }
-    return code;
-}
-
 bool gi_dfa_is_empty(const struct gi_dfa *dfa)
 {
     return dfa->states.count == 0;
@@ -105,7 +94,7 @@ bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text)
         return false;
     }
     while (*text) {
-        const uint32_t code = gi_schema_take_code(&text);
+        const uint32_t code = gi_utf8_take(&text);
         const struct gi_dfa_state *state = &dfa->states.data[at];
         const struct gi_dfa_edge *edge = &dfa->edges.data[state->first];
         const struct gi_dfa_edge *end = edge + state->count;
@@ -431,9 +420,9 @@ const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char
         while (is_ok && end > texts[i]) {
             do {
                 end--;
-            } while (((uint8_t)*end & 0xc0) == 0x80);
+            } while (gi_utf8_continues(*end));
             const char *at = end;
-            const uint32_t code = gi_schema_take_code(&at);
+            const uint32_t code = gi_utf8_take(&at);
             const struct gi_nfa_node node = {.kind = GI_NFA_CLASS,
                                              .next = next,
                                              .first = (uint32_t)nfa.ranges.count,

@@ -105,7 +105,4 @@ bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text);
 uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *dfa);
 uint32_t gi_dfa_longest(struct gi_schema_writer *writer, const struct gi_dfa *dfa);
 
-// Reads a character of checked UTF-8 and passes over it.
-uint32_t gi_schema_take_code(const char **text);
-
 #endif

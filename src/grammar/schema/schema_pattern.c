@@ -1,6 +1,7 @@
 #include "grammar/schema/schema_pattern.h"
 
 #include "base/array.h"
+#include "base/utf8.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -224,7 +225,7 @@ static uint32_t take_hex(struct pattern *p, int n_digits)
 static uint32_t take_code(struct pattern *p)
 {
     const char *at = p->text + p->at;
-    const uint32_t code = gi_schema_take_code(&at);
+    const uint32_t code = gi_utf8_take(&at);
     p->at = (size_t)(at - p->text);
     return code;
 }

@@ -1,5 +1,6 @@
 #include "grammar/schema/schema_value.h"
 
+#include "base/utf8.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_members.h"
 #include "grammar/schema/schema_scalar.h"
@@ -251,7 +252,7 @@ bool gi_schema_allows(struct gi_schema_writer *writer, const struct gi_case *one
         const struct gi_strings strings = gi_schema_strings_of(writer, one);
         uint32_t n = 0;
         for (const char *at = value->valuestring; *at; n++) {
-            gi_schema_take_code(&at);
+            gi_utf8_take(&at);
         }
         is_ok = n >= strings.least && n <= strings.most &&
                 (!strings.dfa || gi_dfa_allows(strings.dfa, value->valuestring));

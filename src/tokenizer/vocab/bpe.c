@@ -2,8 +2,8 @@
 // neighbours that comes first in the list of merges becomes one, until no pair is in the list.
 //   Radford et al., Language Models are Unsupervised Multitask Learners (2019), section 2.2.
 #include "base/array.h"
+#include "base/utf8.h"
 #include "tokenizer/tokenizer_impl.h"
-#include "tokenizer/utf8.h"
 #include "tokenizer/vocab/merger.h"
 #include "tokenizer/vocab/merges.h"
 #include "tokenizer/vocab/pretokenizer.h"
@@ -39,7 +39,7 @@ static size_t decode_token(char *text, size_t size)
     size_t n = 0;
     for (size_t offset = 0; offset < size;) {
         size_t start = offset;
-        int byte = byte_of(gi_utf8_next((struct gi_text){text, size}, &offset));
+        int byte = byte_of(gi_utf8_next(text, size, &offset));
         if (byte >= 0) {
             text[n++] = (char)byte;
         } else {
@@ -163,7 +163,7 @@ static bool init_repaired(struct repaired *repaired, struct gi_text text, struct
         return gi_error_no_memory(err, text.size * 9, "a text");
     }
     bool has_surrogates;
-    size_t size = gi_utf8_repair(text, repaired->memory, &has_surrogates);
+    size_t size = gi_utf8_repair(text.data, text.size, repaired->memory, &has_surrogates);
     repaired->text = (struct gi_text){repaired->memory, size};
     repaired->subject = repaired->text;
     repaired->scratch = repaired->memory + text.size * 3;

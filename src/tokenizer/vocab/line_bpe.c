@@ -3,8 +3,8 @@
 // ends are words of their own, whole where they are a token. A character that is no piece is
 // written in byte tokens.
 #include "base/array.h"
+#include "base/utf8.h"
 #include "tokenizer/tokenizer_impl.h"
-#include "tokenizer/utf8.h"
 #include "tokenizer/vocab/merges.h"
 #include "tokenizer/vocab/spaces.h"
 
@@ -51,7 +51,7 @@ static bool encode_word(const struct gi_tokenizer *tokenizer, struct gi_merger *
     }
     for (size_t offset = 0; offset < word.size;) {
         const size_t start = offset;
-        gi_utf8_next(word, &offset);
+        gi_utf8_next(word.data, word.size, &offset);
         const struct gi_text character = {word.data + start, offset - start};
         gi_merger_add(merger, (uint32_t)character.size,
                       gi_text_map_find(&tokenizer->text_to_id, character));
@@ -109,7 +109,7 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
     }
     bool has_surrogates;
     struct gi_text spaced;
-    const size_t size = gi_utf8_repair(text, repaired, &has_surrogates);
+    const size_t size = gi_utf8_repair(text.data, text.size, repaired, &has_surrogates);
     char *escaped = gi_escape_spaces((struct gi_text){repaired, size}, false, &spaced, err);
     const bool is_done = escaped && encode_words(tokenizer, spaced, ids, err);
     free(escaped);

@@ -2,6 +2,7 @@
 // whose scores have the largest sum. A character that is no token is unknown, at a score below all.
 //   Kudo, Subword Regularization (2018).
 #include "base/array.h"
+#include "base/utf8.h"
 #include "tokenizer/sorted_texts.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/charsmap.h"
@@ -140,23 +141,6 @@ static bool push_text(struct normalised *out, struct gi_text text, struct glinfe
     return true;
 }
 
-// Returns the bytes of the character at the front, 0 for a byte that begins none. Surrogates and
-// characters that are longer than they need be pass.
-static size_t character_size(struct gi_text text)
-{
-    const uint8_t lead = (uint8_t)text.data[0];
-    const size_t size = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (lead >= 0xf8 || size > text.size) {
-        return 0;
-    }
-    for (size_t i = 1; i < size; i++) {
-        if (((uint8_t)text.data[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return size;
-}
-
 // Returns how many bytes of the front are read, and what they become.
 static size_t read_front(const struct unigram *unigram, struct gi_text text, struct gi_text *out)
 {
@@ -164,7 +148,7 @@ static size_t read_front(const struct unigram *unigram, struct gi_text text, str
     if (n > 0) {
         return n;
     }
-    const size_t size = character_size(text);
+    const size_t size = gi_utf8_loose_size(text.data, text.size);
     *out = size > 0 ? (struct gi_text){text.data, size} : gi_text_of("\ufffd");
     return size > 0 ? size : 1;
 }

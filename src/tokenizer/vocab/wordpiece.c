@@ -2,8 +2,8 @@
 // spaces, punctuation and ideographs, and of each word the longest tokens are taken from its
 // beginning on. A word that has a place where no token fits is unknown as a whole.
 #include "base/array.h"
+#include "base/utf8.h"
 #include "tokenizer/tokenizer_impl.h"
-#include "tokenizer/utf8.h"
 #include "tokenizer/vocab/unicode_fold.h"
 
 #include <stdio.h>
@@ -156,7 +156,7 @@ static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text te
                          struct word *word, struct gi_ids *ids, struct glinfer_error *err)
 {
     for (size_t offset = 0; offset < text.size;) {
-        const uint32_t code = fold(gi_utf8_next(text, &offset));
+        const uint32_t code = fold(gi_utf8_next(text.data, text.size, &offset));
         const bool is_own = is_word(code);
         if ((is_own || is_space(code)) && !end_word(tokenizer, word, ids, err)) {
             return false;

@@ -1,3 +1,5 @@
+#include "cli/common/cli_utf8.h"
+
 // The shapes of OpenAI's /v1/chat/completions and /v1/completions.
 #include "cli/common/cli_json.h"
 #include "cli/serve/answer/serve_answer.h"
@@ -230,7 +232,7 @@ static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id
     const char *bytes =
         glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
     for (size_t step = 1; n < size && step > 0 && bytes[n]; n += step) {
-        step = serve_measure_character(bytes + n, size - n);
+        step = cli_utf8_size(bytes + n, size - n);
     }
     cli_bytes_append(&name, bytes, n == size ? size : 0);
     cli_bytes_append(&name, "bytes:", n == size ? 0 : strlen("bytes:"));
@@ -276,7 +278,7 @@ static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice 
     }
     cJSON_AddNumberToObject(json, "offset", (double)choice->text_offset);
     for (size_t i = 0; bytes && i < size; i++) {
-        choice->text_offset += (bytes[i] & 0xC0) != 0x80;
+        choice->text_offset += !cli_utf8_continues(bytes[i]);
     }
     cJSON *top = event->n_probs > 0 ? cJSON_AddObjectToObject(json, "top") : NULL;
     for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Returns how many bytes the UTF-8 character at text takes, 0 if there is none.
-size_t serve_measure_character(const char *text, size_t size);
 // Returns why size bytes of JSON cannot be taken: no UTF-8, or a zero character, which texts here
 // end with. NULL if they can.
 const char *serve_find_fault(const char *text, size_t size);

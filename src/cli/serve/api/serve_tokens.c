@@ -2,6 +2,7 @@
 
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
+#include "cli/common/cli_utf8.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_text.h"
 #include "cli/serve/api/serve_tools.h"
@@ -130,7 +131,7 @@ static cJSON *write_piece(const struct glinfer_tokenizer *tokenizer, int32_t id)
     size_t size = 0, n = 0;
     const char *bytes = glinfer_token_bytes(tokenizer, id, &size);
     for (size_t step = 1; n < size && step > 0; n += step) {
-        step = serve_measure_character(bytes + n, size - n);
+        step = cli_utf8_size(bytes + n, size - n);
     }
     return n == size ? cli_json_text(bytes, size) : cli_json_bytes(bytes, size);
 }

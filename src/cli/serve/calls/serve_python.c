@@ -2,6 +2,7 @@
 
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
+#include "cli/common/cli_utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,22 +38,6 @@ static bool is_end(const char *at, const char *end)
     return at == end || strchr(",)]}:", *at);
 }
 
-static void append_code(struct cli_bytes *text, uint32_t code)
-{
-    char bytes[4];
-    if (code < 0x80) {
-        bytes[0] = (char)code;
-        cli_bytes_append(text, bytes, 1);
-        return;
-    }
-    const size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = n; i-- > 1; code >>= 6) {
-        bytes[i] = (char)(0x80 | (code & 0x3f));
-    }
-    bytes[0] = (char)((0xf00 >> n) | code);
-    cli_bytes_append(text, bytes, n);
-}
-
 // Takes so many hexadecimal digits; false if they are not there.
 static bool take_digits(const char **at, const char *end, size_t n, uint32_t *code)
 {
@@ -74,6 +59,7 @@ static bool take_digits(const char **at, const char *end, size_t n, uint32_t *co
 static bool take_code(const char **at, const char *end, size_t n, struct cli_bytes *text)
 {
     const char *after = *at;
+    char bytes[4];
     uint32_t code = 0, low = 0;
     if (!take_digits(&after, end, n, &code)) {
         return false;
@@ -89,7 +75,7 @@ static bool take_code(const char **at, const char *end, size_t n, struct cli_byt
         return false;
     }
     *at = after;
-    append_code(text, code);
+    cli_bytes_append(text, bytes, cli_utf8_encode(code, bytes));
     return true;
 }
 

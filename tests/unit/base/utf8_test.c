@@ -1,6 +1,5 @@
+#include "base/utf8.h"
 #include "tests/unit/cmocka_test.h"
-#include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
@@ -111,7 +110,7 @@ static void expect_repair(const char *bytes, const char *expected, bool expected
 {
     char out[64];
     bool has_surrogates;
-    size_t n = gi_utf8_repair((struct gi_text){bytes, strlen(bytes)}, out, &has_surrogates);
+    size_t n = gi_utf8_repair(bytes, strlen(bytes), out, &has_surrogates);
     assert_int_equal(n, strlen(expected));
     assert_memory_equal(out, expected, n);
     assert_int_equal(has_surrogates, expected_surrogates);
@@ -146,9 +145,52 @@ static void repair_lets_surrogates_pass(void **state)
     assert_memory_equal(text, "\ue000\ud7ff", 6);
 }
 
+static void decode_takes_well_formed_characters_alone(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        uint32_t code;
+    } cases[] = {
+        {"a", 1, 'a'},
+        {"\u00e9b", 2, 0xe9},
+        {"\ud7ff", 3, 0xd7ff},
+        {"\ue000", 3, 0xe000},
+        {"\U0010ffff", 4, 0x10ffff},
+        {"\x80", 0, 0},
+        {"\xc3", 0, 0},
+        {"\xc0\x80", 0, 0},
+        {"\xc1\xbf", 0, 0},
+        {"\xe0\x9f\xbf", 0, 0},
+        {"\xed\xa0\x80", 0, 0},
+        {"\xf0\x8f\xbf\xbf", 0, 0},
+        {"\xf4\x90\x80\x80", 0, 0},
+        {"\xf5\x80\x80\x80", 0, 0},
+        {"\xe2\x82 ", 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint32_t code = 0;
+        assert_int_equal(gi_utf8_decode(cases[i].text, strlen(cases[i].text), &code),
+                         cases[i].size);
+        assert_int_equal(code, cases[i].code);
+        char out[4];
+        const char *at = cases[i].text;
+        if (cases[i].size > 0) {
+            assert_int_equal(gi_utf8_encode(code, out), cases[i].size);
+            assert_memory_equal(out, cases[i].text, cases[i].size);
+            assert_int_equal(gi_utf8_take(&at), code);
+            assert_ptr_equal(at, cases[i].text + cases[i].size);
+        }
+    }
+    uint32_t code;
+    assert_int_equal(gi_utf8_decode("", 0, &code), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decode_takes_well_formed_characters_alone),
         cmocka_unit_test(stream_passes_characters_at_every_split),
         cmocka_unit_test(stream_replaces_bytes_that_start_nothing),
         cmocka_unit_test(stream_replaces_overlong_forms),

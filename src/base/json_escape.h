@@ -1,0 +1,28 @@
+// The escapes of JSON strings (RFC 8259, section 7), the only table of them.
+#ifndef GI_BASE_JSON_ESCAPE_H
+#define GI_BASE_JSON_ESCAPE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+// Returns the letter that stands after a backslash for a character; 0 for a character without one.
+static inline char gi_json_escape_letter(uint32_t code)
+{
+    static const char codes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *found = code > 0 && code < 0x80 ? strchr(codes, (int)code) : NULL;
+    return found ? letters[found - codes] : (char)0;
+}
+
+// Writes a character as \u and four digits, or as two of these if it is beyond U+FFFF.
+static inline void gi_json_escape_digits(uint32_t code, char out[13])
+{
+    if (code < 0x10000) {
+        snprintf(out, 13, "\\u%04x", code & 0xffff);
+    } else {
+        snprintf(out, 13, "\\u%04x\\u%04x", (0xd7c0 + (code >> 10)) & 0xffff,
+                 0xdc00 + (code & 0x3ff));
+    }
+}
+
+#endif
