@@ -1,9 +1,8 @@
 # cmake -D SOURCE=<top> -P check_words.cmake
 #
 # Words that src/README.md has another word for are gone: from C, GLSL, tests, tools and docs. A row
-# is a pattern, the word to use, and the folders in which the pattern means something else. Words that are
-# going, and comments that open with a word which leans on the name below, are counted by words.awk and may
-# only become fewer: words.txt.
+# is a pattern, the word to use, and the folders in which the pattern means something else. words.awk counts other words,
+# and phrases that are not plain English; they may only become fewer: words.txt.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
@@ -34,11 +33,37 @@ foreach(file IN LISTS files)
     endforeach()
 endforeach()
 
-list_files(sources *.c *.h *.comp *.glsl *.def)
-execute_process(COMMAND awk -f tools/checks/words.awk tools/checks/words.txt ${sources}
+list_files(sources *.c *.h *.comp *.glsl *.def *.cmake *.sh *.md *.1 *.awk *.py *.js *.css *.html CMakeLists.txt)
+file(GLOB scripts RELATIVE ${SOURCE} ${SOURCE}/tools/[a-z]*)
+list(FILTER scripts EXCLUDE REGEX "[.]|/(checks|cmake|examples|golden)$")
+list(REMOVE_ITEM sources tools/checks/words.awk)
+execute_process(COMMAND awk -v "list=${LIST}" -v "show=${SHOW}" -f tools/checks/words.awk tools/checks/words.txt ${sources}
+                        ${scripts} README.md CHANGELOG.md CONTRIBUTING.md CMakeLists.txt
                 WORKING_DIRECTORY ${SOURCE} RESULT_VARIABLE status OUTPUT_VARIABLE found)
-if(NOT status EQUAL 0)
+if(LIST OR SHOW)
+    message("${found}")
+elseif(NOT status EQUAL 0)
     message(SEND_ERROR "${found}")
+endif()
+
+# The hook of git refuses subjects that are not "area: verb ...".
+function(check_subject expected subject)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/subject "${subject}\n\nA body.\n")
+    execute_process(COMMAND ${SOURCE}/tools/checks/commit-msg ${CMAKE_CURRENT_BINARY_DIR}/subject
+                    RESULT_VARIABLE status ERROR_QUIET)
+    if(NOT status EQUAL expected)
+        message(SEND_ERROR "commit-msg ended with ${status}, not ${expected}: ${subject}")
+    endif()
+endfunction()
+if(NOT LIST AND NOT SHOW)
+    string(REPEAT "long " 15 long)
+    check_subject(0 "gpu/program: treat a full blocklist as blocking everything")
+    check_subject(0 "fixup! gpu: refuse it")
+    check_subject(1 "gpu: treat a ${long}")
+    check_subject(1 "treat a full blocklist as blocking everything")
+    check_subject(1 "gpu/program: a quarantine that is full takes in all programs")
+    check_subject(1 "gpu: treats a full blocklist as blocking everything")
+    check_subject(1 "gpu: Refuse a full blocklist")
 endif()
 
 list(LENGTH files count)
