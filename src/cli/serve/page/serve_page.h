@@ -1,5 +1,6 @@
-// The page at /, a part of the command. tools/embed_page.cmake makes it of page.html, page.css and
-// the scripts, with the policy that lets it run these, call this server, and nothing else.
+// The page at /, a part of the command. tools/cmake/embed_page.cmake makes it of page.html,
+// page.css and the scripts, with the policy that lets it run these, call this server, and nothing
+// else.
 #ifndef SERVE_PAGE_H
 #define SERVE_PAGE_H
 

@@ -3,7 +3,7 @@
 # Writes a C file with the page of `glinfer serve`: page.html with page.css in place of @style@ and the scripts, one
 # after the other, in place of @script@. Its policy lets nothing run but these two, which it names by their hashes.
 cmake_minimum_required(VERSION 3.22)
-include(${CMAKE_CURRENT_LIST_DIR}/cmake/embed_chars.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/embed_chars.cmake)
 
 # Sets a variable to bytes, given in hexadecimal, in base64: three digits are two letters. Takes 32 bytes alone.
 function(base64_of_32 result hex)

@@ -1,7 +1,7 @@
 # cmake -D DIR=<glsl folder> -D LIST=<file with a name a line> -D OUTPUT=<c file> -P embed_glsl.cmake
 #
 # Writes a C file with the text of every listed shader, in the shape that glsl/embedded.h declares.
-include(${CMAKE_CURRENT_LIST_DIR}/cmake/embed_chars.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/embed_chars.cmake)
 
 function(append_text index name)
     read_chars(bytes ${DIR}/${name})
