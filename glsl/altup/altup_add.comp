@@ -15,12 +15,7 @@ layout(std430, binding = 0) restrict buffer Streams { vec4 streams[]; };
 layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, stride, y_stride, gamma;
-    uint n_step;
-    float eps;
-} params;
+#include "params/altup_add.glsl"
 
 void main()
 {

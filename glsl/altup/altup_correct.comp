@@ -27,13 +27,7 @@ layout(std430, binding = 1) restrict buffer X { float x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Y { vec4 y[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, stride, x_stride, y_stride;
-    uint router_norm, router, coefs, y_gamma;
-    uint scale, z_begin, residual;
-    float eps;
-} params;
+#include "params/altup_correct.glsl"
 
 uint n_quad()
 {

@@ -16,11 +16,7 @@ layout(std430, binding = 0) restrict writeonly buffer Streams { vec4 streams[]; 
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Y { vec4 y[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, stride, x_begin, x_stride;
-    uint y_stride, n_step;
-} params;
+#include "params/altup_embed.glsl"
 
 // Returns the squared lengths of x and of the three projections.
 vec4 lengths(uint x_at, uint y_at, uint n_quad)

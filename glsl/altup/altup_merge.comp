@@ -24,11 +24,7 @@ layout(std430, binding = 1) restrict readonly buffer Streams { vec4 streams[]; }
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer U { vec4 u[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, x_stride, stride, u_stride;
-    uint gamma, residual, norm, ssq;
-} params;
+#include "params/altup_merge.glsl"
 
 #if !BATCH
 #include "altup/stream_norm.glsl"

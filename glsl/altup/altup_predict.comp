@@ -30,13 +30,7 @@ layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; }
 layout(std430, binding = 3) restrict readonly buffer Y { vec4 y[]; };
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, stride, x_stride, y_stride;
-    uint router_norm, router, coefs, input_gamma;
-    uint gamma, residual, norm, ssq;
-    float eps;
-} params;
+#include "params/altup_predict.glsl"
 
 uint n_quad()
 {

@@ -31,14 +31,7 @@ layout(std430, binding = 3) restrict readonly buffer Side { vec4 side[]; };
 layout(std430, binding = 3) restrict buffer Side { vec4 side[]; };
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, x_stride, y_stride, side_stride;
-    uint x_gamma, y_gamma, l_gamma, l_begin;
-    uint z_begin, gamma, residual, norm;
-    uint ssq;
-    float eps;
-} params;
+#include "params/laurel_join.glsl"
 
 #if !BATCH
 #include "altup/stream_norm.glsl"

@@ -42,7 +42,7 @@
 #else
 #define first_group 0u
 #endif
-#include "attention/params.glsl"
+#include "params/attention.glsl"
 #include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
 

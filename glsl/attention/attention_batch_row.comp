@@ -34,7 +34,7 @@ layout(local_size_x = 8) in;
 layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
-#include "attention/params.glsl"
+#include "params/attention.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 

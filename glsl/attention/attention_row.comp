@@ -8,7 +8,7 @@
 // group costs 5 us before its first key, so there are few. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/params.glsl"
+#include "params/attention.glsl"
 #include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
 

@@ -11,7 +11,7 @@
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/params.glsl"
+#include "params/attention.glsl"
 #include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
 

@@ -19,7 +19,7 @@
 #include "lib/publish.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/group.glsl"
-#include "attention/params.glsl"
+#include "params/attention.glsl"
 #include "lib/slot.glsl"
 
 #if !defined(HEAD_DIM) || !defined(RANGES)

@@ -16,19 +16,7 @@
 #include "lib/half.glsl"
 #include "lib/slot.glsl"
 
-layout(std140, binding = 0) uniform Params
-{
-    uint q_stride, qkv_stride;
-    uint n_q_pair, n_kv_pair; // of a token
-    uint q_begin, k_begin, v_begin; // columns of qkv
-    uint n_head_pair, n_rot_pair; // of a head
-    uint n_ctx;
-    uint k, v, k_scale, v_scale; // offsets in cache
-    uint rope; // offset of the table in pairs
-    uint slot_cache; // uints from one slot's cache to the next's
-    float temperature;
-    uint period;
-} params;
+#include "params/rope_kv.glsl"
 
 #include "attention/rope_kv.glsl"
 

@@ -55,7 +55,7 @@ layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 #endif
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
-#include "attention/params.glsl"
+#include "params/attention.glsl"
 #include "lib/first_group.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"

@@ -25,11 +25,7 @@ layout(std430, binding = 1) restrict readonly buffer Bcx { vec4 bcx[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict buffer Past { vec4 past[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint y_stride, bcx_stride, section, n_channel;
-    uint taps; // offset in vectors
-} params;
+#include "params/short_conv.glsl"
 
 #define N_PAST uint(TAPS - 1)
 

@@ -16,13 +16,7 @@ layout(std430, binding = 1) restrict readonly buffer X { float x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Memory { float memory[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, y_stride, n_head, n_k_head;
-    uint rate, decay; // columns of x
-    uint taps, decay_bias, decay_rate; // offsets in vectors
-    float eps;
-} params;
+#include "params/delta_conv.glsl"
 
 #include "delta/delta.glsl"
 

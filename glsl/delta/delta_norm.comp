@@ -16,12 +16,7 @@ layout(std430, binding = 1) restrict readonly buffer O { float o[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer X { float x[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, o_stride, out_stride;
-    uint z, gamma; // a column of x, an offset in vectors
-    float eps;
-} params;
+#include "params/delta_norm.glsl"
 
 #ifndef DIM
 #error "DIM of a head, a multiple of 16"

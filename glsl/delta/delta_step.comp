@@ -19,14 +19,7 @@ layout(std430, binding = 1) restrict readonly buffer X { float source[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_head, n_k_head;
-    uint z, rate, decay; // columns of source
-    uint taps, gamma, decay_bias, decay_rate; // offsets in vectors
-    uint matrix; // offset in the state; the ring is at 0
-    float eps;
-} params;
+#include "params/delta_step.glsl"
 
 #include "delta/delta.glsl"
 #include "delta/keys.glsl"

@@ -9,11 +9,7 @@ layout(std430, binding = 1) restrict readonly buffer Y { float y[]; };
 layout(std430, binding = 2) restrict readonly buffer X { float x[]; };
 layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, y_stride, out_stride, n_head, n_k_head;
-    uint matrix; // offset in the state; the ring is at 0
-} params;
+#include "params/delta_scan.glsl"
 
 #if !defined(DIM) || !defined(TAPS)
 #error "DIM of a head, a multiple of 16; TAPS: tokens that the convolution sees"

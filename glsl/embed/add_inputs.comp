@@ -16,11 +16,7 @@ layout(std430, binding = 0) restrict buffer Inputs { vec4 inputs[]; };
 layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint stride, y_stride, width, gamma;
-    float eps;
-} params;
+#include "params/add_inputs.glsl"
 
 float slice_sum(uint begin, uint n_quad)
 {

@@ -12,10 +12,7 @@
 layout(std430, binding = 0) restrict buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, width, table;
-} params;
+#include "params/add_positions.glsl"
 
 void main()
 {

@@ -24,11 +24,7 @@ layout(std430, binding = 1) restrict readonly buffer Tokens { uint tokens[]; };
 
 #include "quant/quant.glsl"
 
-layout(std140, binding = 0) uniform Params
-{
-    uint row_begin, n_rows, n_block, stride;
-    float scale;
-} params;
+#include "params/embed_batch.glsl"
 
 uint token_of(uint m)
 {

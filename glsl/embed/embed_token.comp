@@ -20,13 +20,7 @@ layout(std430, binding = 1) restrict readonly buffer Vectors { vec4 vectors[]; }
 
 #include "quant/quant.glsl"
 
-layout(std140, binding = 0) uniform Params
-{
-    uint row_begin, n_rows, n_block, n_embd;
-    uint residual, norm, ssq, rope_row;
-    uint gamma, rope_table, n_rot;
-    float scale;
-} params;
+#include "params/embed_token.glsl"
 
 // Writes the four columns from `column` on, without and with gamma.
 void write_columns(uint column, vec4 x, vec4 norm)

@@ -15,11 +15,7 @@ layout(std430, binding = 0) restrict writeonly buffer Act { vec4 act[]; };
 layout(std430, binding = 1) restrict readonly buffer Gate { vec4 gate[]; };
 layout(std430, binding = 2) restrict readonly buffer Inputs { vec4 inputs[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint gate_stride, stride, begin, width;
-    uint act_stride;
-} params;
+#include "params/gate_input.glsl"
 
 void main()
 {

@@ -17,11 +17,7 @@ layout(std430, binding = 0) restrict writeonly buffer Stream { float stream[]; }
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint stride, n_embd, gamma, norm;
-    uint ssq, residual;
-} params;
+#include "params/last_row.glsl"
 
 #if WRITE_SUMS
 shared float norm_sums[WG_SIZE];

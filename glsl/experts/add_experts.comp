@@ -26,13 +26,7 @@ layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Act { vec4 act[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, n_used, x_stride, y_stride;
-    uint y_width, act_stride, route, gamma;
-    uint residual, norm, ssq;
-    float scale;
-} params;
+#include "params/add_experts.glsl"
 
 vec4 sum_experts(uint token, uint quad)
 {

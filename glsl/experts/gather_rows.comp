@@ -22,11 +22,7 @@ layout(std430, binding = 0) restrict writeonly buffer Rows { vec4 rows[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Routes { vec4 routes[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_used, n_quad;
-    uint x_stride, input_begin; // in vec4
-} params;
+#include "params/gather_rows.glsl"
 
 uint row_of(uint token, uint i)
 {

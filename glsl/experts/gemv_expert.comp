@@ -9,17 +9,7 @@
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint source_stride; // of a token, in vec4
-    uint first_expert, n_expert; // of the part
-    uint n_row; // results of an expert
-    uint stride, width, route; // of a token's and of an expert's results; of its route in vec4
-    uint act_width; // in vec4
-} params;
+#include "params/gemv_expert.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Y { float result[]; };
 

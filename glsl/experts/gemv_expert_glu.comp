@@ -15,16 +15,7 @@
 #error "NORM: 1 if x is multiplied by 1 / rms"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint source_stride; // in vec4, of a token
-    uint first_expert, n_expert; // of the part
-    uint n_row; // results of an expert
-    uint stride, width, route; // of a token's and of an expert's results; of its route
-} params;
+#include "params/gemv_expert_glu.glsl"
 
 layout(std430, binding = 0) restrict buffer Act { float act[]; };
 

@@ -29,14 +29,7 @@
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_expert, n_used, stride, act_stride;
-    uint route, one; // one is 1: see reduce_max
-    uint bias, is_normalised;
-    uint n_shared, shared_gate; // the gate's logit of a row; ~0u: there is none
-    float scale;
-} params;
+#include "params/route.glsl"
 
 #if BIAS
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };

@@ -21,12 +21,7 @@
 
 layout(std430, binding = 0) restrict buffer Rows { vec4 rows[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_used;
-    uint route, tiles; // in vec4
-    uint tile_tokens, row_step;
-} params;
+#include "params/sort_experts.glsl"
 
 shared uint counts[N_EXPERT];
 shared uint places[N_EXPERT];

@@ -61,17 +61,7 @@ layout(std430, binding = 1) restrict readonly buffer X { uvec4 x[]; };
 
 #include "quant/quant.glsl"
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-    uint is_added; // 1: y += the product, 0: y = it; a define would compile this twice
-#if EXPERTS
-    uint x_begin, tiles; // in uvec4
-    uint first_expert, n_expert, n_used;
-#endif
-} params;
+#include "params/gemm.glsl"
 
 #include "gemm/expert_tile.glsl"
 

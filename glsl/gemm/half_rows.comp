@@ -16,10 +16,7 @@
 
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, width;
-} params;
+#include "params/half_rows.glsl"
 
 vec4 quad_of(uint token, uint quad)
 {

@@ -13,10 +13,7 @@
 
 layout(std430, binding = 0) restrict buffer X { uvec4 x[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, width;
-} params;
+#include "params/half_rows.glsl"
 
 shared float largest[WG_SIZE];
 

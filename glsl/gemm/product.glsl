@@ -21,17 +21,7 @@ layout(std430, binding = 0) restrict buffer Y { float y[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-#if EXPERTS
-    uint is_added;
-    uint x_begin, tiles; // in vec4
-    uint first_expert, n_expert, n_used;
-#endif
-} params;
+#include "params/gemm.glsl"
 
 #include "gemm/expert_tile.glsl"
 

@@ -14,14 +14,7 @@
 #error "HAS_BIAS: 1 if aux holds a bias; NORM: 1 if x is multiplied by 1 / rms"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint ff_begin, n_ff;
-    float square, fall, slope, edge; // of xielu
-} params;
+#include "params/gemv_glu.glsl"
 
 #if SIDE >= 2
 layout(std430, binding = 0) restrict buffer Act { float act[]; };

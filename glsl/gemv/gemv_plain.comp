@@ -10,13 +10,7 @@
 #error "HAS_BIAS: 1 if aux holds a bias; NORM: 1 if x is multiplied by 1 / rms"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint row_begin;
-} params;
+#include "params/gemv_plain.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Y { float result[]; };
 

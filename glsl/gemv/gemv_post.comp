@@ -19,15 +19,7 @@
 #error "HAS_BIAS, HAS_GAMMA: 1 if aux holds a bias, the weights of the norm that follows; HAS_UPDATE, SCALED: see above"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint post, gamma, scale, residual;
-    uint norm, behind; // from a first part of the stream to its second
-    uint sums, old_sums, n_old;
-    uint row_begin, n_embd;
-    float inv_n_embd, norm_eps;
-} params;
+#include "params/gemv_post.glsl"
 
 layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 

@@ -19,15 +19,7 @@
 #error "a block of q8_0 or q4_0 takes more than a group has: gemv_plain.comp, then rope_kv.comp"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint pair_begin, k_begin, v_begin, n_q_pair;
-    uint n_kv_pair, n_rot_pair, rope, n_ctx;
-    uint k, v;
-} params;
+#include "params/gemv_qkv.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Layer { uint layer[]; };
 

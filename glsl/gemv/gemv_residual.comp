@@ -16,13 +16,7 @@
 #error "HAS_BIAS, HAS_GAMMA: 1 if aux holds a bias, the weights of the norm that follows"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint gamma, residual, norm, ssq;
-    uint row_begin, n_embd;
-    float scale;
-} params;
+#include "params/gemv_residual.glsl"
 
 layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 

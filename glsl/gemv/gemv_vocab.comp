@@ -17,14 +17,7 @@
 #error "FINE: partial results of a group, a power of two that is at most 8; 0: one"
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint row_begin, n_vocab, partial;
-    float scale, softcap;
-} params;
+#include "params/gemv_vocab.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
 

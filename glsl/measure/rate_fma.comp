@@ -11,11 +11,7 @@
 
 layout(std430, binding = 0) restrict writeonly buffer Sums { float y[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_round;
-    float factor, addend;
-} params;
+#include "params/rate_fma.glsl"
 
 void main()
 {

@@ -12,10 +12,7 @@
 layout(std430, binding = 0) restrict buffer X { float x[]; };
 layout(std430, binding = 1) restrict readonly buffer Qkv { float qkv[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, qkv_stride, gate_begin, n_column;
-} params;
+#include "params/gate_rows.glsl"
 
 void main()
 {

@@ -47,14 +47,7 @@ layout(std430, binding = 2) restrict readonly buffer Routes
 };
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint gate_up_stride, act_stride;
-    uint gate_begin, n_part;  // columns of gate_up
-    uint act_begin, n_column; // columns of act
-    float square, fall, slope, edge; // of xielu
-}
-params;
+#include "params/glu.glsl"
 
 // Returns four columns of the part.
 vec4 glu_quad(uint token, uint column)

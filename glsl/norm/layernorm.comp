@@ -30,12 +30,7 @@ layout(std430, binding = 0) restrict buffer Y { vec4 result[]; };
 #endif
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, y_stride, width, gamma;
-    uint beta, residual, norm, ssq;
-    float eps;
-} params;
+#include "params/layernorm.glsl"
 
 vec4 source_quad(uint i)
 {

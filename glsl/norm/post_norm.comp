@@ -26,12 +26,7 @@ layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_embd, gamma, next_gamma;
-    uint residual, norm, ssq, out_scale;
-    float eps;
-} params;
+#include "params/post_norm.glsl"
 
 float sum_of_squares()
 {

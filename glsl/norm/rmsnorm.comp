@@ -31,12 +31,7 @@ layout(std430, binding = 0) restrict writeonly buffer Y { vec4 y[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, y_stride, width, gamma;
-    uint scale;
-    float eps;
-} params;
+#include "params/rmsnorm.glsl"
 
 float row_sum(uint begin, uint n_quad)
 {

@@ -16,12 +16,7 @@
 layout(std430, binding = 0) restrict writeonly buffer Act { vec4 act[]; };
 layout(std430, binding = 1) restrict readonly buffer GateUp { vec4 gate_up[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint gate_up_stride, act_stride, up_begin, n;
-    uint n_step;
-    float deviations;
-} params;
+#include "params/sparse_glu.glsl"
 
 float find_cutoff(uint at)
 {

@@ -24,14 +24,7 @@
 layout(std430, binding = 0) restrict buffer Table { uint table[]; };
 layout(std430, binding = 1) restrict buffer Logits { uint logits[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_vocab;
-    uint partial; // offset in words of the logits
-    uint n_part;  // a power of two, at most WG_SIZE
-    uint bias, mask, window; // offsets in words of the table
-    uint n_slot;
-};
+#include "params/adjust.glsl"
 
 #define ADJUST_PENALTIES 1u
 #define ADJUST_BIAS 2u
@@ -67,10 +60,10 @@ void move_window()
         uint index = state.n_past + state.n_tokens - 1u + state.window_skip;
         newest = state.token;
         if (index >= state.n_window) {
-            oldest = table[window + (index - state.n_window) % n_slot];
+            oldest = table[params.window + (index - state.n_window) % params.n_slot];
         }
         if (gl_WorkGroupID.x == 0u && gl_LocalInvocationIndex == 0u) {
-            table[window + index % n_slot] = newest;
+            table[params.window + index % params.n_slot] = newest;
         }
     }
 }
@@ -98,10 +91,10 @@ float penalize(float logit, uint id)
 // Returns the bits of a sound logit as it is to be.
 uint adjust_logit(uint bits, uint id)
 {
-    bool is_banned = has_mask && (table[mask + id / 32u] >> (id % 32u) & 1u) == 0u;
+    bool is_banned = has_mask && (table[params.mask + id / 32u] >> (id % 32u) & 1u) == 0u;
     float logit = uintBitsToFloat(bits);
     if (has_bias) {
-        uint more = table[bias + id];
+        uint more = table[params.bias + id];
         is_banned = is_banned || more == MINUS_INFINITY;
         logit = more == MINUS_INFINITY ? logit : clamp(logit + uintBitsToFloat(more), -MOST, MOST);
     }
@@ -114,8 +107,8 @@ uint adjust_logit(uint bits, uint id)
 // Adjusts the group's share. Sets key and id to the best of this invocation's.
 void adjust_share(out uint key, out uint id)
 {
-    uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
-    uint end = min(begin + share, n_vocab);
+    uint share = (params.n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
+    uint end = min(begin + share, params.n_vocab);
     bool is_changed = has_penalties || has_bias || has_mask;
     key = 0u;
     id = NO_ID;
@@ -136,7 +129,7 @@ void adjust_share(out uint key, out uint id)
 
 void write_part(uint part)
 {
-    uint key = part_key[part], at = partial + 2u * (gl_WorkGroupID.x * n_part + part);
+    uint key = part_key[part], at = params.partial + 2u * (gl_WorkGroupID.x * params.n_part + part);
     bool has_tokens = part_id[part] != NO_ID;
     logits[at] = key == UNSOUND ? EXPONENT : has_tokens ? floatBitsToUint(value_of(key)) : MINUS_INFINITY;
     logits[at + 1u] = key == UNSOUND ? NO_ID : has_tokens ? part_id[part] : no_rows_index;
@@ -144,7 +137,7 @@ void write_part(uint part)
 
 void main()
 {
-    uint key, id, part = gl_LocalInvocationIndex & (n_part - 1u);
+    uint key, id, part = gl_LocalInvocationIndex & (params.n_part - 1u);
     read_settings();
     move_window();
     adjust_share(key, id);
@@ -157,7 +150,7 @@ void main()
         atomicMin(part_id[part], id);
     }
     barrier();
-    if (gl_LocalInvocationIndex < n_part) {
+    if (gl_LocalInvocationIndex < params.n_part) {
         write_part(gl_LocalInvocationIndex);
     }
 }

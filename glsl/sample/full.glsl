@@ -39,9 +39,9 @@ uint share_begin, share_end; // the group's share of the logits
 
 void take_share(bool is_sound)
 {
-    uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u;
+    uint share = (params.n_vocab - 1u) / gl_NumWorkGroups.x + 1u;
     share_begin = gl_WorkGroupID.x * share;
-    share_end = is_sound ? min(share_begin + share, n_vocab) : 0u;
+    share_end = is_sound ? min(share_begin + share, params.n_vocab) : 0u;
 }
 
 uint bin_of(uint key)

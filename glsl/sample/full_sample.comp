@@ -172,7 +172,7 @@ void count_digits(bool is_id, uint shift)
 {
     clear_sums();
     uvec2 place = uvec2(last_key, last_id);
-    for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
+    for (uint i = gl_LocalInvocationIndex; i < params.n_vocab; i += uint(WG_SIZE)) {
         uint key = key_of(logits[i]);
         uint word = is_id ? i : ~key, found = is_id ? place.y : place.x;
         bool is_inside = ((word ^ found) >> shift >> DIGIT_BITS) == 0u;
@@ -235,7 +235,7 @@ uvec2 take_open()
     find_last(is_listed);
     read_sampler();
     uvec2 best = uvec2(0u, NO_ID), last = uvec2(last_key, last_id);
-    uint n = is_listed ? n_open : n_vocab;
+    uint n = is_listed ? n_open : params.n_vocab;
     for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
         uint key = is_listed ? list_key(min(i, LIST_ROOM - 1u)) : key_of(logits[i]);
         uint id = is_listed ? list_id[min(i, LIST_ROOM - 1u)] : i;
@@ -289,7 +289,7 @@ void main()
     write_bests();
     if (is_last_group(LISTED, unused)) {
         uint token = choose();
-        is_sound = is_sound && token < n_vocab;
+        is_sound = is_sound && token < params.n_vocab;
         if (gl_LocalInvocationIndex == 0u) {
             logits[LISTED] = 0u;
         }

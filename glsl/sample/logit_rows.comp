@@ -17,11 +17,7 @@
 
 layout(std430, binding = 0) restrict buffer Logits { uint logits[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint stride, n_vocab, partial;
-    float scale, softcap;
-} params;
+#include "params/logit_rows.glsl"
 
 #if SOFTCAP
 #include "lib/exp_log.glsl"

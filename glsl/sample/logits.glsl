@@ -9,19 +9,13 @@ layout(std430, binding = 1) restrict coherent buffer Logits { uint logits[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { uint logits[]; };
 #endif
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_vocab;
-    uint n_partial;
-    uint partial; // offset in words
-    uint scratch; // likewise, of what sample/scratch.glsl describes
-};
+#include "params/argmax.glsl"
 
 // A bound that the compiler does not know, so that it leaves the loop alone: with the loops over
 // chunks and bins unrolled the compiler for T860 took nearly twice as long.
 uint bound(uint n)
 {
-    return n + (n_vocab >> 31u);
+    return n + (params.n_vocab >> 31u);
 }
 
 #define N_TOGETHER 4u // logits that an invocation asks for at once
@@ -29,18 +23,18 @@ uint bound(uint n)
 // Returns the logits i, i + WG_SIZE ..., which may be past the last, as bits.
 uvec4 load_logits(uint i)
 {
-    uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(n_vocab - 1u));
+    uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(params.n_vocab - 1u));
     return uvec4(logits[at.x], logits[at.y], logits[at.z], logits[at.w]);
 }
 
 // Takes an invocation's share of the partial results.
 void look_at_partials(inout uint key, inout uint id)
 {
-    for (uint i = gl_LocalInvocationIndex; i < n_partial; i += uint(WG_SIZE)) {
-        uint other = key_of(logits[partial + 2u * i]);
-        uint at = logits[partial + 2u * i + 1u];
+    for (uint i = gl_LocalInvocationIndex; i < params.n_partial; i += uint(WG_SIZE)) {
+        uint other = key_of(logits[params.partial + 2u * i]);
+        uint at = logits[params.partial + 2u * i + 1u];
         bool has_rows = at != no_rows_index;
-        other = at < n_vocab ? other : has_rows ? 0xFFFFFFFFu : 0u; // comes before all, and shows
+        other = at < params.n_vocab ? other : has_rows ? 0xFFFFFFFFu : 0u; // comes before all, and shows
         if (is_better(other, at, key, id)) {
             key = other;
             id = at;
@@ -51,7 +45,7 @@ void look_at_partials(inout uint key, inout uint id)
 // Takes an invocation's share of the logits themselves, leaving the stop ids out.
 void look_at_allowed(inout uint key, inout uint id)
 {
-    for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
+    for (uint i = gl_LocalInvocationIndex; i < params.n_vocab; i += uint(WG_SIZE)) {
         uint other = key_of(logits[i]);
         if (is_better(other, i, key, id) && !is_stop_id(i)) {
             key = other;
@@ -76,7 +70,7 @@ bool find_largest(bool is_without_stops, out uint key, out uint id)
             look_at_allowed(key, id);
         }
         find_best(key, id);
-        is_sound = id < n_vocab;
+        is_sound = id < params.n_vocab;
         if (!is_without_stops || !is_sound || !is_stop_id(id)) {
             break;
         }

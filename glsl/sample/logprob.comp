@@ -22,11 +22,7 @@ layout(std430, binding = 0) restrict writeonly buffer Out { float result[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
 layout(std430, binding = 2) restrict readonly buffer Target { uint target[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint stride, n_vocab, one; // one is 1: see reduce_max
-    float scale, softcap;
-} params;
+#include "params/logprob.glsl"
 
 #if SOFTCAP
 #include "lib/soft_cap.glsl"

@@ -37,7 +37,7 @@ void read_sampler()
     top_p = state.top_p;
     has_bans = ban_stop != 0u;
     is_greedy = !(temperature > 1e-30);
-    n_allowed = n_vocab - (has_bans ? min(n_stop, n_vocab) : 0u);
+    n_allowed = params.n_vocab - (has_bans ? min(n_stop, params.n_vocab) : 0u);
     top_k = wanted > 0u ? min(wanted, n_allowed) : n_allowed;
     top_p = top_p < 1.0 ? max(top_p, 0.0) : 1.0;
     lowest = min_p > 0.0 ? log_positive(clamp(min_p, 1e-37, 1.0)) : -3.4e38;

@@ -9,10 +9,10 @@
 //   CUTS     what struct Cuts says (sample/full.glsl)
 //   LIST     key and id of each token that is listed
 //   BESTS    for each group { score, id } of the best that is left, and of the best that is open
-#define LISTED scratch
-#define BINNED (scratch + 1u)
-#define MASS (scratch + 2u)
-#define SUMS (scratch + 64u)
+#define LISTED params.scratch
+#define BINNED (params.scratch + 1u)
+#define MASS (params.scratch + 2u)
+#define SUMS (params.scratch + 64u)
 #define LARGEST (SUMS + 4u * 512u)
 #define CUTS (LARGEST + 2u)
 #define LIST (LARGEST + 64u)

@@ -63,8 +63,8 @@ uint count_helper_bits(uint bits)
 uint load_part(uint place, uint turn)
 {
     uint i = turn * N_FOLD + (place + turn * SKEW) % N_FOLD;
-    uint key = key_of(logits[partial + 2u * min(i, n_partial - 1u)]);
-    return i < n_partial ? key : 0u;
+    uint key = key_of(logits[params.partial + 2u * min(i, params.n_partial - 1u)]);
+    return i < params.n_partial ? key : 0u;
 }
 
 uvec4 load_partials(uint place, uint turn)
@@ -76,7 +76,7 @@ uvec4 load_partials(uint place, uint turn)
 uint largest_part(uint place)
 {
     uvec4 keys = uvec4(0u);
-    for (uint turn = 0u; turn * N_FOLD < n_partial; turn += 8u) {
+    for (uint turn = 0u; turn * N_FOLD < params.n_partial; turn += 8u) {
         keys = max(keys, max(load_partials(place, turn), load_partials(place, turn + 4u)));
     }
     return max(max(keys.x, keys.y), max(keys.z, keys.w));
@@ -158,7 +158,7 @@ void count_digits(uvec2 last, bool is_id, uint shift)
         slot_key[i] = 0u;
     }
     barrier();
-    for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
+    for (uint i = gl_LocalInvocationIndex; i < params.n_vocab; i += uint(WG_SIZE)) {
         uint place = ~key_of(logits[i]), word = is_id ? i : place;
         bool is_inside = ((word ^ (is_id ? last.y : last.x)) >> shift >> 8u) == 0u;
         if (is_inside && (!is_id || place == last.x) && is_allowed(i)) {
@@ -183,7 +183,7 @@ uint search_all()
         }
         last |= is_id ? uvec2(0u, digit << shift) : uvec2(digit << shift, 0u);
     }
-    for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
+    for (uint i = gl_LocalInvocationIndex; i < params.n_vocab; i += uint(WG_SIZE)) {
         uint key = key_of(logits[i]);
         bool is_listed = ~key < last.x || (~key == last.x && i <= last.y);
         if (is_listed && is_allowed(i)) {
@@ -323,16 +323,16 @@ void main()
     read_sampler();
 #if PROBS
     has_bans = false;
-    n_allowed = n_vocab;
-    top_k = min(min(state.n_probs, MAX_PROBS), n_vocab);
+    n_allowed = params.n_vocab;
+    top_k = min(min(state.n_probs, MAX_PROBS), params.n_vocab);
     uint largest, id;
     find_largest(false, largest, id);
     max_logit = value_of(largest);
 #endif
-    uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
-    uint first = begin + gl_LocalInvocationIndex, end = min(begin + share, n_vocab), n_listed;
+    uint share = (params.n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
+    uint first = begin + gl_LocalInvocationIndex, end = min(begin + share, params.n_vocab), n_listed;
     uvec4 bits = load_logits(first);
-    uint threshold = find_threshold(max(top_k + n_vocab - n_allowed, 1u));
+    uint threshold = find_threshold(max(top_k + params.n_vocab - n_allowed, 1u));
     list_share(first, end, bits, threshold);
 #if PROBS
     add_masses(first, end);
@@ -345,7 +345,7 @@ void main()
         write_probs(n_listed);
 #else
         uint token = sample_list(n_listed);
-        bool is_sound = is_unsound == 0u && token < n_vocab;
+        bool is_sound = is_unsound == 0u && token < params.n_vocab;
         step_advance(is_sound ? token : 0u, is_sound ? STATUS_OK : STATUS_NAN);
 #endif
     }

@@ -16,12 +16,7 @@ layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Memory { vec4 memory[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint x_stride, y_stride, n_channel, n_head;
-    uint channels, dt; // columns of x
-    uint taps, taps_bias, dt_bias, decay_rate, skip; // offsets in vectors
-} params;
+#include "params/ssm_conv.glsl"
 
 #include "ssm/ssm.glsl"
 

@@ -12,12 +12,7 @@
 layout(std430, binding = 0) restrict buffer Y { vec4 y[]; };
 layout(std430, binding = 1) restrict readonly buffer Vectors { vec4 vectors[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint y_stride, width;
-    uint gamma; // offset in vectors
-    float eps;
-} params;
+#include "params/ssm_norm.glsl"
 
 void main()
 {

@@ -20,13 +20,7 @@ layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict buffer Memory { vec4 memory[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_head, n_group;
-    uint channels, dt; // columns of source
-    uint taps, taps_bias, dt_bias, decay_rate, skip; // offsets in vectors
-    uint matrix; // offset in the state; the ring is at 0
-} params;
+#include "params/ssm_step.glsl"
 
 #include "ssm/ssm.glsl"
 

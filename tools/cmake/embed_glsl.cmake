@@ -1,6 +1,7 @@
 # cmake -D DIR=<glsl folder> -D LIST=<file with a name a line> -D OUTPUT=<c file> -P embed_glsl.cmake
 #
-# Writes a C file with the text of every listed shader, in the shape that glsl/embedded.h declares.
+# Writes a C file with the text of every listed shader, in the shape that glsl/embedded.h declares, and with the
+# Params blocks of listed headers (glsl/lib/params.h).
 include(${CMAKE_CURRENT_LIST_DIR}/embed_chars.cmake)
 
 function(append_text index name)
@@ -9,15 +10,23 @@ function(append_text index name)
 endfunction()
 
 file(STRINGS ${LIST} names)
-file(WRITE ${OUTPUT}.new "#include \"glsl/embedded.h\"\n\n")
+file(WRITE ${OUTPUT}.new "#include \"glsl/embedded.h\"\n\n"
+    "#define GI_PARAMS(name, ...) \\\n"
+    "    {\"params/\" #name \".glsl\", \\\n"
+    "     \"layout(std140, binding = 0) uniform Params { \" #__VA_ARGS__ \" } params;\\n\"},\n"
+    "#include \"glsl/lib/params.h\"\n\n")
 set(table "")
 set(index 0)
 foreach(name IN LISTS names)
+    if(name MATCHES "[.]h$")
+        string(APPEND table "#include \"glsl/${name}\"\n")
+        continue()
+    endif()
     append_text(${index} ${name})
     string(APPEND table "    {\"${name}\", text_${index}},\n")
     math(EXPR index "${index} + 1")
 endforeach()
 file(APPEND ${OUTPUT}.new
     "const struct gi_glsl_file gi_glsl_files[] = {\n${table}    {NULL, NULL},\n};\n"
-    "const size_t gi_glsl_file_count = ${index};\n")
+    "const size_t gi_glsl_file_count = sizeof(gi_glsl_files) / sizeof(gi_glsl_files[0]) - 1;\n")
 file(RENAME ${OUTPUT}.new ${OUTPUT})

@@ -2,8 +2,9 @@
 // glsl/altup and norm/sparse_glu.comp say that they compute. Of a batch the last token is compared.
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
+#include "glsl/altup/altup_params.h"
+#include "glsl/norm/norm_params.h"
 #include "ops/altup/altup.h"
-#include "ops/record/params.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // RoPE, the cache and attention: what glsl/attention says it computes.
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
-#include "ops/record/params.h"
+#include "glsl/attention/attention_params.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The short convolution: what glsl/conv/short_conv.comp says that it computes, of the last token.
 #include "engine/selftest/test_case.h"
-#include "ops/record/params.h"
+#include "glsl/conv/conv_params.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // The gated delta rule: what glsl/delta says its kernels compute. One head is worked out, of a scan
 // one column.
 #include "engine/selftest/test_case.h"
-#include "ops/record/params.h"
+#include "glsl/delta/delta_params.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // Which experts tokens take, and in which order: what glsl/experts says it computes, in double.
 #include "engine/selftest/test_case.h"
+#include "glsl/experts/experts_params.h"
 #include "ops/experts/router_rule.h"
-#include "ops/record/params.h"
 
 #include <math.h>
 #include <stdlib.h>

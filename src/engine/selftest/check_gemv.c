@@ -2,7 +2,9 @@
 #include "base/round.h"
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
-#include "ops/record/params.h"
+#include "glsl/experts/experts_params.h"
+#include "glsl/gemm/gemm_params.h"
+#include "glsl/gemv/gemv_params.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 // results with a norm of their own, glsl/gemv/gemv_post.comp.
 #include "base/round.h"
 #include "engine/selftest/test_case.h"
-#include "ops/record/params.h"
+#include "glsl/embed/embed_params.h"
+#include "glsl/gemv/gemv_params.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // The vectors that encoders add to their embeddings: what glsl/embed/add_positions.comp computes.
 #include "engine/selftest/test_case.h"
-#include "ops/record/params.h"
+#include "glsl/embed/embed_params.h"
 
 #include <math.h>
 

@@ -2,7 +2,10 @@
 // say they compute.
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
-#include "ops/record/params.h"
+#include "glsl/embed/embed_params.h"
+#include "glsl/experts/experts_params.h"
+#include "glsl/gemm/gemm_params.h"
+#include "glsl/norm/norm_params.h"
 
 #include <math.h>
 
@@ -337,7 +340,7 @@ void gi_check_half_rows(struct gi_test *test)
 
 void gi_check_pack_rows(struct gi_test *test)
 {
-    const struct gi_pack_rows_params *params = (const void *)test->params;
+    const struct gi_half_rows_params *params = (const void *)test->params;
     const uint32_t n = params->width;
     const float *x = gi_test_rows(test, 0, 0, params->x_stride, n);
     double *expected = gi_test_memory(test, n, sizeof(*expected));

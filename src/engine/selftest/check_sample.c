@@ -1,6 +1,6 @@
 // The choice of the next token: what glsl/sample says it computes.
 #include "engine/selftest/test_case.h"
-#include "ops/record/params.h"
+#include "glsl/sample/sample_params.h"
 #include "ops/sample/sample.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // Mamba-2: what glsl/ssm says its kernels compute. The last head is worked out, of a scan one
 // column.
 #include "engine/selftest/test_case.h"
-#include "ops/record/params.h"
+#include "glsl/ssm/ssm_params.h"
 
 #include <math.h>
 

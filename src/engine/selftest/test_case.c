@@ -1,9 +1,10 @@
 #include "engine/selftest/test_case.h"
 
 #include "base/array.h"
+#include "glsl/attention/attention_params.h"
+#include "glsl/embed/embed_params.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 
 #include "base/round.h"
 #include "ops/gemm/half_rows.h"
-#include "ops/record/params.h"
 
 #include <string.h>
 

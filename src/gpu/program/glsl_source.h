@@ -45,7 +45,7 @@ struct gi_glsl_params {
     bool counts_groups;  // with the parity of their groups
 };
 
-#define GI_GLSL_MAX_FILES 32
+#define GI_GLSL_MAX_FILES 40
 
 // The origin of a run of lines of the assembled text: line `first` of the text is line `line` of
 // files[file], and so on until the next run.

@@ -1,8 +1,8 @@
 #include "ops/altup/altup.h"
 
 #include "base/round.h"
+#include "glsl/altup/altup_params.h"
 #include "ops/gemv/gemv.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

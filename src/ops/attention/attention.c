@@ -1,6 +1,7 @@
 #include "ops/attention/attention.h"
 
 #include "base/round.h"
+#include "glsl/attention/attention_params.h"
 #include "gpu/dispatch/dispatch_estimate.h"
 #include "ops/attention/attention_heads.h"
 #include "ops/attention/attention_vec8.h"
@@ -8,7 +9,6 @@
 #include "ops/gemm/half_rows.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/loop_turns.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

@@ -54,7 +54,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
      GI_PARAM_BIT(struct gi_attention_params, v_scale))
 
 // Parameters that every kernel of decode attention reads, with a context of at most max_range
-// ranges of keys: their lists in ops/record/params.h are one.
+// ranges of keys: they share their Params.
 struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
                                                     const struct gi_score_rule *rule,
                                                     const struct gi_attention_scratch *scratch,

@@ -1,7 +1,7 @@
 #include "ops/attention/attention_heads.h"
 
 #include "base/round.h"
-#include "ops/record/params.h"
+#include "glsl/attention/attention_params.h"
 
 #include <assert.h>
 

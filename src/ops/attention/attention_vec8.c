@@ -1,6 +1,6 @@
 #include "ops/attention/attention_vec8.h"
 
-#include "ops/record/params.h"
+#include "glsl/attention/attention_params.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
+#include "glsl/attention/attention_params.h"
 #include "ops/gemm/batch.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 
@@ -50,7 +50,7 @@ static bool record_rope(struct gi_recorder *recorder, const char *label, struct 
     return gi_recorder_add(recorder, key, &dispatch, err);
 }
 
-// Fills what both kernels read: their lists in ops/record/params.h begin alike, so that this begins
+// Fills what both kernels read: their Params begin alike, so that this begins
 // with rope_kv's. table is in floats of the vectors.
 static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *layout,
                                                  const struct gi_rows *qkv,

@@ -1,6 +1,6 @@
 #include "ops/conv/short_conv.h"
 
-#include "ops/record/params.h"
+#include "glsl/conv/conv_params.h"
 
 #include <assert.h>
 

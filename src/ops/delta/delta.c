@@ -1,6 +1,6 @@
 #include "ops/delta/delta.h"
 
-#include "ops/record/params.h"
+#include "glsl/delta/delta_params.h"
 
 #include <assert.h>
 

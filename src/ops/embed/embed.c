@@ -1,9 +1,9 @@
 #include "ops/embed/embed.h"
 
 #include "base/round.h"
+#include "glsl/embed/embed_params.h"
 #include "ops/embed/inputs.h"
 #include "ops/gemv/gemv.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 #include "ops/embed/inputs.h"
 
 #include "base/round.h"
-#include "ops/record/params.h"
+#include "glsl/embed/embed_params.h"
 
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 #include "ops/experts/experts.h"
 
 #include "base/round.h"
+#include "glsl/experts/experts_params.h"
 #include "ops/gemm/half_rows.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

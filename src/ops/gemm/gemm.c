@@ -1,4 +1,5 @@
 #include "base/round.h"
+#include "glsl/gemm/gemm_params.h"
 #include "gpu/device/settings.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
@@ -6,7 +7,6 @@
 #include "ops/gemm/half_rows.h"
 #include "ops/gemm/pack_rows.h"
 #include "ops/gemv/gemv_batch.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

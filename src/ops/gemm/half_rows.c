@@ -1,9 +1,9 @@
 #include "ops/gemm/half_rows.h"
 
 #include "base/round.h"
+#include "glsl/gemm/gemm_params.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 #include "ops/gemm/pack_rows.h"
 
+#include "glsl/gemm/gemm_params.h"
 #include "ops/gemm/batch_form.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 
@@ -45,7 +45,7 @@ bool gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_
         .n_defines = 1,
         .defines = {{"WG_SIZE", WG_SIZE}},
     };
-    const struct gi_pack_rows_params params = {.x_stride = rows->stride, .width = width};
+    const struct gi_half_rows_params params = {.x_stride = rows->stride, .width = width};
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {rows->range},

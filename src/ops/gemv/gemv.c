@@ -1,10 +1,11 @@
 #include "ops/gemv/gemv.h"
 
 #include "base/round.h"
+#include "glsl/experts/experts_params.h"
+#include "glsl/gemv/gemv_params.h"
 #include "gpu/program/quarantine.h"
 #include "ops/experts/experts.h"
 #include "ops/gemv/gemv_part.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

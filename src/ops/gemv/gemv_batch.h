@@ -3,7 +3,7 @@
 #ifndef GI_OPS_GEMV_BATCH_H
 #define GI_OPS_GEMV_BATCH_H
 
-#include "ops/record/params.h"
+#include "glsl/gemm/gemm_params.h"
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 

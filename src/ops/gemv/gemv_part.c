@@ -1,7 +1,7 @@
 #include "ops/gemv/gemv_part.h"
 
+#include "glsl/gemv/gemv_params.h"
 #include "gpu/dispatch/dispatch_estimate.h"
-#include "ops/record/params.h"
 #include "ops/record/stream.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
+#include "glsl/gemv/gemv_params.h"
 #include "ops/gemv/gemv.h"
 #include "ops/gemv/gemv_part.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

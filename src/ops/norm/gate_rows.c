@@ -1,5 +1,5 @@
+#include "glsl/norm/norm_params.h"
 #include "ops/gemm/batch.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 #include "base/round.h"
+#include "glsl/norm/norm_params.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
+#include "glsl/norm/norm_params.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
-#include "ops/record/params.h"
 
 #include <assert.h>
 

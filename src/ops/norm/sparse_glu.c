@@ -1,7 +1,7 @@
 #include "ops/norm/sparse_glu.h"
 
 #include "base/round.h"
-#include "ops/record/params.h"
+#include "glsl/norm/norm_params.h"
 
 #include <assert.h>
 

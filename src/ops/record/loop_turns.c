@@ -1,7 +1,12 @@
 #include "ops/record/loop_turns.h"
 
+#include "glsl/attention/attention_params.h"
+#include "glsl/experts/experts_params.h"
+#include "glsl/gemm/gemm_params.h"
+#include "glsl/gemv/gemv_params.h"
+#include "glsl/measure/measure_params.h"
+#include "glsl/sample/sample_params.h"
 #include "gpu/dispatch/step_state.h"
-#include "ops/record/params.h"
 #include "ops/record/recorder.h"
 
 #include <string.h>

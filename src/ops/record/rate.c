@@ -1,6 +1,6 @@
 #include "ops/record/rate.h"
 
-#include "ops/record/params.h"
+#include "glsl/measure/measure_params.h"
 
 #include <assert.h>
 

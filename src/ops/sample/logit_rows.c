@@ -1,7 +1,7 @@
 #include "ops/sample/logit_rows.h"
 
 #include "base/round.h"
-#include "ops/record/params.h"
+#include "glsl/sample/sample_params.h"
 
 #include <assert.h>
 

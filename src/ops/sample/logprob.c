@@ -1,6 +1,6 @@
 #include "ops/sample/logprob.h"
 
-#include "ops/record/params.h"
+#include "glsl/sample/sample_params.h"
 
 #include <assert.h>
 

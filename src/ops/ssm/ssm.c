@@ -1,6 +1,6 @@
 #include "ops/ssm/ssm.h"
 
-#include "ops/record/params.h"
+#include "glsl/ssm/ssm_params.h"
 
 #include <assert.h>
 

@@ -1,6 +1,8 @@
 // Tests the count of the loops of programs: every kernel has one, and it grows with what it should.
+#include "glsl/attention/attention_params.h"
+#include "glsl/gemv/gemv_params.h"
+#include "glsl/sample/sample_params.h"
 #include "ops/record/loop_turns.h"
-#include "ops/record/params.h"
 #include "tests/unit/cmocka_test.h"
 
 #define LIMIT 65535u

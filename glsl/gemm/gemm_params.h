@@ -1,0 +1,24 @@
+// Params of the kernels in glsl/gemm.
+#ifndef GI_GLSL_GEMM_PARAMS_H
+#define GI_GLSL_GEMM_PARAMS_H
+
+#include "glsl/lib/params.h"
+
+// clang-format off
+
+// half_rows and pack_rows.
+GI_PARAMS(half_rows,
+    uint x_stride, width;
+)
+
+// All kernels of a product of rows: gemm*, gemv_batch*.
+GI_PARAMS(gemm,
+    uint n_rows, n_block, x_stride, y_stride;
+    uint y_begin, bias;
+    float scale;
+    uint is_added; // gemm_half alone: 1: y += the product, 0: y = it; a define would compile it twice
+    uint x_begin, tiles; // from here on with EXPERTS: in vec4, in uvec4 of gemm_half
+    uint first_expert, n_expert, n_used;
+)
+
+#endif
