@@ -591,7 +591,7 @@ struct glinfer_samplers {
     // penalties: for tokens that are n > 0 times among the last repeat_last_n of prompt and answer,
     // l / repeat_penalty where l > 0, else l * repeat_penalty (Keskar et al. 2019); then
     // l - n * frequency_penalty - presence_penalty.
-    int32_t repeat_last_n;   // default 64; 0: off; < 0: the context
+    int32_t repeat_last_n;   // default 64; 0: off; -1: the context
     float repeat_penalty;    // > 0; default 1: off
     float presence_penalty;  // default 0: off
     float frequency_penalty; // default 0: off
@@ -601,14 +601,14 @@ struct glinfer_samplers {
     float dry_multiplier;        // default 0: off
     float dry_base;              // default 1.75; < 1: off
     uint32_t dry_allowed_length; // default 2
-    int32_t dry_penalty_last_n;  // tokens that are looked at; default 64; 0: off; < 0: the context
+    int32_t dry_penalty_last_n;  // tokens that are looked at; default 64; 0: off; -1: the context
     const char *const *dry_breakers; // n_dry_breakers, at most 64; NULL: "\n", ":", "\"", "*"
     size_t n_dry_breakers;
     // top_n_sigma: keeps l >= max l - top_n_sigma * standard deviation of l (Tang et al. 2024).
     float top_n_sigma; // default -1; <= 0: off
     // typ_p: keeps the tokens with the smallest |-ln p - H|, H the entropy, until their p add up to
     // more than typical_p (Meister et al. 2022).
-    float typical_p; // default 1; >= 1: off
+    float typical_p; // default 1: off
     // xtc: with xtc_probability, drops all tokens with p >= xtc_threshold but the least likely.
     float xtc_probability; // default 0: off
     float xtc_threshold;   // default 0.1; > 0.5: off
@@ -625,28 +625,42 @@ struct glinfer_samplers {
     // t = 2 * adaptive_target less the mean p of the tokens chosen before, weighted by
     // adaptive_decay a token. The letter is a; the target alone turns it on.
     float adaptive_target; // default -1; < 0: off
-    float adaptive_decay;  // 0 to 0.99; default 0.9
+    float adaptive_decay;  // default 0.9
     const struct glinfer_logit_bias *logit_bias;
     size_t n_logit_bias;
 };
+
+// The numbers of struct glinfer_samplers: type, field, default, least and greatest value. Others
+// fail with INVALID_ARGUMENT.
+#define GLINFER_SAMPLER_MAP(X)                                                                     \
+    X(uint32_t, min_keep, 0, 0, 1 << 24)                                                           \
+    X(int32_t, repeat_last_n, 64, -1, 1 << 30)                                                     \
+    X(float, repeat_penalty, 1, 1e-6, 1e6)                                                         \
+    X(float, presence_penalty, 0, -1e6, 1e6)                                                       \
+    X(float, frequency_penalty, 0, -1e6, 1e6)                                                      \
+    X(float, dry_multiplier, 0, 0, 1e6)                                                            \
+    X(float, dry_base, 1.75F, 0, 1e6)                                                              \
+    X(uint32_t, dry_allowed_length, 2, 0, 1 << 30)                                                 \
+    X(int32_t, dry_penalty_last_n, 64, -1, 1 << 30)                                                \
+    X(float, top_n_sigma, -1, -1, 1e6)                                                             \
+    X(float, typical_p, 1, 0, 1)                                                                   \
+    X(float, xtc_probability, 0, 0, 1)                                                             \
+    X(float, xtc_threshold, 0.1F, 0, 1)                                                            \
+    X(float, dynatemp_range, 0, 0, 1000)                                                           \
+    X(float, dynatemp_exponent, 1, 0, 1000)                                                        \
+    X(uint32_t, mirostat, 0, 0, 2)                                                                 \
+    X(float, mirostat_tau, 5, 0, 1e6)                                                              \
+    X(float, mirostat_eta, 0.1F, 0, 1e6)                                                           \
+    X(float, adaptive_target, -1, -1, 1)                                                           \
+    X(float, adaptive_decay, 0.9F, 0, 0.99)
 
 static inline void glinfer_samplers_init(struct glinfer_samplers *samplers)
 {
     memset(samplers, 0, sizeof(*samplers));
     samplers->struct_size = sizeof(*samplers);
-    samplers->repeat_last_n = 64;
-    samplers->repeat_penalty = 1.0f;
-    samplers->dry_base = 1.75f;
-    samplers->dry_allowed_length = 2;
-    samplers->dry_penalty_last_n = 64;
-    samplers->top_n_sigma = -1.0f;
-    samplers->typical_p = 1.0f;
-    samplers->xtc_threshold = 0.1f;
-    samplers->dynatemp_exponent = 1.0f;
-    samplers->mirostat_tau = 5.0f;
-    samplers->mirostat_eta = 0.1f;
-    samplers->adaptive_target = -1.0f;
-    samplers->adaptive_decay = 0.9f;
+#define GLINFER_SAMPLER_SET(type, field, value, least, most) samplers->field = value;
+    GLINFER_SAMPLER_MAP(GLINFER_SAMPLER_SET)
+#undef GLINFER_SAMPLER_SET
 }
 
 // A grammar that an answer keeps to, in GBNF (src/grammar/grammar.h of the source has its rules) or

@@ -29,17 +29,11 @@ struct gi_sampler_chain {
 void gi_sampler_params_init(struct gi_sampler_params *params, uint32_t n_vocab)
 {
     *params = (struct gi_sampler_params){.n_vocab = n_vocab,
-                                         .penalties = {.repeat = 1.0f},
-                                         .dry = {.base = 1.75f, .allowed_length = 2},
-                                         .typical_p = 1.0f,
-                                         .top_p = 1.0f,
-                                         .xtc_threshold = 0.1f,
                                          .temperature = 1.0f,
-                                         .dynatemp_exponent = 1.0f,
-                                         .mirostat_tau = 5.0f,
-                                         .mirostat_eta = 0.1f,
-                                         .adaptive_target = -1.0f,
-                                         .adaptive_decay = 0.9f};
+                                         .top_p = 1.0f,
+                                         .penalties = {.repeat = 1.0f},
+                                         .dry = {.base = 1.75f, .allowed_length = 2}};
+    glinfer_samplers_init(&params->values);
     gi_sampler_order_default(&params->order);
 }
 
@@ -48,9 +42,9 @@ void gi_sampler_params_init(struct gi_sampler_params *params, uint32_t n_vocab)
 static void begin_adaptation(struct gi_sampler_chain *chain)
 {
     const struct gi_sampler_params *params = &chain->params;
-    const double total = 1.0 / (1.0 - params->adaptive_decay);
-    chain->adaptation = (struct adaptation){.mu = 2.0f * params->mirostat_tau,
-                                            .weighted_sum = params->adaptive_target * total,
+    const double total = 1.0 / (1.0 - params->values.adaptive_decay);
+    chain->adaptation = (struct adaptation){.mu = 2.0f * params->values.mirostat_tau,
+                                            .weighted_sum = params->values.adaptive_target * total,
                                             .total_weight = total,
                                             .token = GI_SAMPLER_NO_TOKEN};
 }
@@ -87,8 +81,9 @@ struct gi_sampler_chain *gi_sampler_chain_create(const struct gi_sampler_params 
         return NULL;
     }
     if (chain) {
-        chain->params.adaptive_decay = fminf(fmaxf(params->adaptive_decay, 0.0f), 0.99f);
-        chain->is_adaptive = params->adaptive_target >= 0.0f && params->mirostat == 0;
+        chain->params.values.adaptive_decay =
+            fminf(fmaxf(params->values.adaptive_decay, 0.0f), 0.99f);
+        chain->is_adaptive = params->values.adaptive_target >= 0.0f && params->values.mirostat == 0;
         begin_adaptation(chain);
     }
     return chain;
@@ -144,8 +139,8 @@ static void set_dynamic_temperature(struct gi_candidates *list,
     if (list->count < 2) {
         return;
     }
-    const double low = fmax(params->temperature - params->dynatemp_range, 0.0);
-    const double high = params->temperature + params->dynatemp_range;
+    const double low = fmax(params->temperature - params->values.dynatemp_range, 0.0);
+    const double high = params->temperature + params->values.dynatemp_range;
     const double total = gi_candidates_weigh(list);
     double entropy = 0;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -153,7 +148,7 @@ static void set_dynamic_temperature(struct gi_candidates *list,
         entropy -= p > 0 ? p * log(p) : 0;
     }
     const double share = fmax(entropy / log(list->count), 0.0);
-    set_temperature(list, low + (high - low) * pow(share, params->dynatemp_exponent));
+    set_temperature(list, low + (high - low) * pow(share, params->values.dynatemp_exponent));
 }
 
 //-- choices ---------------------------------------------------------------------------------------
@@ -215,7 +210,7 @@ static uint32_t choose_mirostat(struct gi_sampler_chain *chain, uint32_t positio
 {
     struct gi_candidates *list = &chain->list;
     set_temperature(list, chain->params.temperature);
-    if (chain->params.mirostat == 1) {
+    if (chain->params.values.mirostat == 1) {
         gi_filter_top_k(list, count_mirostat(chain));
     } else {
         const double bits = chain->adaptation.mu - log2(gi_candidates_weigh(list));
@@ -228,7 +223,7 @@ static uint32_t choose_mirostat(struct gi_sampler_chain *chain, uint32_t positio
 static uint32_t choose_adaptive(struct gi_sampler_chain *chain, uint32_t position)
 {
     const struct adaptation *adaptation = &chain->adaptation;
-    const double target = fmin(chain->params.adaptive_target, 1.0);
+    const double target = fmin(chain->params.values.adaptive_target, 1.0);
     const double mean = adaptation->weighted_sum / adaptation->total_weight;
     const double adapted = fmin(fmax(2 * target - mean, 0.0), 1.0);
     const double total = gi_candidates_weigh(&chain->list);
@@ -246,12 +241,43 @@ static uint32_t choose_adaptive(struct gi_sampler_chain *chain, uint32_t positio
 
 //-- the chain -------------------------------------------------------------------------------------
 
+bool gi_sampler_is_active(const struct gi_sampler_params *params, enum gi_sampler_kind kind)
+{
+    const struct glinfer_samplers *values = &params->values;
+    const struct gi_penalties *penalties = &params->penalties;
+    switch (kind) {
+    case GI_SAMPLER_PENALTIES:
+        return penalties->last_n > 0 && (penalties->repeat != 1.0f || penalties->presence != 0.0f ||
+                                         penalties->frequency != 0.0f);
+    case GI_SAMPLER_DRY:
+        return params->dry.multiplier != 0.0f && params->dry.base >= 1.0f && params->dry.last_n > 0;
+    case GI_SAMPLER_TOP_N_SIGMA:
+        return values->top_n_sigma > 0.0f;
+    case GI_SAMPLER_TOP_K:
+        return params->top_k > 0;
+    case GI_SAMPLER_TYPICAL:
+        return values->typical_p < 1.0f;
+    case GI_SAMPLER_TOP_P:
+        return params->top_p > 0.0f && params->top_p < 1.0f;
+    case GI_SAMPLER_MIN_P:
+        return params->min_p > 0.0f;
+    case GI_SAMPLER_XTC:
+        return values->xtc_probability > 0.0f && values->xtc_threshold <= 0.5f;
+    case GI_SAMPLER_TEMPERATURE:
+        return true;
+    case GI_SAMPLER_ADAPTIVE_P: // last in every chain, not by the order
+    case GI_SAMPLER_COUNT:
+        break;
+    }
+    return false;
+}
+
 static void apply_sampler(struct gi_sampler_chain *chain, enum gi_sampler_kind kind,
                           uint32_t position)
 {
     const struct gi_sampler_params *params = &chain->params;
     struct gi_candidates *list = &chain->list;
-    const uint32_t min_keep = params->min_keep;
+    const uint32_t min_keep = params->values.min_keep;
     switch (kind) {
     case GI_SAMPLER_PENALTIES:
         gi_history_penalize(&chain->history, list);
@@ -260,13 +286,13 @@ static void apply_sampler(struct gi_sampler_chain *chain, enum gi_sampler_kind k
         gi_history_dry(&chain->history, list);
         break;
     case GI_SAMPLER_TOP_N_SIGMA:
-        gi_filter_top_n_sigma(list, params->top_n_sigma);
+        gi_filter_top_n_sigma(list, params->values.top_n_sigma);
         break;
     case GI_SAMPLER_TOP_K:
         gi_filter_top_k(list, params->top_k);
         break;
     case GI_SAMPLER_TYPICAL:
-        gi_filter_typical(list, params->typical_p, min_keep);
+        gi_filter_typical(list, params->values.typical_p, min_keep);
         break;
     case GI_SAMPLER_TOP_P:
         gi_filter_top_p(list, params->top_p, min_keep);
@@ -275,19 +301,20 @@ static void apply_sampler(struct gi_sampler_chain *chain, enum gi_sampler_kind k
         gi_filter_min_p(list, params->min_p, min_keep);
         break;
     case GI_SAMPLER_XTC:
-        if (params->xtc_probability > 0.0f &&
-            gi_philox_uniform(params->seed, position, GI_SAMPLER_XTC) <= params->xtc_probability) {
-            gi_filter_xtc(list, params->xtc_threshold, min_keep);
+        if (params->values.xtc_probability > 0.0f &&
+            gi_philox_uniform(params->seed, position, GI_SAMPLER_XTC) <=
+                params->values.xtc_probability) {
+            gi_filter_xtc(list, params->values.xtc_threshold, min_keep);
         }
         break;
     case GI_SAMPLER_TEMPERATURE:
-        if (params->dynatemp_range > 0.0f) {
+        if (params->values.dynatemp_range > 0.0f) {
             set_dynamic_temperature(list, params);
         } else {
             set_temperature(list, params->temperature);
         }
         break;
-    case GI_SAMPLER_ADAPTIVE_P: // behind all others, wherever it stands
+    case GI_SAMPLER_ADAPTIVE_P: // last in every chain, not by the order
     case GI_SAMPLER_COUNT:
         break;
     }
@@ -311,7 +338,7 @@ uint32_t gi_sampler_chain_apply(struct gi_sampler_chain *chain, float *logits,
     if (chain->list.count == 0) {
         return GI_SAMPLER_NO_TOKEN;
     }
-    if (params->mirostat > 0) {
+    if (params->values.mirostat > 0) {
         return choose_mirostat(chain, position);
     }
     for (uint32_t i = 0; i < params->order.n; i++) {
@@ -326,13 +353,13 @@ void gi_sampler_chain_accept(struct gi_sampler_chain *chain, uint32_t token)
     struct adaptation *adaptation = &chain->adaptation;
     gi_history_push(&chain->history, token);
     if (adaptation->token == token && chain->is_adaptive) {
-        const double decay = chain->params.adaptive_decay;
+        const double decay = chain->params.values.adaptive_decay;
         adaptation->weighted_sum = adaptation->p + decay * adaptation->weighted_sum;
         adaptation->total_weight = 1 + decay * adaptation->total_weight;
     } else if (adaptation->token == token) {
         const double surprise = -log2(adaptation->p);
-        adaptation->mu -=
-            (float)(chain->params.mirostat_eta * (surprise - chain->params.mirostat_tau));
+        adaptation->mu -= (float)(chain->params.values.mirostat_eta *
+                                  (surprise - chain->params.values.mirostat_tau));
     }
     adaptation->token = GI_SAMPLER_NO_TOKEN;
 }

@@ -17,26 +17,14 @@ struct gi_sampler_params {
     uint32_t n_vocab;
     struct gi_sampler_order order; // samplers that are not in it do nothing, whatever their values
     uint64_t seed;
-    uint32_t min_keep; // that top_p, min_p, typical and xtc keep at least
+    // logit / temperature, with values.dynatemp_range by the entropy; the likeliest token alone at
+    // 1e-30 or less
+    float temperature;
+    float top_p, min_p;
+    uint32_t top_k;
+    struct glinfer_samplers values; // its order, windows, breakers and biases are not read
     struct gi_penalties penalties;
     struct gi_dry dry;
-    float top_n_sigma, typical_p, top_p, min_p; // sampler/filters.h
-    uint32_t top_k;
-    float xtc_probability; // of xtc at a token; 0: off
-    float xtc_threshold;
-    // logit / temperature; the likeliest token alone at 1e-30 or less. With a range the temperature
-    // is low + (high - low) * (H / ln n)^exponent, low and high being temperature -+ range, low at
-    // least 0, H the entropy of the n candidates.
-    float temperature, dynatemp_range, dynatemp_exponent;
-    // 1, 2: temperature (without range), then mirostat of that version, in place of all in `order`
-    // (Basu et al. 2021): keeps tokens so unlikely that a text's surprise tends to tau bits; eta is
-    // how fast. 0: off.
-    uint32_t mirostat;
-    float mirostat_tau, mirostat_eta;
-    // Behind all others: logit = 5 - 10 d^2 / (1 + d), d = |p - t| / 0.3, t being 2 * target less
-    // the mean of p of the tokens chosen before, with weights that fall by decay (0 to 0.99) a
-    // token, begun as if it were target. < 0: off.
-    float adaptive_target, adaptive_decay;
     const struct gi_logit_bias *bias; // (n_bias), ids below n_vocab
     uint32_t n_bias;
 };
@@ -44,12 +32,15 @@ struct gi_sampler_params {
 // Sets all to values that do nothing but temperature 1, in the default order.
 void gi_sampler_params_init(struct gi_sampler_params *params, uint32_t n_vocab);
 
+// Returns true if a sampler changes or drops any token.
+bool gi_sampler_is_active(const struct gi_sampler_params *params, enum gi_sampler_kind kind);
+
 struct gi_sampler_chain;
 
 // Copies what params points to. Fails with NO_MEMORY.
 struct gi_sampler_chain *gi_sampler_chain_create(const struct gi_sampler_params *params,
                                                  struct glinfer_error *err);
-// Returns a chain in the same state. Fails likewise.
+// Returns a chain in the same state. Fails with NO_MEMORY.
 struct gi_sampler_chain *gi_sampler_chain_copy(const struct gi_sampler_chain *chain,
                                                struct glinfer_error *err);
 // Accepts NULL.

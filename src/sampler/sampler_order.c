@@ -6,7 +6,7 @@ static const struct {
     const char *name;
     char letter;
 } names[GI_SAMPLER_COUNT] = {
-#define GI_SAMPLER_ROW(kind, name, letter) {name, letter},
+#define GI_SAMPLER_ROW(kind, name, letter) {name, letter[0]},
     GI_SAMPLER_MAP(GI_SAMPLER_ROW)
 #undef GI_SAMPLER_ROW
 };
@@ -28,7 +28,7 @@ void gi_sampler_order_default(struct gi_sampler_order *order)
     }
 }
 
-// True if word[0..size) is a name, "-" and "_" being one.
+// Returns true if word[0..size) is a name; "-" counts as "_".
 static bool is_name(const char *word, size_t size, const char *name)
 {
     for (size_t i = 0; i < size; i++) {
@@ -39,7 +39,7 @@ static bool is_name(const char *word, size_t size, const char *name)
     return name[size] == 0;
 }
 
-// Returns the kind of a word; GI_SAMPLER_COUNT if it is none.
+// Returns the kind that a word names; GI_SAMPLER_COUNT if it is unknown.
 static enum gi_sampler_kind find_name(const char *word, size_t size)
 {
     for (int i = 0; i < GI_SAMPLER_COUNT; i++) {
@@ -68,15 +68,16 @@ static bool append(struct gi_sampler_order *order, enum gi_sampler_kind kind, co
                    size_t size, struct glinfer_error *err)
 {
     if (kind == GI_SAMPLER_COUNT) {
+#define GI_SAMPLER_TEXT(kind, name, letter) ", " name " (" letter ")"
+        static const char all[] = GI_SAMPLER_MAP(GI_SAMPLER_TEXT);
+#undef GI_SAMPLER_TEXT
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "'%.*s' is no sampler; there are penalties (e), dry (d), top_n_sigma "
-                            "(s), top_k (k), typ_p (y), top_p (p), min_p (m), xtc (x), temperature "
-                            "(t), adaptive_p (a)",
-                            size < 64 ? (int)size : 64, word);
+                            "invalid sampler '%.*s': expected one of %s",
+                            size < 64 ? (int)size : 64, word, all + strlen(", "));
     }
     if (order->n == GI_SAMPLER_MAX_ORDER) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "an order of more than %d samplers", GI_SAMPLER_MAX_ORDER);
+                            "invalid order of samplers: it has more than %d", GI_SAMPLER_MAX_ORDER);
     }
     order->kinds[order->n++] = kind;
     return true;

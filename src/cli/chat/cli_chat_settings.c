@@ -80,8 +80,8 @@ static void print_flag(const struct cli_chat *chat, const struct cli_flag *flag)
     } else if (flag->kind == CLI_KIND_TEXT) {
         const char *text = *(const char *const *)field;
         fprintf(stderr, "%s %s\n", name, text ? text : "(default)");
-    } else if (flag->parse == cli_parse_count || flag->parse == cli_parse_window) {
-        fprintf(stderr, "%s %d\n", name, (int)*(const int32_t *)field);
+    } else if (flag->kind == CLI_KIND_NUMBER) {
+        fprintf(stderr, "%s %g\n", name, cli_number_value(flag->number, field));
     } else if (flag->parse == cli_parse_bias) {
         fprintf(stderr, "%s (%zu tokens)\n", name, sampling->samplers.values.n_logit_bias);
     } else if (flag->parse == cli_parse_breaker) {

@@ -57,33 +57,54 @@ static void append(char *text, size_t size, size_t *used, const char *a, const c
     *used += n > 0 && (size_t)n < size - *used ? (size_t)n : 0;
 }
 
-static bool parse_int(const struct cli_flag *flag, const char *text, int64_t *field, char *why,
+static bool parse_int(const char *text, double low, double high, int64_t *field, char *why,
                       size_t size)
 {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || (double)value < flag->low || (double)value > flag->high) {
+    if (end == text || *end || errno || (double)value < low || (double)value > high) {
         // llama.cpp's -2 is taken and means -1.
-        const double low = flag->low < -1 ? -1 : flag->low;
-        snprintf(why, size, "a whole number from %.0f to %.0f", low, flag->high);
+        snprintf(why, size, "a whole number from %.0f to %.0f", low < -1 ? -1 : low, high);
         return false;
     }
     *field = value;
     return true;
 }
 
-static bool parse_float(const struct cli_flag *flag, const char *text, float *field, char *why,
+static bool parse_float(const char *text, double low, double high, float *field, char *why,
                         size_t size)
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < flag->low || value > flag->high) {
-        snprintf(why, size, "a number from %g to %g", flag->low, flag->high);
+    if (end == text || *end || !isfinite(value) || value < low || value > high) {
+        snprintf(why, size, "a number from %g to %g", low, high);
         return false;
     }
     *field = (float)value;
     return true;
+}
+
+static bool parse_number(const struct cli_number *number, const char *text, void *values, char *why,
+                         size_t size)
+{
+    int64_t whole;
+    char *field = (char *)values + number->offset;
+    if (number->type == CLI_NUMBER_float) {
+        return parse_float(text, number->low, number->high, (float *)(void *)field, why, size);
+    }
+    if (!parse_int(text, number->low, number->high, &whole, why, size)) {
+        return false;
+    }
+    *(int32_t *)(void *)field = (int32_t)whole;
+    return true;
+}
+
+double cli_number_value(const struct cli_number *number, const void *values)
+{
+    const void *field = (const char *)values + number->offset;
+    return number->type == CLI_NUMBER_float ? (double)*(const float *)field
+                                            : *(const int32_t *)field;
 }
 
 static bool parse_size(const char *text, uint64_t *field, char *why, size_t size)
@@ -133,9 +154,11 @@ bool cli_store_value(const struct cli_flag *flag, void *settings, const char *te
         *(int *)field += (int)flag->low;
         return true;
     case CLI_KIND_INT:
-        return parse_int(flag, text, field, why, size);
+        return parse_int(text, flag->low, flag->high, field, why, size);
     case CLI_KIND_FLOAT:
-        return parse_float(flag, text, field, why, size);
+        return parse_float(text, flag->low, flag->high, field, why, size);
+    case CLI_KIND_NUMBER:
+        return parse_number(flag->number, text, field, why, size);
     case CLI_KIND_TEXT:
         *(const char **)field = text;
         return true;

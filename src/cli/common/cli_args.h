@@ -14,6 +14,7 @@ enum cli_kind {
     CLI_KIND_LEVEL,   // int, raised by low
     CLI_KIND_INT,     // int64_t in [low, high]
     CLI_KIND_FLOAT,   // float in [low, high]
+    CLI_KIND_NUMBER,  // of a struct of the library, see struct cli_number
     CLI_KIND_TEXT,    // const char *
     CLI_KIND_TEXTS,   // struct cli_texts, appended to
     CLI_KIND_SIZE,    // uint64_t bytes, with a suffix K, M, G (1024)
@@ -30,6 +31,14 @@ struct cli_texts {
     size_t count;
 };
 
+// A number in a struct of the library: its name there, its type and its range.
+struct cli_number {
+    const char *name;
+    enum { CLI_NUMBER_float, CLI_NUMBER_int32_t, CLI_NUMBER_uint32_t } type;
+    size_t offset;
+    double low, high;
+};
+
 struct cli_flag {
     enum cli_kind kind;
     const char *names; // "-n, --predict, --n-predict"; of a section its heading
@@ -37,7 +46,8 @@ struct cli_flag {
     const char *help;
     size_t offset; // of the field in the command's settings
     double low, high;
-    const char *const *choices; // ends with NULL
+    const struct cli_number *number; // within the field
+    const char *const *choices;      // ends with NULL
     // Fills the field, or writes into why what is expected.
     bool (*parse)(const char *text, void *field, char *why, size_t size);
 };
@@ -125,6 +135,9 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
 // Reads the value of a flag into its field of the settings; false with the expected form in why.
 bool cli_store_value(const struct cli_flag *flag, void *settings, const char *text, char *why,
                      size_t size);
+
+// Returns a number of a struct.
+double cli_number_value(const struct cli_number *number, const void *values);
 
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);

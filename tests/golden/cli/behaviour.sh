@@ -112,7 +112,7 @@ check 'an order by letters' "$(run -p 'Once upon' -n 20 -s 3 --sampler-seq kpmt)
     "$(run -p 'Once upon' -n 20 -s 3 --samplers 'top_k;top_p;min_p;temperature')"
 run -p 'Once upon' -n 1 --samplers 'top_k;tfs_z' >/dev/null
 check 'an unknown sampler' $? 1
-check 'an unknown sampler is named' "$(grep -c "'tfs_z' is no sampler" "$dir/errors")" 1
+check 'an unknown sampler is named' "$(grep -c "invalid sampler 'tfs_z'" "$dir/errors")" 1
 run -p 'Once upon' -n 1 -l 5 >/dev/null
 check 'a logit bias without a number' $? 2
 prompt='Once upon a time there was a long prompt in many batches'

@@ -94,6 +94,7 @@ static void numbers_are_bounded(void **state)
     struct settings settings;
     assert_false(PARSE(&settings, "--repeat-last-n", "-2"));
     assert_false(PARSE(&settings, "--mirostat", "1.5"));
+    assert_false(PARSE(&settings, "--mirostat", "3"));
     assert_false(PARSE(&settings, "--dry-allowed-length", "99999999999"));
     assert_false(PARSE(&settings, "--repeat-penalty", "0"));
     assert_false(PARSE(&settings, "--adaptive-decay", "1"));

@@ -70,7 +70,7 @@ static bool set_number(struct gi_sampler_params *params, const char *key, const 
         float *field;
         uint32_t *count;
     } fields[] = {
-        {"min_keep", NULL, &params->min_keep},
+        {"min_keep", NULL, &params->values.min_keep},
         {"last_n", NULL, &params->penalties.last_n},
         {"repeat", &params->penalties.repeat, NULL},
         {"frequency", &params->penalties.frequency, NULL},
@@ -79,19 +79,19 @@ static bool set_number(struct gi_sampler_params *params, const char *key, const 
         {"dry_base", &params->dry.base, NULL},
         {"dry_allowed", NULL, &params->dry.allowed_length},
         {"dry_last_n", NULL, &params->dry.last_n},
-        {"sigma", &params->top_n_sigma, NULL},
+        {"sigma", &params->values.top_n_sigma, NULL},
         {"top_k", NULL, &params->top_k},
-        {"typical", &params->typical_p, NULL},
+        {"typical", &params->values.typical_p, NULL},
         {"top_p", &params->top_p, NULL},
         {"min_p", &params->min_p, NULL},
-        {"xtc", &params->xtc_probability, NULL},
-        {"xtc_threshold", &params->xtc_threshold, NULL},
+        {"xtc", &params->values.xtc_probability, NULL},
+        {"xtc_threshold", &params->values.xtc_threshold, NULL},
         {"temp", &params->temperature, NULL},
-        {"range", &params->dynatemp_range, NULL},
-        {"exponent", &params->dynatemp_exponent, NULL},
-        {"mirostat", NULL, &params->mirostat},
-        {"tau", &params->mirostat_tau, NULL},
-        {"target", &params->adaptive_target, NULL},
+        {"range", &params->values.dynatemp_range, NULL},
+        {"exponent", &params->values.dynatemp_exponent, NULL},
+        {"mirostat", NULL, &params->values.mirostat},
+        {"tau", &params->values.mirostat_tau, NULL},
+        {"target", &params->values.adaptive_target, NULL},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (strcmp(fields[i].key, key) == 0 && fields[i].field) {

@@ -65,7 +65,7 @@ static void copies_and_resets_go_the_same_way(void **state)
     struct gi_sampler_params params = plain();
     params.penalties = (struct gi_penalties){4, 1.2f, 0.1f, 0.3f};
     params.dry = (struct gi_dry){.multiplier = 0.5f, .base = 2, .allowed_length = 1, .last_n = 8};
-    params.adaptive_target = 0.2f;
+    params.values.adaptive_target = 0.2f;
     uint32_t first[40], second[20];
     struct gi_sampler_chain *chain = create(&params), *copy = NULL;
     for (uint32_t i = 0; i < 40; i++) {
@@ -192,16 +192,16 @@ static void extremes_leave_a_token(void **state)
         for (uint32_t j = 0; j < 5; j++) {
             struct gi_sampler_params params = plain();
             params.temperature = values[i];
-            params.dynatemp_range = j % 2 ? values[j] : 0;
+            params.values.dynatemp_range = j % 2 ? values[j] : 0;
             params.penalties = (struct gi_penalties){8, values[j], values[i], -values[j]};
             params.dry = (struct gi_dry){values[j], 1 + values[i], 0, 8, NULL, 0};
-            params.top_n_sigma = values[j];
-            params.typical_p = 0.5f;
+            params.values.top_n_sigma = values[j];
+            params.values.typical_p = 0.5f;
             params.top_p = 0.5f;
             params.min_p = 1e-38f;
-            params.mirostat = j % 3;
-            params.mirostat_tau = values[j];
-            params.adaptive_target = i % 2 ? 0.5f : -1.0f;
+            params.values.mirostat = j % 3;
+            params.values.mirostat_tau = values[j];
+            params.values.adaptive_target = i % 2 ? 0.5f : -1.0f;
             struct gi_sampler_chain *chain = create(&params);
             for (uint32_t k = 0; k < 12; k++) {
                 float copy[N];

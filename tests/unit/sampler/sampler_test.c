@@ -118,8 +118,8 @@ static void dynamic_temperature_follows_entropy(void **state)
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.temperature = 0.9f;
-    params.dynatemp_range = 0.5f;
-    params.dynatemp_exponent = 1.5f;
+    params.values.dynatemp_range = 0.5f;
+    params.values.dynatemp_exponent = 1.5f;
     divide(&s, 0.4 + pow(entropy_of(&s) / log(N), 1.5));
     check_choices(&params, NULL, 0, s.p);
 }
@@ -154,7 +154,7 @@ static void top_p_keeps_the_fewest_that_reach_it(void **state)
     }
     cut(&s, n);
     check_choices(&params, NULL, 0, s.p);
-    params.min_keep = n + 2;
+    params.values.min_keep = n + 2;
     s = all_shares();
     cut(&s, n + 2);
     check_choices(&params, NULL, 0, s.p);
@@ -165,7 +165,7 @@ static void typical_keeps_what_is_near_the_entropy(void **state)
     (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
-    params.typical_p = 0.5f;
+    params.values.typical_p = 0.5f;
     const double entropy = entropy_of(&s);
     double distance[N], sum = 0;
     bool is_kept[N] = {false};
@@ -194,7 +194,7 @@ static void top_n_sigma_keeps_what_is_near_the_largest(void **state)
     (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
-    params.top_n_sigma = 0.8f;
+    params.values.top_n_sigma = 0.8f;
     double mean = 0, squares = 0;
     for (uint32_t i = 0; i < N; i++) {
         mean += s.x[i] / N;
@@ -216,8 +216,8 @@ static void xtc_drops_top_choices_now_and_then(void **state)
     struct gi_sampler_params params = plain();
     const struct shares whole = all_shares();
     struct shares s = whole;
-    params.xtc_probability = 0.4f;
-    params.xtc_threshold = 0.1f;
+    params.values.xtc_probability = 0.4f;
+    params.values.xtc_threshold = 0.1f;
     uint32_t n = 0;
     while (s.p[s.order[n]] >= 0.1) {
         n++;
@@ -305,8 +305,8 @@ static void mirostat_2_drops_what_surprises_more(void **state)
     (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
-    params.mirostat = 2;
-    params.mirostat_tau = 1.5f; // bits; the first choice allows the double
+    params.values.mirostat = 2;
+    params.values.mirostat_tau = 1.5f; // bits; the first choice allows the double
     uint32_t n = 0;
     while (-log2(s.p[s.order[n]]) <= 3) {
         n++;
@@ -321,8 +321,8 @@ static void mirostat_1_keeps_the_number_of_its_slope(void **state)
     (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
-    params.mirostat = 1;
-    params.mirostat_tau = 1.25f;
+    params.values.mirostat = 1;
+    params.values.mirostat_tau = 1.25f;
     double products = 0, squares = 0;
     for (uint32_t i = 0; i + 1 < N; i++) {
         const double t = log((i + 2.0) / (i + 1.0));
@@ -341,7 +341,7 @@ static void adaptive_p_prefers_tokens_near_its_target(void **state)
     (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
-    params.adaptive_target = 0.2f;
+    params.values.adaptive_target = 0.2f;
     for (uint32_t i = 0; i < N; i++) {
         const double distance = fabs(s.p[i] - 0.2) / 0.3;
         s.x[i] = 5 - 10 * distance * distance / (1 + distance);
@@ -381,15 +381,15 @@ static void the_mean_tends_to_the_target(void **state)
 {
     (void)state;
     struct gi_sampler_params params = plain();
-    params.adaptive_target = 0.2f;
+    params.values.adaptive_target = 0.2f;
     assert_true(fabs(mean_of(&params, same) - 0.2) < 0.03);
-    params.adaptive_target = 0.1f;
+    params.values.adaptive_target = 0.1f;
     assert_true(fabs(mean_of(&params, same) - 0.1) < 0.03);
     params = plain();
-    params.mirostat = 2;
-    params.mirostat_tau = 2.0f;
+    params.values.mirostat = 2;
+    params.values.mirostat_tau = 2.0f;
     const double two = mean_of(&params, surprise_of);
-    params.mirostat_tau = 1.0f;
+    params.values.mirostat_tau = 1.0f;
     const double one = mean_of(&params, surprise_of);
     assert_true(two > 1.9 && two < 2.8 && one < two - 0.3);
 }

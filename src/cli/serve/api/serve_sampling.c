@@ -9,56 +9,16 @@
 
 //-- numbers ---------------------------------------------------------------------------------------
 
-// A number of the samplers and its bounds, as the flags of `glinfer run` have them.
-struct number {
-    const char *name;
-    size_t offset; // in struct glinfer_samplers
-    double low, high;
-};
-
-#define NUMBER(name, field, low, high)                                                             \
-    {                                                                                              \
-        name, offsetof(struct glinfer_samplers, field), low, high                                  \
-    }
-static const struct number floats[] = {
-    NUMBER("repeat_penalty", repeat_penalty, 1e-6, 1e6),
-    NUMBER("presence_penalty", presence_penalty, -1e6, 1e6),
-    NUMBER("frequency_penalty", frequency_penalty, -1e6, 1e6),
-    NUMBER("dry_multiplier", dry_multiplier, 0, 1e6),
-    NUMBER("dry_base", dry_base, 0, 1e6),
-    NUMBER("top_n_sigma", top_n_sigma, -1, 1e6),
-    NUMBER("typical_p", typical_p, 0, 1),
-    NUMBER("xtc_probability", xtc_probability, 0, 1),
-    NUMBER("xtc_threshold", xtc_threshold, 0, 1),
-    NUMBER("dynatemp_range", dynatemp_range, 0, 1000),
-    NUMBER("dynatemp_exponent", dynatemp_exponent, 0, 1000),
-    NUMBER("mirostat_tau", mirostat_tau, 0, 1e6),
-    NUMBER("mirostat_eta", mirostat_eta, 0, 1e6),
-    NUMBER("adaptive_target", adaptive_target, -1, 1),
-    NUMBER("adaptive_decay", adaptive_decay, 0, 0.99),
-};
-// Integers of 32 bits each.
-static const struct number integers[] = {
-    NUMBER("repeat_last_n", repeat_last_n, -1, 1 << 30),
-    NUMBER("dry_allowed_length", dry_allowed_length, 0, 1 << 30),
-    NUMBER("dry_penalty_last_n", dry_penalty_last_n, -1, 1 << 30),
-    NUMBER("mirostat", mirostat, 0, 2),
-    NUMBER("min_keep", min_keep, 0, 1 << 24),
-};
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static void read_numbers(struct serve_fields *fields, struct glinfer_samplers *samplers)
+static void read_number(struct serve_fields *fields, const struct cli_number *number,
+                        struct glinfer_samplers *samplers)
 {
     int64_t whole;
-    for (size_t i = 0; i < COUNT(floats); i++) {
-        serve_fields_float(fields, floats[i].name, floats[i].low, floats[i].high,
-                           (float *)((char *)samplers + floats[i].offset));
-    }
-    for (size_t i = 0; i < COUNT(integers); i++) {
-        if (serve_fields_int(fields, integers[i].name, (int64_t)integers[i].low,
-                             (int64_t)integers[i].high, &whole)) {
-            *(int32_t *)((char *)samplers + integers[i].offset) = (int32_t)whole;
-        }
+    void *field = (char *)samplers + number->offset;
+    if (number->type == CLI_NUMBER_float) {
+        serve_fields_float(fields, number->name, number->low, number->high, field);
+    } else if (serve_fields_int(fields, number->name, (int64_t)number->low, (int64_t)number->high,
+                                &whole)) {
+        *(int32_t *)field = (int32_t)whole;
     }
 }
 
@@ -144,10 +104,10 @@ static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer
     if (!text) {
         ids[0] = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
     } else if (!glinfer_tokenize(tokenizer, text, strlen(text), GLINFER_TOKENIZE_NO_BOS, ids,
-                                 COUNT(ids), &n, NULL)) {
+                                 sizeof(ids) / sizeof(ids[0]), &n, NULL)) {
         n = SIZE_MAX;
     }
-    if (n > COUNT(ids) || task->samplers.n_logit_bias + n > SERVE_MAX_BIASES) {
+    if (n > sizeof(ids) / sizeof(ids[0]) || task->samplers.n_logit_bias + n > SERVE_MAX_BIASES) {
         serve_fields_refuse(fields, 400,
                             "\"logit_bias\" has a token that is neither an id nor a short text, "
                             "or more than %d tokens",
@@ -210,7 +170,9 @@ void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling 
     memcpy(task->biases, values->logit_bias ? values->logit_bias : task->biases,
            values->n_logit_bias * sizeof(task->biases[0]));
     read_filters(fields, &task->params);
-    read_numbers(fields, &task->samplers);
+    for (size_t i = 0; i < CLI_N_SAMPLER_NUMBER; i++) {
+        read_number(fields, &cli_sampler_numbers[i], &task->samplers);
+    }
     read_order(fields, task);
     read_biases(fields, tokenizer, task);
     read_breakers(fields, task);
@@ -227,13 +189,14 @@ void serve_sampling_describe(cJSON *object, const struct glinfer_generate_params
     cJSON_AddNumberToObject(object, "top_k", params->top_k);
     cli_json_add_float(object, "top_p", params->top_p);
     cli_json_add_float(object, "min_p", params->min_p);
-    for (size_t i = 0; i < COUNT(floats); i++) {
-        cli_json_add_float(object, floats[i].name,
-                           *(const float *)((const char *)samplers + floats[i].offset));
-    }
-    for (size_t i = 0; i < COUNT(integers); i++) {
-        cJSON_AddNumberToObject(object, integers[i].name,
-                                *(const int32_t *)((const char *)samplers + integers[i].offset));
+    for (size_t i = 0; i < CLI_N_SAMPLER_NUMBER; i++) {
+        const struct cli_number *number = &cli_sampler_numbers[i];
+        const double value = cli_number_value(number, samplers);
+        if (number->type == CLI_NUMBER_float) {
+            cli_json_add_float(object, number->name, (float)value);
+        } else {
+            cJSON_AddNumberToObject(object, number->name, value);
+        }
     }
     cJSON_AddBoolToObject(object, "ignore_eos", params->ignore_eos);
     cJSON *stops = cJSON_AddArrayToObject(object, "stop");
