@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 void cli_json_add(cJSON *object, const void *record, const struct cli_json_field *fields, size_t n)
 {
@@ -113,6 +114,13 @@ bool cli_json_add_first(cJSON *object, const char *name, cJSON *value)
         return false;
     }
     return cJSON_AddItemToObject(object, name, value);
+}
+
+void cli_append_json(struct cli_bytes *bytes, const cJSON *json)
+{
+    char *text = cJSON_PrintUnformatted(json);
+    cli_bytes_append(bytes, text ? text : "", text ? strlen(text) : 0);
+    cJSON_free(text);
 }
 
 cJSON *cli_json_append(cJSON *array)

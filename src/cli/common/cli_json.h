@@ -2,6 +2,7 @@
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
+#include "cli/common/cli_memory.h"
 #include "glinfer.h"
 
 #include <cjson/cJSON.h>
@@ -60,6 +61,8 @@ void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAY
 void cli_json_set(cJSON *object, const char *name, cJSON *value);
 // Adds a member unless there is one of that name; takes the value over. False if there is one.
 bool cli_json_add_first(cJSON *object, const char *name, cJSON *value);
+// Appends the text of a value without white space; nothing for NULL.
+void cli_append_json(struct cli_bytes *bytes, const cJSON *json);
 // Appends an empty object to an array and returns it.
 cJSON *cli_json_append(cJSON *array);
 

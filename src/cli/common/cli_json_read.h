@@ -17,7 +17,18 @@ cJSON *cli_json_parse(const char *text, size_t size, const char **end);
 // as above, or NULL.
 cJSON *cli_json_parse_all(const char *text, size_t size, const char **end);
 
-// True for a number, read or made.
+// Returns a member of an object; NULL if it is missing, or the item is not an object.
+static inline cJSON *cli_json_get(const cJSON *item, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(item, name);
+}
+// Returns the text of a member; NULL if it is missing or not a string.
+static inline const char *cli_json_get_text(const cJSON *item, const char *name)
+{
+    return cJSON_GetStringValue(cli_json_get(item, name));
+}
+
+// Returns true for a number, read or made.
 bool cli_json_is_number(const cJSON *item);
 // Sets *value to a whole number within 64 bits; false if the item is something else.
 bool cli_json_int(const cJSON *item, int64_t *value);

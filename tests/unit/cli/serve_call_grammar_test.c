@@ -1,5 +1,6 @@
 // The grammar of calls of tools.
 #include "cli/serve/calls/serve_call_grammar.h"
+#include "tests/unit/cli/call_language.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -36,13 +37,13 @@ static void an_odd_schema_does_not_affect_other_tools(void **state)
         "{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^[0-9]{4}$"
         "\"},"
         "\"n\":{\"type\":\"integer\",\"minimum\":1e99999},\"r\":{\"$ref\":\"http://x/y\"}}}";
-    struct serve_task *task = make_grammar(&serve_style_tagged, odd);
+    struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_TAGGED], odd);
     assert_non_null(task);
     assert_non_null(strstr(task->schemas.items[task->schemas.count - 1], "^[0-9]{4}$"));
     assert_true(glinfer_grammar_check(&task->grammar, NULL));
     serve_task_unref(task);
     is_strict = true;
-    assert_null(make_grammar(&serve_style_tagged, odd));
+    assert_null(make_grammar(&serve_styles[SERVE_STYLE_TAGGED], odd));
     is_strict = false;
     assert_non_null(
         strstr(last_error.message, "the tool \"f\": JSON schema, #/properties/n/minimum"));
@@ -51,16 +52,16 @@ static void an_odd_schema_does_not_affect_other_tools(void **state)
 static void choices_that_need_escapes_are_left_to_json(void **state)
 {
     (void)state;
-    struct serve_task *task =
-        make_grammar(&serve_style_lfm2, "{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":["
-                                        "\"x\",\"it's\",\"\\\\\",\"y\"]},\"b\":{\"type\":"
-                                        "\"string\",\"enum\":[\"'\"]}}}");
+    struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_LFM2],
+                                           "{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":["
+                                           "\"x\",\"it's\",\"\\\\\",\"y\"]},\"b\":{\"type\":"
+                                           "\"string\",\"enum\":[\"'\"]}}}");
     assert_non_null(strstr(task->grammar_text, "(json-2 | \"'x'\" | \"'y'\" )"));
     assert_non_null(strstr(task->grammar_text, "(json-3 )"));
     assert_true(glinfer_grammar_check(&task->grammar, NULL));
     serve_task_unref(task);
-    task =
-        make_grammar(&serve_style_minicpm, "{\"properties\":{\"a\":{\"enum\":[\"x\",\"it's\"]}}}");
+    task = make_grammar(&serve_styles[SERVE_STYLE_MINICPM],
+                        "{\"properties\":{\"a\":{\"enum\":[\"x\",\"it's\"]}}}");
     assert_non_null(strstr(task->grammar_text, "(\"x\" | \"it's\" )"));
     assert_true(glinfer_grammar_check(&task->grammar, NULL));
     serve_task_unref(task);
@@ -70,59 +71,80 @@ static void parameters_whose_names_end_too_early_are_refused(void **state)
 {
     (void)state;
     static const char parameters[] = "{\"properties\":{\"a=b>c\":{\"type\":\"string\"}}}";
-    assert_null(make_grammar(&serve_style_qwen, parameters));
-    assert_null(make_grammar(&serve_style_lfm2, parameters));
-    serve_task_unref(make_grammar(&serve_style_tagged, parameters));
+    assert_null(make_grammar(&serve_styles[SERVE_STYLE_QWEN], parameters));
+    assert_null(make_grammar(&serve_styles[SERVE_STYLE_LFM2], parameters));
+    serve_task_unref(make_grammar(&serve_styles[SERVE_STYLE_TAGGED], parameters));
 }
 
-static void dictionaries_have_rules_by_schema(void **state)
+// Checks if Gemma's grammar of a tool with these parameters allows the arguments.
+static void expect_arguments(const char *parameters, const char *arguments, bool is_allowed)
+{
+    char text[256];
+    struct call_language language;
+    struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_GEMMA], parameters);
+    snprintf(text, sizeof(text), "<|tool_call>call:f{%s}<tool_call|>", arguments);
+    call_language_open(&language, &task->grammar);
+    if (call_language_has(&language, text) != is_allowed) {
+        fail_msg("%s: %s", parameters, text);
+    }
+    call_language_close(&language);
+    serve_task_unref(task);
+}
+
+static void dictionaries_have_values_by_schema(void **state)
 {
     (void)state;
+#define Q SERVE_GEMMA_QUOTE
     static const char parameters[] =
         "{\"type\":\"object\",\"required\":[\"b\"],\"properties\":{\"b\":{\"type\":\"string\"},"
         "\"A\":{\"enum\":[\"x\",1]},\"c\":{\"type\":[\"object\",\"null\"],\"properties\":{\"d\":"
         "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}},\"e\":{\"anyOf\":[{\"type\":"
         "\"integer\"},{\"$ref\":\"#\"}]}}}";
-    struct serve_task *task = make_grammar(&serve_style_gemma, parameters);
-    const char *text = task->grammar_text;
-    assert_non_null(strstr(text, "call-0 ::= \"<|tool_call>\" \"call:\" \"f\" value-0 "));
-    // In the order of their names; what is required cannot be passed over.
-    assert_non_null(strstr(text, "value-0-0 ::= \"A\" \":\" (quote \"x\" quote | \"1\" ) \n"));
-    assert_non_null(strstr(text, "value-0-0-0 ::= value-0-0 value-0-1-1 | value-0-1-0\n"));
-    assert_non_null(strstr(text, "value-0-1 ::= \"b\" \":\" quoted \n"));
-    assert_non_null(strstr(text, "value-0-1-0 ::= value-0-1 value-0-2-1\n"));
-    assert_true(glinfer_grammar_check(&task->grammar, NULL));
-    serve_task_unref(task);
-    task = make_grammar(&serve_style_gemma, "{\"properties\":{}}");
-    assert_non_null(strstr(task->grammar_text, "\"f\" free-dict "));
-    assert_true(glinfer_grammar_check(&task->grammar, NULL));
-    serve_task_unref(task);
+    static const struct {
+        const char *arguments;
+        bool is_allowed;
+    } cases[] = {
+        {"b:" Q "y" Q, true},
+        {"A:" Q "x" Q ",b:" Q Q, true},
+        {"A:1,b:" Q "<|" Q ",c:{d:[" Q "z" Q "]},e:-7", true},
+        {"b:" Q "y" Q ",c:null,e:{k:[true,1.5e3]}", true},
+        {"b:" Q "y" Q ",c:{}", true},
+        {"", false},                    // "b" is required
+        {"b:" Q "y" Q ",A:1", false},   // in the order of their names
+        {"A:2,b:" Q "y" Q, false},      // a value that is not listed
+        {"b:y", false},                 // a string without quotes
+        {"b:" Q "y" Q ",c:[1]", false}, // another type
+        {"b:" Q "y" Q ",c:{d:[1]}", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        expect_arguments(parameters, cases[i].arguments, cases[i].is_allowed);
+    }
+    expect_arguments("{\"properties\":{}}", "any:" Q "thing" Q, true);
+    expect_arguments("{\"properties\":[1]}", "", true);
+#undef Q
 }
 
 static void lists_in_dictionaries_have_their_numbers_of_items(void **state)
 {
     (void)state;
     static const struct {
-        const char *schema, *rule;
+        const char *schema, *allowed, *refused;
     } cases[] = {
-        {"\"items\":{\"type\":\"null\"}", "\"[\" (value-1 (\",\" value-1){0,})? \"]\""},
-        {"\"items\":{\"type\":\"null\"},\"minItems\":2,\"maxItems\":2",
-         "\"[\" (value-1 (\",\" value-1){1,1}) \"]\""},
-        {"\"items\":{\"type\":\"null\"},\"minItems\":1",
-         "\"[\" (value-1 (\",\" value-1){0,}) \"]\""},
-        {"\"maxItems\":3", "\"[\" (free (\",\" free){0,2})? \"]\""},
-        {"\"maxItems\":0", "\"[]\""},
-        {"\"minItems\":3,\"maxItems\":1", "\"[\" (free (\",\" free){2,}) \"]\""},
-        {"\"maxItems\":9007199254740993", "\"[\" (free (\",\" free){0,})? \"]\""},
+        {"\"items\":{\"type\":\"null\"}", "a:[null,null,null]", "a:[1]"},
+        {"\"items\":{\"type\":\"null\"},\"minItems\":2,\"maxItems\":2", "a:[null,null]",
+         "a:[null]"},
+        {"\"items\":{\"type\":\"null\"},\"minItems\":1", "a:[null,null]", "a:[]"},
+        {"\"maxItems\":3", "a:[1,2,3]", "a:[1,2,3,4]"},
+        {"\"maxItems\":0", "a:[]", "a:[1]"},
+        {"\"minItems\":3,\"maxItems\":1", "a:[1,2,3,4]", "a:[1,2]"},
+        {"\"maxItems\":9007199254740993", "a:[1,2,3,4]", "a:[1,]"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256];
         snprintf(text, sizeof(text), "{\"properties\":{\"a\":{\"type\":\"array\",%s}}}",
                  cases[i].schema);
-        struct serve_task *task = make_grammar(&serve_style_gemma, text);
-        assert_non_null(strstr(task->grammar_text, cases[i].rule));
-        assert_true(glinfer_grammar_check(&task->grammar, NULL));
-        serve_task_unref(task);
+        expect_arguments(text, cases[i].allowed, true);
+        expect_arguments(text, cases[i].refused, false);
     }
 }
 
@@ -140,7 +162,7 @@ static void types_that_are_listed_often_count_once(void **state)
         strcat(text, "}");
     }
     strcat(text, "}}");
-    struct serve_task *task = make_grammar(&serve_style_gemma, text);
+    struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_GEMMA], text);
     assert_true(strlen(task->grammar_text) < 8192);
     assert_true(glinfer_grammar_check(&task->grammar, NULL));
     serve_task_unref(task);
@@ -152,8 +174,8 @@ static void names_in_values_are_checked_where_they_are_bare(void **state)
     (void)state;
     static const char parameters[] = "{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":"
                                      "{\"a:b\":{\"type\":\"string\"}}}}}";
-    assert_null(make_grammar(&serve_style_gemma, parameters));
-    serve_task_unref(make_grammar(&serve_style_qwen, parameters));
+    assert_null(make_grammar(&serve_styles[SERVE_STYLE_GEMMA], parameters));
+    serve_task_unref(make_grammar(&serve_styles[SERVE_STYLE_QWEN], parameters));
 }
 
 static void append(struct cli_bytes *text, const char *more)
@@ -195,7 +217,7 @@ static void schemas_of_calls_are_bounded(void **state)
         struct cli_bytes text = {0};
         size_t size = 0;
         append_parameters(&text, cases[i].n, cases[i].property, cases[i].size);
-        struct serve_task *task = make_grammar(&serve_style_minicpm, text.data);
+        struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_MINICPM], text.data);
         assert_int_equal(task != NULL, cases[i].is_taken);
         for (size_t k = 0; task && k < task->schemas.count; k++) {
             size += strlen(task->schemas.items[k]);
@@ -213,7 +235,7 @@ int main(void)
         cmocka_unit_test(an_odd_schema_does_not_affect_other_tools),
         cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
         cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
-        cmocka_unit_test(dictionaries_have_rules_by_schema),
+        cmocka_unit_test(dictionaries_have_values_by_schema),
         cmocka_unit_test(lists_in_dictionaries_have_their_numbers_of_items),
         cmocka_unit_test(types_that_are_listed_often_count_once),
         cmocka_unit_test(names_in_values_are_checked_where_they_are_bare),

@@ -1,6 +1,5 @@
 // Calls of tools in what a model writes, and schemas of tools.
 #include "cli/common/cli_memory.h"
-#include "cli/serve/calls/serve_call_schema.h"
 #include "cli/serve/calls/serve_call_write.h"
 #include "cli/serve/calls/serve_calls.h"
 #include "tests/unit/cmocka_test.h"
@@ -11,7 +10,7 @@
 static void text_is_shown_up_to_a_call(void **state)
 {
     (void)state;
-    const struct serve_call_style *style = &serve_style_tagged;
+    const struct serve_call_style *style = &serve_styles[SERVE_STYLE_TAGGED];
     static const struct {
         const char *text;
         size_t shown;
@@ -42,9 +41,9 @@ static void half_a_call_is_found_at_the_end_of_a_cut_text(void **state)
         {"a <tool_call>{", 2}, {"a <tool-", 8},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(
-            serve_find_cut_call(&serve_style_tagged, cases[i].text, strlen(cases[i].text)),
-            cases[i].found);
+        assert_int_equal(serve_find_cut_call(&serve_styles[SERVE_STYLE_TAGGED], cases[i].text,
+                                             strlen(cases[i].text)),
+                         cases[i].found);
     }
 }
 
@@ -121,7 +120,8 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
 static void calls_are_read(void **state)
 {
     (void)state;
-    const struct serve_call_style *tagged = &serve_style_tagged, *plain = &serve_style_plain;
+    const struct serve_call_style *tagged = &serve_styles[SERVE_STYLE_TAGGED],
+                                  *plain = &serve_styles[SERVE_STYLE_PLAIN];
     expect_calls(tagged,
                  "hm <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>",
                  "f{\"a\":1};", 3);
@@ -133,11 +133,12 @@ static void calls_are_read(void **state)
     expect_calls(tagged, "<tool_call>\n{\"name\": 1, \"arguments\": {}}", "", WHOLE);
     expect_calls(tagged, "no call", "", WHOLE);
     expect_calls(plain, "{\"name\": \"f\", \"parameters\": {\"a\": [1]}}", "f{\"a\":[1]};", 0);
-    expect_calls(&serve_style_listed,
+    expect_calls(&serve_styles[SERVE_STYLE_LISTED],
                  "well [TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", "
                  "\"arguments\": {\"a\": 1}, \"id\": \"x\"}]",
                  "f{};g{\"a\":1};", 5);
-    expect_calls(&serve_style_listed, "[TOOL_CALLS][{\"name\": \"f\", \"ar", "", WHOLE);
+    expect_calls(&serve_styles[SERVE_STYLE_LISTED], "[TOOL_CALLS][{\"name\": \"f\", \"ar", "",
+                 WHOLE);
     expect_calls(plain, "{\"names\": 1}", "", WHOLE);
 }
 
@@ -150,21 +151,21 @@ static void arguments_keep_their_digits_and_come_in_pieces(void **state)
     char text[256];
     snprintf(text, sizeof(text),
              "<tool_call>\n{\"name\": \"long_name\", \"arguments\": %s}\n</tool_call>", json);
-    expect_calls(&serve_style_tagged, text, wanted, 0);
+    expect_calls(&serve_styles[SERVE_STYLE_TAGGED], text, wanted, 0);
     snprintf(text, sizeof(text), "{\"name\": \"long_name\", \"parameters\": %s}", json);
-    expect_calls(&serve_style_plain, text, wanted, 0);
+    expect_calls(&serve_styles[SERVE_STYLE_PLAIN], text, wanted, 0);
     snprintf(text, sizeof(text), "[TOOL_CALLS]long_name[ARGS]%s", json);
-    expect_calls(&serve_style_mistral, text, wanted, 0);
-    expect_calls(&serve_style_qwen,
+    expect_calls(&serve_styles[SERVE_STYLE_MISTRAL], text, wanted, 0);
+    expect_calls(&serve_styles[SERVE_STYLE_QWEN],
                  "<tool_call>\n<function=long_name>\n<parameter=n>\n" LONG_ID
                  "\n</parameter>\n<parameter=x>\n[1.0, 1e5]\n</parameter>\n<parameter=s>\n"
                  "a \"b\n</parameter>\n</function>\n</tool_call>",
                  wanted, 0);
-    expect_calls(&serve_style_olmo3,
+    expect_calls(&serve_styles[SERVE_STYLE_OLMO3],
                  "<function_calls>long_name(n=" LONG_ID
                  ", x=[1.0, 1e5], s='a \"b')</function_calls>",
                  wanted, 0);
-    expect_calls(&serve_style_gemma,
+    expect_calls(&serve_styles[SERVE_STYLE_GEMMA],
                  "<|tool_call>call:long_name{n:" LONG_ID
                  ",x:[1.0,1e5],s:<|\"|>a \"b<|\"|>}<tool_call|>",
                  wanted, 0);
@@ -173,13 +174,13 @@ static void arguments_keep_their_digits_and_come_in_pieces(void **state)
 static void names_before_arguments_are_read(void **state)
 {
     (void)state;
-    const struct serve_call_style *mistral = &serve_style_mistral;
+    const struct serve_call_style *mistral = &serve_styles[SERVE_STYLE_MISTRAL];
     expect_calls(mistral, "so [TOOL_CALLS]f[ARGS]{\"a\": 1}[TOOL_CALLS]g_2.x[ARGS] {}",
                  "f{\"a\":1};g_2.x{};", 3);
     expect_calls(mistral, "[TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS]{}", "f{};", 0);
     expect_calls(mistral, "[TOOL_CALLS]f[ARGS]{\"a\": ", "", WHOLE);
     expect_calls(mistral, "[TOOL_CALLS]f{\"a\": 1}", "", WHOLE);
-    const struct serve_call_style *harmony = &serve_style_harmony;
+    const struct serve_call_style *harmony = &serve_styles[SERVE_STYLE_HARMONY];
     expect_calls(harmony, "to=functions.f <|constrain|>json<|message|>{\"a\": 1}", "f{\"a\":1};",
                  0);
     expect_calls(harmony, "to=functions.f<|channel|>commentary json<|message|>{}", "f{};", 0);
@@ -188,7 +189,7 @@ static void names_before_arguments_are_read(void **state)
 static void tags_are_read(void **state)
 {
     (void)state;
-    const struct serve_call_style *qwen = &serve_style_qwen;
+    const struct serve_call_style *qwen = &serve_styles[SERVE_STYLE_QWEN];
     expect_calls(
         qwen,
         "ok\n<tool_call>\n<function=f>\n<parameter=s>\n12\n</parameter>\n<parameter=n>\n12\n"
@@ -202,11 +203,11 @@ static void tags_are_read(void **state)
         "</function>\n</tool_call>",
         "f{\"s\":\"\\n a </b>\\n\",\"r\":\"1\",\"o\":\"[1]\",\"x\":[true,\"a\"]};", 0);
     expect_calls(qwen, "<tool_call>\n<function=f>\n<parameter=s>\n12", "", WHOLE);
-    expect_calls(&serve_style_seed,
+    expect_calls(&serve_styles[SERVE_STYLE_SEED],
                  "<seed:tool_call>\n<function=f>\n<parameter=s>a\nb</parameter>\n</function>\n"
                  "</seed:tool_call>",
                  "f{\"s\":\"a\\nb\"};", 0);
-    expect_calls(&serve_style_minicpm,
+    expect_calls(&serve_styles[SERVE_STYLE_MINICPM],
                  "<function name=\"f\"><param name=\"s\"><![CDATA[a < b]]></param><param "
                  "name=\"n\">7</param></function>",
                  "f{\"s\":\"a < b\",\"n\":7};", 0);
@@ -230,7 +231,7 @@ static void names_of_tools_are_those_that_calls_are_read_with(void **state)
 static void python_is_read(void **state)
 {
     (void)state;
-    const struct serve_call_style *lfm2 = &serve_style_lfm2;
+    const struct serve_call_style *lfm2 = &serve_styles[SERVE_STYLE_LFM2];
     expect_calls(
         lfm2,
         "<|tool_call_start|>[f(s=\"a\", n=1, o=None), g(x=[True, 'it's', (1,)], y={'k': "
@@ -245,14 +246,14 @@ static void python_is_read(void **state)
     expect_calls(lfm2, "<|tool_call_start|>[f($ a=1, x = 2)]", "f{\"$ a\":1,\"x\":2};", 0);
     expect_calls(lfm2, "<|tool_call_start|>[f(\"a\", x=2)]", "", WHOLE);
     expect_calls(lfm2, "<|tool_call_start|>[f(\"a\")]", "", WHOLE);
-    expect_calls(&serve_style_olmo3, "<function_calls>f(s=\"a\")\ng()</function_calls>",
-                 "f{\"s\":\"a\"};g{};", 0);
+    expect_calls(&serve_styles[SERVE_STYLE_OLMO3],
+                 "<function_calls>f(s=\"a\")\ng()</function_calls>", "f{\"s\":\"a\"};g{};", 0);
 }
 
 static void dictionaries_are_read(void **state)
 {
     (void)state;
-    const struct serve_call_style *gemma = &serve_style_gemma;
+    const struct serve_call_style *gemma = &serve_styles[SERVE_STYLE_GEMMA];
     expect_calls(gemma,
                  "so <|tool_call>call:f{s:<|\"|>a \"b\", {c}\n<|\"|>,n:-1.5e3,o:null}<tool_call|>"
                  "<|tool_call>call:g{}<tool_call|>",
@@ -280,25 +281,29 @@ static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
         {" a", true, false, false},  {")", true, false, true},   {"", true, false, false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(serve_is_key(&serve_style_qwen, cases[i].name), cases[i].is_tag);
-        assert_int_equal(serve_is_key(&serve_style_lfm2, cases[i].name), cases[i].is_python);
-        assert_int_equal(serve_is_key(&serve_style_gemma, cases[i].name), cases[i].is_gemma);
-        assert_true(serve_is_key(&serve_style_tagged, cases[i].name));
+        assert_int_equal(serve_is_key(&serve_styles[SERVE_STYLE_QWEN], cases[i].name),
+                         cases[i].is_tag);
+        assert_int_equal(serve_is_key(&serve_styles[SERVE_STYLE_LFM2], cases[i].name),
+                         cases[i].is_python);
+        assert_int_equal(serve_is_key(&serve_styles[SERVE_STYLE_GEMMA], cases[i].name),
+                         cases[i].is_gemma);
+        assert_true(serve_is_key(&serve_styles[SERVE_STYLE_TAGGED], cases[i].name));
     }
-    assert_true(serve_is_key(&serve_style_minicpm, "a>b"));
-    assert_false(serve_is_key(&serve_style_minicpm, "a\">b"));
+    assert_true(serve_is_key(&serve_styles[SERVE_STYLE_MINICPM], "a>b"));
+    assert_false(serve_is_key(&serve_styles[SERVE_STYLE_MINICPM], "a\">b"));
 }
 
 static void the_first_of_arguments_of_a_name_counts(void **state)
 {
     (void)state;
-    expect_calls(&serve_style_lfm2, "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=22)]",
+    expect_calls(&serve_styles[SERVE_STYLE_LFM2],
+                 "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=22)]",
                  "f{\"n\":1,\"s\":{\"k\":2}};", 0);
-    expect_calls(&serve_style_minicpm,
+    expect_calls(&serve_styles[SERVE_STYLE_MINICPM],
                  "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">22</param>"
                  "<param name=\"s\">a</param><param name=\"s\">bcd</param></function>",
                  "f{\"n\":1,\"s\":\"a\"};", 0);
-    expect_calls(&serve_style_gemma, "<|tool_call>call:f{n:1,n:22,m:3}<tool_call|>",
+    expect_calls(&serve_styles[SERVE_STYLE_GEMMA], "<|tool_call>call:f{n:1,n:22,m:3}<tool_call|>",
                  "f{\"n\":1,\"m\":3};", 0);
 }
 
@@ -309,14 +314,15 @@ static void calls_are_written_as_they_are_read(void **state)
         const struct serve_call_style *style;
         const char *text;
     } cases[] = {
-        {&serve_style_lfm2,
+        {&serve_styles[SERVE_STYLE_LFM2],
          "<|tool_call_start|>[f(s=\"a\", n=None), g(x=[True, {\"k\": 1}])]<|tool_call_end|>"},
-        {&serve_style_granite,
+        {&serve_styles[SERVE_STYLE_GRANITE],
          "<|tool_call|>[{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}, "
          "{\"name\":\"g\",\"arguments\":{\"x\":[true,{\"k\":1}]}}]"},
-        {&serve_style_told, "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}\n"
-                            "</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{\"x\":[true,"
-                            "{\"k\":1}]}}\n</tool_call>"},
+        {&serve_styles[SERVE_STYLE_TAGGED],
+         "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}\n"
+         "</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{\"x\":[true,"
+         "{\"k\":1}]}}\n</tool_call>"},
     };
     cJSON *calls =
         cJSON_Parse("[{\"function\":{\"name\":\"f\",\"arguments\":{\"s\":\"a\",\"n\":null}}},"
@@ -338,7 +344,7 @@ static void arguments_that_are_no_object_have_no_names(void **state)
     struct cli_bytes text = {0};
     cJSON *calls = cJSON_Parse("[{\"function\":{\"name\":\"f\",\"arguments\":[1]}},"
                                "{\"function\":{\"name\":\"g\",\"arguments\":\"x\"}},{}]");
-    serve_write_calls(&serve_style_lfm2, calls, &text);
+    serve_write_calls(&serve_styles[SERVE_STYLE_LFM2], calls, &text);
     assert_string_equal(text.data, "<|tool_call_start|>[f(), g(), ()]<|tool_call_end|>");
     cli_bytes_finish(&text);
     cJSON_Delete(calls);
@@ -348,8 +354,9 @@ static void control_tokens_of_calls_stand_within_fences(void **state)
 {
     (void)state;
     struct cli_bytes text = {0};
-    serve_fence_marks(&serve_style_lfm2, "~", "<|tool_call_start|>[f()]<|tool_call_end|>", &text);
-    serve_fence_marks(&serve_style_granite, "~", "<|tool_call|>[{}]", &text);
+    serve_fence_marks(&serve_styles[SERVE_STYLE_LFM2], "~",
+                      "<|tool_call_start|>[f()]<|tool_call_end|>", &text);
+    serve_fence_marks(&serve_styles[SERVE_STYLE_GRANITE], "~", "<|tool_call|>[{}]", &text);
     assert_string_equal(text.data,
                         "~<|tool_call_start|>~[f()]~<|tool_call_end|>~~<|tool_call|>~[{}]");
     cli_bytes_finish(&text);

@@ -1,6 +1,5 @@
 // Text and fields of requests, keys and origins of `glinfer serve`.
 #include "cli/serve/api/serve_fields.h"
-#include "cli/serve/api/serve_text.h"
 #include "cli/serve/http/serve_access.h"
 #include "tests/unit/cmocka_test.h"
 

@@ -1,39 +1,27 @@
 #include "cli/serve/answer/serve_answer.h"
 
 #include "cli/common/cli_json.h"
-#include "cli/serve/api/serve_text.h"
+#include "cli/common/cli_random.h"
+#include "cli/serve/calls/serve_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 //-- create ----------------------------------------------------------------------------------------
 
-static void make_id(struct serve_answer *answer)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-    unsigned char random[24] = {0};
-    const size_t n = strlen(answer->format->id_prefix);
-    if (getrandom(random, sizeof(random), GRND_NONBLOCK) < 0) {
-        memcpy(random, &answer, sizeof(answer)); // an id need only differ from others
-    }
-    memcpy(answer->id, answer->format->id_prefix, n);
-    for (size_t i = 0; i < sizeof(random); i++) {
-        answer->id[n + i] = letters[random[i] % 32];
-    }
-}
-
 struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
                                          const struct serve_format *format, struct serve_task *task)
 {
+    char id[24 + 1];
     struct serve_answer *answer = cli_alloc(1, sizeof(*answer));
     answer->scheduler = scheduler;
     answer->format = format;
     answer->task = task;
-    answer->choices = cli_alloc(task->n_jobs, sizeof(*answer->choices));
+    answer->choices = cli_alloc(SERVE_MAX_JOBS, sizeof(*answer->choices));
     answer->created = (int64_t)time(NULL);
-    make_id(answer);
+    cli_random_letters(id, sizeof(id) - 1);
+    snprintf(answer->id, sizeof(answer->id), "%s%s", format->id_prefix, id);
     return answer;
 }
 
@@ -68,7 +56,7 @@ static void emit(struct serve_answer *answer, cJSON *json)
 {
     if (json && answer->is_stream) {
         cli_bytes_append(&answer->body, "data: ", 6);
-        serve_append_json(&answer->body, json);
+        cli_append_json(&answer->body, json);
         cli_bytes_append(&answer->body, "\n\n", 2);
     }
     cJSON_Delete(json);
@@ -322,7 +310,7 @@ static void end_choice(struct serve_answer *answer, const struct serve_event *ev
         cli_bytes_append(&answer->body, answer->format->end, strlen(answer->format->end));
     } else {
         cJSON *json = answer->format->whole(answer);
-        serve_append_json(&answer->body, json);
+        cli_append_json(&answer->body, json);
         cJSON_Delete(json);
     }
 }
@@ -346,6 +334,36 @@ static unsigned status_of(enum glinfer_status status)
     }
 }
 
+static const char *type_of(unsigned status)
+{
+    switch (status) {
+    case 401:
+        return "authentication_error";
+    case 403:
+        return "permission_error";
+    case 404:
+        return "not_found_error";
+    case 500:
+        return "server_error";
+    case 501:
+        return "not_supported_error";
+    case 503:
+        return "unavailable_error";
+    default:
+        return "invalid_request_error";
+    }
+}
+
+cJSON *serve_error_json(unsigned status, const char *message)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *error = cJSON_AddObjectToObject(json, "error");
+    cJSON_AddNumberToObject(error, "code", status);
+    cJSON_AddStringToObject(error, "message", message);
+    cJSON_AddStringToObject(error, "type", type_of(status));
+    return json;
+}
+
 // One answer that fails ends all of the request.
 static void fail(struct serve_answer *answer, const struct serve_event *event,
                  const struct serve_events *events)
@@ -363,7 +381,7 @@ static void fail(struct serve_answer *answer, const struct serve_event *event,
         return;
     }
     answer->body.size = answer->sent = 0;
-    serve_append_json(&answer->body, json);
+    cli_append_json(&answer->body, json);
     cJSON_Delete(json);
 }
 

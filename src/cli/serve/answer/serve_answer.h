@@ -5,8 +5,7 @@
 #define SERVE_ANSWER_H
 
 #include "cli/serve/answer/serve_thoughts.h"
-#include "cli/serve/api/serve_reply.h"
-#include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
 struct serve_choice {
@@ -84,6 +83,9 @@ void serve_answer_destroy(struct serve_answer *answer);
 
 // Takes what has happened since the last call; false if that is nothing.
 bool serve_answer_advance(struct serve_answer *answer);
+
+// Returns the body of an error: {"error": {"code", "message", "type"}}, the type by the status.
+cJSON *serve_error_json(unsigned status, const char *message);
 
 //-- for formats -----------------------------------------------------------------------------------
 

@@ -1,9 +1,7 @@
-#include "cli/common/cli_utf8.h"
-
 // The shapes of OpenAI's /v1/chat/completions and /v1/completions.
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_utf8.h"
 #include "cli/serve/answer/serve_answer.h"
-#include "cli/serve/api/serve_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 
 #include "cli/common/cli_json_read.h"
 #include "cli/serve/api/serve_handlers.h"
-#include "cli/serve/api/serve_text.h"
 #include "cli/serve/page/serve_page.h"
 
 #include <assert.h>

@@ -1,9 +1,11 @@
-// Messages with tools, calls and their results, as the model's own template takes them, or told in
-// plain words where it takes none.
+#include "cli/serve/api/serve_conversation.h"
+
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
-#include "cli/serve/api/serve_tools.h"
-#include "cli/serve/calls/serve_call_schema.h"
+#include "cli/common/cli_random.h"
+#include "cli/common/cli_session.h"
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_tokens.h"
 #include "cli/serve/calls/serve_call_write.h"
 
 #include <stdlib.h>
@@ -11,8 +13,8 @@
 
 static bool is_role(const cJSON *message, const char *role)
 {
-    const cJSON *own = cJSON_GetObjectItemCaseSensitive(message, "role");
-    return cJSON_IsString(own) && strcmp(own->valuestring, role) == 0;
+    const char *own = cli_json_get_text(message, "role");
+    return own && strcmp(own, role) == 0;
 }
 
 //-- for a template that takes tools ---------------------------------------------------------------
@@ -21,10 +23,10 @@ static bool is_role(const cJSON *message, const char *role)
 static void open_arguments(struct serve_fields *fields, cJSON *message)
 {
     cJSON *call;
-    cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(message, "tool_calls"))
+    cJSON_ArrayForEach(call, cli_json_get(message, "tool_calls"))
     {
-        cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
-        const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+        cJSON *function = cli_json_get(call, "function");
+        const cJSON *own = cli_json_get(function, "arguments");
         cJSON *arguments = cJSON_IsString(own) ? cli_json_parse_all(own->valuestring,
                                                                     strlen(own->valuestring), NULL)
                                                : NULL;
@@ -44,10 +46,10 @@ static void open_arguments(struct serve_fields *fields, cJSON *message)
 // no content beside it.
 static void name_thought(cJSON *message)
 {
-    const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content");
-    const cJSON *thought = cJSON_GetObjectItemCaseSensitive(message, "reasoning_content");
-    if (cJSON_IsString(thought) && cJSON_GetObjectItemCaseSensitive(message, "tool_calls") &&
-        !cJSON_GetObjectItemCaseSensitive(message, "thinking") &&
+    const cJSON *content = cli_json_get(message, "content");
+    const cJSON *thought = cli_json_get(message, "reasoning_content");
+    if (cJSON_IsString(thought) && cli_json_get(message, "tool_calls") &&
+        !cli_json_get(message, "thinking") &&
         !(cJSON_IsString(content) && content->valuestring[0])) {
         cJSON_AddStringToObject(message, "thinking", thought->valuestring);
     }
@@ -56,12 +58,44 @@ static void name_thought(cJSON *message)
 // Refuses the messages of OpenAI's functions, the predecessors of tools.
 static void refuse_functions(struct serve_fields *fields, const cJSON *message)
 {
-    if (is_role(message, "function") ||
-        cJSON_GetObjectItemCaseSensitive(message, "function_call")) {
+    if (is_role(message, "function") || cli_json_get(message, "function_call")) {
         serve_fields_refuse(fields, 400,
                             "invalid message: \"function_call\" and the role function are not "
                             "supported; use \"tool_calls\" and the role tool");
     }
+}
+
+// Appends the content of a message: a text, or a list of parts all of which are texts, with a
+// separator between them. Only a message of the assistant, which may call tools, needs no content.
+static bool read_content(struct serve_fields *fields, const cJSON *message, const char *separator,
+                         struct cli_bytes *text)
+{
+    const cJSON *content = cli_json_get(message, "content"), *item;
+    const char *role = cli_json_get(message, "role")->valuestring;
+    if (cJSON_IsString(content)) {
+        cli_bytes_append(text, content->valuestring, strlen(content->valuestring));
+        return true;
+    }
+    cli_bytes_append(text, "", 0);
+    if (!content || cJSON_IsNull(content)) {
+        return strcmp(role, "assistant") == 0 ||
+               serve_fields_refuse(fields, 400, "a message of the role %.64s has no \"content\"",
+                                   role);
+    }
+    cJSON_ArrayForEach(item, content)
+    {
+        const cJSON *piece = cli_json_get(item, "text");
+        if (!cJSON_IsString(piece)) {
+            return serve_fields_refuse(
+                fields, 400,
+                "a message's content is a text or a list of {\"type\": \"text\", "
+                "\"text\": ...}; images and sound are not supported");
+        }
+        cli_bytes_append(text, separator, text->size > 0 ? strlen(separator) : 0);
+        cli_bytes_append(text, piece->valuestring, strlen(piece->valuestring));
+    }
+    return cJSON_IsArray(content) ||
+           serve_fields_refuse(fields, 400, "a message's content is a text or a list");
 }
 
 // Returns a copy of the messages whose contents are texts; NULL with the mistake noted. The parts
@@ -75,17 +109,16 @@ static cJSON *copy_messages(struct serve_fields *fields)
         struct cli_bytes text = {0};
         cJSON *message = cJSON_Duplicate(item, 1);
         cJSON_AddItemToArray(copy, message);
-        if (!cJSON_IsObject(message) ||
-            !cJSON_IsString(cJSON_GetObjectItemCaseSensitive(message, "role"))) {
+        if (!cJSON_IsObject(message) || !cJSON_IsString(cli_json_get(message, "role"))) {
             serve_fields_refuse(fields, 400, "every message has a \"role\"");
             break;
         }
         const bool is_open = !item->next && is_role(message, "assistant");
         refuse_functions(fields, message);
-        if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(message, "tool_calls")) == 0) {
+        if (cJSON_GetArraySize(cli_json_get(message, "tool_calls")) == 0) {
             cJSON_DeleteItemFromObjectCaseSensitive(message, "tool_calls"); // calls nothing
         }
-        if (serve_read_content(fields, message, is_open ? "" : "\n", &text)) {
+        if (read_content(fields, message, is_open ? "" : "\n", &text)) {
             cli_json_set(message, "content", cJSON_CreateString(text.data));
         }
         cli_bytes_finish(&text);
@@ -134,7 +167,31 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
     return is_done || serve_fields_refuse(fields, 400, "%s", err.message);
 }
 
-// Encodes messages with tools; where the template misses something in these, with that.
+// Adds members that some templates need: a description, parameters, and the type of parameters that
+// are one of several strings.
+static void complete_tool(cJSON *tool)
+{
+    cJSON *function = cli_json_get(tool, "function");
+    if (!cli_json_get(function, "description")) {
+        cJSON_AddStringToObject(function, "description", "");
+    }
+    if (!cJSON_IsObject(cli_json_get(function, "parameters"))) {
+        cJSON_DeleteItemFromObjectCaseSensitive(function, "parameters");
+        cJSON *parameters = cJSON_AddObjectToObject(function, "parameters");
+        cJSON_AddStringToObject(parameters, "type", "object");
+        cJSON_AddObjectToObject(parameters, "properties");
+    }
+    cJSON *item;
+    cJSON_ArrayForEach(item, cli_json_get(cli_json_get(function, "parameters"), "properties"))
+    {
+        const cJSON *first = cJSON_GetArrayItem(cli_json_get(item, "enum"), 0);
+        if (cJSON_IsString(first) && !cli_json_get(item, "type")) {
+            cJSON_AddStringToObject(item, "type", "string");
+        }
+    }
+}
+
+// Encodes messages with tools; if the template misses a member of the tools, once more with that.
 static bool encode_with_tools(struct serve_fields *fields,
                               const struct glinfer_tokenizer *tokenizer, const cJSON *messages,
                               const cJSON *tools, const struct ending *ending, struct cli_ids *ids)
@@ -147,7 +204,7 @@ static bool encode_with_tools(struct serve_fields *fields,
     cJSON *own = cJSON_Duplicate(tools, 1);
     cJSON_ArrayForEach(tool, own)
     {
-        serve_complete_tool(tool);
+        complete_tool(tool);
     }
     *fields = before;
     const bool is_done = encode_json(fields, tokenizer, messages, own, ending, ids);
@@ -168,7 +225,7 @@ static void append_tools(struct cli_bytes *text, const cJSON *tools)
     append(text, "You can call these tools:\n<tools>\n");
     cJSON_ArrayForEach(tool, tools)
     {
-        serve_append_json(text, cJSON_GetObjectItemCaseSensitive(tool, "function"));
+        cli_append_json(text, cli_json_get(tool, "function"));
         append(text, "\n");
     }
     append(text, "</tools>\nTo call one, answer with its name and its arguments in this way and "
@@ -179,7 +236,7 @@ static void append_tools(struct cli_bytes *text, const cJSON *tools)
 static void append_calls(const struct serve_call_style *style, const cJSON *message,
                          struct cli_bytes *text)
 {
-    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(message, "tool_calls");
+    const cJSON *calls = cli_json_get(message, "tool_calls");
     if (cJSON_IsArray(calls) && calls->child) {
         append(text, text->size > 0 ? "\n" : "");
         serve_write_calls(style, calls, text);
@@ -209,7 +266,7 @@ static void tell_tools(cJSON *messages, const cJSON *tools)
         cJSON_AddStringToObject(first, "content", "");
         cJSON_InsertItemInArray(messages, 0, first);
     }
-    append(&text, cJSON_GetObjectItemCaseSensitive(first, "content")->valuestring);
+    append(&text, cli_json_get(first, "content")->valuestring);
     append(&text, text.size > 0 ? "\n\n" : "");
     append_tools(&text, tools);
     set_text(first, &text);
@@ -221,21 +278,20 @@ static void tell_calls(cJSON *messages)
 {
     for (cJSON *message = messages->child, *next; message; message = next) {
         struct cli_bytes text = {0};
-        const char *content = cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring;
+        const char *content = cli_json_get(message, "content")->valuestring;
         next = message->next;
         if (is_role(message, "tool")) {
             append_result(&text, content);
             while (next && is_role(next, "tool")) {
                 cJSON *after = next->next;
-                append_result(&text,
-                              cJSON_GetObjectItemCaseSensitive(next, "content")->valuestring);
+                append_result(&text, cli_json_get(next, "content")->valuestring);
                 cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
                 next = after;
             }
             cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("user"));
         } else {
             append(&text, content);
-            append_calls(&serve_style_told, message, &text);
+            append_calls(&serve_styles[SERVE_STYLE_TAGGED], message, &text);
         }
         set_text(message, &text);
         cli_bytes_finish(&text);
@@ -249,8 +305,8 @@ static void write_calls(const struct serve_call_style *style, const char *fence,
     cJSON *message;
     cJSON_ArrayForEach(message, messages)
     {
-        const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content");
-        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(message, "tool_calls");
+        const cJSON *content = cli_json_get(message, "content");
+        const cJSON *calls = cli_json_get(message, "tool_calls");
         if (cJSON_IsArray(calls) && calls->child && cJSON_IsString(content)) {
             struct cli_bytes text = {0}, own = {0};
             append(&text, content->valuestring);
@@ -268,15 +324,15 @@ static void write_calls(const struct serve_call_style *style, const char *fence,
 // Returns the name of the tool that message answers to, of the calls of another.
 static const char *name_of_call(const cJSON *calls, const cJSON *message)
 {
-    const cJSON *id = cJSON_GetObjectItemCaseSensitive(message, "tool_call_id"), *call;
-    const cJSON *name = cJSON_GetObjectItemCaseSensitive(message, "name");
+    const cJSON *id = cli_json_get(message, "tool_call_id"), *call;
+    const cJSON *name = cli_json_get(message, "name");
     cJSON_ArrayForEach(call, calls)
     {
-        const cJSON *own = cJSON_GetObjectItemCaseSensitive(call, "id");
-        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
+        const cJSON *own = cli_json_get(call, "id");
+        const cJSON *function = cli_json_get(call, "function");
         if (cJSON_IsString(id) && cJSON_IsString(own) &&
             strcmp(id->valuestring, own->valuestring) == 0) {
-            name = cJSON_GetObjectItemCaseSensitive(function, "name");
+            name = cli_json_get(function, "name");
         }
     }
     return cJSON_IsString(name) ? name->valuestring : "unknown";
@@ -285,7 +341,7 @@ static const char *name_of_call(const cJSON *calls, const cJSON *message)
 // Adds the result that a message has: an object if it is one.
 static void add_response(cJSON *responses, const cJSON *calls, const cJSON *message)
 {
-    const char *content = cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring;
+    const char *content = cli_json_get(message, "content")->valuestring;
     cJSON *response = cli_json_append(responses);
     cJSON *value = cli_json_parse_all(content, strlen(content), NULL);
     cJSON_AddStringToObject(response, "name", name_of_call(calls, message));
@@ -303,7 +359,7 @@ static void join_calls(cJSON *messages)
     cJSON *message;
     cJSON_ArrayForEach(message, messages)
     {
-        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(message, "tool_calls");
+        const cJSON *calls = cli_json_get(message, "tool_calls");
         cJSON *next = message->next, *responses = NULL;
         for (; cJSON_IsArray(calls) && next && is_role(next, "tool"); next = message->next) {
             responses = responses ? responses : cJSON_AddArrayToObject(message, "tool_responses");
@@ -311,10 +367,10 @@ static void join_calls(cJSON *messages)
             cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
         }
         if (responses && next && is_role(next, "assistant") &&
-            !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(next, "tool_calls"))) {
+            !cJSON_IsArray(cli_json_get(next, "tool_calls"))) {
             struct cli_bytes text = {0};
-            append(&text, cJSON_GetObjectItemCaseSensitive(message, "content")->valuestring);
-            append(&text, cJSON_GetObjectItemCaseSensitive(next, "content")->valuestring);
+            append(&text, cli_json_get(message, "content")->valuestring);
+            append(&text, cli_json_get(next, "content")->valuestring);
             set_text(message, &text);
             cli_bytes_finish(&text);
             cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));
@@ -329,7 +385,7 @@ static bool has_calls(const struct serve_fields *fields)
     const cJSON *item;
     cJSON_ArrayForEach(item, serve_fields_get(fields, "messages"))
     {
-        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(item, "tool_calls");
+        const cJSON *calls = cli_json_get(item, "tool_calls");
         if (is_role(item, "tool") || cJSON_GetArraySize(calls) > 0) {
             return true;
         }
@@ -339,7 +395,7 @@ static bool has_calls(const struct serve_fields *fields)
 
 void serve_add_variables(const char *variables, cJSON *body)
 {
-    cJSON *own = cJSON_GetObjectItemCaseSensitive(body, "chat_template_kwargs");
+    cJSON *own = cli_json_get(body, "chat_template_kwargs");
     cJSON *all = variables ? cli_json_parse_all(variables, strlen(variables), NULL) : NULL;
     const cJSON *item;
     if (all && (!own || cJSON_IsNull(own))) {
@@ -348,7 +404,7 @@ void serve_add_variables(const char *variables, cJSON *body)
     }
     cJSON_ArrayForEach(item, all)
     {
-        if (cJSON_IsObject(own) && !cJSON_GetObjectItemCaseSensitive(own, item->string)) {
+        if (cJSON_IsObject(own) && !cli_json_get(own, item->string)) {
             cJSON_AddItemToObject(own, item->string, cJSON_Duplicate(item, 1));
         }
     }
@@ -365,7 +421,7 @@ static void check_roles(struct serve_fields *fields, const cJSON *messages)
             !is_role(message, "assistant")) {
             serve_fields_refuse(fields, 400,
                                 "invalid role: \"%.64s\"; expected system, user or assistant",
-                                cJSON_GetObjectItemCaseSensitive(message, "role")->valuestring);
+                                cli_json_get(message, "role")->valuestring);
         }
     }
 }
@@ -377,8 +433,8 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
     bool has_answer = true, is_continued = false;
     const int n = cJSON_GetArraySize(messages);
     cJSON *last = cJSON_GetArrayItem(messages, n - 1);
-    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(last, "tool_calls");
-    const cJSON *content = cJSON_GetObjectItemCaseSensitive(last, "content");
+    const cJSON *calls = cli_json_get(last, "tool_calls");
+    const cJSON *content = cli_json_get(last, "content");
     const bool is_open = is_role(last, "assistant") && !calls;
     const bool is_asked = serve_fields_bool(fields, "add_generation_prompt", &has_answer);
     if (!serve_fields_bool(fields, "continue_final_message", &is_continued) && !is_asked) {
@@ -408,44 +464,73 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
 
 // Rewrites calls and their results in the form that the template takes. Returns the tools that the
 // template gets.
-static const cJSON *fit_calls(const struct serve_call_style *style, const struct serve_tools *tools,
-                              cJSON *messages, char fence[SERVE_FENCE_SIZE])
+static const cJSON *fit_calls(const struct serve_tools *tools, cJSON *messages,
+                              char fence[SERVE_FENCE_SIZE])
 {
-    if (!style->is_native) {
+    switch (tools->support) {
+    case SERVE_TOOLS_UNKNOWN:
         tell_calls(messages);
         if (cJSON_GetArraySize(tools->list) > 0) {
             tell_tools(messages, tools->list);
         }
         return NULL;
-    }
-    if (style->is_whole) {
+    case SERVE_TOOLS_TOLD:
+        if (!cli_random_letters(fence, SERVE_FENCE_SIZE - 1)) {
+            fence[0] = 0; // marks are text then
+        }
+        write_calls(tools->style, fence, messages);
+        return tools->list;
+    case SERVE_TOOLS_JOINED:
         join_calls(messages);
-    } else if (!style->is_written) {
-        serve_make_fence(fence);
-        write_calls(style, fence, messages);
+        return tools->list;
+    default:
+        return tools->list;
     }
-    return tools->list;
 }
 
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                              const struct serve_tools *tools, struct cli_ids *ids)
 {
     struct ending ending = {.fence = ""};
-    const struct serve_call_style *style = tools->style;
+    struct serve_tools own = *tools; // the list is borrowed
     cJSON *messages = copy_messages(fields);
     if (!messages) {
         return false;
     }
-    if (!style && has_calls(fields)) {
-        style = serve_find_style(tokenizer);
+    if (!own.style && has_calls(fields)) {
+        serve_tools_probe(&own, tokenizer);
     }
-    if (!style && !serve_fields_get(fields, "chat_template_kwargs")) {
+    if (!own.style && !serve_fields_get(fields, "chat_template_kwargs")) {
         check_roles(fields, messages);
     }
     ending.end = read_end(fields, messages);
-    const cJSON *list = style ? fit_calls(style, tools, messages, ending.fence) : NULL;
+    const cJSON *list = own.style ? fit_calls(&own, messages, ending.fence) : NULL;
     const bool is_done =
         !fields->is_wrong && encode_with_tools(fields, tokenizer, messages, list, &ending, ids);
     cJSON_Delete(messages);
     return is_done;
+}
+
+//-- handler ---------------------------------------------------------------------------------------
+
+void serve_handle_template(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct serve_fields fields = {.object = body};
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
+    struct cli_ids ids = {0};
+    struct serve_tools tools = {0};
+    serve_add_variables(api->variables, body);
+    struct serve_task *task = serve_task_create(NULL);
+    serve_tools_read(&fields, tokenizer, task, &tools);
+    if (fields.is_wrong || !serve_read_conversation(&fields, tokenizer, &tools, &ids)) {
+        serve_reply_error(reply, fields.status, "%s", fields.message);
+    } else {
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddItemToObject(json, "prompt", serve_write_tokens(tokenizer, ids.items, ids.count));
+        serve_reply_json(reply, 200, json);
+    }
+    serve_tools_finish(&tools);
+    serve_task_unref(task);
+    free(ids.items);
+    cJSON_Delete(body);
 }

@@ -15,6 +15,10 @@ struct serve_fields {
     char message[512];
 };
 
+// Returns why size bytes of JSON cannot be read: they are not UTF-8, or have a zero character,
+// which strings here end with. NULL if they can.
+const char *serve_find_fault(const char *text, size_t size);
+
 // Notes that the request is wrong. Returns false.
 bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

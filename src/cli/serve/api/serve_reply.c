@@ -1,5 +1,6 @@
 #include "cli/serve/api/serve_reply.h"
 
+#include "cli/common/cli_json.h"
 #include "cli/serve/answer/serve_answer.h"
 
 #include <stdarg.h>
@@ -13,21 +14,12 @@ void serve_reply_finish(struct serve_reply *reply)
     memset(reply, 0, sizeof(*reply));
 }
 
-void serve_append_json(struct cli_bytes *bytes, const cJSON *json)
-{
-    char *text = cJSON_PrintUnformatted(json);
-    if (text) {
-        cli_bytes_append(bytes, text, strlen(text));
-        cJSON_free(text);
-    }
-}
-
 void serve_reply_json(struct serve_reply *reply, unsigned status, cJSON *json)
 {
     serve_reply_finish(reply);
     reply->status = status;
     reply->type = "application/json; charset=utf-8";
-    serve_append_json(&reply->body, json);
+    cli_append_json(&reply->body, json);
     cJSON_Delete(json);
 }
 
@@ -37,36 +29,6 @@ void serve_reply_text(struct serve_reply *reply, const char *type, const char *t
     reply->status = 200;
     reply->type = type;
     cli_bytes_append(&reply->body, text, size);
-}
-
-static const char *type_of(unsigned status)
-{
-    switch (status) {
-    case 401:
-        return "authentication_error";
-    case 403:
-        return "permission_error";
-    case 404:
-        return "not_found_error";
-    case 500:
-        return "server_error";
-    case 501:
-        return "not_supported_error";
-    case 503:
-        return "unavailable_error";
-    default:
-        return "invalid_request_error";
-    }
-}
-
-cJSON *serve_error_json(unsigned status, const char *message)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON *error = cJSON_AddObjectToObject(json, "error");
-    cJSON_AddNumberToObject(error, "code", status);
-    cJSON_AddStringToObject(error, "message", message);
-    cJSON_AddStringToObject(error, "type", type_of(status));
-    return json;
 }
 
 void serve_reply_error(struct serve_reply *reply, unsigned status, const char *format, ...)

@@ -27,9 +27,5 @@ void serve_reply_text(struct serve_reply *reply, const char *type, const char *t
 // Makes an error the body: {"error": {"code", "message", "type"}}, the type by the status.
 void serve_reply_error(struct serve_reply *reply, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// Returns such an error.
-cJSON *serve_error_json(unsigned status, const char *message);
-// Appends JSON to bytes.
-void serve_append_json(struct cli_bytes *bytes, const cJSON *json);
 
 #endif

@@ -1,10 +1,10 @@
 // Requests for answers: their JSON becomes a task, which the scheduler takes in.
 #include "cli/common/cli_json_read.h"
 #include "cli/serve/answer/serve_answer.h"
+#include "cli/serve/api/serve_conversation.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
 #include "cli/serve/api/serve_tokens.h"
-#include "cli/serve/api/serve_tools.h"
 
 #include <math.h>
 #include <stdlib.h>

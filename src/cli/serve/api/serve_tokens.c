@@ -4,8 +4,6 @@
 #include "cli/common/cli_json_read.h"
 #include "cli/common/cli_utf8.h"
 #include "cli/serve/api/serve_handlers.h"
-#include "cli/serve/api/serve_text.h"
-#include "cli/serve/api/serve_tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,45 +69,7 @@ bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokeniz
     return is_done;
 }
 
-//-- messages --------------------------------------------------------------------------------------
-
-bool serve_read_content(struct serve_fields *fields, const cJSON *message, const char *separator,
-                        struct cli_bytes *text)
-{
-    const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content"), *item;
-    const cJSON *role = cJSON_GetObjectItemCaseSensitive(message, "role");
-    if (cJSON_IsString(content)) {
-        cli_bytes_append(text, content->valuestring, strlen(content->valuestring));
-        return true;
-    }
-    cli_bytes_append(text, "", 0);
-    if (!content || cJSON_IsNull(content)) { // a message that calls tools may have none
-        return strcmp(role->valuestring, "assistant") == 0 ||
-               serve_fields_refuse(fields, 400, "a message of the role %.64s has no \"content\"",
-                                   role->valuestring);
-    }
-    cJSON_ArrayForEach(item, content)
-    {
-        const cJSON *piece = cJSON_GetObjectItemCaseSensitive(item, "text");
-        if (!cJSON_IsString(piece)) {
-            return serve_fields_refuse(
-                fields, 400,
-                "a message's content is a text or a list of {\"type\": \"text\", "
-                "\"text\": ...}; images and sound are not supported");
-        }
-        cli_bytes_append(text, separator, text->size > 0 ? strlen(separator) : 0);
-        cli_bytes_append(text, piece->valuestring, strlen(piece->valuestring));
-    }
-    return cJSON_IsArray(content) ||
-           serve_fields_refuse(fields, 400, "a message's content is a text or a list");
-}
-
 //-- handlers --------------------------------------------------------------------------------------
-
-static void reply_wrong(struct serve_reply *reply, const struct serve_fields *fields)
-{
-    serve_reply_error(reply, fields->status, "%s", fields->message);
-}
 
 cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n)
 {
@@ -153,7 +113,7 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
     const unsigned flags = (has_special ? 0 : GLINFER_TOKENIZE_NO_BOS) |
                            (parses_special ? 0 : GLINFER_TOKENIZE_NO_SPECIAL);
     if (fields.is_wrong || !append_text(&fields, tokenizer, content, flags, &ids)) {
-        reply_wrong(reply, &fields);
+        serve_reply_error(reply, fields.status, "%s", fields.message);
     } else {
         cJSON *json = cJSON_CreateObject();
         cJSON *list = cJSON_AddArrayToObject(json, "tokens");
@@ -172,14 +132,6 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
     cJSON_Delete(body);
 }
 
-static void reply_tokens(struct serve_reply *reply, const char *name,
-                         const struct glinfer_tokenizer *tokenizer, const struct cli_ids *ids)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddItemToObject(json, name, serve_write_tokens(tokenizer, ids->items, ids->count));
-    serve_reply_json(reply, 200, json);
-}
-
 void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
     struct serve_fields fields = {.object = body};
@@ -189,30 +141,12 @@ void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct se
     if (!cJSON_IsArray(tokens)) {
         serve_reply_error(reply, 400, "\"tokens\" is a list of token ids");
     } else if (!serve_read_prompt(&fields, tokenizer, tokens, &ids)) {
-        reply_wrong(reply, &fields);
+        serve_reply_error(reply, fields.status, "%s", fields.message);
     } else {
-        reply_tokens(reply, "content", tokenizer, &ids);
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddItemToObject(json, "content", serve_write_tokens(tokenizer, ids.items, ids.count));
+        serve_reply_json(reply, 200, json);
     }
-    free(ids.items);
-    cJSON_Delete(body);
-}
-
-void serve_handle_template(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
-{
-    struct serve_fields fields = {.object = body};
-    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
-    struct cli_ids ids = {0};
-    struct serve_tools tools = {0};
-    serve_add_variables(api->variables, body);
-    struct serve_task *task = serve_task_create(NULL);
-    serve_tools_read(&fields, tokenizer, task, &tools);
-    if (fields.is_wrong || !serve_read_conversation(&fields, tokenizer, &tools, &ids)) {
-        reply_wrong(reply, &fields);
-    } else {
-        reply_tokens(reply, "prompt", tokenizer, &ids);
-    }
-    serve_tools_finish(&tools);
-    serve_task_unref(task);
     free(ids.items);
     cJSON_Delete(body);
 }

@@ -1,17 +1,19 @@
 #include "cli/serve/api/serve_tools.h"
 
-#include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
+#include "cli/common/cli_session.h"
+#include "cli/serve/api/serve_tokens.h"
 #include "cli/serve/calls/serve_call_grammar.h"
+#include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/calls/serve_values.h"
 #include "cli/serve/calls/serve_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_TOOLS = 128,
-};
+enum { MAX_TOOLS = 128 };
 
-//-- styles ----------------------------------------------------------------------------------------
+//-- templates -------------------------------------------------------------------------------------
 
 #define PROBE_TOOL                                                                                 \
     "[{\"type\":\"function\",\"function\":{\"name\":\"probe_name\",\"description\":\"d\","         \
@@ -23,7 +25,7 @@ enum {
     "\"probe_name\",\"arguments\":{\"probe_key\":\"v\"}}}]},{\"role\":\"tool\",\"tool_call_id\":"  \
     "\"probe0001\",\"name\":\"probe_name\",\"content\":\"r\"}]"
 
-// Returns what the template writes, NULL if it does not; the caller frees it.
+// Returns the text that the template writes, NULL if it fails; the caller frees it.
 static char *probe(const struct glinfer_tokenizer *tokenizer, const char *messages)
 {
     struct glinfer_chat_json chat;
@@ -43,83 +45,69 @@ static char *probe(const struct glinfer_tokenizer *tokenizer, const char *messag
     return text;
 }
 
-// Finds the style of JSON with a name first.
-static const struct serve_call_style *find_json_style(const char *called)
+// Returns true if a call that a template wrote is one of a style: the reader finds the call.
+static bool is_written(const struct serve_call_style *style, const char *written)
 {
-    static const char name[] = "{\"name\": \"probe_name\", ";
-    const char *found = strstr(called, name);
-    const char *member = found ? found + strlen(name) : "";
-    if (strncmp(member, "\"parameters\":", 13) == 0) {
-        return &serve_style_plain;
+    bool is_found = false;
+    for (const char *at = strstr(written, style->triggers[0]); at && !is_found;
+         at = strstr(at + 1, style->triggers[0])) {
+        size_t shown = 0;
+        struct serve_input in = {at, at + strlen(at)};
+        const bool has_begin = serve_take(&in, style->begin);
+        cJSON *calls = has_begin ? serve_read_calls(style, NULL, at, strlen(at), &shown) : NULL;
+        const cJSON *function = cli_json_get(cJSON_GetArrayItem(calls, 0), "function");
+        const char *name = cli_json_get_text(function, "name");
+        const char *arguments = cli_json_get_text(function, "arguments");
+        is_found = name && strcmp(name, "probe_name") == 0 &&
+                   strcmp(arguments, "{\"probe_key\":\"v\"}") == 0;
+        cJSON_Delete(calls);
     }
-    if (strncmp(member, "\"arguments\":", 12) != 0) {
-        return NULL;
-    }
-    return strstr(called, "<tool_calls>[")  ? &serve_style_apriel
-           : strstr(called, "<tool_call>")  ? &serve_style_tagged
-           : strstr(called, "[TOOL_CALLS]") ? &serve_style_listed
-           : strstr(called, "<TOOLCALL>")   ? &serve_style_nemotron
-                                            : NULL;
+    return is_found;
 }
 
-// Finds the style in what a template wrote of a call, behind what it tells of tools.
-static const struct serve_call_style *find_written(const char *called)
+// Finds the style of a template that tells of tools but writes no calls.
+static void find_told(struct serve_tools *tools, const struct glinfer_tokenizer *tokenizer,
+                      const char *told)
 {
-    static const struct {
-        const char *sign;
-        const struct serve_call_style *style;
-    } signs[] = {
-        {"[TOOL_CALLS]probe_name[", &serve_style_mistral},
-        {"to=functions.probe_name", &serve_style_harmony},
-        {"<seed:tool_call>\n<function=probe_name>", &serve_style_seed},
-        {"<tool_call>\n<function=probe_name>", &serve_style_qwen},
-        {"<function name=\"probe_name\">", &serve_style_minicpm},
-        {"<|tool_call_start|>[probe_name(", &serve_style_lfm2_written},
-        {"<function_calls>probe_name(", &serve_style_olmo3},
-        {"<|tool_response>response:probe_name{", &serve_style_gemma},
-        {"<|tool_call>call:probe_name{", &serve_style_gemma_first},
-    };
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        if (strstr(called, signs[i].sign)) {
-            return signs[i].style;
-        }
+    const struct serve_call_style *granite = &serve_styles[SERVE_STYLE_GRANITE];
+    const struct serve_call_style *lfm2 = &serve_styles[SERVE_STYLE_LFM2];
+    const char *mark = lfm2->triggers[0];
+    const bool is_granite = strstr(told, granite->triggers[0]);
+    if (is_granite ||
+        (strstr(told, "List of tools: ") && serve_find_mark(tokenizer, mark, strlen(mark)) >= 0)) {
+        tools->style = is_granite ? granite : lfm2;
+        tools->support = SERVE_TOOLS_TOLD;
     }
-    return find_json_style(called);
 }
 
-// Finds the style of a template that tells of tools but writes no call, NULL if it is not known.
-static const struct serve_call_style *find_told(const struct glinfer_tokenizer *tokenizer,
-                                                const char *told)
+void serve_tools_probe(struct serve_tools *tools, const struct glinfer_tokenizer *tokenizer)
 {
-    const char *lfm2 = serve_style_lfm2.trigger;
-    return strstr(told, "<|tool_call|>") ? &serve_style_granite
-           : strstr(told, "List of tools: ") && serve_find_mark(tokenizer, lfm2, strlen(lfm2)) >= 0
-               ? &serve_style_lfm2
-               : NULL;
-}
-
-const struct serve_call_style *serve_find_style(const struct glinfer_tokenizer *tokenizer)
-{
-    const struct serve_call_style *style = NULL;
     char *told = probe(tokenizer, "[{\"role\":\"user\",\"content\":\"q\"}]");
     char *called = probe(tokenizer, PROBE_CALL);
-    if (told && strstr(told, "probe_name")) {
-        const size_t half = strlen(told) / 2;
-        style = called && strlen(called) > half ? find_written(called + half) : NULL;
-        style = style ? style : find_told(tokenizer, told);
+    const bool has_tools = told && strstr(told, "probe_name");
+    tools->style = &serve_styles[SERVE_STYLE_TAGGED];
+    tools->support = SERVE_TOOLS_UNKNOWN;
+    for (size_t i = 0; has_tools && called && !tools->support && i < SERVE_N_STYLES; i++) {
+        const struct serve_call_style *style = &serve_styles[i];
+        if (is_written(style, called)) {
+            tools->style = style;
+            tools->support = style->result && !strstr(called, style->result) ? SERVE_TOOLS_JOINED
+                                                                             : SERVE_TOOLS_WRITTEN;
+        }
+    }
+    if (has_tools && !tools->support) {
+        find_told(tools, tokenizer, told);
     }
     free(told);
     free(called);
-    return style ? style : &serve_style_told;
 }
 
-//-- what is asked for -----------------------------------------------------------------------------
+//-- requests --------------------------------------------------------------------------------------
 
 static const char *name_of(const cJSON *tool)
 {
-    const cJSON *function = cJSON_GetObjectItemCaseSensitive(tool, "function");
-    const cJSON *name = cJSON_GetObjectItemCaseSensitive(function, "name");
-    return cJSON_IsString(name) && name->valuestring[0] ? name->valuestring : NULL;
+    const char *name = cli_json_get_text(cli_json_get(tool, "function"), "name");
+    return name && name[0] ? name : NULL;
 }
 
 static bool copy_tools(struct serve_fields *fields, const char *wanted, struct serve_tools *tools)
@@ -181,7 +169,7 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
         !copy_tools(fields, wanted, tools)) {
         return;
     }
-    tools->style = serve_find_style(tokenizer);
+    serve_tools_probe(tools, tokenizer);
     const struct serve_call_rules rules = {
         .tokenizer = tokenizer,
         .style = tools->style,

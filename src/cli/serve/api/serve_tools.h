@@ -1,16 +1,24 @@
-// Tools of a request: how the model's template tells of them, the grammar of their calls, and
-// messages that have to do with them.
+// Tools of a request: how the model's template tells of them, and the grammar of their calls.
 #ifndef SERVE_TOOLS_H
 #define SERVE_TOOLS_H
 
-#include "cli/serve/api/serve_tokens.h"
-#include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/api/serve_fields.h"
+#include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/schedule/serve_task.h"
 
+// Support of tools in a chat template.
+enum serve_tool_support {
+    SERVE_TOOLS_UNKNOWN, // nothing: a system message tells of tools, and calls are text
+    SERVE_TOOLS_TOLD,    // tells of tools; calls are text of the assistant
+    SERVE_TOOLS_WRITTEN, // tells of tools, and writes calls and messages with results
+    SERVE_TOOLS_JOINED,  // wants a call, its results and what follows these in one message
+};
+
 struct serve_tools {
-    cJSON *list;                          // those that may be called; owned, NULL: none
-    const struct serve_call_style *style; // NULL: no calls are looked for
-    bool is_required;                     // the answer is a call
+    cJSON *list;                          // tools that may be called; owned, NULL: none
+    const struct serve_call_style *style; // of their calls; NULL: no calls are looked for
+    enum serve_tool_support support;
+    bool is_required; // the answer must be a call
 };
 
 // Reads "tools", "tool_choice" and "parallel_tool_calls", and makes the grammar of their calls the
@@ -19,13 +27,7 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
                       struct serve_task *task, struct serve_tools *tools);
 void serve_tools_finish(struct serve_tools *tools);
 
-// Returns how the model's template has calls of tools, found out by having it write one.
-const struct serve_call_style *serve_find_style(const struct glinfer_tokenizer *tokenizer);
-
-// Gives a request's chat_template_kwargs the server's variables that it does not have itself.
-void serve_add_variables(const char *variables, cJSON *body);
-// Appends the tokens of "messages" with the tools.
-bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                             const struct serve_tools *tools, struct cli_ids *ids);
+// Sets the style and the support of the model's template, by letting it write a call.
+void serve_tools_probe(struct serve_tools *tools, const struct glinfer_tokenizer *tokenizer);
 
 #endif

@@ -2,38 +2,28 @@
 
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
-#include "cli/serve/calls/serve_call_tools.h"
-#include "cli/serve/calls/serve_gemma.h"
-#include "cli/serve/calls/serve_python.h"
+#include "cli/common/cli_random.h"
+#include "cli/serve/calls/serve_schemas.h"
+#include "cli/serve/calls/serve_values.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
-static const char white[] = " \t\r\n";
 
 //-- where calls begin -----------------------------------------------------------------------------
 
-static size_t find_text(const char *text, size_t size, const char *what)
+static size_t find_text(const char *text, size_t size, const char *wanted)
 {
-    const char *found = what && size > 0 ? memmem(text, size, what, strlen(what)) : NULL;
+    const char *found = wanted && size > 0 ? memmem(text, size, wanted, strlen(wanted)) : NULL;
     return found ? (size_t)(found - text) : size;
 }
 
-static size_t find_call(const struct serve_call_style *style, const char *text, size_t size)
+// Returns how many bytes at the end of a text may be the beginning of another.
+static size_t count_held(const char *text, size_t size, const char *begun)
 {
-    const size_t first = find_text(text, size, style->trigger);
-    return find_text(text, first, style->other_trigger);
-}
-
-// Returns how many bytes at the end of a text may be the beginning of `what`.
-static size_t count_held(const char *text, size_t size, const char *what)
-{
-    const size_t n = what ? strlen(what) : 0;
+    const size_t n = begun ? strlen(begun) : 0;
     for (size_t held = size < n ? size : n > 0 ? n - 1 : 0; held > 0; held--) {
-        if (memcmp(text + size - held, what, held) == 0) {
+        if (memcmp(text + size - held, begun, held) == 0) {
             return held;
         }
     }
@@ -42,13 +32,14 @@ static size_t count_held(const char *text, size_t size, const char *what)
 
 size_t serve_count_shown(const struct serve_call_style *style, const char *text, size_t size)
 {
-    const size_t found = find_call(style, text, size);
+    const char *const *triggers = style->triggers;
+    const size_t found = find_text(text, find_text(text, size, triggers[0]), triggers[1]);
     if (found < size) {
         return found;
     }
-    const size_t held = count_held(text, size, style->trigger);
-    const size_t other = count_held(text, size, style->other_trigger);
-    return size - (held > other ? held : other);
+    const size_t first = count_held(text, size, triggers[0]);
+    const size_t second = count_held(text, size, triggers[1]);
+    return size - (first > second ? first : second);
 }
 
 size_t serve_find_cut_call(const struct serve_call_style *style, const char *text, size_t size)
@@ -57,56 +48,28 @@ size_t serve_find_cut_call(const struct serve_call_style *style, const char *tex
     return size - n == 1 && n > 0 ? size : n;
 }
 
-size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size)
-{
-    for (size_t i = 0; i < sizeof(style->marks) / sizeof(style->marks[0]) && style->marks[i]; i++) {
-        const size_t n = strlen(style->marks[i]);
-        if (n <= size && memcmp(text, style->marks[i], n) == 0) {
-            return n;
-        }
-    }
-    return 0;
-}
-
-bool serve_is_mark(const struct serve_call_style *style, const char *name, size_t size)
-{
-    return size > 0 && serve_measure_mark(style, name, size) == size;
-}
-
 //-- a call ----------------------------------------------------------------------------------------
 
-// Adds an id of so many letters; 0: as OpenAI's are.
-static void add_id(cJSON *call, size_t size)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-    unsigned char random[24] = {0};
-    char id[5 + sizeof(random) + 1] = "call_";
-    if (getrandom(random, sizeof(random), GRND_NONBLOCK) < 0) {
-        memcpy(random, &call, sizeof(call)); // an id need only differ from others
-    }
-    for (size_t i = 0; i < sizeof(random); i++) {
-        id[5 + i] = letters[random[i] % 32];
-    }
-    cJSON_AddStringToObject(call, "id", size > 0 ? id + sizeof(id) - 1 - size : id);
-}
-
-// A text that calls are read from, from `at` to `end`.
-struct source {
+struct reader {
     const struct serve_call_style *style;
     const cJSON *tools;
-    const char *at, *end;
+    struct serve_input in;
+    cJSON *calls;
     bool is_growing; // more text follows: the beginning of a call that does not end is read
-    bool is_open;    // the last argument is a text that does not end
+    bool is_open;    // the last argument is a string that does not end yet
 };
 
 // Adds a call with size bytes of its arguments.
-static void add_call(const struct source *in, cJSON *list, const char *name, const char *arguments,
-                     size_t size)
+static void add_call(struct reader *reader, const char *name, const char *arguments, size_t size)
 {
-    cJSON *call = cli_json_append(list);
+    enum { ID_SIZE = 24 };
+    char id[ID_SIZE + 1], own[sizeof("call_") + ID_SIZE];
+    cJSON *call = cli_json_append(reader->calls);
     struct cli_bytes text = {0};
     cli_bytes_append(&text, arguments, size);
-    add_id(call, in->style->id_size);
+    cli_random_letters(id, reader->style->id_size ? reader->style->id_size : ID_SIZE);
+    snprintf(own, sizeof(own), "%s%s", reader->style->id_size ? "" : "call_", id);
+    cJSON_AddStringToObject(call, "id", own);
     cJSON_AddStringToObject(call, "type", "function");
     cJSON *function = cJSON_AddObjectToObject(call, "function");
     cJSON_AddStringToObject(function, "name", name);
@@ -114,88 +77,47 @@ static void add_call(const struct source *in, cJSON *list, const char *name, con
     cli_bytes_finish(&text);
 }
 
-// Adds a call and takes the arguments over; one that is not whole is added only while the text
-// grows. False if the call is not whole or has no name, or if the arguments are not an object.
-static bool add_named(const struct source *in, cJSON *list, const char *name, cJSON *arguments,
-                      bool is_whole)
+// Adds a call and takes the arguments over. A call that is not whole is added only while the text
+// grows. Returns false if the call is not whole or its arguments are not an object.
+static bool add_object(struct reader *reader, const char *name, cJSON *arguments, bool is_whole)
 {
-    const bool is_call = name && *name && cJSON_IsObject(arguments) && (is_whole || in->is_growing);
+    const bool is_call = cJSON_IsObject(arguments) && (is_whole || reader->is_growing);
     char *text = is_call ? cJSON_PrintUnformatted(arguments) : NULL;
     if (text) { // the brace at the end, and a quote before it, come later
-        add_call(in, list, name, text, strlen(text) - (is_whole ? 0 : in->is_open ? 2 : 1));
+        add_call(reader, name, text, strlen(text) - (is_whole ? 0 : reader->is_open ? 2 : 1));
     }
     cJSON_free(text);
     cJSON_Delete(arguments);
     return is_call && is_whole;
 }
 
-static void skip_white(struct source *in)
+static bool take_one(struct serve_input *in, const char *const *texts)
 {
-    while (in->at < in->end && strchr(white, *in->at)) {
-        in->at++;
+    for (; *texts; texts++) {
+        if (serve_take(in, *texts)) {
+            return true;
+        }
     }
+    return false;
 }
 
-// Skips white space, and `what` without the white space at its ends; false if it is not there.
-static bool take(struct source *in, const char *what)
+// Takes the name of a tool; NULL if it is empty. The caller frees it.
+static char *take_name(struct serve_input *in)
 {
-    skip_white(in);
-    what += strspn(what, white);
-    size_t n = strlen(what);
-    while (n > 0 && strchr(white, what[n - 1])) {
-        n--;
-    }
-    const bool is_there = (size_t)(in->end - in->at) >= n && memcmp(in->at, what, n) == 0;
-    in->at += is_there ? n : 0;
-    return is_there;
-}
-
-// Takes the text up to `what`, and that; NULL if it is not there. The caller frees it.
-static char *take_up_to(struct source *in, const char *what)
-{
-    const size_t left = (size_t)(in->end - in->at), n = find_text(in->at, left, what);
     struct cli_bytes text = {0};
-    if (n == left) {
-        return NULL;
-    }
+    const size_t n = serve_count_name(in->at, (size_t)(in->end - in->at));
     cli_bytes_append(&text, in->at, n);
-    in->at += n + strlen(what);
-    return text.data;
-}
-
-// Returns how many of the characters that names of tools are made of a text begins with.
-static size_t count_name(const char *text, size_t size)
-{
-    size_t n = 0;
-    while (n < size && text[n] && (isalnum((unsigned char)text[n]) || strchr("_-.", text[n]))) {
-        n++;
-    }
-    return n;
-}
-
-bool serve_is_name(const char *text)
-{
-    enum { MAX_SIZE = 64 };
-    const size_t n = strlen(text);
-    return n > 0 && n <= MAX_SIZE && count_name(text, n) == n;
-}
-
-// Takes a name; NULL if there is none. The caller frees it.
-static char *take_name(struct source *in)
-{
-    struct cli_bytes text = {0};
-    const size_t n = count_name(in->at, (size_t)(in->end - in->at));
-    if (n > 0) {
-        cli_bytes_append(&text, in->at, n);
-        in->at += n;
+    in->at += n;
+    if (n == 0) {
+        cli_bytes_finish(&text);
     }
     return text.data;
 }
 
-//-- forms -----------------------------------------------------------------------------------------
+//-- JSON ------------------------------------------------------------------------------------------
 
-// Appends an object without its white space; false if the text ends before the object does.
-static bool copy_object(struct source *in, struct cli_bytes *object)
+// Appends an object without its white space; returns false if the text ends before the object does.
+static bool copy_object(struct serve_input *in, struct cli_bytes *object)
 {
     size_t depth = 0;
     bool is_quoted = false;
@@ -218,305 +140,218 @@ static bool copy_object(struct source *in, struct cli_bytes *object)
     return object->size > 0 && depth == 0;
 }
 
-// Takes an object with the arguments of a call, which are passed on as they are written. False if
-// it is not whole.
-static bool take_arguments(struct source *in, cJSON *list, const char *name)
+// Reads an object with the arguments of a call, which are passed on with all digits. Returns false
+// if it is not whole.
+static bool read_object(struct reader *reader, struct serve_input *in, const char *name)
 {
     struct cli_bytes text = {0};
-    skip_white(in);
+    serve_skip_white(in);
     const bool is_object = in->at < in->end && *in->at == '{';
     const bool is_whole = is_object && copy_object(in, &text);
     cJSON *json = is_whole ? cli_json_parse_all(text.data, text.size, NULL) : NULL;
     const bool is_call = json != NULL;
-    if (is_call || (is_object && !is_whole && in->is_growing)) {
-        add_call(in, list, name, text.data, text.size);
+    if (is_call || (is_object && !is_whole && reader->is_growing)) {
+        add_call(reader, name, text.data, text.size);
     }
     cJSON_Delete(json);
     cli_bytes_finish(&text);
     return is_call;
 }
 
-// Takes the JSON of a call up to its arguments, if its name comes first; NULL if it does not. The
-// caller deletes the name.
-static cJSON *take_json_name(struct source *in)
+// Reads a call that is an object: its arguments may be begun if they come after the name; else its
+// members are read when it is whole.
+static bool read_json(struct reader *reader)
 {
-    const char *rest = NULL;
-    if (!take(in, "{") ||
-        (take(in, "\"type\"") && !(take(in, ":") && take(in, "\"function\"") && take(in, ",")))) {
-        return NULL;
-    }
-    cJSON *name = take(in, "\"name\"") && take(in, ":")
-                      ? cli_json_parse(in->at, (size_t)(in->end - in->at), &rest)
-                      : NULL;
-    in->at = name ? rest : in->at;
-    const char *text = cJSON_GetStringValue(name);
-    if (!text || !text[0] || !take(in, ",") || !take(in, "\"") || !take(in, in->style->arguments) ||
-        !take(in, "\"") || !take(in, ":")) {
-        cJSON_Delete(name);
-        return NULL;
-    }
-    return name;
-}
-
-// Adds the call that a JSON object is. A text that grows may end within its arguments.
-static bool read_json_call(struct source *in, cJSON *list)
-{
+    const struct serve_call_style *style = reader->style;
+    struct serve_input *in = &reader->in, inner = *in;
     const char *rest = in->at;
-    struct source inner = *in;
-    cJSON *name = take_json_name(&inner);
-    cJSON *json = cli_json_parse(in->at, (size_t)(in->end - in->at), &rest);
+    const size_t left = (size_t)(in->end - in->at);
+    cJSON *first = take_one(&inner, style->heads)
+                       ? cli_json_parse(inner.at, (size_t)(inner.end - inner.at), &inner.at)
+                       : NULL;
+    const char *name = cJSON_GetStringValue(first);
+    cJSON *json = cli_json_parse(in->at, left, &rest);
     bool is_call = cJSON_IsObject(json);
-    const char *text = cJSON_GetStringValue(name);
-    if (text && (is_call || in->is_growing)) {
-        is_call = take_arguments(&inner, list, text) && is_call;
+    if (name && *name && take_one(&inner, style->opens)) {
+        is_call = (is_call || reader->is_growing) && read_object(reader, &inner, name) && is_call;
     } else if (is_call) {
-        cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "name");
-        cJSON *arguments = cJSON_DetachItemFromObjectCaseSensitive(json, in->style->arguments);
-        is_call = add_named(in, list, cJSON_GetStringValue(own), arguments, true);
+        name = cli_json_get_text(json, "name");
+        is_call = name && *name &&
+                  add_object(reader, name,
+                             cJSON_DetachItemFromObjectCaseSensitive(json, style->arguments), true);
     }
     in->at = is_call ? rest : in->at;
-    cJSON_Delete(name);
+    cJSON_Delete(first);
     cJSON_Delete(json);
     return is_call;
 }
 
-// Adds the call that the JSON is, or those of a list.
-static bool read_json(struct source *in, cJSON *list)
+//-- arguments by themselves -----------------------------------------------------------------------
+
+// Takes a value, such as JSON with a tag in a string, and the tag after it; NULL if either is
+// missing.
+static cJSON *take_tagged_value(struct reader *reader)
 {
-    take(in, in->style->before);
-    const bool is_list = in->style->is_list && take(in, "[");
-    bool is_call;
-    do {
-        skip_white(in);
-        is_call = read_json_call(in, list);
-    } while (is_call && is_list && take(in, ","));
-    if (is_list) {
-        take(in, "]");
+    struct serve_input next = reader->in;
+    cJSON *value = serve_take_value(&next, SERVE_NOTATION_PYTHON);
+    if (value && serve_take(&next, reader->style->value_end)) {
+        reader->in = next;
+        return value;
     }
-    return is_call;
+    cJSON_Delete(value);
+    return NULL;
 }
 
-static bool read_named(struct source *in, cJSON *list)
-{
-    enum { MAX_MIDDLE = 100 };
-    char *name = take(in, in->style->before) ? take_name(in) : NULL;
-    char *middle = name ? take_up_to(in, in->style->opens) : NULL;
-    const bool is_call = middle && strlen(middle) <= MAX_MIDDLE && take_arguments(in, list, name);
-    free(name);
-    free(middle);
-    return is_call;
-}
-
-// Returns the value that stands between tags: a text, unless its schema asks for something else.
-static cJSON *read_value(const struct source *in, const char *tool, const char *key, char *text)
-{
-    const cJSON *parameters = serve_find_parameters(in->tools, tool);
-    const cJSON *schema = serve_find_parameter(parameters, key);
-    cJSON *value = NULL;
-    const char *at = text, *end = text + strlen(text);
-    if (!schema || !serve_is_text(schema, parameters)) {
-        value = serve_read_python(&at, end);
-        if (value && at + strspn(at, white) < end) {
-            cJSON_Delete(value);
-            value = NULL;
-        }
-    }
-    return value ? value : cJSON_CreateString(text);
-}
-
-// Takes a value up to the tag behind it, without the line ends that belong to the tags.
-static char *take_value(struct source *in, const struct serve_call_tags *tags)
+// Takes the text of a value up to the tag after it, without the newlines that belong to the tags.
+// While the text grows, a string may be open: then the bytes that may begin the tag are left out.
+// Returns NULL without a value; the caller frees the text.
+static char *take_tagged_text(struct reader *reader, bool is_string)
 {
     static const char begin[] = "<![CDATA[", end[] = "]]>";
-    char tag[32] = "";
-    snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(tags->value_end + tags->is_lined, "\n"),
-             tags->value_end + tags->is_lined);
-    if (tags->is_lined && in->at < in->end && *in->at == '\n') {
+    const size_t n_begin = strlen(begin), n_end = strlen(end);
+    const struct serve_call_style *style = reader->style;
+    struct serve_input *in = &reader->in;
+    if (strchr(style->key_end, '\n') && in->at < in->end && *in->at == '\n') {
         in->at++;
     }
-    char *text = take_up_to(in, tag);
+    char *text = serve_take_up_to(in, style->value_end);
     size_t n = text ? strlen(text) : 0;
-    if (tags->is_lined && n > 0 && text[n - 1] == '\n') {
+    if (!text && is_string && reader->is_growing) {
+        const size_t left = (size_t)(in->end - in->at);
+        const size_t n_lined = count_held(in->at, left, style->value_end);
+        const size_t n_tag =
+            count_held(in->at, left, style->value_end + strspn(style->value_end, "\n"));
+        struct cli_bytes open = {0};
+        n = left - (n_lined > n_tag ? n_lined : n_tag);
+        cli_bytes_append(&open, in->at, n);
+        reader->is_open = n > 0 && strncmp(open.data, begin, n < n_begin ? n : n_begin) != 0;
+        if (!reader->is_open) {
+            cli_bytes_finish(&open);
+        }
+        return open.data;
+    }
+    if (n > 0 && style->value_end[0] == '\n' && text[n - 1] == '\n') {
         text[--n] = 0;
     }
-    if (n >= strlen(begin) + strlen(end) && strncmp(text, begin, strlen(begin)) == 0 &&
-        strcmp(text + n - strlen(end), end) == 0) {
-        n -= strlen(begin) + strlen(end);
-        memmove(text, text + strlen(begin), n);
+    if (n >= n_begin + n_end && strncmp(text, begin, n_begin) == 0 &&
+        strcmp(text + n - n_end, end) == 0) {
+        n -= n_begin + n_end;
+        memmove(text, text + n_begin, n);
         text[n] = 0;
     }
     return text;
 }
 
-// Copies the first line of the mark after a name.
-static void set_close(const char *end, char close[8])
+// Reads an argument between tags. Its value is a string if its schema allows one, or if the text is
+// not another value; an unknown one may go on while the text grows.
+static bool read_tagged(struct reader *reader, const cJSON *parameters, cJSON *arguments)
 {
-    snprintf(close, 8, "%.*s", (int)strcspn(end, "\n"), end);
-}
-
-// Takes a text that does not end yet, except bytes that may begin the tag after it; NULL if there
-// is nothing. The caller frees it.
-static char *take_open_text(struct source *in, const struct serve_call_tags *tags)
-{
-    static const char data[] = "<![CDATA[";
-    const size_t left = (size_t)(in->end - in->at);
-    const size_t n = left - count_held(in->at, left, tags->value_end);
-    struct cli_bytes text = {0};
-    if (n == 0 || strncmp(in->at, data, n < strlen(data) ? n : strlen(data)) == 0) {
-        return NULL;
-    }
-    cli_bytes_append(&text, in->at, n);
-    return text.data;
-}
-
-static bool read_parameter(struct source *in, const char *tool, cJSON *arguments)
-{
-    const struct serve_call_tags *tags = in->style->tags;
-    char close[8] = "";
-    set_close(tags->key_end, close);
-    char *key = take_up_to(in, close);
-    const cJSON *parameters = serve_find_parameters(in->tools, tool);
+    const struct serve_call_style *style = reader->style;
+    struct serve_input *in = &reader->in;
+    char *key = serve_take(in, style->key) ? serve_take_up_to(in, style->key_end) : NULL;
     const cJSON *schema = key ? serve_find_parameter(parameters, key) : NULL;
-    char *text = key ? take_value(in, tags) : NULL;
-    const bool is_read = text != NULL;
-    if (!is_read && in->is_growing && schema && serve_is_text(schema, parameters)) {
-        text = take_open_text(in, tags);
+    const bool is_string = schema && serve_is_text(schema, parameters);
+    cJSON *value = key && !is_string ? take_tagged_value(reader) : NULL;
+    if (key && !value && (is_string || !schema || !reader->is_growing)) {
+        char *text = take_tagged_text(reader, is_string);
+        value = text ? cJSON_CreateString(text) : NULL;
+        free(text);
     }
-    if (text) {
-        const bool is_added = cli_json_add_first(arguments, key, read_value(in, tool, key, text));
-        in->is_open = is_added && !is_read;
+    const bool is_read = value && !reader->is_open;
+    if (value && !cli_json_add_first(arguments, key, value)) {
+        reader->is_open = false;
     }
     free(key);
-    free(text);
     return is_read;
 }
 
-static bool read_tags(struct source *in, cJSON *list)
+// Reads an argument; a value that may go on is not one. Of several with one name the first counts,
+// since it may have been sent. Keys of Python are names, or are known to be keys of the tool.
+static bool read_argument(struct reader *reader, const cJSON *parameters, cJSON *arguments)
 {
-    const struct serve_call_tags *tags = in->style->tags;
-    char close[8] = "";
-    set_close(tags->name_end, close);
-    take(in, in->style->before);
-    char *name = take(in, tags->name) ? take_up_to(in, close) : NULL;
-    cJSON *arguments = cJSON_CreateObject();
-    bool is_read = name != NULL;
-    while (is_read && !take(in, tags->end)) {
-        is_read = take(in, tags->key) && read_parameter(in, name, arguments);
-    }
-    const bool is_call = add_named(in, list, name, arguments, is_read);
-    free(name);
-    return is_call;
-}
-
-bool serve_is_key(const struct serve_call_style *style, const char *text)
-{
-    const size_t n = strlen(text);
-    const bool is_bare = n > 0 && !strchr(white, text[0]) && !strchr(white, text[n - 1]);
-    char close[8] = "";
-    switch (style->form) {
-    case SERVE_CALL_TAGS:
-        set_close(style->tags->key_end, close);
-        return !strstr(text, close);
-    case SERVE_CALL_PYTHON:
-        return is_bare && !strchr(text, '=') && text[0] != ')' && text[0] != ',' && text[0] != ']';
-    case SERVE_CALL_GEMMA:
-        return is_bare && !strpbrk(text, ":}") && !strstr(text, SERVE_GEMMA_QUOTE);
-    default:
-        return true;
-    }
-}
-
-// Takes what an argument is called, and the sign behind it; NULL if that is neither a name nor a
-// parameter of the tool. The caller frees it.
-static char *take_key(struct source *in, const char *tool)
-{
-    skip_white(in);
-    char *key = take_up_to(in, "=");
-    size_t n = key ? strlen(key) : 0;
-    while (n > 0 && strchr(white, key[n - 1])) {
-        key[--n] = 0;
-    }
-    if (key && (n == 0 || count_name(key, n) < n) &&
-        !serve_find_parameter(serve_find_parameters(in->tools, tool), key)) {
-        free(key);
-        key = NULL;
-    }
-    return key;
-}
-
-static bool read_python_argument(struct source *in, const char *tool, cJSON *arguments)
-{
-    char *key = take_key(in, tool);
-    cJSON *value = key ? serve_read_python(&in->at, in->end) : NULL;
-    skip_white(in);
-    const bool is_ended = !in->is_growing || (in->at < in->end && strchr(",)", *in->at));
-    const bool is_read = value && is_ended;
+    const struct serve_call_style *style = reader->style;
+    const bool is_python = style->notation == SERVE_NOTATION_PYTHON;
+    struct serve_input *in = &reader->in;
+    serve_skip_white(in);
+    char *key = serve_take_key(in, is_python ? "=" : ":}");
+    const bool is_key = key && (!is_python || serve_count_name(key, strlen(key)) == strlen(key) ||
+                                serve_find_parameter(parameters, key));
+    cJSON *value = is_key ? serve_take_value(in, style->notation) : NULL;
+    serve_skip_white(in);
+    const bool is_read = value && (serve_take(in, style->separator) ||
+                                   (in->at < in->end && *in->at == style->close[0]));
     if (is_read) {
-        cli_json_add_first(arguments, key, value); // pieces that were sent cannot change
+        cli_json_add_first(arguments, key, value);
     } else {
         cJSON_Delete(value);
     }
     free(key);
-    take(in, ",");
     return is_read;
 }
 
-static bool read_python(struct source *in, cJSON *list)
+//-- calls -----------------------------------------------------------------------------------------
+
+static bool read_call(struct reader *reader)
 {
-    take(in, in->style->trigger);
-    take(in, "[");
-    take(in, ",");
-    skip_white(in);
-    char *name = take_name(in);
-    bool is_read = name && take(in, "(");
-    cJSON *arguments = is_read ? cJSON_CreateObject() : NULL;
-    while (is_read && !take(in, ")")) {
-        is_read = read_python_argument(in, name, arguments);
+    enum { MAX_MIDDLE = 100 };
+    const struct serve_call_style *style = reader->style;
+    const bool is_json = style->notation == SERVE_NOTATION_JSON;
+    struct serve_input *in = &reader->in;
+    if (!serve_take(in, style->begin)) {
+        serve_take(in, style->triggers[0]); // before a call without the sign of a list
     }
-    const bool is_call = add_named(in, list, name, arguments, is_read);
+    serve_take(in, style->before);
+    serve_skip_white(in);
+    if (style->is_json) {
+        return read_json(reader);
+    }
+    char *name = take_one(in, style->heads) ? take_name(in) : NULL;
+    bool is_read = name && (is_json || take_one(in, style->opens));
+    if (name && is_json) { // other text may stand between the name and the JSON
+        size_t i = 0;
+        while (style->opens[i + 1]) {
+            i++;
+        }
+        char *middle = serve_take_up_to(in, style->opens[i]);
+        is_read = middle && strlen(middle) <= MAX_MIDDLE && read_object(reader, in, name);
+        free(middle);
+    } else if (is_read) {
+        const cJSON *parameters = serve_find_parameters(reader->tools, name);
+        cJSON *arguments = cJSON_CreateObject();
+        while (is_read && !serve_take(in, style->close)) {
+            is_read = style->notation == SERVE_NOTATION_TAGS
+                          ? read_tagged(reader, parameters, arguments)
+                          : read_argument(reader, parameters, arguments);
+        }
+        is_read = add_object(reader, name, arguments, is_read);
+    }
     free(name);
-    if (is_call) {
-        take(in, "]");
-    }
-    return is_call;
+    return is_read;
 }
 
-static bool read_gemma(struct source *in, cJSON *list)
+static cJSON *read_calls(struct reader reader)
 {
-    char *name = take(in, in->style->before) ? take_name(in) : NULL;
-    bool is_whole = false;
-    cJSON *arguments = name ? serve_read_gemma(&in->at, in->end, &is_whole) : NULL;
-    const bool is_call = add_named(in, list, name, arguments, is_whole);
-    free(name);
-    return is_call;
-}
-
-static cJSON *read_calls(struct source in)
-{
-    const struct serve_call_style *style = in.style;
-    static bool (*const readers[])(struct source * in, cJSON * list) = {
-        [SERVE_CALL_JSON] = read_json,   [SERVE_CALL_NAMED] = read_named,
-        [SERVE_CALL_TAGS] = read_tags,   [SERVE_CALL_PYTHON] = read_python,
-        [SERVE_CALL_GEMMA] = read_gemma,
-    };
-    cJSON *list = cJSON_CreateArray();
-    while (in.at < in.end && readers[style->form](&in, list)) {
-        take(&in, style->form == SERVE_CALL_PYTHON && style->after[0] == ']' ? style->after + 1
-                                                                             : style->after);
+    const struct serve_call_style *style = reader.style;
+    reader.calls = cJSON_CreateArray();
+    while (reader.in.at < reader.in.end && read_call(&reader)) {
+        serve_take(&reader.in, style->after);
+        if (!take_one(&reader.in, style->between)) {
+            serve_take(&reader.in, style->end);
+        }
     }
-    if (cJSON_GetArraySize(list) == 0) {
-        cJSON_Delete(list);
+    if (cJSON_GetArraySize(reader.calls) == 0) {
+        cJSON_Delete(reader.calls);
         return NULL;
     }
-    return list;
+    return reader.calls;
 }
 
 cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         size_t size, size_t *shown)
 {
     const size_t first = serve_count_shown(style, text, size);
-    cJSON *list =
-        read_calls((struct source){style, tools, text + first, text + size, false, false});
+    cJSON *list = read_calls(
+        (struct reader){.style = style, .tools = tools, .in = {text + first, text + size}});
     *shown = list ? first : *shown;
     return list;
 }
@@ -524,5 +359,6 @@ cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools
 cJSON *serve_read_begun_calls(const struct serve_call_style *style, const cJSON *tools,
                               const char *text, size_t size)
 {
-    return read_calls((struct source){style, tools, text, text + size, true, false});
+    return read_calls((struct reader){
+        .style = style, .tools = tools, .in = {text, text + size}, .is_growing = true});
 }

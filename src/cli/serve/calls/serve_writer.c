@@ -16,7 +16,22 @@ void serve_writer_add(struct serve_writer *writer, const char *format, ...)
     va_start(args, format);
     const int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    cli_bytes_append(&writer->text, text, n < 0 ? 0 : strlen(text));
+    cli_bytes_append(&writer->line, text, n < 0 ? 0 : strlen(text));
+}
+
+struct cli_bytes serve_writer_begin(struct serve_writer *writer)
+{
+    const struct cli_bytes outer = writer->line;
+    writer->line = (struct cli_bytes){0};
+    return outer;
+}
+
+void serve_writer_end(struct serve_writer *writer, struct cli_bytes outer)
+{
+    serve_writer_add(writer, "\n");
+    cli_bytes_append(&writer->rules, writer->line.data, writer->line.size);
+    cli_bytes_finish(&writer->line);
+    writer->line = outer;
 }
 
 static bool is_escaped(unsigned char byte)
@@ -32,34 +47,11 @@ void serve_writer_escape(struct serve_writer *writer, const char *text, size_t s
         while (i + n < size && !is_escaped((unsigned char)text[i + n])) {
             n++;
         }
-        cli_bytes_append(&writer->text, text + i, n);
+        cli_bytes_append(&writer->line, text + i, n);
         if (n == 0) {
             n = 1;
             serve_writer_add(writer, byte < 0x20 || byte == 0x7f ? "\\x%02X" : "\\%c", byte);
         }
-    }
-}
-
-void serve_writer_rules_of_entry(struct serve_writer *writer, const char *rest, const char *entry,
-                                 size_t list, size_t i, bool is_needed, const char *separator)
-{
-    for (int k = 0; k < 2; k++) {
-        serve_writer_add(writer, "\n%s-%zu-%zu-%d ::= ", rest, list, i, k);
-        if (k) {
-            serve_writer_add(writer, "\"%s\" ", separator);
-        }
-        serve_writer_add(writer, "%s-%zu-%zu %s-%zu-%zu-1", entry, list, i, rest, list, i + 1);
-        if (!is_needed) {
-            serve_writer_add(writer, " | %s-%zu-%zu-%d", rest, list, i + 1, k);
-        }
-    }
-    serve_writer_add(writer, "\n");
-}
-
-void serve_writer_rules_of_end(struct serve_writer *writer, const char *rest, size_t list, size_t n)
-{
-    for (int k = 0; k < 2; k++) {
-        serve_writer_add(writer, "%s-%zu-%zu-%d ::= \"\"\n", rest, list, n, k);
     }
 }
 
@@ -74,25 +66,51 @@ int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *n
     return own && name_size == size && memcmp(own, name, size) == 0 ? id : -1;
 }
 
-void serve_writer_text(struct serve_writer *writer, const char *text)
+// Appends a text as a literal, in which marks may also be the control tokens of their names.
+static void write_text(struct serve_writer *writer, const char *text, size_t size)
 {
     const struct serve_call_style *style = writer->style;
-    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
-        const size_t mark = serve_measure_mark(style, text, left);
+    for (size_t n; size > 0; text += n, size -= n) {
+        const size_t mark = serve_measure_mark(style, text, size);
         n = mark;
-        while (mark == 0 && n < left && serve_measure_mark(style, text + n, left - n) == 0) {
+        while (mark == 0 && n < size && serve_measure_mark(style, text + n, size - n) == 0) {
             n++;
         }
         const int32_t id = mark > 0 ? serve_find_mark(writer->tokenizer, text, mark) : -1;
-        serve_writer_add(writer, "%s", id >= 0 ? "(\"" : "\"");
+        serve_writer_add(writer, id >= 0 ? "(\"" : "\"");
         serve_writer_escape(writer, text, n);
         if (id >= 0) {
-            serve_writer_add(writer, "\" | <[%d]>)", id);
+            serve_writer_add(writer, "\" | <[%d]>) ", id);
         } else {
-            serve_writer_add(writer, "\"");
+            serve_writer_add(writer, "\" ");
         }
-        serve_writer_add(writer, " ");
     }
+}
+
+void serve_writer_text(struct serve_writer *writer, const char *text)
+{
+    write_text(writer, text, strlen(text));
+}
+
+void serve_writer_pattern(struct serve_writer *writer, const char *pattern)
+{
+    while (pattern && *pattern) {
+        const size_t n = strcspn(pattern, "~");
+        write_text(writer, pattern, n);
+        serve_writer_add(writer, "%s", pattern[n] ? "ws " : "");
+        pattern += n + (pattern[n] == '~');
+    }
+}
+
+void serve_writer_alternatives(struct serve_writer *writer, const char *const *patterns)
+{
+    serve_writer_add(writer, "(");
+    for (size_t i = 0; patterns[i]; i++) {
+        serve_writer_add(writer, i > 0 ? "| " : "");
+        serve_writer_pattern(writer, patterns[i][0] ? patterns[i] : NULL);
+        serve_writer_add(writer, patterns[i][0] ? "" : "\"\" ");
+    }
+    serve_writer_add(writer, ") ");
 }
 
 //-- values ----------------------------------------------------------------------------------------
@@ -132,55 +150,4 @@ void serve_writer_json(struct serve_writer *writer, const cJSON *schema, const c
     writer->schemas_size += size;
     *CLI_APPEND(&writer->task->schemas) = text;
     serve_writer_add(writer, "json-%zu ", writer->task->schemas.count);
-}
-
-bool serve_writer_choices(struct serve_writer *writer, const cJSON *schema, const char *first,
-                          const char *quote)
-{
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(schema, "enum"), *item;
-    const cJSON *constant = cJSON_GetObjectItemCaseSensitive(schema, "const");
-    bool is_choice = false;
-    list = cJSON_IsArray(list) ? list : NULL;
-    for (item = list ? list->child : constant; item; item = list ? item->next : NULL) {
-        is_choice = is_choice || cJSON_IsString(item);
-        if (cJSON_IsString(item) && !(quote[0] && strpbrk(item->valuestring, "\\'\n\r"))) {
-            serve_writer_add(writer, "%s\"%s", first, quote);
-            serve_writer_escape(writer, item->valuestring, strlen(item->valuestring));
-            serve_writer_add(writer, "%s\" ", quote);
-            first = "| ";
-        }
-    }
-    return is_choice;
-}
-
-void serve_writer_rules_of_text(struct serve_writer *writer, const char *end)
-{
-    const size_t n = strlen(end);
-    for (size_t i = 0; i < n; i++) {
-        serve_writer_add(writer, "text-%zu ::= ", i);
-        if (i > 0 && i + 1 < n) {
-            serve_writer_add(writer, "\"");
-            serve_writer_escape(writer, end + i, 1);
-            serve_writer_add(writer, "\" text-%zu | ", i + 1);
-        }
-        serve_writer_add(writer, "\"");
-        serve_writer_escape(writer, end, 1);
-        serve_writer_add(writer, "\" text-%d | [^", n > 1 ? 1 : 0);
-        serve_writer_escape(writer, end, 1);
-        if (i > 0) {
-            serve_writer_escape(writer, end + i, 1);
-        }
-        serve_writer_add(writer, "] text-0 | \"\"\n");
-    }
-}
-
-void serve_writer_constant(struct serve_writer *writer, const char *text)
-{
-    cJSON *string = cJSON_CreateString(text);
-    char *json = cJSON_PrintUnformatted(string);
-    serve_writer_add(writer, "\"");
-    serve_writer_escape(writer, json ? json : "", json ? strlen(json) : 0);
-    serve_writer_add(writer, "\" ");
-    cJSON_free(json);
-    cJSON_Delete(string);
 }

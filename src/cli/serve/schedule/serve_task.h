@@ -27,7 +27,6 @@ enum {
     SERVE_MAX_STOPS = 32,
     SERVE_MAX_BREAKERS = 32,
     SERVE_MAX_BIASES = 1024,
-    SERVE_MAX_TRIGGERS = 4,
 };
 
 struct serve_task {
@@ -43,7 +42,6 @@ struct serve_task {
     struct glinfer_logit_bias biases[SERVE_MAX_BIASES];
     const char *stops[SERVE_MAX_STOPS];
     const char *breakers[SERVE_MAX_BREAKERS];
-    const char *triggers[SERVE_MAX_TRIGGERS];
     int32_t trigger_token;
     char *order;        // the samplers' names; owned
     char *grammar_text; // owned

@@ -1,0 +1,28 @@
+// Schemas of the parameters of a request's tools.
+#ifndef SERVE_SCHEMAS_H
+#define SERVE_SCHEMAS_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+// Returns the parameters of the tool of a name, NULL if it has none.
+const cJSON *serve_find_parameters(const cJSON *tools, const char *tool);
+// Returns the schema of a parameter, NULL if it is unknown.
+const cJSON *serve_find_parameter(const cJSON *parameters, const char *name);
+// Returns true if a value of a schema may be a string. root: the schema with the definitions that
+// $ref refers to, or NULL.
+bool serve_is_text(const cJSON *schema, const cJSON *root);
+
+// Names, sorted.
+struct serve_names {
+    const char **items; // owned; the texts are borrowed
+    size_t count;
+};
+
+// Returns the strings of a list, such as "required"; list may be NULL.
+struct serve_names serve_names_of(const cJSON *list);
+bool serve_names_have(const struct serve_names *names, const char *name);
+void serve_names_finish(struct serve_names *names);
+
+#endif

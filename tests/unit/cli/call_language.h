@@ -1,0 +1,26 @@
+// The texts that the grammar of a task allows.
+#ifndef CALL_LANGUAGE_H
+#define CALL_LANGUAGE_H
+
+#include "glinfer.h"
+#include "grammar/grammar_matcher.h"
+
+#include <stdbool.h>
+
+struct call_language {
+    struct gi_grammar *grammar;
+    struct gi_grammar_matcher *matcher;
+};
+
+// Reads a grammar, without a vocabulary: control tokens are text.
+void call_language_open(struct call_language *language, const struct glinfer_grammar *grammar);
+void call_language_close(struct call_language *language);
+// Returns true if the grammar allows a text.
+bool call_language_has(struct call_language *language, const char *text);
+// Writes a text that the grammar allows, of bytes chosen by chance: the longer the text, the sooner
+// bytes and the mark (NULL: none) that close something. Fails the test at a dead end and above size
+// bytes.
+void call_language_walk(struct call_language *language, const char *mark, unsigned *seed,
+                        char *text, size_t size);
+
+#endif
