@@ -2,7 +2,7 @@
 #
 # Files and folders that README.md and its like name in backticks or link to exist: beside the text,
 # from the top, or by their name alone anywhere in the tree. Names with a placeholder such as <type>,
-# * or DIR are left out. README.md at the top has at most 200 lines.
+# * or DIR are left out. README.md at the top has at most 200 lines, of 120 characters outside tables.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
@@ -49,5 +49,10 @@ string(REGEX MATCHALL "\n" lines "${content}")
 list(LENGTH lines n_lines)
 if(n_lines GREATER 200)
     message(SEND_ERROR "README.md has ${n_lines} lines, more than 200")
+endif()
+execute_process(COMMAND awk "length > 120 && !/^[|]/ { print FILENAME \":\" FNR }" README.md
+                WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE long)
+if(long)
+    message(SEND_ERROR "lines of more than 120 characters outside tables: ${long}")
 endif()
 message(STATUS "${count} names of files are right")
