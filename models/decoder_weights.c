@@ -63,44 +63,49 @@ const struct gi_norm_spec gi_sandwich_norms[4] = {
     {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
-bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+    gi_graph_attention_block(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
-bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_expert_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_attention_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
+    gi_graph_attention_block(graph, layer);
+    gi_graph_experts_block(graph, layer);
 }
 
-static bool head_norm_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void head_norm_attention(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
 }
 
-bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return head_norm_attention(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+    head_norm_attention(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
-bool gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer,
-                                      struct glinfer_error *err)
+void gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return head_norm_attention(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
+    head_norm_attention(graph, layer);
+    gi_graph_experts_block(graph, layer);
 }
 
-bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                              struct glinfer_error *err)
+void gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
 {
-    return gi_graph_attention(graph, layer, err) && gi_graph_attn_out_norm(graph, layer, err) &&
-           gi_graph_ffn_up(graph, layer, before, err) && gi_graph_ffn_down_norm(graph, layer, err);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out_norm(graph, layer);
+    gi_graph_ffn_up(graph, layer, before);
+    gi_graph_ffn_down_norm(graph, layer);
 }
 
-bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
-           gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
+    gi_graph_qkv(graph, layer, graph->hparams->n_rot);
+    gi_post_norm_record_rest(graph, layer, GI_NORM_FFN);
 }
 
 bool gi_layernorm_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

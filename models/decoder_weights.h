@@ -94,19 +94,17 @@ extern const struct gi_norm_spec gi_sandwich_norms[4];
 
 // Record a layer of attention and a feed-forward network or a mixture of experts, with norms
 // before.
-bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer);
+void gi_expert_record_layer(struct gi_graph *graph, uint32_t layer);
 // Record the same with norms of q and of k.
-bool gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer,
-                                      struct glinfer_error *err);
+void gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer);
+void gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer);
 
 // Records what follows q, k and v in a layer with a norm after either block; before is the norm of
 // the feed-forward network's input, or GI_NORM_NONE.
-bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                              struct glinfer_error *err);
+void gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before);
 // Records a layer with norms before and after the blocks, and none of q and k.
-bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer);
 
 // Reads the epsilon of layernorms.
 bool gi_layernorm_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);

@@ -17,14 +17,14 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_rope rope = graph->rope;
     if (graph->hparams->window > 0 && !gi_has_window(graph->hparams, layer)) {
         rope.n_rot = 0;
     }
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, &rope, err) &&
-           gi_post_norm_record_rest(graph, layer, GI_NORM_NONE, err);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, &rope);
+    gi_post_norm_record_rest(graph, layer, GI_NORM_NONE);
 }
 
 const struct gi_model_family gi_model_family_exaone4 = {

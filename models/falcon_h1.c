@@ -23,10 +23,12 @@ static const struct gi_norm_spec norms[] = {
 };
 
 // Attention's output changes the residual, which is why the state space model has read it before.
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_ssm(graph, layer, err) && gi_graph_attention_block(graph, layer, err) &&
-           gi_graph_ssm_out(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+    gi_graph_ssm(graph, layer);
+    gi_graph_attention_block(graph, layer);
+    gi_graph_ssm_out(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
 const struct gi_model_family gi_model_family_falcon_h1 = {

@@ -20,10 +20,11 @@ static const struct gi_norm_spec ssm_norms[] = {
     GI_MAMBA2_NORMS,
 };
 
-static bool record_ssm_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_ssm_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_ssm(graph, layer, err) && gi_graph_ssm_out(graph, layer, err) &&
-           gi_graph_ffn_block(graph, layer, err);
+    gi_graph_ssm(graph, layer);
+    gi_graph_ssm_out(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
 static const struct gi_recurrent_layers ssm_layers = {
@@ -46,11 +47,11 @@ static const struct gi_weight_spec ssm_expert_weights[] = {
     GI_WEIGHT_ROUTER,
 };
 
-static bool record_ssm_expert_layer(struct gi_graph *graph, uint32_t layer,
-                                    struct glinfer_error *err)
+static void record_ssm_expert_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_ssm(graph, layer, err) && gi_graph_ssm_out(graph, layer, err) &&
-           gi_graph_experts_block(graph, layer, err);
+    gi_graph_ssm(graph, layer);
+    gi_graph_ssm_out(graph, layer);
+    gi_graph_experts_block(graph, layer);
 }
 
 static const struct gi_recurrent_layers ssm_expert_layers = {

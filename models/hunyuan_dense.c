@@ -2,13 +2,14 @@
 // rotation; rotary pairs lie half a head apart.
 #include "models/decoder_weights.h"
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_rope rope = graph->rope;
     rope.is_before_norm = true;
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &rope, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_ffn_block(graph, layer, err);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &rope);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
 const struct gi_model_family gi_model_family_hunyuan_dense = {

@@ -54,9 +54,10 @@ static const struct gi_norm_spec conv_norms[] = {
     {GI_NORM_CONV, "blk.%u.shortconv.conv", GI_DIM_CONV},
 };
 
-static bool record_conv_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_conv_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_short_conv_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+    gi_graph_short_conv_block(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
 static const struct gi_recurrent_layers conv_layers = {
@@ -104,11 +105,10 @@ static const struct gi_norm_spec expert_norms[] = {
     {GI_NORM_ROUTER_BIAS, "blk.%u.exp_probs_b", GI_DIM_EXPERT},
 };
 
-static bool record_conv_expert_layer(struct gi_graph *graph, uint32_t layer,
-                                     struct glinfer_error *err)
+static void record_conv_expert_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_short_conv_block(graph, layer, err) &&
-           gi_graph_experts_block(graph, layer, err);
+    gi_graph_short_conv_block(graph, layer);
+    gi_graph_experts_block(graph, layer);
 }
 
 static const struct gi_recurrent_layers conv_expert_layers = {

@@ -22,10 +22,10 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, gi_layer_rope(graph, layer), err) &&
-           gi_post_norm_record_rest(graph, layer, GI_NORM_NONE, err);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, gi_layer_rope(graph, layer));
+    gi_post_norm_record_rest(graph, layer, GI_NORM_NONE);
 }
 
 const struct gi_model_family gi_model_family_olmo2 = {

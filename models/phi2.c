@@ -15,12 +15,13 @@ static const struct gi_norm_spec norms[] = {
 };
 
 // Both blocks read the residual before either adds to it.
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
-           gi_graph_ffn_up(graph, layer, GI_NORM_ATTN, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_ffn_down(graph, layer, err);
+    gi_graph_qkv(graph, layer, graph->hparams->n_rot);
+    gi_graph_ffn_up(graph, layer, GI_NORM_ATTN);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+    gi_graph_ffn_down(graph, layer);
 }
 
 const struct gi_model_family gi_model_family_phi2 = {

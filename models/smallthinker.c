@@ -11,14 +11,15 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
            gi_hparams_read_router(reader, rule, hparams);
 }
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const bool is_turned = hparams->window == 0 || gi_has_window(hparams, layer);
-    return gi_graph_choose_experts(graph, layer, err) &&
-           gi_graph_qkv(graph, layer, is_turned ? hparams->n_rot : 0, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_chosen_experts_block(graph, layer, err);
+    gi_graph_choose_experts(graph, layer);
+    gi_graph_qkv(graph, layer, is_turned ? hparams->n_rot : 0);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+    gi_graph_chosen_experts_block(graph, layer);
 }
 
 const struct gi_model_family gi_model_family_smallthinker = {

@@ -18,12 +18,13 @@ static const struct gi_norm_spec parallel_norms[] = {
 };
 
 // Both blocks read the residual before either adds to it.
-static bool record_parallel_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_parallel_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
-           gi_graph_ffn_up(graph, layer, GI_NORM_ATTN, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_ffn_down(graph, layer, err);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope);
+    gi_graph_ffn_up(graph, layer, GI_NORM_ATTN);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+    gi_graph_ffn_down(graph, layer);
 }
 
 static const struct gi_model_family parallel = {

@@ -16,14 +16,13 @@ bool gi_bert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *
     return gi_layernorm_hparams(reader, hparams);
 }
 
-bool gi_bert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_bert_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_layernorm(graph, "attn_out_norm", layer, GI_NORM_ATTN_POST, GI_NORM_ATTN_SHIFT,
-                              err) &&
-           gi_graph_ffn_up(graph, layer, GI_NORM_NONE, err) &&
-           gi_graph_ffn_down(graph, layer, err) &&
-           gi_graph_layernorm(graph, "ffn_down_norm", layer, GI_NORM_FFN_POST, GI_NORM_FFN_SHIFT,
-                              err);
+    gi_graph_qkv(graph, layer, graph->hparams->n_rot);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+    gi_graph_layernorm(graph, "attn_out_norm", layer, GI_NORM_ATTN_POST, GI_NORM_ATTN_SHIFT);
+    gi_graph_ffn_up(graph, layer, GI_NORM_NONE);
+    gi_graph_ffn_down(graph, layer);
+    gi_graph_layernorm(graph, "ffn_down_norm", layer, GI_NORM_FFN_POST, GI_NORM_FFN_SHIFT);
 }

@@ -9,6 +9,6 @@ extern const struct gi_norm_spec gi_bert_norms[4];
 
 // Reads what they have in common; positions are looked for in the file.
 bool gi_bert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
-bool gi_bert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_bert_record_layer(struct gi_graph *graph, uint32_t layer);
 
 #endif

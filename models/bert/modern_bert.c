@@ -57,12 +57,13 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_SHIFT, NULL, GI_DIM_EMBD},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
     const enum gi_norm before = layer == 0 ? GI_NORM_NONE : GI_NORM_ATTN;
-    return gi_graph_qkv_rows(graph, layer, before, gi_layer_rope(graph, layer), err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
-           gi_graph_ffn_block(graph, layer, err);
+    gi_graph_qkv_rows(graph, layer, before, gi_layer_rope(graph, layer));
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
 const struct gi_model_family gi_model_family_modern_bert = {

@@ -31,10 +31,10 @@ const struct gi_norm_spec gi_gemma3_norms[GI_GEMMA3_N_NORMS] = {
     {GI_NORM_FFN_POST, "blk.%u.post_ffw_norm", GI_DIM_EMBD},
 };
 
-bool gi_gemma3_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_gemma3_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer), err) &&
-           gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer));
+    gi_post_norm_record_rest(graph, layer, GI_NORM_FFN);
 }
 
 const struct gi_model_family gi_model_family_gemma3 = {

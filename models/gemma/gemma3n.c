@@ -151,21 +151,31 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_BRANCH_POST, "blk.%u.laurel_post_norm", GI_DIM_EMBD},
 };
 
-static bool record_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_block(struct gi_graph *graph, uint32_t layer)
 {
     const bool is_sparse = graph->hparams->is_sparse[layer];
-    return gi_graph_streams_predict(graph, layer, err) && gi_graph_branch(graph, layer, err) &&
-           gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer), err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out_branch(graph, layer, err) &&
-           (is_sparse ? gi_graph_ffn_up_sparse(graph, layer, err)
-                      : gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err)) &&
-           gi_graph_streams_correct(graph, layer, err);
+    gi_graph_streams_predict(graph, layer);
+    gi_graph_branch(graph, layer);
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer));
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out_branch(graph, layer);
+    if (is_sparse) {
+        gi_graph_ffn_up_sparse(graph, layer);
+    } else {
+        gi_graph_ffn_up(graph, layer, GI_NORM_FFN);
+    }
+    gi_graph_streams_correct(graph, layer);
 }
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return (layer > 0 || gi_graph_streams_begin(graph, err)) && record_block(graph, layer, err) &&
-           (layer + 1 < graph->hparams->n_layer || gi_graph_streams_end(graph, err));
+    if (layer <= 0) {
+        gi_graph_streams_begin(graph);
+    }
+    record_block(graph, layer);
+    if (!(layer + 1 < graph->hparams->n_layer)) {
+        gi_graph_streams_end(graph);
+    }
 }
 
 const struct gi_model_family gi_model_family_gemma3n = {

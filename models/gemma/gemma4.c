@@ -70,14 +70,18 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_OUT_SCALE, "blk.%u.layer_output_scale", GI_DIM_ONE},
 };
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer), err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out_norm(graph, layer, err) &&
-           gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) &&
-           (graph->hparams->inputs.width == 0 ? gi_graph_ffn_down_scaled(graph, layer, err)
-                                              : gi_graph_ffn_down_norm(graph, layer, err) &&
-                                                    gi_graph_layer_input(graph, layer, err));
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer));
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out_norm(graph, layer);
+    gi_graph_ffn_up(graph, layer, GI_NORM_FFN);
+    if (graph->hparams->inputs.width == 0) {
+        gi_graph_ffn_down_scaled(graph, layer);
+    } else {
+        gi_graph_ffn_down_norm(graph, layer);
+        gi_graph_layer_input(graph, layer);
+    }
 }
 
 const struct gi_model_family gi_model_family_gemma4 = {

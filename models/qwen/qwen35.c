@@ -138,9 +138,10 @@ const struct gi_norm_spec gi_qwen35_linear_norms[GI_QWEN35_N_LINEAR_NORMS] = {
     {GI_NORM_DECAY_RATE, "blk.%u.ssm_a", GI_DIM_STATE_HEADS},
 };
 
-static bool record_linear_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void record_linear_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_delta_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+    gi_graph_delta_block(graph, layer);
+    gi_graph_ffn_block(graph, layer);
 }
 
 static const struct gi_recurrent_layers linear_layers = {
@@ -184,10 +185,10 @@ static const struct gi_weight_spec linear_expert_weights[] = {
     GI_WEIGHT_ROUTER_GATED,
 };
 
-bool gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer,
-                                   struct glinfer_error *err)
+void gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_delta_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
+    gi_graph_delta_block(graph, layer);
+    gi_graph_experts_block(graph, layer);
 }
 
 static const struct gi_recurrent_layers linear_expert_layers = {

@@ -17,7 +17,6 @@ extern const struct gi_norm_spec gi_qwen35_linear_norms[GI_QWEN35_N_LINEAR_NORMS
                   GI_DIM_EMBD, GI_NORM_FFN)
 
 bool gi_qwen35_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
-bool gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer,
-                                   struct glinfer_error *err);
+void gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer);
 
 #endif

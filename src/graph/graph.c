@@ -13,101 +13,101 @@ static struct gi_qkv_layout qkv_layout(const struct gi_graph *graph, uint32_t la
 
 //-- projections ---------------------------------------------------------------------------------
 
-bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
-                        uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
-                        struct glinfer_error *err)
+void gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
+                        uint32_t layer, enum gi_norm norm, const struct gi_rows *y)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
     const uint32_t beta = gi_norm_shift(&graph->norm_layout, layer, norm);
     if (beta == UINT32_MAX) {
-        return gi_op_rmsnorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
-                             hparams->norm_eps, y, err);
+        gi_op_rmsnorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
+                      hparams->norm_eps, y);
+        return;
     }
-    return gi_op_layernorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
-                           beta, hparams->norm_eps, y, err);
+    gi_op_layernorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma, beta,
+                    hparams->norm_eps, y);
 }
 
 // Records what the producer of a step's residual leaves of the norm: nothing of an rmsnorm, all of
 // a layernorm.
-static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
-                      struct glinfer_error *err)
+static void norm_step(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm)
 {
     const uint32_t beta =
         norm == GI_NORM_NONE ? UINT32_MAX : gi_norm_shift(&graph->norm_layout, layer, norm);
-    return beta == UINT32_MAX ||
-           gi_op_layernorm_step(&graph->recorder, label, &graph->vectors,
-                                norm_offset(graph, layer, norm), beta, &graph->stream, err);
+    if (beta != UINT32_MAX) {
+        gi_op_layernorm_step(&graph->recorder, label, &graph->vectors,
+                             norm_offset(graph, layer, norm), beta, &graph->stream);
+    }
 }
 
-bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
-                         enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows,
-                         struct glinfer_error *err)
+void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
+                         enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows)
 {
     struct gi_recorder *recorder = &graph->recorder;
     *rows = gi_half_rows(recorder, &graph->norm);
     if (norm != GI_NORM_NONE) {
-        return gi_graph_norm_rows(graph, recorder, label, layer, norm, rows, err) &&
-               (rows->is_half ||
-                gi_op_pack_rows(recorder, "pack_rows", rows, graph->hparams->n_embd, weight, err));
+        gi_graph_norm_rows(graph, recorder, label, layer, norm, rows);
+        gi_op_pack_rows(recorder, "pack_rows", rows, graph->hparams->n_embd, weight);
+        return;
     }
     if (rows->is_half) {
-        return gi_op_half_rows(recorder, label, &graph->x, graph->hparams->n_embd, rows, err);
+        gi_op_half_rows(recorder, label, &graph->x, graph->hparams->n_embd, rows);
+        return;
     }
     *rows = graph->x;
-    return true;
 }
 
-bool gi_graph_project_back(struct gi_graph *graph, const char *label,
+void gi_graph_project_back(struct gi_graph *graph, const char *label,
                            const struct gi_weight *weight, struct gi_step_x x,
-                           const struct gi_rows *rows, struct glinfer_error *err)
+                           const struct gi_rows *rows)
 {
     const float scale = graph->hparams->residual_scale;
     if (graph->is_batch) {
-        return gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x, err);
+        gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x);
+        return;
     }
-    return gi_op_gemv_residual(&graph->recorder, label, weight, x.range, x.offset, x.has_sums,
-                               scale, &graph->stream, err);
+    gi_op_gemv_residual(&graph->recorder, label, weight, x.range, x.offset, x.has_sums, scale,
+                        &graph->stream);
 }
 
 //-- attention -----------------------------------------------------------------------------------
 
 // Makes *input the norm that a batch's projection reads: that which the branch beside attention has
 // left, if it did.
-static bool norm_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                      const struct gi_weight *weight, struct gi_rows *input,
-                      struct glinfer_error *err)
+static void norm_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                      const struct gi_weight *weight, struct gi_rows *input)
 {
     if (graph->branch_input.range.size == 0) {
-        return gi_graph_input_rows(graph, "attn_norm", layer, before, weight, input, err);
+        gi_graph_input_rows(graph, "attn_norm", layer, before, weight, input);
+        return;
     }
     *input = graph->branch_input;
     graph->branch_input = (struct gi_rows){0};
-    return input->is_half || gi_op_pack_rows(&graph->recorder, "pack_rows", input,
-                                             graph->hparams->n_embd, weight, err);
+    gi_op_pack_rows(&graph->recorder, "pack_rows", input, graph->hparams->n_embd, weight);
 }
 
-bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
-                           enum gi_slot slot, enum gi_norm before, struct glinfer_error *err)
+void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
+                           enum gi_slot slot, enum gi_norm before)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *weight = layer_weight(graph, layer, slot);
     struct gi_rows input;
     if (graph->is_batch) {
-        return norm_rows(graph, layer, before, weight, &input, err) &&
-               gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv, err);
+        norm_rows(graph, layer, before, weight, &input);
+        gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv);
+        return;
     }
     if (before == GI_NORM_NONE) {
-        return gi_op_gemv_stream(recorder, label, weight, &graph->stream, graph->row.range, err);
+        gi_op_gemv_stream(recorder, label, weight, &graph->stream, graph->row.range);
+        return;
     }
-    return norm_step(graph, "attn_norm", layer, before, err) &&
-           gi_op_gemv_norm(recorder, label, weight, &graph->stream, graph->row.range, err);
+    norm_step(graph, "attn_norm", layer, before);
+    gi_op_gemv_norm(recorder, label, weight, &graph->stream, graph->row.range);
 }
 
-static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                     struct glinfer_error *err)
+static void qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
 {
-    return gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, before, err);
+    gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, before);
 }
 
 // Moves RoPE, norms of heads and the cache write into the entry of attention, if it can do them
@@ -131,7 +131,7 @@ static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const str
 }
 
 // Records one dispatch, or two if the cache's type asks for whole blocks.
-bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
+void gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot)
 {
     const enum gi_norm before =
         norm_offset(graph, layer, GI_NORM_ATTN) == UINT32_MAX ? GI_NORM_NONE : GI_NORM_ATTN;
@@ -144,69 +144,73 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
                                  .temperature = graph->hparams->temperature,
                                  .period = graph->hparams->temperature_period};
     if (leave_to_attention(graph, layer, &rope, NULL)) {
-        return qkv_rows(graph, layer, before, err);
+        qkv_rows(graph, layer, before);
+        return;
     }
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
     if (!graph->is_batch && rope.temperature == 0.0f && gi_gemv_qkv_suits(recorder, weight, kv)) {
-        return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
-               gi_op_gemv_qkv(recorder, "attn_qkv", weight, &layout, n_rot, &graph->stream, kv,
-                              err);
+        norm_step(graph, "attn_norm", layer, GI_NORM_ATTN);
+        gi_op_gemv_qkv(recorder, "attn_qkv", weight, &layout, n_rot, &graph->stream, kv);
+        return;
     }
     if (graph->joint) {
-        return qkv_rows(graph, layer, before, err) &&
-               gi_joint_rope_kv(graph, layer, &rope, NULL, err);
+        qkv_rows(graph, layer, before);
+        gi_joint_rope_kv(graph, layer, &rope, NULL);
+        return;
     }
-    return qkv_rows(graph, layer, before, err) &&
-           gi_op_rope_kv(recorder, "rope_kv", &layout, graph->is_batch ? &graph->qkv : &graph->row,
-                         &graph->vectors, &rope, kv, graph->is_batch ? &graph->q : &q, err);
+    qkv_rows(graph, layer, before);
+    gi_op_rope_kv(recorder, "rope_kv", &layout, graph->is_batch ? &graph->qkv : &graph->row,
+                  &graph->vectors, &rope, kv, graph->is_batch ? &graph->q : &q);
 }
 
-bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                       const struct gi_rope *rope, struct glinfer_error *err)
+void gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope)
 {
     const struct gi_vectors vectors = {graph->vectors.range, rope->table};
     assert(graph->is_batch && !graph->joint);
-    return qkv_rows(graph, layer, before, err) &&
-           gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &vectors,
-                         rope, &graph->kv_cache[layer], &graph->q, err);
+    qkv_rows(graph, layer, before);
+    gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &vectors, rope,
+                  &graph->kv_cache[layer], &graph->q);
 }
 
-bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                       const struct gi_rope *rope, struct glinfer_error *err)
+void gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope)
 {
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_qkv_layout layout = qkv_layout(graph, layer);
     const struct gi_head_norm norm = head_norm(graph, layer);
     const struct gi_rows q = {kv->range, layout.n_head * layout.head_dim, false};
     if (graph->joint) {
-        return qkv_rows(graph, layer, before, err) &&
-               gi_joint_rope_kv(graph, layer, rope, &norm, err);
+        qkv_rows(graph, layer, before);
+        gi_joint_rope_kv(graph, layer, rope, &norm);
+        return;
     }
     const bool is_left = leave_to_attention(graph, layer, rope, &norm);
-    return qkv_rows(graph, layer, before, err) &&
-           (is_left ||
-            gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &layout,
-                               graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
-                               rope, kv, graph->is_batch ? &graph->q : &q, err));
+    qkv_rows(graph, layer, before);
+    if (!is_left) {
+        gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &layout,
+                           graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
+                           rope, kv, graph->is_batch ? &graph->q : &q);
+    }
 }
 
-bool gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
+void gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
                       uint32_t width, const struct gi_weight *out, const struct gi_rows *spare,
-                      struct gi_rows *input, struct glinfer_error *err)
+                      struct gi_rows *input)
 {
     struct gi_recorder *recorder = &graph->recorder;
     *input = gi_half_rows(recorder, spare);
     if (input->is_half) {
-        return gi_op_half_rows(recorder, label, rows, width, input, err);
+        gi_op_half_rows(recorder, label, rows, width, input);
+        return;
     }
     *input = *rows;
-    return gi_op_pack_rows(recorder, "pack_rows", input, width, out, err);
+    gi_op_pack_rows(recorder, "pack_rows", input, width, out);
 }
 
 // Leaves what the projection after it reads in attn_input.
-static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv,
-                            const struct gi_weight *out, const struct gi_score_rule *rule,
-                            struct glinfer_error *err)
+static void attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv,
+                            const struct gi_weight *out, const struct gi_score_rule *rule)
 {
     struct gi_recorder *recorder = &graph->recorder;
     struct gi_rows *input = &graph->attn_input;
@@ -214,28 +218,32 @@ static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv
     const bool has_gate = graph->qkv_layout.gate_begin > 0;
     *input = gi_half_rows(recorder, &graph->attn);
     if (!has_gate && (!input->is_half || gi_attention_has_halves(recorder, kv))) {
-        return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, input, err) &&
-               (input->is_half || gi_op_pack_rows(recorder, "pack_rows", input, width, out, err));
+        gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, input);
+        gi_op_pack_rows(recorder, "pack_rows", input, width, out);
+        return;
     }
-    return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn, err) &&
-           (!has_gate || gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->qkv,
-                                         &graph->attn, err)) &&
-           gi_graph_pass_on(graph, "attn_half", &graph->attn, width, out, &graph->q,
-                            &graph->attn_input, err);
+    gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn);
+    if (has_gate) {
+        gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->qkv, &graph->attn);
+    }
+    gi_graph_pass_on(graph, "attn_half", &graph->attn, width, out, &graph->q, &graph->attn_input);
 }
 
-static bool attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
-                           const struct gi_score_rule *rule, struct glinfer_error *err)
+static void attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
+                           const struct gi_score_rule *rule)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_rows rows = {graph->attention.range, kv->n_head * kv->head_dim, false};
     const bool has_gate = graph->qkv_layout.gate_begin > 0;
-    return (graph->has_attention_input
-                ? gi_op_attention_qkv(recorder, "attention", kv, rule, &graph->attention_input,
-                                      &graph->attention, err)
-                : gi_op_attention(recorder, "attention", kv, rule, &graph->attention, err)) &&
-           (!has_gate ||
-            gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->row, &rows, err));
+    if (graph->has_attention_input) {
+        gi_op_attention_qkv(recorder, "attention", kv, rule, &graph->attention_input,
+                            &graph->attention);
+    } else {
+        gi_op_attention(recorder, "attention", kv, rule, &graph->attention);
+    }
+    if (has_gate) {
+        gi_op_gate_rows(recorder, "attn_gate", &graph->qkv_layout, &graph->row, &rows);
+    }
 }
 
 // An encoder's window lies half on either side.
@@ -256,7 +264,7 @@ static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_
     return rule;
 }
 
-bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_attention(struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_hparams *hparams = graph->hparams;
@@ -265,12 +273,14 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     rule.has_sinks = rule.sinks != UINT32_MAX;
     rule.vectors = graph->vectors.range;
     if (graph->joint) {
-        return gi_joint_attention(graph, layer, &rule, err);
+        gi_joint_attention(graph, layer, &rule);
+        return;
     }
     if (graph->is_batch) {
-        return attention_batch(graph, kv, layer_weight(graph, layer, GI_SLOT_OUT), &rule, err);
+        attention_batch(graph, kv, layer_weight(graph, layer, GI_SLOT_OUT), &rule);
+        return;
     }
-    return attention_step(graph, kv, &rule, err);
+    attention_step(graph, kv, &rule);
 }
 
 struct gi_step_x gi_graph_attn_x(const struct gi_graph *graph, uint32_t layer)
@@ -280,30 +290,29 @@ struct gi_step_x gi_graph_attn_x(const struct gi_graph *graph, uint32_t layer)
     return (struct gi_step_x){graph->attention.range, 0, has_sums};
 }
 
-bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_attn_out(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                                 gi_graph_attn_x(graph, layer), &graph->attn_input, err);
+    gi_graph_project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
+                          gi_graph_attn_x(graph, layer), &graph->attn_input);
 }
 
-bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_project_back_normed(graph, "attn_out", layer,
-                                        layer_weight(graph, layer, GI_SLOT_OUT),
-                                        gi_graph_attn_x(graph, layer), &graph->attn_input,
-                                        GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX, err);
+    gi_graph_project_back_normed(graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT),
+                                 gi_graph_attn_x(graph, layer), &graph->attn_input,
+                                 GI_NORM_ATTN_POST, GI_NORM_FFN, UINT32_MAX);
 }
 
-bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_attention_block(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
+    gi_graph_qkv(graph, layer, graph->hparams->n_rot);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
 }
 
 //-- feed-forward --------------------------------------------------------------------------------
 
-bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                     struct glinfer_error *err)
+void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
@@ -312,50 +321,47 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
                                             graph->hparams->xielu[layer]};
     struct gi_rows input;
     if (!graph->is_batch) {
-        return norm_step(graph, "ffn_norm", layer, before, err) &&
-               gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, &rule, before != GI_NORM_NONE,
-                              &graph->stream, graph->ffn_act, &graph->ffn_act_has_sums, err);
+        norm_step(graph, "ffn_norm", layer, before);
+        gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, &rule, before != GI_NORM_NONE,
+                       &graph->stream, graph->ffn_act, &graph->ffn_act_has_sums);
+        return;
     }
     graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
                                                   : graph->ffn_act_rows;
-    return gi_graph_input_rows(graph, "ffn_norm", layer, before, gate_up, &input, err) &&
-           gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up,
-                      err) &&
-           gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule,
-                     &graph->ffn_input, err) &&
-           (graph->ffn_input.is_half ||
-            gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input,
-                            (uint32_t)gi_round_up(n_ff, 4),
-                            layer_weight(graph, layer, GI_SLOT_DOWN), err));
+    gi_graph_input_rows(graph, "ffn_norm", layer, before, gate_up, &input);
+    gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up);
+    gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule, &graph->ffn_input);
+    gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input, (uint32_t)gi_round_up(n_ff, 4),
+                    layer_weight(graph, layer, GI_SLOT_DOWN));
 }
 
-bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
-                                 gi_graph_ffn_x(graph), &graph->ffn_input, err);
+    gi_graph_project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
+                          gi_graph_ffn_x(graph), &graph->ffn_input);
 }
 
-static bool ffn_down_normed(struct gi_graph *graph, uint32_t layer, uint32_t scale,
-                            struct glinfer_error *err)
+static void ffn_down_normed(struct gi_graph *graph, uint32_t layer, uint32_t scale)
 {
-    return gi_graph_project_back_normed(
-        graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN), gi_graph_ffn_x(graph),
-        &graph->ffn_input, GI_NORM_FFN_POST, GI_NORM_NEXT, scale, err);
+    gi_graph_project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
+                                 gi_graph_ffn_x(graph), &graph->ffn_input, GI_NORM_FFN_POST,
+                                 GI_NORM_NEXT, scale);
 }
 
-bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer)
 {
-    return ffn_down_normed(graph, layer, UINT32_MAX, err);
+    ffn_down_normed(graph, layer, UINT32_MAX);
 }
 
-bool gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer)
 {
-    return ffn_down_normed(graph, layer, norm_offset(graph, layer, GI_NORM_OUT_SCALE), err);
+    ffn_down_normed(graph, layer, norm_offset(graph, layer, GI_NORM_OUT_SCALE));
 }
 
-bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) && gi_graph_ffn_down(graph, layer, err);
+    gi_graph_ffn_up(graph, layer, GI_NORM_FFN);
+    gi_graph_ffn_down(graph, layer);
 }
 
 //-- a mixture of experts ------------------------------------------------------------------------
@@ -371,8 +377,7 @@ static bool sorts_rows(const struct gi_graph *graph, struct gi_sorted_rows *rows
 
 // Records the choice of experts by the norm of x or, with GI_NORM_NONE, by x; of a batch, whose
 // norm is there.
-static bool route(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                  struct glinfer_error *err)
+static void route(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_experts *experts = &graph->experts;
@@ -382,56 +387,57 @@ static bool route(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
     struct gi_sorted_rows rows;
     if (!graph->is_batch) {
-        return (before == GI_NORM_NONE
-                    ? gi_op_gemv(recorder, "router", router, stream->range, stream->residual, false,
-                                 graph->row.range, err)
-                    : gi_op_gemv_norm(recorder, "router", router, stream, graph->row.range, err)) &&
-               gi_op_route(recorder, experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors, bias,
-                           &act, err);
+        if (before == GI_NORM_NONE) {
+            gi_op_gemv(recorder, "router", router, stream->range, stream->residual, false,
+                       graph->row.range);
+        } else {
+            gi_op_gemv_norm(recorder, "router", router, stream, graph->row.range);
+        }
+        gi_op_route(recorder, experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors, bias, &act);
+        return;
     }
     // f32: which experts are chosen hangs on little.
     const struct gi_rows *input = before == GI_NORM_NONE ? &graph->x : &graph->norm;
-    return gi_op_gemm(recorder, "router", router, input, false, 1.0f, &graph->qkv, err) &&
-           (sorts_rows(graph, &rows)
-                ? gi_op_route_sorted(recorder, experts, &graph->qkv, &graph->vectors, bias, &rows,
-                                     err)
-                : gi_op_route(recorder, experts, GI_EXPERTS_BATCH, &graph->qkv, &graph->vectors,
-                              bias, &graph->ffn_act_rows, err));
+    gi_op_gemm(recorder, "router", router, input, false, 1.0f, &graph->qkv);
+    if (sorts_rows(graph, &rows)) {
+        gi_op_route_sorted(recorder, experts, &graph->qkv, &graph->vectors, bias, &rows);
+    } else {
+        gi_op_route(recorder, experts, GI_EXPERTS_BATCH, &graph->qkv, &graph->vectors, bias,
+                    &graph->ffn_act_rows);
+    }
 }
 
-static bool experts_step(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void experts_step(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
-    return gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
-                                 layer_weight(graph, layer, GI_SLOT_GATE_UP), &graph->stream, NULL,
-                                 &act, err) &&
-           gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_STEP,
-                             layer_weight(graph, layer, GI_SLOT_DOWN), &act, &graph->row, err) &&
-           gi_op_add_experts(recorder, &graph->experts, &act, &graph->row, &graph->vectors,
-                             norm_offset(graph, layer, GI_NORM_NEXT), hparams->residual_scale,
-                             &graph->stream, err);
+    gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
+                          layer_weight(graph, layer, GI_SLOT_GATE_UP), &graph->stream, NULL, &act);
+    gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_STEP,
+                      layer_weight(graph, layer, GI_SLOT_DOWN), &act, &graph->row);
+    gi_op_add_experts(recorder, &graph->experts, &act, &graph->row, &graph->vectors,
+                      norm_offset(graph, layer, GI_NORM_NEXT), hparams->residual_scale,
+                      &graph->stream);
 }
 
-static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void experts_batch(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
-    return gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
-                                 layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, &graph->norm,
-                                 &graph->ffn_act_rows, err) &&
-           gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
-                             layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
-                             &graph->ffn_gate_up, err) &&
-           gi_op_add_experts_batch(recorder, &graph->experts, &graph->ffn_act_rows,
-                                   &graph->ffn_gate_up, hparams->n_embd, hparams->residual_scale,
-                                   &graph->x, err);
+    gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
+                          layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, &graph->norm,
+                          &graph->ffn_act_rows);
+    gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
+                      layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
+                      &graph->ffn_gate_up);
+    gi_op_add_experts_batch(recorder, &graph->experts, &graph->ffn_act_rows, &graph->ffn_gate_up,
+                            hparams->n_embd, hparams->residual_scale, &graph->x);
 }
 
 // Each expert's weights are read once for all tokens that take it.
-static bool experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *rows,
-                           uint32_t layer, struct glinfer_error *err)
+static void experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *rows,
+                           uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
@@ -441,45 +447,50 @@ static bool experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
     const struct gi_rows pairs = {
         range, (uint32_t)gi_round_up(gate_up->n_rows / experts->n_expert, GI_QUANT_BLOCK), false};
     const struct gi_rows y = {range, experts->y_width, false};
-    return gi_op_gather_rows(recorder, experts, &graph->norm, rows, err) &&
-           gi_op_gemm_experts(recorder, "ffn_gate_up", experts, gate_up, rows, false, &pairs,
-                              err) &&
-           gi_op_glu_experts(recorder, experts, hparams->activation, gate_up, &pairs, rows, err) &&
-           gi_op_gemm_experts(recorder, "ffn_down", experts,
-                              layer_weight(graph, layer, GI_SLOT_DOWN), rows, true, &y, err) &&
-           gi_op_add_sorted_experts(recorder, experts, rows, &y, hparams->n_embd,
-                                    hparams->residual_scale, &graph->x, err);
+    gi_op_gather_rows(recorder, experts, &graph->norm, rows);
+    gi_op_gemm_experts(recorder, "ffn_gate_up", experts, gate_up, rows, false, &pairs);
+    gi_op_glu_experts(recorder, experts, hparams->activation, gate_up, &pairs, rows);
+    gi_op_gemm_experts(recorder, "ffn_down", experts, layer_weight(graph, layer, GI_SLOT_DOWN),
+                       rows, true, &y);
+    gi_op_add_sorted_experts(recorder, experts, rows, &y, hparams->n_embd, hparams->residual_scale,
+                             &graph->x);
 }
 
-static bool run_experts(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void run_experts(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_sorted_rows rows;
     if (!graph->is_batch) {
-        return experts_step(graph, layer, err);
+        experts_step(graph, layer);
+        return;
     }
-    return sorts_rows(graph, &rows) ? experts_sorted(graph, &rows, layer, err)
-                                    : experts_batch(graph, layer, err);
+    if (sorts_rows(graph, &rows)) {
+        experts_sorted(graph, &rows, layer);
+    } else {
+        experts_batch(graph, layer);
+    }
 }
 
-static bool expert_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void expert_norm(struct gi_graph *graph, uint32_t layer)
 {
-    return !graph->is_batch || gi_graph_norm_rows(graph, &graph->recorder, "ffn_norm", layer,
-                                                  GI_NORM_FFN, &graph->norm, err);
+    if (graph->is_batch) {
+        gi_graph_norm_rows(graph, &graph->recorder, "ffn_norm", layer, GI_NORM_FFN, &graph->norm);
+    }
 }
 
-bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_experts_block(struct gi_graph *graph, uint32_t layer)
 {
-    return expert_norm(graph, layer, err) && route(graph, layer, GI_NORM_FFN, err) &&
-           run_experts(graph, layer, err);
+    expert_norm(graph, layer);
+    route(graph, layer, GI_NORM_FFN);
+    run_experts(graph, layer);
 }
 
-bool gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer)
 {
-    return route(graph, layer, GI_NORM_NONE, err);
+    route(graph, layer, GI_NORM_NONE);
 }
 
-bool gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer,
-                                   struct glinfer_error *err)
+void gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer)
 {
-    return expert_norm(graph, layer, err) && run_experts(graph, layer, err);
+    expert_norm(graph, layer);
+    run_experts(graph, layer);
 }

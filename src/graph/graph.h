@@ -95,9 +95,8 @@ struct gi_graph {
 };
 
 // Records y = the norm of each row of a batch's x, an rmsnorm or a layernorm as the family has it.
-bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
-                        uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
-                        struct glinfer_error *err);
+void gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
+                        uint32_t layer, enum gi_norm norm, const struct gi_rows *y);
 
 // Returns the rows of a layer's stacked q, k and v; of q alone if the layer reads the keys and
 // values of an earlier one.
@@ -110,90 +109,87 @@ struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint3
 // Records q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. All but
 // the projection may move into gi_graph_attention (gi_attention_qkv_suits). n_rot is the hparams',
 // or 0 in a layer without rotation.
-bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
-                  struct glinfer_error *err);
+void gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot);
 // Records the same of a batch, with the rotations of the layer.
-bool gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                       const struct gi_rope *rope, struct glinfer_error *err);
+void gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope);
 // Records the same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two
 // dispatches.
-bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                       const struct gi_rope *rope, struct glinfer_error *err);
-bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope);
+void gi_graph_attention(struct gi_graph *graph, uint32_t layer);
 // x += residual_scale * out(attention)
-bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_attn_out(struct gi_graph *graph, uint32_t layer);
 // x += norm(out(attention)), the norm being GI_NORM_ATTN_POST.
-bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer);
 
 // act = activation(gate(norm(x))) * up(norm(x)), or activation(up(norm(x))) where there is no gate.
-bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                     struct glinfer_error *err);
+void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before);
 // x += down(act)
-bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer);
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
-bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer);
 
 // inputs = (norm(W x / sqrt(n_embd)) + inputs) / sqrt(2): adds what layers get of the first
 // residual to their inputs, which hold the embeddings of tokens. The norm is over each layer's,
 // GI_NORM_INPUT.
-bool gi_graph_project_inputs(struct gi_graph *graph, struct glinfer_error *err);
+void gi_graph_project_inputs(struct gi_graph *graph);
 // x = scale * (x + norm(down(act))), the scale being GI_NORM_OUT_SCALE.
-bool gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_ffn_down_scaled(struct gi_graph *graph, uint32_t layer);
 // x = scale * (x + norm(out(activation(gate(x)) * the layer's own input))), the norm being
 // GI_NORM_INPUT_POST.
-bool gi_graph_layer_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_layer_input(struct gi_graph *graph, uint32_t layer);
 
 // Several streams of the residual (ops/altup/altup.h), of which x is the first. A layer begins with
 // a prediction of all, for which gi_graph_streams_begin makes them out of the embedding before the
 // first layer; it ends with a correction by norm(down(act)), the norm being GI_NORM_FFN_POST, and
 // by what it makes of its own input, which the next layer adds and gi_graph_streams_end behind the
 // last, which leaves x.
-bool gi_graph_streams_begin(struct gi_graph *graph, struct glinfer_error *err);
-bool gi_graph_streams_predict(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_graph_streams_end(struct gi_graph *graph, struct glinfer_error *err);
+void gi_graph_streams_begin(struct gi_graph *graph);
+void gi_graph_streams_predict(struct gi_graph *graph, uint32_t layer);
+void gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer);
+void gi_graph_streams_end(struct gi_graph *graph);
 // Records the low-rank branch beside attention, out(in(norm(x))), before attention's projections;
 // then
 //   x = (x + norm(out(attention)) + norm(x) + norm(branch)) / sqrt(2),
 // the norms being GI_NORM_ATTN_POST, GI_NORM_ATTN and GI_NORM_BRANCH_POST.
-bool gi_graph_branch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_branch(struct gi_graph *graph, uint32_t layer);
+void gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer);
 // The same as gi_graph_ffn_up in a layer of whose gates few are open (ops/norm/sparse_glu.h).
-bool gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer);
 
 // x += residual_scale * sum over the chosen and the shared experts of share *
 // down(activation(gate) * up), of GI_NORM_FFN: a mixture of experts. Only the weights of chosen
 // experts are read; a prompt sorts its tokens by expert and reads each once, a batch too small for
 // that once a token.
-bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_experts_block(struct gi_graph *graph, uint32_t layer);
 // Record the same in two: the choice of experts by x as it is, before attention adds to it, and the
 // rest.
-bool gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer,
-                                   struct glinfer_error *err);
+void gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer);
+void gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer);
 
 // x += out(o), o being what the gated delta rule leaves of the projection of norm(x)
 // (ops/delta/delta.h): linear attention, in a recurrent layer.
-bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_delta_block(struct gi_graph *graph, uint32_t layer);
 
 // x += out(c * conv(b * x)), b, c and x being the projection of norm(x) (ops/conv/short_conv.h): a
 // short convolution, in a recurrent layer.
-bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer);
 
 // Records y, what a state space model (ops/ssm/ssm.h) leaves of the projection of norm(x), in a
 // layer that keeps a state; attention of the same x may follow. Then x += residual_scale * out(y).
-bool gi_graph_ssm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-bool gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_ssm(struct gi_graph *graph, uint32_t layer);
+void gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer);
 
 // x = the layernorm of x, of a batch: norm's weights, and shift's behind them. An encoder's layer
 // has two, each of which makes x and norm of the graph change places.
-bool gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
-                        enum gi_norm norm, enum gi_norm shift, struct glinfer_error *err);
+void gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
+                        enum gi_norm norm, enum gi_norm shift);
 
 // Record the usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.
-bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_attention_block(struct gi_graph *graph, uint32_t layer);
 // x += down(activation(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
-bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer);
 
 #endif

@@ -2,62 +2,59 @@
 
 #include "graph/joint_rows.h"
 
-bool gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
-                        enum gi_norm norm, enum gi_norm shift, struct glinfer_error *err)
+void gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
+                        enum gi_norm norm, enum gi_norm shift)
 {
     const struct gi_rows x = graph->x;
-    if (!gi_op_layernorm(&graph->recorder, label, &x, graph->hparams->n_embd, &graph->vectors,
-                         gi_norm_offset(&graph->norm_layout, layer, norm),
-                         gi_norm_offset(&graph->norm_layout, layer, shift),
-                         graph->hparams->norm_eps, &graph->norm, err)) {
-        return false;
-    }
+    gi_op_layernorm(&graph->recorder, label, &x, graph->hparams->n_embd, &graph->vectors,
+                    gi_norm_offset(&graph->norm_layout, layer, norm),
+                    gi_norm_offset(&graph->norm_layout, layer, shift), graph->hparams->norm_eps,
+                    &graph->norm);
     graph->x = graph->norm;
     graph->norm = x;
-    return true;
 }
 
 // Records the layernorm of an encoder's embeddings.
-static bool norm_embeddings(struct gi_graph *graph, const struct gi_rows *x,
-                            struct glinfer_error *err)
+static void norm_embeddings(struct gi_graph *graph, const struct gi_rows *x)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const bool is_first = hparams->embed_norm == GI_EMBED_NORM_FIRST;
     const uint32_t layer = is_first ? 0 : hparams->n_layer - 1;
     const enum gi_norm norm = is_first ? GI_NORM_ATTN : GI_NORM_NEXT;
-    return gi_op_layernorm(&graph->recorder, "embed_norm", x, hparams->n_embd, &graph->vectors,
-                           gi_norm_offset(&graph->norm_layout, layer, norm),
-                           gi_norm_shift(&graph->norm_layout, layer, norm), hparams->norm_eps,
-                           &graph->x, err);
+    gi_op_layernorm(&graph->recorder, "embed_norm", x, hparams->n_embd, &graph->vectors,
+                    gi_norm_offset(&graph->norm_layout, layer, norm),
+                    gi_norm_shift(&graph->norm_layout, layer, norm), hparams->norm_eps, &graph->x);
 }
 
 // Records the embeddings of an encoder's batch: tokens, positions, their norm.
-static bool embed_encoder(struct gi_graph *graph, struct glinfer_error *err)
+static void embed_encoder(struct gi_graph *graph)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     const bool has_norm = hparams->embed_norm != GI_EMBED_NORM_NONE;
     const struct gi_rows *x = has_norm ? &graph->norm : &graph->x;
-    return gi_op_embed_batch(recorder, graph->weights.embed, graph->tokens, hparams->embed_scale, x,
-                             err) &&
-           (!hparams->has_positions ||
-            gi_op_add_positions(recorder, &graph->vectors, graph->positions, hparams->n_embd, x,
-                                err)) &&
-           (!has_norm || norm_embeddings(graph, x, err));
+    gi_op_embed_batch(recorder, graph->weights.embed, graph->tokens, hparams->embed_scale, x);
+    if (hparams->has_positions) {
+        gi_op_add_positions(recorder, &graph->vectors, graph->positions, hparams->n_embd, x);
+    }
+    if (has_norm) {
+        norm_embeddings(graph, x);
+    }
 }
 
-static bool embed_batch(struct gi_graph *graph, struct glinfer_error *err)
+static void embed_batch(struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
-    return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
-                             hparams->embed_scale, &graph->x, err) &&
-           (hparams->inputs.width == 0 ||
-            gi_op_embed_batch(&graph->recorder, graph->weights.input_embed, graph->tokens,
-                              hparams->inputs.scale, &graph->inputs, err));
+    gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens, hparams->embed_scale,
+                      &graph->x);
+    if (hparams->inputs.width != 0) {
+        gi_op_embed_batch(&graph->recorder, graph->weights.input_embed, graph->tokens,
+                          hparams->inputs.scale, &graph->inputs);
+    }
 }
 
 // Records the embeddings of a decode step's token.
-static bool embed_step(struct gi_graph *graph, struct glinfer_error *err)
+static void embed_step(struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
     // If no norm is in front of the first projection nothing reads this one; the output's serves.
@@ -65,40 +62,49 @@ static bool embed_step(struct gi_graph *graph, struct glinfer_error *err)
     if (gamma == UINT32_MAX) {
         gamma = gi_norm_offset(&graph->norm_layout, hparams->n_layer - 1, GI_NORM_NEXT);
     }
-    return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
-                             hparams->embed_scale, &graph->stream, err) &&
-           (hparams->inputs.width == 0 ||
-            gi_op_embed_row(&graph->recorder, graph->weights.input_embed, hparams->inputs.scale,
-                            &graph->input, err));
+    gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
+                      hparams->embed_scale, &graph->stream);
+    if (hparams->inputs.width != 0) {
+        gi_op_embed_row(&graph->recorder, graph->weights.input_embed, hparams->inputs.scale,
+                        &graph->input);
+    }
 }
 
-bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
+void gi_graph_embed(struct gi_graph *graph)
 {
     if (graph->hparams->is_encoder) {
-        return embed_encoder(graph, err);
+        embed_encoder(graph);
+        return;
     }
-    const bool ok = graph->joint      ? gi_joint_embed(graph, err)
-                    : graph->is_batch ? embed_batch(graph, err)
-                                      : embed_step(graph, err);
-    return ok && (graph->hparams->inputs.width == 0 || gi_graph_project_inputs(graph, err));
+    if (graph->joint) {
+        gi_joint_embed(graph);
+    } else if (graph->is_batch) {
+        embed_batch(graph);
+    } else {
+        embed_step(graph);
+    }
+    if (graph->hparams->inputs.width > 0) {
+        gi_graph_project_inputs(graph);
+    }
 }
 
-bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
+void gi_graph_output(struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t last = hparams->n_layer - 1;
     const uint32_t gamma = gi_norm_offset(&graph->norm_layout, last, GI_NORM_NEXT);
     const uint32_t beta = gi_norm_shift(&graph->norm_layout, last, GI_NORM_NEXT);
     if (graph->joint) {
-        return gi_joint_output(graph, err);
+        gi_joint_output(graph);
+        return;
     }
-    if (graph->is_batch &&
-        !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors, gamma, &graph->stream, err)) {
-        return false;
+    if (graph->is_batch) {
+        gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors, gamma, &graph->stream);
     }
-    return (beta == UINT32_MAX ||
-            gi_op_layernorm_step(&graph->recorder, "output_norm", &graph->vectors, gamma, beta,
-                                 &graph->stream, err)) &&
-           gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
-                            hparams->logit_scale, hparams->logit_softcap, &graph->logits, err);
+    if (beta != UINT32_MAX) {
+        gi_op_layernorm_step(&graph->recorder, "output_norm", &graph->vectors, gamma, beta,
+                             &graph->stream);
+    }
+    gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
+                     hparams->logit_scale, hparams->logit_softcap, &graph->logits);
 }

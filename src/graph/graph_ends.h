@@ -5,8 +5,8 @@
 #include "graph/graph.h"
 
 // Records the way from a token, or a batch's tokens, to the residual stream.
-bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err);
+void gi_graph_embed(struct gi_graph *graph);
 // Records the logits of a step, or those of a batch's last token.
-bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err);
+void gi_graph_output(struct gi_graph *graph);
 
 #endif

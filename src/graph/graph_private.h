@@ -54,35 +54,34 @@ static inline struct gi_step_x gi_graph_input_x(const struct gi_graph *graph, ui
 }
 
 // Records a projection of norm(x) to qkv of a batch, or row.
-bool gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
-                           enum gi_slot slot, enum gi_norm before, struct glinfer_error *err);
+void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
+                           enum gi_slot slot, enum gi_norm before);
 // Records residual += scale * W x. In a decode step x is that, in a batch rows.
-bool gi_graph_project_back(struct gi_graph *graph, const char *label,
+void gi_graph_project_back(struct gi_graph *graph, const char *label,
                            const struct gi_weight *weight, struct gi_step_x x,
-                           const struct gi_rows *rows, struct glinfer_error *err);
+                           const struct gi_rows *rows);
 // Makes *input what the projection `out` of a batch reads of rows in f32, (n_tokens, width): halves
 // in the place of `spare`, with that label, or the rows themselves.
-bool gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
+void gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
                       uint32_t width, const struct gi_weight *out, const struct gi_rows *spare,
-                      struct gi_rows *input, struct glinfer_error *err);
+                      struct gi_rows *input);
 
 // Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
-bool gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
-                         enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows,
-                         struct glinfer_error *err);
+void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
+                         enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows);
 // Records W x, which becomes row, or norm in a batch.
-bool gi_graph_project_aside(struct gi_graph *graph, const char *label,
+void gi_graph_project_aside(struct gi_graph *graph, const char *label,
                             const struct gi_weight *weight, struct gi_step_x x,
-                            const struct gi_rows *rows, struct glinfer_error *err);
+                            const struct gi_rows *rows);
 // Records what a layer makes of its own input, activation(gate(x)) * input: in the place of that,
 // or attn_input in a batch.
-bool gi_graph_gate_input(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+void gi_graph_gate_input(struct gi_graph *graph, uint32_t layer);
 
 // Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
 // offset in the vectors; UINT32_MAX: it is 1.
-bool gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
+void gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
                                   const struct gi_weight *weight, struct gi_step_x x,
                                   const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
-                                  uint32_t scale, struct glinfer_error *err);
+                                  uint32_t scale);
 
 #endif

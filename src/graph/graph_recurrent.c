@@ -32,30 +32,28 @@ static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
     return delta;
 }
 
-bool gi_graph_delta_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_delta_block(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_delta delta = delta_of(graph, layer);
     const struct gi_range memory = graph->states[layer];
     const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
-    if (!gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, GI_NORM_ATTN, err)) {
-        return false;
+    gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, GI_NORM_ATTN);
+    if (graph->is_batch) {
+        gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
+                          &graph->ffn_gate_up, &graph->q, &graph->attn);
+        gi_graph_pass_on(graph, "attn_half", &graph->attn, delta.n_head * delta.dim, out, &graph->q,
+                         &graph->attn_input);
+    } else {
+        gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
+                         graph->ffn_act);
     }
-    const bool ok =
-        graph->is_batch
-            ? gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
-                                &graph->ffn_gate_up, &graph->q, &graph->attn, err) &&
-                  gi_graph_pass_on(graph, "attn_half", &graph->attn, delta.n_head * delta.dim, out,
-                                   &graph->q, &graph->attn_input, err)
-            : gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
-                               graph->ffn_act, err);
-    return ok &&
-           gi_graph_project_back(graph, "attn_out", out, state_x(graph), &graph->attn_input, err);
+    gi_graph_project_back(graph, "attn_out", out, state_x(graph), &graph->attn_input);
 }
 
 //-- a short convolution -------------------------------------------------------------------------
 
-bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const uint32_t n_channel = graph->hparams->recurrent.n_channel;
@@ -67,13 +65,14 @@ bool gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer, struct gl
     };
     const struct gi_rows act = {graph->ffn_act, graph->attn.stride, false};
     const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_OUT);
-    return gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, GI_NORM_ATTN, err) &&
-           gi_op_short_conv(recorder, &conv, graph->is_batch,
-                            graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors,
-                            graph->states[layer], graph->is_batch ? &graph->attn : &act, err) &&
-           (!graph->is_batch || gi_graph_pass_on(graph, "attn_half", &graph->attn, n_channel, out,
-                                                 &graph->q, &graph->attn_input, err)) &&
-           gi_graph_project_back(graph, "attn_out", out, state_x(graph), &graph->attn_input, err);
+    gi_graph_project_norm(graph, "attn_qkv", layer, GI_SLOT_QKV, GI_NORM_ATTN);
+    gi_op_short_conv(recorder, &conv, graph->is_batch, graph->is_batch ? &graph->qkv : &graph->row,
+                     &graph->vectors, graph->states[layer], graph->is_batch ? &graph->attn : &act);
+    if (graph->is_batch) {
+        gi_graph_pass_on(graph, "attn_half", &graph->attn, n_channel, out, &graph->q,
+                         &graph->attn_input);
+    }
+    gi_graph_project_back(graph, "attn_out", out, state_x(graph), &graph->attn_input);
 }
 
 //-- a state space model -------------------------------------------------------------------------
@@ -101,38 +100,40 @@ static struct gi_ssm ssm_of(const struct gi_graph *graph, uint32_t layer)
 }
 
 // Records y in rows.
-static bool ssm_rows(struct gi_graph *graph, uint32_t layer, const struct gi_ssm *ssm,
-                     const struct gi_rows *rows, struct glinfer_error *err)
+static void ssm_rows(struct gi_graph *graph, uint32_t layer, const struct gi_ssm *ssm,
+                     const struct gi_rows *rows)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_range memory = graph->states[layer];
     const uint32_t gamma = norm_offset(graph, layer, GI_NORM_STATE);
-    const bool ok = graph->is_batch ? gi_op_ssm_batch(recorder, ssm, &graph->qkv, &graph->vectors,
-                                                      memory, &graph->ffn_gate_up, rows, err)
-                                    : gi_op_ssm_step(recorder, ssm, graph->row.range,
-                                                     &graph->vectors, memory, rows->range, err);
-    return ok && (gamma == UINT32_MAX ||
-                  gi_op_ssm_norm(recorder, graph->is_batch, ssm->n_group,
-                                 ssm->n_head / ssm->n_group * ssm->dim, &graph->vectors, gamma,
-                                 graph->hparams->norm_eps, rows, err));
+    if (graph->is_batch) {
+        gi_op_ssm_batch(recorder, ssm, &graph->qkv, &graph->vectors, memory, &graph->ffn_gate_up,
+                        rows);
+    } else {
+        gi_op_ssm_step(recorder, ssm, graph->row.range, &graph->vectors, memory, rows->range);
+    }
+    if (gamma != UINT32_MAX) {
+        gi_op_ssm_norm(recorder, graph->is_batch, ssm->n_group,
+                       ssm->n_head / ssm->n_group * ssm->dim, &graph->vectors, gamma,
+                       graph->hparams->norm_eps, rows);
+    }
 }
 
-bool gi_graph_ssm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ssm(struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_ssm ssm = ssm_of(graph, layer);
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
-    if (!gi_graph_project_norm(graph, "ssm_in", layer, GI_SLOT_SSM_IN, GI_NORM_ATTN, err) ||
-        !ssm_rows(graph, layer, &ssm, graph->is_batch ? &graph->ffn_act_rows : &act, err)) {
-        return false;
+    gi_graph_project_norm(graph, "ssm_in", layer, GI_SLOT_SSM_IN, GI_NORM_ATTN);
+    ssm_rows(graph, layer, &ssm, graph->is_batch ? &graph->ffn_act_rows : &act);
+    if (graph->is_batch) {
+        gi_graph_pass_on(graph, "ssm_half", &graph->ffn_act_rows, ssm.n_head * ssm.dim,
+                         layer_weight(graph, layer, GI_SLOT_SSM_OUT), &graph->ffn_gate_up,
+                         &graph->ssm_input);
     }
-    return !graph->is_batch ||
-           gi_graph_pass_on(graph, "ssm_half", &graph->ffn_act_rows, ssm.n_head * ssm.dim,
-                            layer_weight(graph, layer, GI_SLOT_SSM_OUT), &graph->ffn_gate_up,
-                            &graph->ssm_input, err);
 }
 
-bool gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer)
 {
-    return gi_graph_project_back(graph, "ssm_out", layer_weight(graph, layer, GI_SLOT_SSM_OUT),
-                                 state_x(graph), &graph->ssm_input, err);
+    gi_graph_project_back(graph, "ssm_out", layer_weight(graph, layer, GI_SLOT_SSM_OUT),
+                          state_x(graph), &graph->ssm_input);
 }

@@ -50,7 +50,7 @@ static struct gi_rows skip_streams(const struct gi_graph *graph, const struct gi
     return rest;
 }
 
-bool gi_graph_streams_begin(struct gi_graph *graph, struct glinfer_error *err)
+void gi_graph_streams_begin(struct gi_graph *graph)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_altup altup = altup_of(graph);
@@ -58,42 +58,41 @@ bool gi_graph_streams_begin(struct gi_graph *graph, struct glinfer_error *err)
     const struct gi_stream *stream = &graph->stream;
     const struct gi_rows *y = projections(graph);
     struct gi_rows input;
-    const bool ok =
-        graph->is_batch
-            ? gi_graph_input_rows(graph, "stream_half", 0, GI_NORM_NONE, proj, &input, err) &&
-                  gi_op_gemm(recorder, "stream_proj", proj, &input, false, 1.0f, y, err)
-            : gi_op_gemv(recorder, "stream_proj", proj, stream->range, stream->residual, false,
-                         y->range, err);
-    return ok && gi_op_altup_embed(recorder, "streams", y, &altup, err);
+    if (graph->is_batch) {
+        gi_graph_input_rows(graph, "stream_half", 0, GI_NORM_NONE, proj, &input);
+        gi_op_gemm(recorder, "stream_proj", proj, &input, false, 1.0f, y);
+    } else {
+        gi_op_gemv(recorder, "stream_proj", proj, stream->range, stream->residual, false, y->range);
+    }
+    gi_op_altup_embed(recorder, "streams", y, &altup);
 }
 
-bool gi_graph_streams_predict(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_streams_predict(struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_altup altup = altup_of(graph);
     const struct gi_altup_router router = router_of(graph, layer, GI_NORM_PREDICT);
     const bool is_first = layer == 0;
-    return gi_op_altup_predict(&graph->recorder, "stream_predict", &router,
-                               is_first ? NULL : aside(graph),
-                               is_first ? 0 : norm_offset(graph, layer - 1, GI_NORM_INPUT_POST),
-                               norm_offset(graph, layer, GI_NORM_ATTN), &altup, err);
+    gi_op_altup_predict(&graph->recorder, "stream_predict", &router, is_first ? NULL : aside(graph),
+                        is_first ? 0 : norm_offset(graph, layer - 1, GI_NORM_INPUT_POST),
+                        norm_offset(graph, layer, GI_NORM_ATTN), &altup);
 }
 
-bool gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_altup altup = altup_of(graph);
     const struct gi_altup_router router = router_of(graph, layer, GI_NORM_CORRECT);
-    return gi_graph_project_aside(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
-                                  gi_graph_ffn_x(graph), &graph->ffn_input, err) &&
-           gi_op_altup_correct(&graph->recorder, "stream_correct", &router, aside(graph),
-                               norm_offset(graph, layer, GI_NORM_FFN_POST),
-                               norm_offset(graph, layer, GI_NORM_CORRECT_SCALE), &altup, err) &&
-           gi_graph_gate_input(graph, layer, err) &&
-           gi_graph_project_aside(graph, "input_out", layer_weight(graph, layer, GI_SLOT_INPUT_OUT),
-                                  gi_graph_input_x(graph, layer), &graph->attn_input, err);
+    gi_graph_project_aside(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
+                           gi_graph_ffn_x(graph), &graph->ffn_input);
+    gi_op_altup_correct(&graph->recorder, "stream_correct", &router, aside(graph),
+                        norm_offset(graph, layer, GI_NORM_FFN_POST),
+                        norm_offset(graph, layer, GI_NORM_CORRECT_SCALE), &altup);
+    gi_graph_gate_input(graph, layer);
+    gi_graph_project_aside(graph, "input_out", layer_weight(graph, layer, GI_SLOT_INPUT_OUT),
+                           gi_graph_input_x(graph, layer), &graph->attn_input);
 }
 
 // Records what leads back from stream i + 1, of a batch.
-static bool project_rows_back(struct gi_graph *graph, uint32_t i, struct glinfer_error *err)
+static void project_rows_back(struct gi_graph *graph, uint32_t i)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_weight *back = &graph->weights.stream_back[i];
@@ -101,67 +100,68 @@ static bool project_rows_back(struct gi_graph *graph, uint32_t i, struct glinfer
     const struct gi_rows y = skip_streams(graph, projections(graph), i);
     struct gi_rows rows = skip_streams(graph, &graph->stream_rows, i + 1), input;
     rows.range.size = n_tokens * rows.stride * sizeof(float);
-    return gi_graph_pass_on(graph, "stream_half", &rows, hparams->n_embd, back, &graph->norm,
-                            &input, err) &&
-           gi_op_gemm(&graph->recorder, "stream_back", back, &input, false, 1.0f, &y, err);
+    gi_graph_pass_on(graph, "stream_half", &rows, hparams->n_embd, back, &graph->norm, &input);
+    gi_op_gemm(&graph->recorder, "stream_back", back, &input, false, 1.0f, &y);
 }
 
-bool gi_graph_streams_end(struct gi_graph *graph, struct glinfer_error *err)
+void gi_graph_streams_end(struct gi_graph *graph)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const uint32_t n_embd = graph->hparams->n_embd, last = graph->hparams->n_layer - 1;
     const struct gi_altup altup = altup_of(graph);
-    bool ok = gi_op_altup_add(recorder, "stream_add", aside(graph),
-                              norm_offset(graph, last, GI_NORM_INPUT_POST), &altup, err);
-    for (uint32_t i = 0; ok && i + 1 < graph->hparams->altup.n; i++) {
-        ok = graph->is_batch ? project_rows_back(graph, i, err)
-                             : gi_op_gemv(recorder, "stream_back", &graph->weights.stream_back[i],
-                                          graph->streams.range, (i + 1) * n_embd, false,
-                                          skip_streams(graph, projections(graph), i).range, err);
+    gi_op_altup_add(recorder, "stream_add", aside(graph),
+                    norm_offset(graph, last, GI_NORM_INPUT_POST), &altup);
+    for (uint32_t i = 0; i + 1 < graph->hparams->altup.n; i++) {
+        if (graph->is_batch) {
+            project_rows_back(graph, i);
+        } else {
+            gi_op_gemv(recorder, "stream_back", &graph->weights.stream_back[i],
+                       graph->streams.range, (i + 1) * n_embd, false,
+                       skip_streams(graph, projections(graph), i).range);
+        }
     }
-    return ok && gi_op_altup_merge(recorder, "stream_merge", projections(graph),
-                                   norm_offset(graph, last, GI_NORM_NEXT), &altup, err);
+    gi_op_altup_merge(recorder, "stream_merge", projections(graph),
+                      norm_offset(graph, last, GI_NORM_NEXT), &altup);
 }
 
 //-- the branch beside attention -----------------------------------------------------------------
 
 // Leaves the branch's result where projections of a batch's network come later, and its input for
 // attention's, unless that is packed for this weight's type.
-static bool branch_rows(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static void branch_rows(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *in = layer_weight(graph, layer, GI_SLOT_BRANCH_IN);
     const struct gi_weight *out = layer_weight(graph, layer, GI_SLOT_BRANCH_OUT);
     struct gi_rows input, act;
-    if (!gi_graph_input_rows(graph, "branch_norm", layer, GI_NORM_ATTN, in, &input, err)) {
-        return false;
-    }
+    gi_graph_input_rows(graph, "branch_norm", layer, GI_NORM_ATTN, in, &input);
     if (!gi_rows_are_packed(recorder->gpu, &input)) {
         graph->branch_input = input;
     }
-    return gi_op_gemm(recorder, "branch_in", in, &input, false, 1.0f, &graph->attn, err) &&
-           gi_graph_pass_on(graph, "branch_half", &graph->attn, graph->hparams->altup.branch_rank,
-                            out, &graph->ffn_act_rows, &act, err) &&
-           gi_op_gemm(recorder, "branch_out", out, &act, false, 1.0f, &graph->ffn_gate_up, err);
+    gi_op_gemm(recorder, "branch_in", in, &input, false, 1.0f, &graph->attn);
+    gi_graph_pass_on(graph, "branch_half", &graph->attn, graph->hparams->altup.branch_rank, out,
+                     &graph->ffn_act_rows, &act);
+    gi_op_gemm(recorder, "branch_out", out, &act, false, 1.0f, &graph->ffn_gate_up);
 }
 
-bool gi_graph_branch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_branch(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     if (graph->is_batch) {
-        return branch_rows(graph, layer, err);
+        branch_rows(graph, layer);
+        return;
     }
     struct gi_range result = graph->streams.range;
     const uint64_t begin = gi_altup_branch(graph->hparams->n_embd) * sizeof(float);
     result.offset += begin;
     result.size -= begin;
-    return gi_op_gemv_norm(recorder, "branch_in", layer_weight(graph, layer, GI_SLOT_BRANCH_IN),
-                           &graph->stream, graph->ffn_act, err) &&
-           gi_op_gemv(recorder, "branch_out", layer_weight(graph, layer, GI_SLOT_BRANCH_OUT),
-                      graph->ffn_act, 0, false, result, err);
+    gi_op_gemv_norm(recorder, "branch_in", layer_weight(graph, layer, GI_SLOT_BRANCH_IN),
+                    &graph->stream, graph->ffn_act);
+    gi_op_gemv(recorder, "branch_out", layer_weight(graph, layer, GI_SLOT_BRANCH_OUT),
+               graph->ffn_act, 0, false, result);
 }
 
-bool gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_altup altup = altup_of(graph);
     const struct gi_laurel_norms norms = {
@@ -170,15 +170,15 @@ bool gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer, struct gli
         .branch_gamma = norm_offset(graph, layer, GI_NORM_BRANCH_POST),
         .gamma = norm_offset(graph, layer, GI_NORM_FFN),
     };
-    return gi_graph_project_aside(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                                  gi_graph_attn_x(graph, layer), &graph->attn_input, err) &&
-           gi_op_laurel_join(&graph->recorder, "branch_join", &norms, aside(graph),
-                             &graph->ffn_gate_up, &altup, err);
+    gi_graph_project_aside(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
+                           gi_graph_attn_x(graph, layer), &graph->attn_input);
+    gi_op_laurel_join(&graph->recorder, "branch_join", &norms, aside(graph), &graph->ffn_gate_up,
+                      &altup);
 }
 
 //-- networks ------------------------------------------------------------------------------------
 
-bool gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+void gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
@@ -192,17 +192,16 @@ bool gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer, struct glinf
     struct gi_rows input;
     if (!graph->is_batch) {
         graph->ffn_act_has_sums = false;
-        return gi_op_gemv_norm(recorder, "ffn_gate_up", gate_up, &graph->stream, graph->row.range,
-                               err) &&
-               gi_op_sparse_glu(recorder, "ffn_act", false, &sparsity, &graph->row,
-                                gate_up->n_rows / 2, &act, err);
+        gi_op_gemv_norm(recorder, "ffn_gate_up", gate_up, &graph->stream, graph->row.range);
+        gi_op_sparse_glu(recorder, "ffn_act", false, &sparsity, &graph->row, gate_up->n_rows / 2,
+                         &act);
+        return;
     }
-    return gi_graph_input_rows(graph, "ffn_norm", layer, GI_NORM_FFN, gate_up, &input, err) &&
-           gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up,
-                      err) &&
-           gi_op_sparse_glu(recorder, "ffn_act", true, &sparsity, &graph->ffn_gate_up,
-                            gate_up->n_rows / 2, &graph->ffn_act_rows, err) &&
-           gi_graph_pass_on(graph, "ffn_half", &graph->ffn_act_rows, sparsity.n,
-                            layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_gate_up,
-                            &graph->ffn_input, err);
+    gi_graph_input_rows(graph, "ffn_norm", layer, GI_NORM_FFN, gate_up, &input);
+    gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up);
+    gi_op_sparse_glu(recorder, "ffn_act", true, &sparsity, &graph->ffn_gate_up, gate_up->n_rows / 2,
+                     &graph->ffn_act_rows);
+    gi_graph_pass_on(graph, "ffn_half", &graph->ffn_act_rows, sparsity.n,
+                     layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_gate_up,
+                     &graph->ffn_input);
 }

@@ -40,19 +40,20 @@ static struct gi_kv_layer joint_cache(const struct gi_graph *graph, uint32_t lay
     return kv;
 }
 
-bool gi_joint_embed(struct gi_graph *graph, struct glinfer_error *err)
+void gi_joint_embed(struct gi_graph *graph)
 {
     struct gi_recorder recorder = record_all(graph);
     const struct gi_hparams *hparams = graph->hparams;
-    return gi_op_embed_batch(&recorder, graph->weights.embed, (struct gi_range){0},
-                             hparams->embed_scale, &graph->joint->x, err) &&
-           (hparams->inputs.width == 0 ||
-            gi_op_embed_batch(&recorder, graph->weights.input_embed, (struct gi_range){0},
-                              hparams->inputs.scale, &graph->joint->inputs, err));
+    gi_op_embed_batch(&recorder, graph->weights.embed, (struct gi_range){0}, hparams->embed_scale,
+                      &graph->joint->x);
+    if (hparams->inputs.width != 0) {
+        gi_op_embed_batch(&recorder, graph->weights.input_embed, (struct gi_range){0},
+                          hparams->inputs.scale, &graph->joint->inputs);
+    }
 }
 
-bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
-                      const struct gi_head_norm *norm, struct glinfer_error *err)
+void gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
+                      const struct gi_head_norm *norm)
 {
     struct gi_recorder recorder = record_all(graph);
     const struct gi_kv_layer kv = joint_cache(graph, layer);
@@ -71,15 +72,18 @@ bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
     }
     graph->has_attention_input = rope->temperature == 0.0f &&
                                  gi_attention_qkv_suits(&recorder, &kv, &graph->attention_input);
-    return graph->has_attention_input ||
-           (norm ? gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &layout, &graph->joint->qkv,
-                                      &graph->vectors, norm, rope, &kv, &q, err)
-                 : gi_op_rope_kv(&recorder, "rope_kv", &layout, &graph->joint->qkv, &graph->vectors,
-                                 rope, &kv, &q, err));
+    if (!graph->has_attention_input) {
+        if (norm) {
+            gi_op_norm_rope_kv(&recorder, "norm_rope_kv", &layout, &graph->joint->qkv,
+                               &graph->vectors, norm, rope, &kv, &q);
+        } else {
+            gi_op_rope_kv(&recorder, "rope_kv", &layout, &graph->joint->qkv, &graph->vectors, rope,
+                          &kv, &q);
+        }
+    }
 }
 
-bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule,
-                        struct glinfer_error *err)
+void gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule)
 {
     const struct gi_slot_array *rows = &graph->joint->attention;
     struct gi_recorder recorder = record_all(graph);
@@ -88,23 +92,23 @@ bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_
     scratch.range = rows->range;
     scratch.slot_size = rows->stride;
     graph->attn_input = gi_joint_rows(graph->joint, rows);
-    return graph->has_attention_input
-               ? gi_op_attention_qkv(&recorder, "attention", &kv, rule, &graph->attention_input,
-                                     &scratch, err)
-               : gi_op_attention(&recorder, "attention", &kv, rule, &scratch, err);
+    if (graph->has_attention_input) {
+        gi_op_attention_qkv(&recorder, "attention", &kv, rule, &graph->attention_input, &scratch);
+    } else {
+        gi_op_attention(&recorder, "attention", &kv, rule, &scratch);
+    }
 }
 
-bool gi_joint_output(struct gi_graph *graph, struct glinfer_error *err)
+void gi_joint_output(struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_slot_array *logits = &graph->joint->logits;
     const struct gi_rows rows = gi_joint_rows(graph->joint, logits);
-    return gi_graph_norm_rows(graph, &graph->recorder, "output_norm", hparams->n_layer - 1,
-                              GI_NORM_NEXT, &graph->norm, err) &&
-           gi_op_gemm(&graph->recorder, "output", graph->weights.output, &graph->norm, false, 1.0f,
-                      &rows, err) &&
-           gi_op_logit_rows(&graph->recorder, "logit_rows", &rows, hparams->logit_scale,
-                            hparams->logit_softcap, &graph->logits, err);
+    gi_graph_norm_rows(graph, &graph->recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+                       &graph->norm);
+    gi_op_gemm(&graph->recorder, "output", graph->weights.output, &graph->norm, false, 1.0f, &rows);
+    gi_op_logit_rows(&graph->recorder, "logit_rows", &rows, hparams->logit_scale,
+                     hparams->logit_softcap, &graph->logits);
 }
 
 struct gi_logits gi_joint_slot_logits(const struct gi_graph *graph, uint32_t slot)

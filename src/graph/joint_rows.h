@@ -10,16 +10,15 @@
 
 // Records the embedding of each slot's token, whether it takes part or not, so that no row ever
 // holds anything but numbers.
-bool gi_joint_embed(struct gi_graph *graph, struct glinfer_error *err);
+void gi_joint_embed(struct gi_graph *graph);
 // Records q, k, v = rope(graph->qkv) of each slot into its cache; with norms of heads unless norm
 // is NULL. It may leave all of that to gi_joint_attention (gi_attention_qkv_suits).
-bool gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
-                      const struct gi_head_norm *norm, struct glinfer_error *err);
+void gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
+                      const struct gi_head_norm *norm);
 // Records attention of each slot over its cache, and leaves the rows in graph->attn_input.
-bool gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule,
-                        struct glinfer_error *err);
+void gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule);
 // Records the logits of all rows, with their partial results.
-bool gi_joint_output(struct gi_graph *graph, struct glinfer_error *err);
+void gi_joint_output(struct gi_graph *graph);
 
 // Returns those rows of an array that the list computes.
 struct gi_rows gi_joint_rows(const struct gi_joint *joint, const struct gi_slot_array *array);

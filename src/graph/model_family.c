@@ -6,11 +6,13 @@ const struct gi_model_family *gi_model_family_of(const struct gi_model_family *f
     return layer < hparams->n_leading ? family->leading : family;
 }
 
-bool gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
-                            uint32_t layer, struct glinfer_error *err)
+void gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
+                            uint32_t layer)
 {
     family = gi_model_family_of(family, graph->hparams, layer);
-    return gi_layer_kind(graph->hparams, layer) == GI_LAYER_RECURRENT
-               ? family->recurrent->record_layer(graph, layer, err)
-               : family->record_layer(graph, layer, err);
+    if (gi_layer_kind(graph->hparams, layer) == GI_LAYER_RECURRENT) {
+        family->recurrent->record_layer(graph, layer);
+    } else {
+        family->record_layer(graph, layer);
+    }
 }

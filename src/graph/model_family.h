@@ -11,7 +11,7 @@ struct gi_recurrent_layers {
     size_t n_weights;
     const struct gi_norm_spec *norms;
     size_t n_norms;
-    bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+    void (*record_layer)(struct gi_graph *graph, uint32_t layer);
 };
 
 struct gi_model_family {
@@ -25,7 +25,7 @@ struct gi_model_family {
     size_t n_weights;
     const struct gi_norm_spec *norms; // n_norms, of one layer
     size_t n_norms;
-    bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+    void (*record_layer)(struct gi_graph *graph, uint32_t layer);
     const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: as in norms
     const char *output_norm; // the tensor of the norm before the output; NULL: "output_norm"
     const struct gi_recurrent_layers *recurrent; // NULL: all layers must have heads of k and v
@@ -43,8 +43,8 @@ struct gi_model_family {
 const struct gi_model_family *gi_model_family_of(const struct gi_model_family *family,
                                                  const struct gi_hparams *hparams, uint32_t layer);
 // Records a layer of either kind.
-bool gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
-                            uint32_t layer, struct glinfer_error *err);
+void gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
+                            uint32_t layer);
 
 // Returns the family of a general.architecture, NULL if it is not known.
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size);

@@ -199,11 +199,9 @@ static void dump_persistent(struct glinfer_session *session)
         struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
                                        .programs = programs,
                                        .form = {.group_size = 128, .n_groups = 16}};
-        recorder.table = gi_dispatch_table_create(recorder.gpu, programs, &params, &err);
-        const bool ok =
-            recorder.table && gi_tables_record_into(&session->tables, ends[i],
-                                                    ends[i] != GI_STEP_END_FULL, recorder, &err);
-        print_list("persistent", ok ? recorder.table : NULL, programs, &err);
+        gi_recorder_begin(&recorder, &params, &err);
+        gi_tables_record_into(&session->tables, ends[i], ends[i] != GI_STEP_END_FULL, &recorder);
+        print_list("persistent", gi_recorder_end(&recorder, &err), programs, &err);
         gi_dispatch_table_destroy(recorder.table);
     }
 }

@@ -36,16 +36,10 @@ static bool record(struct gi_embedder *embedder, struct glinfer_session *session
     const struct gi_dispatch_table_params params = {.state = session->runner.state};
     struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
                                    .programs = session->model->device->programs};
-    recorder.table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
-    if (!recorder.table) {
-        return false;
-    }
-    if (!gi_graph_norm_rows(graph, &recorder, "output_norm", graph->hparams->n_layer - 1,
-                            GI_NORM_NEXT, &graph->norm, err)) {
-        gi_dispatch_table_destroy(recorder.table);
-        return false;
-    }
-    embedder->norm = gi_tables_build(recorder.programs, recorder.table, err);
+    gi_recorder_begin(&recorder, &params, err);
+    gi_graph_norm_rows(graph, &recorder, "output_norm", graph->hparams->n_layer - 1, GI_NORM_NEXT,
+                       &graph->norm);
+    embedder->norm = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
     return embedder->norm != NULL;
 }
 

@@ -108,29 +108,29 @@ enum rate_kind {
 };
 
 // Sized so that one dispatch takes a small GPU some ms and a large one some 100 us.
-static bool record_fma(const struct rates *rates, struct gi_recorder *recorder, double *flops)
+static double record_fma(const struct rates *rates, struct gi_recorder *recorder)
 {
     enum { N_ROUND = 64 };
     struct gi_range y = rates->y;
     const uint64_t size = gi_gpu_class(rates->gpu)->burst_bytes;
     y.size = size < y.size ? size : y.size;
-    *flops = (double)y.size / sizeof(float) * N_ROUND * GI_RATE_FLOPS_A_ROUND;
-    return gi_op_rate_fma(recorder, y, N_ROUND, 0.9990234375F, 0.0009765625F, rates->err);
+    gi_op_rate_fma(recorder, y, N_ROUND, 0.9990234375F, 0.0009765625F);
+    return (double)y.size / sizeof(float) * N_ROUND * GI_RATE_FLOPS_A_ROUND;
 }
 
-static bool record(const struct rates *rates, enum rate_kind kind, struct gi_recorder *recorder,
-                   double *work)
+// Returns the bytes or floating-point operations of a replay.
+static double record(const struct rates *rates, enum rate_kind kind, struct gi_recorder *recorder)
 {
     switch (kind) {
     case RATE_COPY:
-        *work = (double)rates->x.size * 2;
-        return gi_op_rate_copy(recorder, rates->y, rates->x, rates->err);
+        gi_op_rate_copy(recorder, rates->y, rates->x);
+        return (double)rates->x.size * 2;
     case RATE_READ:
     case RATE_READ_TEXELS:
-        *work = (double)(rates->x.size + gi_rate_parity_size(rates->gpu, rates->x.size));
-        return gi_op_rate_read(recorder, rates->y, rates->x, kind == RATE_READ_TEXELS, rates->err);
+        gi_op_rate_read(recorder, rates->y, rates->x, kind == RATE_READ_TEXELS);
+        return (double)(rates->x.size + gi_rate_parity_size(rates->gpu, rates->x.size));
     default:
-        return record_fma(rates, recorder, work);
+        return record_fma(rates, recorder);
     }
 }
 
@@ -138,16 +138,15 @@ static bool measure_kind(const struct rates *rates, enum rate_kind kind, double 
 {
     const struct gi_dispatch_table_params params = {0};
     struct gi_recorder recorder = {.gpu = rates->gpu, .programs = rates->programs};
-    double work = 0; // bytes or flops of a replay
     if (kind == RATE_READ_TEXELS && !gi_gpu_limits(rates->gpu)->has_texture_buffer) {
         return true;
     }
-    recorder.table = gi_dispatch_table_create(rates->gpu, rates->programs, &params, rates->err);
-    const bool ok = recorder.table && record(rates, kind, &recorder, &work) &&
-                    gi_program_table_build(rates->programs, NULL, NULL, rates->err) &&
-                    gi_dispatch_table_seal(recorder.table, rates->err) &&
-                    measure(rates, recorder.table, work, best);
-    gi_dispatch_table_destroy(recorder.table);
+    gi_recorder_begin(&recorder, &params, rates->err);
+    const double work = record(rates, kind, &recorder);
+    struct gi_dispatch_table *table = gi_recorder_end(&recorder, rates->err);
+    const bool ok = table && gi_program_table_build(rates->programs, NULL, NULL, rates->err) &&
+                    gi_dispatch_table_seal(table, rates->err) && measure(rates, table, work, best);
+    gi_dispatch_table_destroy(table);
     return ok;
 }
 

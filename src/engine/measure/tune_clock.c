@@ -25,16 +25,9 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
     if (!gi_arena_place(&clock->arena, gi_session_gpu(clock->session), &request, &range, err)) {
         return false;
     }
-    recorder.table =
-        gi_dispatch_table_create(gi_session_gpu(clock->session), recorder.programs, &params, err);
-    if (!recorder.table ||
-        !gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F, err) ||
-        !gi_program_table_build(recorder.programs, NULL, NULL, err) ||
-        !gi_dispatch_table_seal(recorder.table, err)) {
-        gi_dispatch_table_destroy(recorder.table);
-        return false;
-    }
-    clock->burst = gi_multi_executor_create(recorder.table, err);
+    gi_recorder_begin(&recorder, &params, err);
+    gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F);
+    clock->burst = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
     return clock->burst != NULL;
 }
 

@@ -35,8 +35,9 @@ static void drop_table(struct gi_tune_candidate *candidate)
 
 struct gi_dispatch_table *gi_tune_record(struct gi_tune *tune, bool is_prompt)
 {
-    return is_prompt ? gi_tables_record_prompt(&tune->session->tables, tune->err)
-                     : gi_tables_record_step(&tune->session->tables, GI_STEP_END_GREEDY, tune->err);
+    return gi_tables_record(&tune->session->tables,
+                            is_prompt ? GI_LIST_PROMPT : GI_LIST_STEP + GI_STEP_END_GREEDY,
+                            tune->err);
 }
 
 // Records with the candidate's shape and, for all else, the trial's.

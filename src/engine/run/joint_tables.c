@@ -143,23 +143,21 @@ struct gi_range gi_joint_tables_state(const struct gi_joint_tables *tables)
 
 //-- recording -------------------------------------------------------------------------------------
 
-static bool record_layers(struct gi_joint_tables *tables, struct glinfer_error *err)
+static void record_layers(struct gi_joint_tables *tables)
 {
-    bool ok = gi_graph_embed(&tables->graph, err);
-    for (uint32_t layer = 0; ok && layer < tables->model->hparams.n_layer; layer++) {
-        ok = gi_model_family_record(tables->model->family, &tables->graph, layer, err);
+    gi_graph_embed(&tables->graph);
+    for (uint32_t layer = 0; layer < tables->model->hparams.n_layer; layer++) {
+        gi_model_family_record(tables->model->family, &tables->graph, layer);
     }
-    return ok && gi_graph_output(&tables->graph, err);
+    gi_graph_output(&tables->graph);
 }
 
 // Records the choice of each row's token; no grid of a joint step is the GPU's.
-static bool record_choices(struct gi_joint_tables *tables, enum gi_step_end end,
-                           struct glinfer_error *err)
+static void record_choices(struct gi_joint_tables *tables, enum gi_step_end end)
 {
     struct gi_graph *graph = &tables->graph;
     const uint32_t first = tables->joint.first_row;
-    bool ok = true;
-    for (uint32_t i = first; ok && i < first + tables->joint.n_rows; i++) {
+    for (uint32_t i = first; i < first + tables->joint.n_rows; i++) {
         const struct gi_logits logits = gi_joint_slot_logits(graph, i);
         const struct gi_step_buffers buffers = {
             .state = gi_slot_range(&tables->joint.state, i),
@@ -167,10 +165,9 @@ static bool record_choices(struct gi_joint_tables *tables, enum gi_step_end end,
         };
         graph->adjust.range = gi_slot_range(&tables->adjust, i);
         gi_joint_begin_slot(graph, i);
-        ok = gi_tables_record_choice(&graph->recorder, &logits, &graph->adjust, end, &buffers, err);
+        gi_tables_record_choice(&graph->recorder, &logits, &graph->adjust, end, &buffers);
     }
     gi_joint_end_slot(graph);
-    return ok;
 }
 
 // Returns the slot of a set of one whose row is worth a list of its own. In f16 an answer alone
@@ -196,15 +193,11 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
         choose_rows(tables, 0, tables->joint.n_slots);
     }
     graph->recorder = tables->recorder;
-    graph->recorder.table =
-        gi_dispatch_table_create(tables->recorder.gpu, tables->recorder.programs, &params, err);
     graph->logits.is_fine = end == GI_STEP_END_SMALL_K;
-    if (!graph->recorder.table || !record_layers(tables, err) ||
-        !record_choices(tables, end, err)) {
-        gi_dispatch_table_destroy(graph->recorder.table);
-        return NULL;
-    }
-    return graph->recorder.table;
+    gi_recorder_begin(&graph->recorder, &params, err);
+    record_layers(tables);
+    record_choices(tables, end);
+    return gi_recorder_end(&graph->recorder, err);
 }
 
 //-- lists that are ready --------------------------------------------------------------------------

@@ -53,7 +53,7 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
 void gi_joint_tables_finish(struct gi_joint_tables *tables);
 
 // Records the list for a set of slots, as bits; the caller builds its programs, seals and destroys
-// it. NULL with what ops fail with.
+// it. NULL with the first failure of the recording.
 struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables, uint32_t set,
                                                  enum gi_step_end end, struct glinfer_error *err);
 // Returns the executor of joint steps of a set of slots that end so, made ready and its programs

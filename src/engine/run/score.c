@@ -77,21 +77,14 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
     struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
                                    .programs = model->device->programs};
-    recorder.table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
-    if (!recorder.table ||
-        !gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
-                            &graph->norm, err) ||
-        !gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f, &logits,
-                    err) ||
-        !gi_op_logprob(&recorder, &logits, hparams->n_vocab, hparams->logit_scale,
-                       hparams->logit_softcap, scorer->ranges[SCORE_TARGETS],
-                       scorer->ranges[SCORE_RESULT], err) ||
-        !gi_program_table_build(recorder.programs, NULL, NULL, err) ||
-        !gi_dispatch_table_seal(recorder.table, err)) {
-        gi_dispatch_table_destroy(recorder.table);
-        return false;
-    }
-    scorer->executor = gi_multi_executor_create(recorder.table, err);
+    gi_recorder_begin(&recorder, &params, err);
+    gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+                       &graph->norm);
+    gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f, &logits);
+    gi_op_logprob(&recorder, &logits, hparams->n_vocab, hparams->logit_scale,
+                  hparams->logit_softcap, scorer->ranges[SCORE_TARGETS],
+                  scorer->ranges[SCORE_RESULT]);
+    scorer->executor = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
     return scorer->executor != NULL;
 }
 

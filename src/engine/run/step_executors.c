@@ -34,8 +34,8 @@ static bool record_steps(void *user, uint32_t end, const struct gi_list_form *fo
     struct glinfer_session *session = user;
     const struct gi_recorder recorder = {
         .gpu = gi_session_gpu(session), .programs = programs, .table = list, .form = *form};
-    return gi_tables_record_into(&session->tables, (enum gi_step_end)end, !ends[end].has_tail,
-                                 recorder, err);
+    gi_tables_record_into(&session->tables, (enum gi_step_end)end, !ends[end].has_tail, &recorder);
+    return gi_recorder_check(&recorder, err);
 }
 
 static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_error *err)

@@ -42,115 +42,136 @@ static void hand_out_ranges(struct gi_tables *tables)
 
 //-- recording -----------------------------------------------------------------------------------
 
-static struct gi_dispatch_table *open_table(struct gi_tables *tables, bool is_batch,
-                                            struct glinfer_error *err)
+// Begins a list whose grids the GPU may count if it is not a batch's.
+static void open_table(struct gi_tables *tables, bool is_batch, struct glinfer_error *err)
 {
-    const struct gi_recorder *recorder = &tables->recorder;
     struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
     if (!is_batch) {
         params.counts = tables->step_buffers.counts;
     }
     tables->graph.is_batch = is_batch;
-    tables->graph.recorder = *recorder;
-    tables->graph.recorder.table =
-        gi_dispatch_table_create(recorder->gpu, recorder->programs, &params, err);
-    return tables->graph.recorder.table;
+    tables->graph.recorder = tables->recorder;
+    gi_recorder_begin(&tables->graph.recorder, &params, err);
 }
 
-// Returns the list that was opened last; NULL, and it is destroyed, if not all of it was recorded.
-static struct gi_dispatch_table *close_table(struct gi_tables *tables, bool is_recorded)
-{
-    struct gi_dispatch_table *table = tables->graph.recorder.table;
-    if (!is_recorded) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
-}
-
-static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
+static void record_layers(struct gi_tables *tables)
 {
     const struct glinfer_model *model = tables->model;
-    if (!gi_graph_embed(&tables->graph, err)) {
-        return false;
-    }
+    gi_graph_embed(&tables->graph);
     for (uint32_t layer = 0; layer < model->hparams.n_layer; layer++) {
-        if (!gi_model_family_record(model->family, &tables->graph, layer, err)) {
-            return false;
-        }
+        gi_model_family_record(model->family, &tables->graph, layer);
     }
-    return true;
 }
 
 // Records what chooses a token from logits as they are.
-static bool record_plain_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
-                                int end, const struct gi_step_buffers *buffers,
-                                struct glinfer_error *err)
+static void record_plain_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                                int end, const struct gi_step_buffers *buffers)
 {
-    static bool (*const ops[GI_STEP_END_ADJUSTED])(struct gi_recorder *, const struct gi_logits *,
-                                                   const struct gi_step_buffers *,
-                                                   struct glinfer_error *) = {
+    static void (*const ops[GI_STEP_END_ADJUSTED])(struct gi_recorder *, const struct gi_logits *,
+                                                   const struct gi_step_buffers *) = {
         [GI_STEP_END_GREEDY] = gi_op_argmax,
         [GI_STEP_END_SMALL_K] = gi_op_sample_small_k,
         [GI_STEP_END_FULL] = gi_op_sample_full,
         [GI_STEP_END_PROBS] = gi_op_sample_probs,
     };
-    return ops[end](recorder, logits, buffers, err);
+    ops[end](recorder, logits, buffers);
 }
 
-bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+void gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
                              const struct gi_adjust *adjust, enum gi_step_end end,
-                             const struct gi_step_buffers *buffers, struct glinfer_error *err)
+                             const struct gi_step_buffers *buffers)
 {
     struct gi_logits adjusted = *logits;
     if (end < GI_STEP_END_ADJUSTED) {
-        return record_plain_choice(recorder, logits, (int)end, buffers, err);
+        record_plain_choice(recorder, logits, (int)end, buffers);
+        return;
     }
     const int plain = (int)end - GI_STEP_END_ADJUSTED;
     const bool has_probs = plain == GI_STEP_END_PROBS;
-    return (!has_probs || gi_op_probs(recorder, logits, buffers, err)) &&
-           gi_op_adjust(recorder, adjust, &adjusted, buffers, err) &&
-           record_plain_choice(recorder, &adjusted, has_probs ? GI_STEP_END_FULL : plain, buffers,
-                               err);
+    if (has_probs) {
+        gi_op_probs(recorder, logits, buffers);
+    }
+    gi_op_adjust(recorder, adjust, &adjusted, buffers);
+    record_plain_choice(recorder, &adjusted, has_probs ? GI_STEP_END_FULL : plain, buffers);
 }
 
-static bool record_choice(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
-                          struct glinfer_error *err)
+static void record_output(struct gi_tables *tables, bool is_fine)
 {
-    const struct gi_graph *graph = &tables->graph;
-    return gi_tables_record_choice(&tables->graph.recorder, &graph->logits, &graph->adjust,
-                                   (enum gi_step_end)end, buffers, err);
+    tables->graph.logits.is_fine = is_fine;
+    gi_graph_output(&tables->graph);
 }
 
-static bool record_end(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
-                       struct glinfer_error *err)
+static void record_choice(struct gi_tables *tables, enum gi_step_end end,
+                          const struct gi_step_buffers *buffers)
 {
-    tables->graph.logits.is_fine = end == GI_STEP_END_SMALL_K;
-    return gi_graph_output(&tables->graph, err) && record_choice(tables, end, buffers, err);
+    struct gi_graph *graph = &tables->graph;
+    gi_tables_record_choice(&graph->recorder, &graph->logits, &graph->adjust, end, buffers);
 }
 
 // Nothing reads the counts of grids.
-bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
-                           struct gi_recorder recorder, struct glinfer_error *err)
+void gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
+                           const struct gi_recorder *recorder)
 {
     const struct gi_step_buffers buffers = {.state = tables->step_buffers.state,
                                             .ring = tables->step_buffers.ring};
     tables->graph.is_batch = false;
-    tables->graph.recorder = recorder;
+    tables->graph.recorder = *recorder;
     tables->graph.recorder.is_half = tables->recorder.is_half;
     tables->graph.recorder.movable = tables->recorder.movable;
     tables->graph.recorder.n_later = tables->recorder.n_later;
-    tables->graph.logits.is_fine = false;
-    return record_layers(tables, err) && (is_whole ? record_end(tables, (int)end, &buffers, err)
-                                                   : gi_graph_output(&tables->graph, err));
+    record_layers(tables);
+    record_output(tables, is_whole && end == GI_STEP_END_SMALL_K);
+    if (is_whole) {
+        record_choice(tables, end, &buffers);
+    }
 }
 
-// The partial results of logits are those that were recorded last.
-static struct gi_dispatch_table *record_rest(struct gi_tables *tables, int end,
-                                             struct glinfer_error *err)
+// Cuts the rows of a batch to few tokens, for which ops choose kernels by the rows that there are.
+static void cut_rows(struct gi_tables *tables)
 {
-    return close_table(tables, open_table(tables, true, err) && // its grids never change
-                                   record_choice(tables, end, &tables->step_buffers, err));
+    struct gi_graph *graph = &tables->graph;
+    struct gi_rows *const rows[] = {
+        &graph->x,    &graph->norm,        &graph->qkv,          &graph->q,
+        &graph->attn, &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->inputs};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
+    }
+}
+
+static enum gi_step_end end_of(uint32_t list)
+{
+    return list >= GI_LIST_CHOICE       ? list - GI_LIST_CHOICE
+           : list >= GI_LIST_PROMPT_END ? list - GI_LIST_PROMPT_END
+                                        : list - GI_LIST_STEP;
+}
+
+// A list without layers of its own ends the one that was recorded last, whose partial results of
+// logits it takes; its grids never change.
+struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
+                                           struct glinfer_error *err)
+{
+    const bool has_layers = list <= GI_LIST_LOGITS, is_prompt = list <= GI_LIST_PROMPT_SMALL;
+    const bool has_choice = !is_prompt && list != GI_LIST_LOGITS;
+    if (!is_prompt && !gi_model_check_decoder(tables->model, err)) {
+        return NULL;
+    }
+    open_table(tables, is_prompt || !has_layers, err);
+    if (list == GI_LIST_PROMPT_SMALL) {
+        cut_rows(tables);
+    }
+    if (has_layers) {
+        record_layers(tables);
+    }
+    if (!is_prompt && list < GI_LIST_CHOICE) {
+        record_output(tables, has_choice && end_of(list) == GI_STEP_END_SMALL_K);
+    }
+    if (has_choice) {
+        record_choice(tables, end_of(list), &tables->step_buffers);
+    }
+    if (list == GI_LIST_PROMPT_SMALL) {
+        hand_out_ranges(tables);
+    }
+    return gi_recorder_end(&tables->graph.recorder, err);
 }
 
 struct gi_executor *gi_tables_build(struct gi_program_table *programs,
@@ -167,71 +188,13 @@ struct gi_executor *gi_tables_build(struct gi_program_table *programs,
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err)
 {
-    return gi_tables_build(tables->recorder.programs, record_rest(tables, (int)end, err), err);
-}
-
-struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
-                                                  struct glinfer_error *err)
-{
-    return close_table(tables, open_table(tables, true, err) && record_layers(tables, err));
-}
-
-struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
-                                                struct glinfer_error *err)
-{
-    return close_table(tables, open_table(tables, false, err) && record_layers(tables, err) &&
-                                   record_end(tables, end, &tables->step_buffers, err));
-}
-
-// Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
-static struct gi_dispatch_table *record_small(struct gi_tables *tables, struct glinfer_error *err)
-{
-    struct gi_graph *graph = &tables->graph;
-    struct gi_rows *const rows[] = {
-        &graph->x,    &graph->norm,        &graph->qkv,          &graph->q,
-        &graph->attn, &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->inputs};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
-    }
-    struct gi_dispatch_table *table = gi_tables_record_prompt(tables, err);
-    hand_out_ranges(tables);
-    return table;
-}
-
-static struct gi_dispatch_table *record_logits(struct gi_tables *tables, struct glinfer_error *err)
-{
-    tables->graph.logits.is_fine = false;
-    return close_table(tables, open_table(tables, false, err) && record_layers(tables, err) &&
-                                   gi_graph_output(&tables->graph, err));
+    return gi_tables_build(tables->recorder.programs,
+                           gi_tables_record(tables, GI_LIST_CHOICE + (uint32_t)end, err), err);
 }
 
 //-- the lists -----------------------------------------------------------------------------------
 
 _Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
-
-static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t list,
-                                             struct glinfer_error *err)
-{
-    if (list <= GI_LIST_PROMPT_SMALL) {
-        return list == GI_LIST_PROMPT ? gi_tables_record_prompt(tables, err)
-                                      : record_small(tables, err);
-    }
-    if (!gi_model_check_decoder(tables->model, err)) {
-        return NULL;
-    }
-    if (list == GI_LIST_LOGITS) {
-        return record_logits(tables, err);
-    }
-    if (list < GI_LIST_PROMPT_END) {
-        return gi_tables_record_step(tables, (enum gi_step_end)(list - GI_LIST_STEP), err);
-    }
-    if (list >= GI_LIST_CHOICE) {
-        return record_rest(tables, (int)(list - GI_LIST_CHOICE), err);
-    }
-    return close_table(tables, open_table(tables, true, err) &&
-                                   record_end(tables, (int)(list - GI_LIST_PROMPT_END),
-                                              &tables->step_buffers, err));
-}
 
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
 {
@@ -289,7 +252,7 @@ bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
     tables->recorder.programs = programs;
     for (uint32_t i = 0; ok && i < (is_encoder ? GI_LIST_STEP : GI_LIST_COUNT); i++) {
         if (is_needed(tables, i)) {
-            struct gi_dispatch_table *list = record_list(tables, i, err);
+            struct gi_dispatch_table *list = gi_tables_record(tables, i, err);
             ok = list != NULL;
             gi_dispatch_table_destroy(list);
         }
@@ -304,7 +267,7 @@ static bool record_lists(struct gi_tables *tables, uint32_t lists, struct glinfe
 {
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
         if ((lists >> i & 1) && !tables->recorded[i] && !tables->executors[i]) {
-            tables->recorded[i] = record_list(tables, i, err);
+            tables->recorded[i] = gi_tables_record(tables, i, err);
             if (!tables->recorded[i]) {
                 return false;
             }

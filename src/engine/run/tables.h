@@ -98,21 +98,19 @@ struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_
 struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,
                                          struct glinfer_error *err);
 
-// Record a list anew with tables->recorder: a batch's to the residual stream, a decode step's. The
-// caller builds its programs, seals and destroys it. NULL with what ops fail with.
-struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
-                                                  struct glinfer_error *err);
-struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
-                                                struct glinfer_error *err);
+// Records a list anew with tables->recorder. The caller builds its programs, seals and destroys it.
+// NULL with the first failure of the recording.
+struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
+                                           struct glinfer_error *err);
 // Records a step into the list of a recorder, in the recorder's form: whole or, where another list
 // ends it, up to its logits.
-bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
-                           struct gi_recorder recorder, struct glinfer_error *err);
+void gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
+                           const struct gi_recorder *recorder);
 // Records what chooses a token from the logits of a step. Log-probabilities are of logits that
 // nothing has adjusted.
-bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+void gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
                              const struct gi_adjust *adjust, enum gi_step_end end,
-                             const struct gi_step_buffers *buffers, struct glinfer_error *err);
+                             const struct gi_step_buffers *buffers);
 // Builds the programs of a list that was recorded, seals it and returns its executor, which owns
 // it. NULL, and the list is destroyed, with what those fail with; list may be NULL: nothing was
 // recorded, and err says why.

@@ -64,25 +64,13 @@ static bool allocate(struct gi_verifier *verifier, struct glinfer_session *sessi
 
 //-- lists -----------------------------------------------------------------------------------------
 
-static struct gi_recorder make_recorder(const struct glinfer_session *session,
-                                        struct glinfer_error *err)
+static struct gi_recorder begin(const struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_recorder recorder = session->tables.recorder;
     const struct gi_dispatch_table_params params = {.state = session->runner.state};
     recorder.packs_rows = false; // for many rows
-    recorder.table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
+    gi_recorder_begin(&recorder, &params, err);
     return recorder;
-}
-
-// Builds a list that was recorded; NULL, and it is destroyed, if not all of it was.
-static struct gi_executor *build(const struct gi_recorder *recorder, bool is_recorded,
-                                 struct glinfer_error *err)
-{
-    if (!is_recorded) {
-        gi_dispatch_table_destroy(recorder->table);
-        return NULL;
-    }
-    return gi_tables_build(recorder->programs, recorder->table, err);
 }
 
 // Records the logits of all rows. Ops choose kernels for few rows by the sizes of their ranges.
@@ -90,7 +78,7 @@ static struct gi_executor *record_rows(struct gi_verifier *verifier,
                                        struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_graph graph = session->tables.graph;
-    struct gi_recorder recorder = make_recorder(session, err);
+    struct gi_recorder recorder = begin(session, err);
     const struct gi_hparams *hparams = graph.hparams;
     const struct gi_rows logits = {verifier->logits.range,
                                    (uint32_t)(verifier->logits.stride / sizeof(float)), false};
@@ -99,33 +87,29 @@ static struct gi_executor *record_rows(struct gi_verifier *verifier,
     graph.is_batch = true;
     verifier->layout = graph.logits;
     verifier->layout.is_fine = false;
-    const bool ok = recorder.table &&
-                    gi_graph_norm_rows(&graph, &recorder, "output_norm", hparams->n_layer - 1,
-                                       GI_NORM_NEXT, &graph.norm, err) &&
-                    gi_op_gemm(&recorder, "output", graph.weights.output, &graph.norm, false, 1.0f,
-                               &logits, err) &&
-                    gi_op_logit_rows(&recorder, "logit_rows", &logits, hparams->logit_scale,
-                                     hparams->logit_softcap, &verifier->layout, err);
-    return build(&recorder, ok, err);
+    gi_graph_norm_rows(&graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+                       &graph.norm);
+    gi_op_gemm(&recorder, "output", graph.weights.output, &graph.norm, false, 1.0f, &logits);
+    gi_op_logit_rows(&recorder, "logit_rows", &logits, hparams->logit_scale, hparams->logit_softcap,
+                     &verifier->layout);
+    return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
 }
 
 static struct gi_executor *record_choices(const struct gi_verifier *verifier,
                                           struct glinfer_session *session, enum gi_step_end end,
                                           struct glinfer_error *err)
 {
-    struct gi_recorder recorder = make_recorder(session, err);
-    bool ok = recorder.table != NULL;
-    for (uint32_t i = 0; ok && i < verifier->n_rows; i++) {
+    struct gi_recorder recorder = begin(session, err);
+    for (uint32_t i = 0; i < verifier->n_rows; i++) {
         struct gi_logits logits = verifier->layout;
         const struct gi_step_buffers buffers = {.state = gi_slot_range(&verifier->states, i),
                                                 .ring = session->runner.ring};
         logits.range = gi_slot_range(&verifier->logits, i);
         recorder.state = buffers.state;
         recorder.slot = i + 1;
-        ok = gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, end,
-                                     &buffers, err);
+        gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, end, &buffers);
     }
-    return build(&recorder, ok, err);
+    return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
 }
 
 // Records the rows anew without the programs that the self-test found to be wrong, if there are.

@@ -46,6 +46,7 @@ struct gi_dispatch_table {
     uint32_t n_accesses;
     GLbitfield pending; // owed by what was recorded last, whatever it overlaps with
     uint64_t weight_bytes;
+    struct glinfer_error failure; // the first of recording
     bool is_sealed;
 };
 

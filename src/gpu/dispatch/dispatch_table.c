@@ -315,6 +315,11 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
     return true;
 }
 
+struct glinfer_error *gi_dispatch_table_failure(struct gi_dispatch_table *table)
+{
+    return &table->failure;
+}
+
 // Has the programs that GLINFER_FAULT slows down do their work many times.
 static bool plan_repeats(struct gi_dispatch_table *table, struct glinfer_error *err)
 {
@@ -338,6 +343,9 @@ static bool plan_repeats(struct gi_dispatch_table *table, struct glinfer_error *
 bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err)
 {
     assert(!table->is_sealed);
+    if (table->failure.status) {
+        return gi_error_set(err, table->failure.status, "%s", table->failure.message);
+    }
     if (!gi_address_check(GI_ROOM_TO_COMPILE, "running programs for the first time", err)) {
         return false;
     }

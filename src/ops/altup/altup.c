@@ -56,9 +56,8 @@ static void note_stream(const struct gi_recorder *recorder, const struct gi_altu
 }
 
 // Records a dispatch over all tokens; its label, bindings, writes and params are set.
-static bool record(struct gi_recorder *recorder, const struct gi_altup *altup,
-                   const struct gi_program_key *key, struct gi_dispatch *dispatch,
-                   struct glinfer_error *err)
+static void record(struct gi_recorder *recorder, const struct gi_altup *altup,
+                   const struct gi_program_key *key, struct gi_dispatch *dispatch)
 {
     dispatch->wg_size = wg_size_of(recorder);
     dispatch->grid = (struct gi_grid){
@@ -67,11 +66,11 @@ static bool record(struct gi_recorder *recorder, const struct gi_altup *altup,
         .axis = 1,
         .divisor = 1,
     };
-    return gi_recorder_add(recorder, key, dispatch, err);
+    gi_recorder_add(recorder, key, dispatch);
 }
 
-bool gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
-                       const struct gi_altup *altup, struct glinfer_error *err)
+void gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
+                       const struct gi_altup *altup)
 {
     check_rows(altup, y, GI_ALTUP_STREAMS - 1);
     const struct gi_program_key key = {
@@ -95,13 +94,12 @@ bool gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const st
         .params = &params,
         .params_size = sizeof(params),
     };
-    return record(recorder, altup, &key, &dispatch, err);
+    record(recorder, altup, &key, &dispatch);
 }
 
-bool gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
+void gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
                          const struct gi_altup_router *router, const struct gi_rows *y,
-                         uint32_t input_gamma, uint32_t gamma, const struct gi_altup *altup,
-                         struct glinfer_error *err)
+                         uint32_t input_gamma, uint32_t gamma, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
     const struct gi_program_key key = {
@@ -137,13 +135,12 @@ bool gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
         .params_size = sizeof(params),
     };
     note_stream(recorder, altup);
-    return record(recorder, altup, &key, &dispatch, err);
+    record(recorder, altup, &key, &dispatch);
 }
 
-bool gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
+void gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
                        const struct gi_laurel_norms *norms, const struct gi_rows *y,
-                       const struct gi_rows *branch, const struct gi_altup *altup,
-                       struct glinfer_error *err)
+                       const struct gi_rows *branch, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
     const bool has_rows = is_batch(altup);
@@ -180,13 +177,12 @@ bool gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
         .params_size = sizeof(params),
     };
     note_stream(recorder, altup);
-    return record(recorder, altup, &key, &dispatch, err);
+    record(recorder, altup, &key, &dispatch);
 }
 
-bool gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
+void gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
                          const struct gi_altup_router *router, const struct gi_rows *y,
-                         uint32_t y_gamma, uint32_t scale, const struct gi_altup *altup,
-                         struct glinfer_error *err)
+                         uint32_t y_gamma, uint32_t scale, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
     const struct gi_program_key key = {
@@ -216,11 +212,11 @@ bool gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
         .params = &params,
         .params_size = sizeof(params),
     };
-    return record(recorder, altup, &key, &dispatch, err);
+    record(recorder, altup, &key, &dispatch);
 }
 
-bool gi_op_altup_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
-                     uint32_t gamma, const struct gi_altup *altup, struct glinfer_error *err)
+void gi_op_altup_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
+                     uint32_t gamma, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
     const struct gi_program_key key = {
@@ -244,11 +240,11 @@ bool gi_op_altup_add(struct gi_recorder *recorder, const char *label, const stru
         .params = &params,
         .params_size = sizeof(params),
     };
-    return record(recorder, altup, &key, &dispatch, err);
+    record(recorder, altup, &key, &dispatch);
 }
 
-bool gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const struct gi_rows *u,
-                       uint32_t gamma, const struct gi_altup *altup, struct glinfer_error *err)
+void gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const struct gi_rows *u,
+                       uint32_t gamma, const struct gi_altup *altup)
 {
     check_rows(altup, u, GI_ALTUP_STREAMS - 1);
     const struct gi_program_key key = {
@@ -277,5 +273,5 @@ bool gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const st
         .params_size = sizeof(params),
     };
     note_stream(recorder, altup);
-    return record(recorder, altup, &key, &dispatch, err);
+    record(recorder, altup, &key, &dispatch);
 }

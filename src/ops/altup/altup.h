@@ -44,15 +44,14 @@ struct gi_altup_router {
 };
 
 // streams = x and its three projections y, (n_tokens, 3 n_embd), of the length of x.
-bool gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
-                       const struct gi_altup *altup, struct glinfer_error *err);
+void gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
+                       const struct gi_altup *altup);
 
 // streams and x = predictions. Before that norm(y) with the weights input_gamma is added to all
 // streams but the first; y NULL: nothing is. gamma is of the norm that follows in a step.
-bool gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
+void gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
                          const struct gi_altup_router *router, const struct gi_rows *y,
-                         uint32_t input_gamma, uint32_t gamma, const struct gi_altup *altup,
-                         struct glinfer_error *err);
+                         uint32_t input_gamma, uint32_t gamma, const struct gi_altup *altup);
 
 // The weights of norms of the residual, of what attention gives, of the branch, and of the norm
 // that follows in a step.
@@ -62,25 +61,23 @@ struct gi_laurel_norms {
 // x = ((x + norm(y)) + (norm(x) + norm(branch))) / sqrt(2). branch is of a batch; in a step it lies
 // behind the streams, and so does the new x: the stream keeps the old one, with norm and sums of
 // the new one.
-bool gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
+void gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
                        const struct gi_laurel_norms *norms, const struct gi_rows *y,
-                       const struct gi_rows *branch, const struct gi_altup *altup,
-                       struct glinfer_error *err);
+                       const struct gi_rows *branch, const struct gi_altup *altup);
 
 // Corrects the streams by x + norm(y) with the weights y_gamma; x = the first of them times the
 // vector at scale.
-bool gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
+void gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
                          const struct gi_altup_router *router, const struct gi_rows *y,
-                         uint32_t y_gamma, uint32_t scale, const struct gi_altup *altup,
-                         struct glinfer_error *err);
+                         uint32_t y_gamma, uint32_t scale, const struct gi_altup *altup);
 
 // Adds norm(y) to all streams but the first.
-bool gi_op_altup_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
-                     uint32_t gamma, const struct gi_altup *altup, struct glinfer_error *err);
+void gi_op_altup_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
+                     uint32_t gamma, const struct gi_altup *altup);
 
 // x = the mean of the first stream and of the projections u of the others, (n_tokens, 3 n_embd), at
 // its length. gamma is of the norm that follows in a step.
-bool gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const struct gi_rows *u,
-                       uint32_t gamma, const struct gi_altup *altup, struct glinfer_error *err);
+void gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const struct gi_rows *u,
+                       uint32_t gamma, const struct gi_altup *altup);
 
 #endif

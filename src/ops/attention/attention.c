@@ -370,17 +370,19 @@ void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi
     }
 }
 
-bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+void gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                     const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+                     const struct gi_attention_scratch *scratch)
 {
     check_layer(layer);
     if (gi_attention_vec8_suits(recorder, layer)) {
-        return gi_op_attention_vec8(recorder, label, layer, rule, scratch, err);
+        gi_op_attention_vec8(recorder, label, layer, rule, scratch);
+        return;
     }
     if (gi_attention_heads_suits(recorder, layer)) {
         const bool has_sums = gi_attention_has_sums(recorder, layer);
-        return gi_op_attention_heads(recorder, label, layer, rule, scratch, has_sums, err);
+        gi_op_attention_heads(recorder, label, layer, rule, scratch, has_sums);
+        return;
     }
     const struct step_shape shape = choose_step_shape(recorder, layer);
     struct gi_program_key key = step_key(recorder, layer, rule, &shape);
@@ -404,7 +406,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
     if (key.id == GI_PROGRAM_ATTENTION) {
         gi_attention_add_pieces(recorder, layer, 1, &key, &dispatch);
     }
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 //-- a batch of a prompt ---------------------------------------------------------------------------
@@ -434,18 +436,17 @@ static uint32_t count_groups_of_head(const struct gi_gpu *gpu, const struct batc
     return is_tile(shape) && is_wide && !is_large ? 2 : 1;
 }
 
-// Adds a define that is 0 where it is missing.
-static void add_define(struct gi_program_key *key, const char *name, bool is_set)
+// Adds a define unless it is 0.
+static void add_define(struct gi_program_key *key, const char *name, uint32_t value)
 {
-    if (is_set) {
-        key->defines[key->n_defines++] = (struct gi_define){name, 1};
+    if (value > 0) {
+        key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
     }
 }
 
-bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                           const struct gi_rows *q, const struct gi_rows *out,
-                           struct glinfer_error *err)
+                           const struct gi_rows *q, const struct gi_rows *out)
 {
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
@@ -470,9 +471,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     };
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
-    if (n_part > 1) {
-        key.defines[key.n_defines++] = (struct gi_define){"SPLITS", (int32_t)n_part};
-    }
+    add_define(&key, "SPLITS", n_part > 1 ? n_part : 0);
     add_define(&key, "TALL", is_tile(&shape) && shape.n_tokens == TALL_TOKENS);
     add_define(&key, "AFTER", rule->after > 0);
     add_define(&key, "ALIBI", rule->max_bias > 0);
@@ -496,5 +495,5 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
     gi_attention_add_sinks(rule, &key, &dispatch);
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -42,9 +42,9 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 // One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
 // group a range and a head or a few heads of a kv head; the last group of them to finish merges the
 // ranges in their order, so that the result does not depend on which one that is. One dispatch.
-bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+void gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                     const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+                     const struct gi_attention_scratch *scratch);
 
 // Those of its parameters that depend on the context.
 #define GI_ATTENTION_CONTEXT_PARAMS                                                                \
@@ -83,9 +83,8 @@ bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi
 // Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included,
 // and rule->after behind them, as far as the batch goes.
 //   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise
-bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                           const struct gi_rows *q, const struct gi_rows *out,
-                           struct glinfer_error *err);
+                           const struct gi_rows *q, const struct gi_rows *out);
 
 #endif

@@ -100,10 +100,9 @@ static struct gi_grid make_grid(const struct gi_kv_layer *layer, const struct sh
     };
 }
 
-bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                           const struct gi_attention_scratch *scratch, bool has_sums,
-                           struct glinfer_error *err)
+                           const struct gi_attention_scratch *scratch, bool has_sums)
 {
     assert(gi_attention_heads_suits(recorder, layer));
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
@@ -130,5 +129,5 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
     gi_attention_add_sinks(rule, &key, &dispatch);
     gi_recorder_add_slots(recorder, 2, &key, &dispatch);
     gi_attention_add_pieces(recorder, layer, 2, &key, &dispatch);
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -9,9 +9,8 @@
 bool gi_attention_heads_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
 // Does what gi_op_attention does; has_sums: with sums of out. It must suit. One dispatch.
-bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                           const struct gi_attention_scratch *scratch, bool has_sums,
-                           struct glinfer_error *err);
+                           const struct gi_attention_scratch *scratch, bool has_sums);
 
 #endif

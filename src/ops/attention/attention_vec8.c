@@ -66,9 +66,9 @@ static struct gi_program_key make_key(const struct gi_recorder *recorder, enum g
     };
 }
 
-static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+static void record(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                    const struct gi_score_rule *rule, struct gi_program_key *key,
-                   struct gi_dispatch *dispatch, struct glinfer_error *err)
+                   struct gi_dispatch *dispatch)
 {
     dispatch->grid.size[0] = choose_ranges(recorder, layer);
     dispatch->grid.size[1] = layer->n_head;
@@ -79,12 +79,12 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     gi_attention_count_key(layer, rule->window, dispatch);
     gi_attention_add_sinks(rule, key, dispatch);
     gi_recorder_add_slots(recorder, 2, key, dispatch);
-    return gi_recorder_add(recorder, key, dispatch, err);
+    gi_recorder_add(recorder, key, dispatch);
 }
 
-bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                          const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+                          const struct gi_attention_scratch *scratch)
 {
     assert(gi_attention_vec8_suits(recorder, layer));
     const uint32_t n_range = choose_ranges(recorder, layer);
@@ -99,7 +99,7 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
         .params_size = sizeof(params),
         .runtime_params = GI_ATTENTION_CONTEXT_PARAMS,
     };
-    return record(recorder, layer, rule, &key, &dispatch, err);
+    record(recorder, layer, rule, &key, &dispatch);
 }
 
 //-- q, k and v from their projection --------------------------------------------------------------
@@ -127,10 +127,10 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
            input->rope.n_rot % 8 == 0 && input->rope.table % 4 == 0;
 }
 
-bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
                          const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                          const struct gi_attention_input *input,
-                         const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+                         const struct gi_attention_scratch *scratch)
 {
     assert(gi_attention_qkv_suits(recorder, layer, input));
     const uint32_t n_range = choose_ranges(recorder, layer);
@@ -158,5 +158,5 @@ bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
                                                                      rope), // of a window's layers
         .consumes = true,
     };
-    return record(recorder, layer, rule, &key, &dispatch, err);
+    record(recorder, layer, rule, &key, &dispatch);
 }

@@ -11,9 +11,9 @@
 bool gi_attention_vec8_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
 // Does what gi_op_attention does. It must suit. One dispatch.
-bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                          const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+                          const struct gi_attention_scratch *scratch);
 
 // The results of a projection of q, k and v, and what is done to them before attention.
 struct gi_attention_input {
@@ -34,9 +34,9 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
 
 // Does what gi_op_rope_kv or gi_op_norm_rope_kv, then gi_op_attention do. It must suit. One
 // dispatch.
-bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
+void gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
                          const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                          const struct gi_attention_input *input,
-                         const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+                         const struct gi_attention_scratch *scratch);
 
 #endif

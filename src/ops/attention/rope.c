@@ -27,11 +27,10 @@ static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_
 }
 
 // Records what both kernels do with params of n_pair groups or invocations.
-static bool record_rope(struct gi_recorder *recorder, const char *label, struct gi_program_key *key,
+static void record_rope(struct gi_recorder *recorder, const char *label, struct gi_program_key *key,
                         const void *params, uint32_t params_size, uint32_t n_group,
                         const struct gi_rows *qkv, const struct gi_vectors *vectors,
-                        const struct gi_kv_layer *layer, const struct gi_rows *q,
-                        struct glinfer_error *err)
+                        const struct gi_kv_layer *layer, const struct gi_rows *q)
 {
     struct gi_dispatch dispatch = {
         .label = label,
@@ -47,7 +46,7 @@ static bool record_rope(struct gi_recorder *recorder, const char *label, struct 
         dispatch.grid.rule = GI_GRID_FIXED;
         gi_recorder_add_slots(recorder, 1, key, &dispatch);
     }
-    return gi_recorder_add(recorder, key, &dispatch, err);
+    gi_recorder_add(recorder, key, &dispatch);
 }
 
 // Fills what both kernels read: their Params begin alike, so that this begins
@@ -81,11 +80,10 @@ static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *lay
     };
 }
 
-bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
+void gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                    const struct gi_vectors *vectors, const struct gi_rope *rope,
-                   const struct gi_kv_layer *layer, const struct gi_rows *q,
-                   struct glinfer_error *err)
+                   const struct gi_kv_layer *layer, const struct gi_rows *q)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, wg_size);
@@ -97,15 +95,15 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
         params.period = rope->period;
     }
     const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
-    return record_rope(recorder, label, &key, &params, sizeof(struct gi_rope_kv_params),
-                       (n_pair + wg_size - 1) / wg_size, qkv, vectors, layer, q, err);
+    record_rope(recorder, label, &key, &params, sizeof(struct gi_rope_kv_params),
+                (n_pair + wg_size - 1) / wg_size, qkv, vectors, layer, q);
 }
 
-bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
+void gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                         const struct gi_vectors *vectors, const struct gi_head_norm *norm,
                         const struct gi_rope *rope, const struct gi_kv_layer *layer,
-                        const struct gi_rows *q, struct glinfer_error *err)
+                        const struct gi_rows *q)
 {
     assert(rope->temperature == 0.0f); // no family has both
     assert(norm->q_width > 0 && norm->q_width % layout->head_dim == 0);
@@ -133,6 +131,5 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
     params.eps = norm->eps;
     const uint32_t n_group =
         params.n_q_pair / params.q_norm_pair + 2 * params.n_kv_pair / params.kv_norm_pair;
-    return record_rope(recorder, label, &key, &params, sizeof(params), n_group, qkv, vectors, layer,
-                       q, err);
+    record_rope(recorder, label, &key, &params, sizeof(params), n_group, qkv, vectors, layer, q);
 }

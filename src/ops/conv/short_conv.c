@@ -12,9 +12,9 @@ uint32_t gi_short_conv_state_size(const struct gi_short_conv *conv)
     return (conv->n_taps - 1) * conv->n_channel;
 }
 
-bool gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *conv, bool is_batch,
+void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *conv, bool is_batch,
                       const struct gi_rows *bcx, const struct gi_vectors *vectors,
-                      struct gi_range past, const struct gi_rows *y, struct glinfer_error *err)
+                      struct gi_range past, const struct gi_rows *y)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE), n_quad = conv->n_channel / 4;
     const uint32_t n_tokens = is_batch ? TOKENS : 1;
@@ -47,5 +47,5 @@ bool gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
                  .axis = 1,
                  .divisor = n_tokens},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

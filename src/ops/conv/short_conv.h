@@ -19,8 +19,8 @@ uint32_t gi_short_conv_state_size(const struct gi_short_conv *conv);
 
 // y (n_channel) = c * conv(b * x) of each row of a batch or, in a list of steps, of the only row;
 // the state at `past` becomes that behind them, unless a step's step_state is done. One dispatch.
-bool gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *conv, bool is_batch,
+void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *conv, bool is_batch,
                       const struct gi_rows *bcx, const struct gi_vectors *vectors,
-                      struct gi_range past, const struct gi_rows *y, struct glinfer_error *err);
+                      struct gi_range past, const struct gi_rows *y);
 
 #endif

@@ -68,9 +68,8 @@ static struct gi_program_key make_head_key(const struct gi_delta *delta, enum gi
     return key;
 }
 
-bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta, struct gi_range x,
-                      const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
-                      struct glinfer_error *err)
+void gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta, struct gi_range x,
+                      const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, group_size(recorder));
     const struct gi_program_key key = make_head_key(delta, GI_PROGRAM_DELTA_STEP, wg_size);
@@ -98,15 +97,14 @@ bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta
         .wg_size = wg_size,
         .grid = {.size = {delta->n_head, 1, 1}},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 //-- batches ---------------------------------------------------------------------------------------
 
-static bool record_conv(struct gi_recorder *recorder, const struct gi_delta *delta,
+static void record_conv(struct gi_recorder *recorder, const struct gi_delta *delta,
                         const struct gi_rows *x, const struct gi_vectors *vectors,
-                        struct gi_range memory, const struct gi_rows *mixed,
-                        struct glinfer_error *err)
+                        struct gi_range memory, const struct gi_rows *mixed)
 {
     const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_CONV, ROW_WG_SIZE);
     const struct gi_delta_conv_params params = {
@@ -132,7 +130,7 @@ static bool record_conv(struct gi_recorder *recorder, const struct gi_delta *del
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 static bool has_subgroup_scan(const struct gi_gpu *gpu, const struct gi_delta *delta)
@@ -142,10 +140,9 @@ static bool has_subgroup_scan(const struct gi_gpu *gpu, const struct gi_delta *d
            SCAN_STAGED * token * sizeof(float) <= gi_gpu_limits(gpu)->max_shared_size;
 }
 
-static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *delta,
+static void record_scan(struct gi_recorder *recorder, const struct gi_delta *delta,
                         const struct gi_rows *x, struct gi_range memory,
-                        const struct gi_rows *mixed, const struct gi_rows *o,
-                        struct glinfer_error *err)
+                        const struct gi_rows *mixed, const struct gi_rows *o)
 {
     const uint32_t wg_size = group_size(recorder);
     const enum gi_program_id id = has_subgroup_scan(recorder->gpu, delta)
@@ -171,13 +168,12 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_delta *del
                  .is_divisible = true,
                  .divisible_axis = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-static bool record_norm(struct gi_recorder *recorder, const struct gi_delta *delta,
+static void record_norm(struct gi_recorder *recorder, const struct gi_delta *delta,
                         const struct gi_rows *x, const struct gi_vectors *vectors,
-                        const struct gi_rows *o, const struct gi_rows *out,
-                        struct glinfer_error *err)
+                        const struct gi_rows *o, const struct gi_rows *out)
 {
     const struct gi_program_key key = make_key(delta, GI_PROGRAM_DELTA_NORM, ROW_WG_SIZE);
     const struct gi_delta_norm_params params = {
@@ -196,17 +192,17 @@ static bool record_norm(struct gi_recorder *recorder, const struct gi_delta *del
         .params_size = sizeof(params),
         .grid = {.size = {delta->n_head, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delta,
+void gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delta,
                        const struct gi_rows *x, const struct gi_vectors *vectors,
                        struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *o,
-                       const struct gi_rows *out, struct glinfer_error *err)
+                       const struct gi_rows *out)
 {
     assert(mixed->stride >= gi_delta_mixed_size(delta) && x->stride >= delta->n_column);
     assert(o->stride >= delta->n_head * delta->dim && out->stride >= delta->n_head * delta->dim);
-    return record_conv(recorder, delta, x, vectors, memory, mixed, err) &&
-           record_scan(recorder, delta, x, memory, mixed, o, err) &&
-           record_norm(recorder, delta, x, vectors, o, out, err);
+    record_conv(recorder, delta, x, vectors, memory, mixed);
+    record_scan(recorder, delta, x, memory, mixed, o);
+    record_norm(recorder, delta, x, vectors, o, out);
 }

@@ -32,15 +32,15 @@ uint32_t gi_delta_mixed_size(const struct gi_delta *delta);
 
 // out (n_head, dim) = rmsnorm(o) gamma silu(z) of one token, whose projection's row is x; the
 // layer's state becomes that behind the token, unless step_state is done. One dispatch.
-bool gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta, struct gi_range x,
-                      const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
-                      struct glinfer_error *err);
+void gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta, struct gi_range x,
+                      const struct gi_vectors *vectors, struct gi_range memory,
+                      struct gi_range out);
 
 // The same of a batch, in three dispatches: mixed takes gi_delta_mixed_size columns, o and out
 // n_head * dim. out may be mixed.
-bool gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delta,
+void gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delta,
                        const struct gi_rows *x, const struct gi_vectors *vectors,
                        struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *o,
-                       const struct gi_rows *out, struct glinfer_error *err);
+                       const struct gi_rows *out);
 
 #endif

@@ -19,10 +19,9 @@ static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_bloc
                         gi_recorder_wg_size(recorder, TOKEN_WG));
 }
 
-static bool record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
+static void record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
                               const struct gi_embed_token_params *params,
-                              const struct gi_vectors *vectors, const struct gi_stream *stream,
-                              struct glinfer_error *err)
+                              const struct gi_vectors *vectors, const struct gi_stream *stream)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, TOKEN_WG);
     const enum gi_publish publishes =
@@ -45,12 +44,12 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .wg_size = wg_size,
         .publishes = publishes,
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
+void gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
                        const struct gi_vectors *vectors, uint32_t gamma_offset, float scale,
-                       struct gi_stream *stream, struct glinfer_error *err)
+                       struct gi_stream *stream)
 {
     assert(weight->n_cols == stream->n_embd && stream->n_embd % 4 == 0 && gamma_offset % 4 == 0);
     uint32_t n_block = gi_weight_blocks(weight);
@@ -72,18 +71,15 @@ bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
             .n_rot = stream->n_rot,
             .scale = scale,
         };
-        if (!record_token_part(recorder, part, &params, vectors, stream, err)) {
-            return false;
-        }
+        record_token_part(recorder, part, &params, vectors, stream);
     }
     stream->n_ssq = token_groups(recorder, n_block);
     assert(stream->n_ssq <= stream->max_ssq);
-    return true;
 }
 
-static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
+static void record_batch_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
                               const struct gi_embed_batch_params *params, struct gi_range tokens,
-                              const struct gi_rows *x, struct glinfer_error *err)
+                              const struct gi_rows *x)
 {
     const bool is_step = !tokens.buffer && !gi_recorder_is_joint(recorder);
     const uint32_t wg_size = gi_recorder_wg_size(recorder, BATCH_WG);
@@ -109,12 +105,11 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
         dispatch.grid.rule = GI_GRID_FIXED;
         gi_recorder_add_slots(recorder, 1, &key, &dispatch);
     }
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
-                       struct gi_range tokens, float scale, const struct gi_rows *x,
-                       struct glinfer_error *err)
+void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
+                       struct gi_range tokens, float scale, const struct gi_rows *x)
 {
     assert(x->stride % 32 == 0 && x->stride >= weight->n_cols);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
@@ -126,22 +121,18 @@ bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
             .stride = x->stride,
             .scale = scale,
         };
-        if (!record_batch_part(recorder, part, &params, tokens, x, err)) {
-            return false;
-        }
+        record_batch_part(recorder, part, &params, tokens, x);
     }
-    return true;
 }
 
-bool gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
-                     const struct gi_rows *inputs, struct glinfer_error *err)
+void gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
+                     const struct gi_rows *inputs)
 {
-    return gi_op_embed_batch(recorder, weight, (struct gi_range){0}, scale, inputs, err);
+    gi_op_embed_batch(recorder, weight, (struct gi_range){0}, scale, inputs);
 }
 
-bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
-                         uint32_t table, uint32_t width, const struct gi_rows *x,
-                         struct glinfer_error *err)
+void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
+                         uint32_t table, uint32_t width, const struct gi_rows *x)
 {
     assert(width % 4 == 0 && table % 4 == 0 && x->stride % 4 == 0);
     const struct gi_program_key key = {
@@ -163,12 +154,12 @@ bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
+void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     const struct gi_vectors *vectors, uint32_t gamma_offset,
-                    struct gi_stream *stream, struct glinfer_error *err)
+                    struct gi_stream *stream)
 {
     assert(stream->n_embd % 4 == 0 && gamma_offset % 4 == 0 && x->stride % 32 == 0);
     const struct gi_program_key key = {
@@ -197,5 +188,5 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
     stream->is_parted = false;
     assert(stream->n_ssq <= stream->max_ssq);
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -27,25 +27,23 @@ struct gi_rope {
 // residual = scale * W[step_state.token]; norm = residual * gamma, gamma n_embd floats at
 // gamma_offset of vectors; ssq; rope = the table's row step_state.n_past. Sets stream->n_ssq. W may
 // have several parts.
-bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
+void gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
                        const struct gi_vectors *vectors, uint32_t gamma_offset, float scale,
-                       struct gi_stream *stream, struct glinfer_error *err);
+                       struct gi_stream *stream);
 
 // x[m] = scale * W[tokens[m]] for m < step_state.n_tokens; tokens is n_tokens uints. In a joint
 // list row m is of slot m's token, and tokens of no interest.
-bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
-                       struct gi_range tokens, float scale, const struct gi_rows *x,
-                       struct glinfer_error *err);
+void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
+                       struct gi_range tokens, float scale, const struct gi_rows *x);
 
 // x[m] += row step_state.n_past + m of a table (n_ctx, width) of the vectors, its offset in floats.
-bool gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
-                         uint32_t table, uint32_t width, const struct gi_rows *x,
-                         struct glinfer_error *err);
+void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
+                         uint32_t table, uint32_t width, const struct gi_rows *x);
 
 // residual = x[step_state.n_tokens - 1], norm = residual * gamma, and ssq: what gi_op_gemv_vocab
 // reads.
-bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
+void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     const struct gi_vectors *vectors, uint32_t gamma_offset,
-                    struct gi_stream *stream, struct glinfer_error *err);
+                    struct gi_stream *stream);
 
 #endif

@@ -7,10 +7,9 @@
 
 #define WG_SIZE 64 // columns in fours
 
-bool gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
+void gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
                       const struct gi_input_norm *norm, const struct gi_rows *y,
-                      const struct gi_vectors *vectors, const struct gi_rows *inputs,
-                      struct glinfer_error *err)
+                      const struct gi_vectors *vectors, const struct gi_rows *inputs)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     assert(norm->width % 4 == 0 && norm->gamma % 4 == 0);
@@ -37,13 +36,12 @@ bool gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
         .wg_size = wg_size,
         .grid = {.size = {norm->n, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_gate_input(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
+void gi_op_gate_input(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
                       const struct gi_rows *inputs, uint32_t begin, uint32_t width,
-                      enum gi_activation activation, const struct gi_rows *act,
-                      struct glinfer_error *err)
+                      enum gi_activation activation, const struct gi_rows *act)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     assert(width % 4 == 0 && begin % 4 == 0 && !act->is_half);
@@ -73,5 +71,5 @@ bool gi_op_gate_input(struct gi_recorder *recorder, const char *label, const str
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

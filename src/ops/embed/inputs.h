@@ -17,20 +17,18 @@ struct gi_input_norm {
 // inputs = scale * W[step_state.token]: the embedding of a decode step's token.
 //   W  (n_vocab, n_cols), may have several parts     inputs  one row, n_cols columns
 // Columns are written in blocks of 32: the row has room for the last one whole.
-bool gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
-                     const struct gi_rows *inputs, struct glinfer_error *err);
+void gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
+                     const struct gi_rows *inputs);
 
 // inputs[m] = (norm(y[m]) + inputs[m]) / sqrt(2).
 //   y, inputs  (n_tokens, norm->n * norm->width)
-bool gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
+void gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
                       const struct gi_input_norm *norm, const struct gi_rows *y,
-                      const struct gi_vectors *vectors, const struct gi_rows *inputs,
-                      struct glinfer_error *err);
+                      const struct gi_vectors *vectors, const struct gi_rows *inputs);
 
 // act[m][i] = f(gate[m][i]) * inputs[m][begin + i] for i < width, a multiple of 4 as begin is.
-bool gi_op_gate_input(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
+void gi_op_gate_input(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
                       const struct gi_rows *inputs, uint32_t begin, uint32_t width,
-                      enum gi_activation activation, const struct gi_rows *act,
-                      struct glinfer_error *err);
+                      enum gi_activation activation, const struct gi_rows *act);
 
 #endif

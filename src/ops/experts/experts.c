@@ -22,10 +22,9 @@ uint32_t gi_router_rows(const struct gi_experts *experts)
            (experts->router.has_shared_gate ? two_tiles : 0);
 }
 
-bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
-                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act,
-                 struct glinfer_error *err)
+                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act)
 {
     assert(experts->n_used > 0 && experts->n_used <= MAX_USED);
     assert(experts->n_used <= experts->n_expert && experts->n_shared < experts->n_used);
@@ -66,13 +65,12 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  .divisor = 1},
         .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts_params *params,
+static void record_add(struct gi_recorder *recorder, const struct gi_add_experts_params *params,
                        enum gi_experts_tokens tokens, bool is_sorted, struct gi_range x,
-                       struct gi_range y, struct gi_range vectors, struct gi_range act,
-                       struct glinfer_error *err)
+                       struct gi_range y, struct gi_range vectors, struct gi_range act)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const struct gi_program_key key = {
@@ -93,13 +91,13 @@ static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        const struct gi_rows *act, const struct gi_rows *y,
                        const struct gi_vectors *vectors, uint32_t next_gamma, float scale,
-                       struct gi_stream *stream, struct glinfer_error *err)
+                       struct gi_stream *stream)
 {
     assert(next_gamma != UINT32_MAX && next_gamma % 4 == 0);
     const struct gi_add_experts_params params = {
@@ -120,13 +118,13 @@ bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     stream->n_ssq = (params.n_embd / 4 + wg_size - 1) / wg_size;
     assert(stream->n_ssq <= stream->max_ssq);
-    return record_add(recorder, &params, GI_EXPERTS_STEP, false, stream->range, y->range,
-                      vectors->range, act->range, err);
+    record_add(recorder, &params, GI_EXPERTS_STEP, false, stream->range, y->range, vectors->range,
+               act->range);
 }
 
-bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
                              const struct gi_rows *act, const struct gi_rows *y, uint32_t n_embd,
-                             float scale, const struct gi_rows *x, struct glinfer_error *err)
+                             float scale, const struct gi_rows *x)
 {
     const struct gi_add_experts_params params = {
         .n_embd = n_embd,
@@ -139,8 +137,8 @@ bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_exper
         .scale = scale,
     };
     // Nothing is read of the vectors in a batch.
-    return record_add(recorder, &params, GI_EXPERTS_BATCH, false, x->range, y->range,
-                      (struct gi_range){0}, act->range, err);
+    record_add(recorder, &params, GI_EXPERTS_BATCH, false, x->range, y->range, (struct gi_range){0},
+               act->range);
 }
 
 //-- sorted ----------------------------------------------------------------------------------------
@@ -207,8 +205,8 @@ struct gi_range gi_sorted_part(const struct gi_sorted_rows *rows, uint32_t begin
     return part;
 }
 
-static bool record_sort(struct gi_recorder *recorder, const struct gi_experts *experts,
-                        const struct gi_sorted_rows *rows, struct glinfer_error *err)
+static void record_sort(struct gi_recorder *recorder, const struct gi_experts *experts,
+                        const struct gi_sorted_rows *rows)
 {
     const struct gi_program_key key = {
         .id = GI_PROGRAM_SORT_EXPERTS,
@@ -231,23 +229,22 @@ static bool record_sort(struct gi_recorder *recorder, const struct gi_experts *e
         .params_size = sizeof(params),
         .grid = {.size = {1, 1, 1}},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
                         const struct gi_rows *logits, const struct gi_vectors *vectors,
-                        uint32_t bias, const struct gi_sorted_rows *rows, struct glinfer_error *err)
+                        uint32_t bias, const struct gi_sorted_rows *rows)
 {
     const struct gi_rows routes = {rows->range, GI_ROUTE_FLOATS * experts->n_used, false};
     struct gi_experts moved = *experts;
     moved.route = rows->route;
-    return gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, vectors, bias, &routes, err) &&
-           record_sort(recorder, experts, rows, err);
+    gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, vectors, bias, &routes);
+    record_sort(recorder, experts, rows);
 }
 
-bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
-                       const struct gi_rows *x, const struct gi_sorted_rows *rows,
-                       struct glinfer_error *err)
+void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       const struct gi_rows *x, const struct gi_sorted_rows *rows)
 {
     assert(!x->is_half && x->stride >= experts->y_width);
     const struct gi_program_key key = {
@@ -276,13 +273,12 @@ bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                               const struct gi_sorted_rows *rows, const struct gi_rows *y,
-                              uint32_t n_embd, float scale, const struct gi_rows *x,
-                              struct glinfer_error *err)
+                              uint32_t n_embd, float scale, const struct gi_rows *x)
 {
     const struct gi_add_experts_params params = {
         .n_embd = n_embd,
@@ -293,6 +289,6 @@ bool gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_expe
         .route = rows->route,
         .scale = scale,
     };
-    return record_add(recorder, &params, GI_EXPERTS_BATCH, true, x->range, y->range,
-                      (struct gi_range){0}, rows->range, err);
+    record_add(recorder, &params, GI_EXPERTS_BATCH, true, x->range, y->range, (struct gi_range){0},
+               rows->range);
 }

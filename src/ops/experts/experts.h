@@ -64,35 +64,33 @@ uint32_t gi_router_rows(const struct gi_experts *experts);
 // experts follow.
 //   bias   a float of the vectors for each logit of an expert, with has_bias
 //   logits (n_tokens, gi_router_rows)      act  written from route on
-bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
-                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act,
-                 struct glinfer_error *err);
+                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act);
 
 // act = activation(g) * u of each chosen expert. With a stream the input is its norm, 1 / rms taken
 // into account (a step); without, the rows of x.
 //   W (n_expert * 2 * n_ff, n_embd) in the order of experts
-bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
                            enum gi_activation activation, const struct gi_weight *weight,
                            const struct gi_stream *stream, const struct gi_rows *x,
-                           const struct gi_rows *act, struct glinfer_error *err);
+                           const struct gi_rows *act);
 
 // y = W act of each chosen expert.
 //   W (n_expert * n_embd, n_ff)      y (n_tokens, n_used, y_width)
-bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_experts_tokens tokens, const struct gi_weight *weight,
-                       const struct gi_rows *act, const struct gi_rows *y,
-                       struct glinfer_error *err);
+                       const struct gi_rows *act, const struct gi_rows *y);
 
 // residual += scale * sum of share * y; norm = residual * next_gamma; ssq. Sets stream->n_ssq.
-bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        const struct gi_rows *act, const struct gi_rows *y,
                        const struct gi_vectors *vectors, uint32_t next_gamma, float scale,
-                       struct gi_stream *stream, struct glinfer_error *err);
+                       struct gi_stream *stream);
 // x += the same, for a batch of rows of n_embd.
-bool gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
                              const struct gi_rows *act, const struct gi_rows *y, uint32_t n_embd,
-                             float scale, const struct gi_rows *x, struct glinfer_error *err);
+                             float scale, const struct gi_rows *x);
 
 // Returns the rows that a group of gi_op_gemm_experts owns of n rows of n_expert experts.
 // (ops/gemm/gemm.c)
@@ -103,29 +101,24 @@ bool gi_experts_take_half(const struct gi_recorder *recorder, uint32_t n, uint32
 
 // Sorted rows, in the order in which a batch records them.
 // Chooses as gi_op_route does, of the tokens of a batch, and sorts what they take.
-bool gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
                         const struct gi_rows *logits, const struct gi_vectors *vectors,
-                        uint32_t bias, const struct gi_sorted_rows *rows,
-                        struct glinfer_error *err);
+                        uint32_t bias, const struct gi_sorted_rows *rows);
 // input = x of the token of each row.
-bool gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
-                       const struct gi_rows *x, const struct gi_sorted_rows *rows,
-                       struct glinfer_error *err);
+void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       const struct gi_rows *x, const struct gi_sorted_rows *rows);
 // y = W input, or with is_act W act, of the expert of each row; y (n, stride) has the rows of an
 // expert in the GPU order of W. (ops/gemm/gemm.c)
-bool gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
+void gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
                         const struct gi_experts *experts, const struct gi_weight *weight,
-                        const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y,
-                        struct glinfer_error *err);
+                        const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y);
 // act = activation(g) * u of each row. (ops/norm/glu.c)
-bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_activation activation, const struct gi_weight *weight,
-                       const struct gi_rows *gate_up, const struct gi_sorted_rows *rows,
-                       struct glinfer_error *err);
+                       const struct gi_rows *gate_up, const struct gi_sorted_rows *rows);
 // x += scale * sum of share * y, for a batch of rows of n_embd; y (n, y_width) is sorted.
-bool gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                               const struct gi_sorted_rows *rows, const struct gi_rows *y,
-                              uint32_t n_embd, float scale, const struct gi_rows *x,
-                              struct glinfer_error *err);
+                              uint32_t n_embd, float scale, const struct gi_rows *x);
 
 #endif

@@ -273,16 +273,17 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
     };
 }
 
-static bool record_part(struct gi_recorder *recorder, const char *label,
+static void record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
-                        const struct gi_rows *y, const struct gi_gemm_params *params,
-                        struct glinfer_error *err)
+                        const struct gi_rows *y, const struct gi_gemm_params *params)
 {
     if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
-        return gi_gemv_batch_record(recorder, label, part, x, is_added, y, params, err);
+        gi_gemv_batch_record(recorder, label, part, x, is_added, y, params);
+        return;
     }
     if (!gi_rows_are_packed(recorder->gpu, x) && gi_half_form(x) == GI_HALF_FORM_SMALL) {
-        return gi_gemv_batch_half_record(recorder, label, part, x, is_added, y, params, err);
+        gi_gemv_batch_half_record(recorder, label, part, x, is_added, y, params);
+        return;
     }
     uint32_t site;
     struct gemm_shape shape =
@@ -309,7 +310,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         dispatch.texels[2] = GI_TEXEL_UVEC4;
         dispatch.texels[3] = GI_TEXEL_UINT;
     }
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 //-- experts ---------------------------------------------------------------------------------------
@@ -367,10 +368,10 @@ uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert
     return expert_shape(gpu, n, n_expert, &part, &x).n_tokens;
 }
 
-static bool record_experts(struct gi_recorder *recorder, const char *label,
+static void record_experts(struct gi_recorder *recorder, const char *label,
                            const struct gi_weight_part *part, const struct gi_experts *experts,
                            const struct gi_sorted_rows *rows, const struct gi_rows *y,
-                           const struct gi_gemm_params *params, struct glinfer_error *err)
+                           const struct gi_gemm_params *params)
 {
     const struct gi_rows x = {rows->range, params->x_stride, rows->is_half};
     const struct gemm_shape shape =
@@ -401,7 +402,7 @@ static bool record_experts(struct gi_recorder *recorder, const char *label,
         dispatch.texels[2] = GI_TEXEL_UVEC4;
         dispatch.texels[3] = GI_TEXEL_UINT;
     }
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 // A product that is recorded part by part: of rows, or with experts of sorted rows.
@@ -414,9 +415,9 @@ struct product {
     bool is_act;
 };
 
-static bool record_rows(struct gi_recorder *recorder, const char *label,
+static void record_rows(struct gi_recorder *recorder, const char *label,
                         const struct product *product, uint32_t n_block,
-                        const struct gi_weight_part *part, struct glinfer_error *err)
+                        const struct gi_weight_part *part)
 {
     const struct gi_gemm_params params = {
         .n_rows = part->n_rows,
@@ -428,13 +429,12 @@ static bool record_rows(struct gi_recorder *recorder, const char *label,
         .scale = product->scale,
         .is_added = product->is_added,
     };
-    return record_part(recorder, label, part, product->x, product->is_added, product->y, &params,
-                       err);
+    record_part(recorder, label, part, product->x, product->is_added, product->y, &params);
 }
 
-static bool record_sorted(struct gi_recorder *recorder, const char *label,
+static void record_sorted(struct gi_recorder *recorder, const char *label,
                           const struct product *product, const struct gi_weight *weight,
-                          const struct gi_weight_part *part, struct glinfer_error *err)
+                          const struct gi_weight_part *part)
 {
     const struct gi_experts *experts = product->experts;
     const struct gi_sorted_rows *rows = product->sorted;
@@ -454,40 +454,37 @@ static bool record_sorted(struct gi_recorder *recorder, const char *label,
         .n_expert = part->n_rows / each,
         .n_used = experts->n_used,
     };
-    return record_experts(recorder, label, part, experts, rows, product->y, &params, err);
+    record_experts(recorder, label, part, experts, rows, product->y, &params);
 }
 
-static bool record_product(struct gi_recorder *recorder, const char *label,
-                           const struct product *product, const struct gi_weight *weight,
-                           struct glinfer_error *err)
+static void record_product(struct gi_recorder *recorder, const char *label,
+                           const struct product *product, const struct gi_weight *weight)
 {
     const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
-    bool ok = true;
-    for (; ok && part < end; part++) {
-        ok = product->experts
-                 ? record_sorted(recorder, label, product, weight, part, err)
-                 : record_rows(recorder, label, product, gi_weight_blocks(weight), part, err);
+    for (; part < end; part++) {
+        if (product->experts) {
+            record_sorted(recorder, label, product, weight, part);
+        } else {
+            record_rows(recorder, label, product, gi_weight_blocks(weight), part);
+        }
     }
-    return ok;
 }
 
-bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y,
-                struct glinfer_error *err)
+void gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y)
 {
     assert(x->stride % 32 == 0 && x->stride >= weight->n_cols && y->stride >= weight->n_rows);
     const struct product product = {.x = x, .y = y, .scale = scale, .is_added = is_added};
-    return record_product(recorder, label, &product, weight, err);
+    record_product(recorder, label, &product, weight);
 }
 
-bool gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
+void gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
                         const struct gi_experts *experts, const struct gi_weight *weight,
-                        const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y,
-                        struct glinfer_error *err)
+                        const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y)
 {
     assert(weight->n_cols <= (is_act ? experts->act_width : experts->y_width));
     assert(y->stride >= weight->n_rows / experts->n_expert);
     const struct product product = {
         .y = y, .scale = 1.0f, .experts = experts, .sorted = rows, .is_act = is_act};
-    return record_product(recorder, label, &product, weight, err);
+    record_product(recorder, label, &product, weight);
 }

@@ -66,8 +66,8 @@ struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_
     return half;
 }
 
-bool gi_op_half_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                     uint32_t width, const struct gi_rows *y, struct glinfer_error *err)
+void gi_op_half_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                     uint32_t width, const struct gi_rows *y)
 {
     assert(!x->is_half && y->is_half && width % 4 == 0 && x->stride >= width);
     const struct gi_program_key key = {
@@ -89,5 +89,5 @@ bool gi_op_half_rows(struct gi_recorder *recorder, const char *label, const stru
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

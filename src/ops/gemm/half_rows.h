@@ -30,7 +30,7 @@ uint32_t gi_half_row_tiles(uint32_t width);
 struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_rows *rows);
 
 // y[m] = x[m], width columns, a multiple of 4; x is in f32, y in f16.
-bool gi_op_half_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                     uint32_t width, const struct gi_rows *y, struct glinfer_error *err);
+void gi_op_half_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                     uint32_t width, const struct gi_rows *y);
 
 #endif

@@ -32,12 +32,12 @@ static bool is_small_type(const struct gi_weight *weight)
     return is_small;
 }
 
-bool gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_rows *rows,
-                     uint32_t width, const struct gi_weight *weight, struct glinfer_error *err)
+void gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_rows *rows,
+                     uint32_t width, const struct gi_weight *weight)
 {
-    assert(!rows->is_half && width % 4 == 0 && rows->stride >= width && rows->stride % 32 == 0);
-    if (!is_wanted(recorder, rows) || !is_small_type(weight)) {
-        return true;
+    assert(width % 4 == 0 && rows->stride >= width && rows->stride % 32 == 0);
+    if (rows->is_half || !is_wanted(recorder, rows) || !is_small_type(weight)) {
+        return;
     }
     const struct gi_program_key key = {
         .id = GI_PROGRAM_PACK_ROWS,
@@ -55,5 +55,5 @@ bool gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
     rows->is_half = true;
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -42,10 +42,9 @@ bool gi_gemv_qkv_suits(const struct gi_recorder *recorder, const struct gi_weigh
     return is_suited;
 }
 
-bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+void gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     const struct gi_qkv_layout *layout, uint32_t n_rot,
-                    const struct gi_stream *stream, const struct gi_kv_layer *layer,
-                    struct glinfer_error *err)
+                    const struct gi_stream *stream, const struct gi_kv_layer *layer)
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
     assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
@@ -84,19 +83,15 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
                               GI_PARAM_BIT(struct gi_gemv_qkv_params, v),
         };
         add_stream(&part, recorder, params.source, stream->has_sums, stream, &dispatch);
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
-    return true;
 }
 
 // source is bound for x, with what params say of the norm; stream is whose it is, or NULL.
-static bool record_plain(struct gi_recorder *recorder, const char *label,
+static void record_plain(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range source, bool has_norm,
                          bool has_sums, const struct gi_stream *stream,
-                         struct gi_gemv_plain_params params, struct gi_range y,
-                         struct glinfer_error *err)
+                         struct gi_gemv_plain_params params, struct gi_range y)
 {
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
@@ -113,52 +108,45 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
             .params_size = sizeof(params),
         };
         add_stream(&part, recorder, params.source, has_sums, stream, &dispatch);
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
-    return true;
 }
 
-bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
-                     struct gi_range y, struct glinfer_error *err)
+                     struct gi_range y)
 {
     assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0);
     const struct gi_gemv_plain_params params = {
         .source = stream->norm / 4,
         NORM_PARAMS(stream),
     };
-    return record_plain(recorder, label, weight, stream->range, true, stream->has_sums, stream,
-                        params, y, err);
+    record_plain(recorder, label, weight, stream->range, true, stream->has_sums, stream, params, y);
 }
 
-bool gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
                        const struct gi_weight *weight, const struct gi_stream *stream,
-                       struct gi_range y, struct glinfer_error *err)
+                       struct gi_range y)
 {
     const struct gi_gemv_plain_params params = {
         .source = stream->residual / 4,
         NORM_PARAMS(stream),
     };
     assert(weight->n_cols == stream->n_embd);
-    return record_plain(recorder, label, weight, stream->range, false, false, stream, params, y,
-                        err);
+    record_plain(recorder, label, weight, stream->range, false, false, stream, params, y);
 }
 
-bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
-                struct glinfer_error *err)
+void gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y)
 {
     assert(x_offset % 4 == 0);
     const struct gi_gemv_plain_params params = {.source = x_offset / 4};
-    return record_plain(recorder, label, weight, x, false, has_sums, NULL, params, y, err);
+    record_plain(recorder, label, weight, x, false, has_sums, NULL, params, y);
 }
 
-bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
-                         bool has_sums, float scale, struct gi_stream *stream,
-                         struct glinfer_error *err)
+                         bool has_sums, float scale, struct gi_stream *stream)
 {
     assert(weight->n_rows >= stream->n_embd && x_offset % 4 == 0);
     uint32_t n_ssq = 0;
@@ -190,14 +178,11 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq);
         gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
     assert(!stream->is_parted);
     stream->n_ssq = n_ssq;
     stream->has_sums = has_written;
-    return true;
 }
 
 // The factors of a gated network that a part holds: SIDE of the kernels.
@@ -218,10 +203,9 @@ static enum glu_side find_side(const struct gi_weight *weight, const struct gi_w
     return !weight->is_split ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
 }
 
-bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+void gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, const struct gi_activation_rule *rule, bool has_norm,
-                    const struct gi_stream *stream, struct gi_range act, bool *has_sums,
-                    struct glinfer_error *err)
+                    const struct gi_stream *stream, struct gi_range act, bool *has_sums)
 {
     bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
     assert(weight->n_cols == stream->n_embd);
@@ -257,20 +241,17 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .params_size = sizeof(params),
         };
         add_stream(&part, recorder, params.source, has_norm && stream->has_sums, stream, &dispatch);
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
     if (has_sums) {
         *has_sums = has_written;
     }
-    return true;
 }
 
-bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
                            const struct gi_weight *weight, uint32_t begin, uint32_t width,
                            enum gi_activation activation, const struct gi_stream *stream,
-                           struct gi_range inputs, struct glinfer_error *err)
+                           struct gi_range inputs)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= width);
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
@@ -296,11 +277,8 @@ bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
             .params_size = sizeof(params),
         };
         add_stream(&part, recorder, params.source, false, stream, &dispatch);
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
-    return true;
 }
 
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
@@ -329,9 +307,9 @@ static void add_partials(const struct gi_recorder *recorder, struct gi_logits *l
     gi_gemv_add_define(&part->key, "FINE", n_fine);
 }
 
-bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
-                      float softcap, struct gi_logits *logits, struct glinfer_error *err)
+                      float softcap, struct gi_logits *logits)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
     assert(stream->n_ssq > 0);
@@ -360,11 +338,8 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         };
         add_partials(recorder, logits, &part);
         add_stream(&part, recorder, params.source, stream->has_sums, stream, &dispatch);
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
-    return true;
 }
 
 //-- experts ---------------------------------------------------------------------------------------
@@ -398,10 +373,10 @@ static struct gi_grid expert_grid(const struct gi_experts *experts, enum gi_expe
     return grid;
 }
 
-bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
                            enum gi_activation activation, const struct gi_weight *weight,
                            const struct gi_stream *stream, const struct gi_rows *x,
-                           const struct gi_rows *act, struct glinfer_error *err)
+                           const struct gi_rows *act)
 {
     struct gi_gemv_expert_glu_params params = {
         .n_row = experts->n_ff,
@@ -432,17 +407,13 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
             .params_size = sizeof(params),
             .grid = expert_grid(experts, stream ? GI_EXPERTS_STEP : GI_EXPERTS_BATCH),
         };
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
-    return true;
 }
 
-bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_experts_tokens tokens, const struct gi_weight *weight,
-                       const struct gi_rows *act, const struct gi_rows *y,
-                       struct glinfer_error *err)
+                       const struct gi_rows *act, const struct gi_rows *y)
 {
     const uint32_t expert_rows = weight->n_rows / experts->n_expert;
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
@@ -469,9 +440,6 @@ bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
             .params_size = sizeof(params),
             .grid = expert_grid(experts, tokens),
         };
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
-    return true;
 }

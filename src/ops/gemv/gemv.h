@@ -21,75 +21,71 @@ bool gi_gemv_qkv_suits(const struct gi_recorder *recorder, const struct gi_weigh
 // the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0:
 // nothing is turned.
 //   W (layout->n_rows, n_embd) in qkv order
-bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+void gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     const struct gi_qkv_layout *layout, uint32_t n_rot,
-                    const struct gi_stream *stream, const struct gi_kv_layer *layer,
-                    struct glinfer_error *err);
+                    const struct gi_stream *stream, const struct gi_kv_layer *layer);
 
 // All that read the stream here or below read a parted residual (stream.h), too.
 
 // y = W norm / rms + bias, for what has a dispatch of its own after it. y takes weight->n_rows
 // floats, in the GPU order of rows.
-bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
-                     struct gi_range y, struct glinfer_error *err);
+                     struct gi_range y);
 // y = W residual + bias likewise.
-bool gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
                        const struct gi_weight *weight, const struct gi_stream *stream,
-                       struct gi_range y, struct glinfer_error *err);
+                       struct gi_range y);
 // y = W x + bias likewise; x is n_cols floats at x_offset floats of x, with has_sums gi_x_size of
 // them.
-bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
-                struct glinfer_error *err);
+void gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y);
 
 // residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums. x is n_cols floats
 // at x_offset floats of x, with has_sums gi_x_size of them. Sets stream->n_ssq and has_sums.
 // gamma may be absent from weight only in tests.
-bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
-                         bool has_sums, float scale, struct gi_stream *stream,
-                         struct glinfer_error *err);
+                         bool has_sums, float scale, struct gi_stream *stream);
 
 // True if a list may have parted residuals, and the weight the norm of its result.
 bool gi_gemv_post_suits(const struct gi_recorder *recorder, const struct gi_weight *weight);
 // residual = c * (residual + y * post / rms(y)), y = W x + bias, which leaves it parted; norm is
 // that times gamma, if the weight has it. c is the number that the weight has, with is_scaled,
 // or 1.
-bool gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
-                     bool is_scaled, struct gi_stream *stream, struct glinfer_error *err);
+                     bool is_scaled, struct gi_stream *stream);
 
 // act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without
 // has_norm of W residual + bias. Of an ungated W act[i] = f(u[i]).
 //   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start,
 //   gi_x_size floats.
 // *has_sums says whether the sums of act are written too; may be NULL.
-bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+void gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, const struct gi_activation_rule *rule, bool has_norm,
-                    const struct gi_stream *stream, struct gi_range act, bool *has_sums,
-                    struct glinfer_error *err);
+                    const struct gi_stream *stream, struct gi_range act, bool *has_sums);
 
 // norm = (residual - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors, and what
 // makes 1 / rms 1: what follows takes norm as it is. Sets stream->n_ssq and has_sums. One dispatch.
-bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
+void gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
                           const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
-                          struct gi_stream *stream, struct glinfer_error *err);
+                          struct gi_stream *stream);
 
 // residual = out_scale * (residual + y / rms(y) * gamma); norm = residual * next_gamma; ssq =
 // partial sums: the end of a block whose result has a norm of its own. y is n_embd floats; gamma,
 // next_gamma and out_scale are offsets in vectors, next_gamma UINT32_MAX where no norm follows
 // (norm is not written then), out_scale UINT32_MAX where it is 1. Sets stream->n_ssq. One dispatch.
-bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
+void gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
-                     uint32_t out_scale, struct gi_stream *stream, struct glinfer_error *err);
+                     uint32_t out_scale, struct gi_stream *stream);
 
 // inputs[begin + i] *= f(W residual)[i] for i < width: what a layer makes of its own input, in the
 // place of that. W (width, n_embd); inputs one row.
-bool gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
                            const struct gi_weight *weight, uint32_t begin, uint32_t width,
                            enum gi_activation activation, const struct gi_stream *stream,
-                           struct gi_range inputs, struct glinfer_error *err);
+                           struct gi_range inputs);
 
 // Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
 // infinity makes the index UINT32_MAX). One storage range of uints:
@@ -113,8 +109,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
 // logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W
 // (n_vocab rounded up, n_embd).
-bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
-                      float softcap, struct gi_logits *logits, struct glinfer_error *err);
+                      float softcap, struct gi_logits *logits);
 
 #endif

@@ -56,11 +56,10 @@ bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
 }
 
 // Records a program whose groups have n_row rows and n_token tokens.
-static bool record(struct gi_recorder *recorder, const char *label,
+static void record(struct gi_recorder *recorder, const char *label,
                    const struct gi_program_key *key, const struct gi_weight_part *part,
                    const struct gi_rows *x, const struct gi_rows *y,
-                   const struct gi_gemm_params *params, uint32_t n_row, uint32_t n_token,
-                   struct glinfer_error *err)
+                   const struct gi_gemm_params *params, uint32_t n_row, uint32_t n_token)
 {
     struct gi_dispatch dispatch = {
         .label = label,
@@ -77,13 +76,12 @@ static bool record(struct gi_recorder *recorder, const char *label,
         .weight_bytes = part->quads.size + part->aux.size,
         .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
     };
-    return gi_recorder_add(recorder, key, &dispatch, err);
+    gi_recorder_add(recorder, key, &dispatch);
 }
 
-bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
+void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
-                          const struct gi_rows *y, const struct gi_gemm_params *params,
-                          struct glinfer_error *err)
+                          const struct gi_rows *y, const struct gi_gemm_params *params)
 {
     const struct gi_gemv_batch_shape shape = choose_shape(recorder->gpu, part->n_rows / 16);
     const struct gi_program_key key = {
@@ -97,14 +95,14 @@ bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                     {"LANE_PAIRS", (int32_t)shape.lane_pairs},
                     {"TOKENS", (int32_t)shape.tokens}},
     };
-    return record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens, err);
+    record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens);
 }
 
 // Groups of 32 rows where those are about as many as run together, else of 16.
-bool gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
+void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                bool is_added, const struct gi_rows *y,
-                               const struct gi_gemm_params *params, struct glinfer_error *err)
+                               const struct gi_gemm_params *params)
 {
     const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups;
     const struct gi_program_key key = {
@@ -113,5 +111,5 @@ bool gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
         .n_defines = 2,
         .defines = {{"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET}},
     };
-    return record(recorder, label, &key, part, x, y, params, is_wide ? 32 : 16, 8, err);
+    record(recorder, label, &key, part, x, y, params, is_wide ? 32 : 16, 8);
 }

@@ -11,14 +11,13 @@
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
 
 // y[m] = W x[m] + bias, or y[m] += params->scale * (W x[m] + bias), of one part: one dispatch.
-bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
+void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
-                          const struct gi_rows *y, const struct gi_gemm_params *params,
-                          struct glinfer_error *err);
+                          const struct gi_rows *y, const struct gi_gemm_params *params);
 // The same of x in GI_HALF_FORM_SMALL (ops/gemm/half_rows.h).
-bool gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
+void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                bool is_added, const struct gi_rows *y,
-                               const struct gi_gemm_params *params, struct glinfer_error *err);
+                               const struct gi_gemm_params *params);
 
 #endif

@@ -264,8 +264,8 @@ static void add_pieces(struct gi_gemv_part *part, const struct gi_recorder *reco
     }
 }
 
-bool gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
-                         struct gi_dispatch *dispatch, struct glinfer_error *err)
+void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
+                         struct gi_dispatch *dispatch)
 {
     dispatch->bindings[2] = part->weight->quads;
     dispatch->bindings[3] = part->weight->aux;
@@ -292,5 +292,5 @@ bool gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
     add_pieces(part, recorder, dispatch);
-    return gi_recorder_add(recorder, &part->key, dispatch, err);
+    gi_recorder_add(recorder, &part->key, dispatch);
 }

@@ -43,8 +43,8 @@ void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *rec
 // the define that says so to the key of a part.
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part);
 // Requests the part's program and records its dispatch, of which label, bindings 0 and 1 and the
-// parameters are set. Fails with UNSUPPORTED, NO_MEMORY.
-bool gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
-                         struct gi_dispatch *dispatch, struct glinfer_error *err);
+// parameters are set.
+void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
+                         struct gi_dispatch *dispatch);
 
 #endif

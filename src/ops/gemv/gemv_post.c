@@ -41,9 +41,9 @@ static struct gi_gemv_post_params post_params(const struct gi_stream *stream, ui
     };
 }
 
-bool gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
+void gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
-                     bool is_scaled, struct gi_stream *stream, struct glinfer_error *err)
+                     bool is_scaled, struct gi_stream *stream)
 {
     const uint32_t parity = stream->is_parted ? 1 - stream->parity : 0;
     struct gi_gemv_post_params params = post_params(stream, x_offset, parity);
@@ -71,13 +71,10 @@ bool gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
         };
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq && (!is_scaled || params.scale != GI_NO_OFFSET));
-        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
-            return false;
-        }
+        gi_gemv_record_part(&part, recorder, &dispatch);
     }
     stream->n_ssq = n_ssq;
     stream->has_sums = false;
     stream->is_parted = true;
     stream->parity = parity;
-    return true;
 }

@@ -5,9 +5,9 @@
 
 #define WG_SIZE 64
 
-bool gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
+void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
                      const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
-                     const struct gi_rows *x, struct glinfer_error *err)
+                     const struct gi_rows *x)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const uint32_t n_column = layout->n_head * layout->head_dim;
@@ -36,5 +36,5 @@ bool gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

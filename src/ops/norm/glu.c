@@ -8,10 +8,9 @@
 
 #define WG_SIZE 64 // columns in fours, of halves in eights
 
-static bool record_part(struct gi_recorder *recorder, const char *label,
+static void record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *gate_up, const struct gi_rows *act,
-                        enum gi_activation activation, const struct gi_glu_params *params,
-                        struct glinfer_error *err)
+                        enum gi_activation activation, const struct gi_glu_params *params)
 {
     const struct gi_program_key key = {
         .id = GI_PROGRAM_GLU,
@@ -34,7 +33,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 // True if each part has rows of gate and as many of up.
@@ -53,9 +52,9 @@ bool gi_glu_has_halves(const struct gi_weight *weight)
     return true;
 }
 
-bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+void gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_activation_rule *rule,
-               const struct gi_rows *act, struct glinfer_error *err)
+               const struct gi_rows *act)
 {
     const uint32_t n_each = weight->is_ungated ? 1 : 2;
     assert(n_ff <= weight->n_rows / n_each);
@@ -83,17 +82,13 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
             .slope = rule->xielu.slope,
             .edge = rule->xielu.edge,
         };
-        if (!record_part(recorder, label, gate_up, act, rule->activation, &params, err)) {
-            return false;
-        }
+        record_part(recorder, label, gate_up, act, rule->activation, &params);
     }
-    return true;
 }
 
-bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
+void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_activation activation, const struct gi_weight *weight,
-                       const struct gi_rows *gate_up, const struct gi_sorted_rows *rows,
-                       struct glinfer_error *err)
+                       const struct gi_rows *gate_up, const struct gi_sorted_rows *rows)
 {
     const struct gi_program_key key = {
         .id = GI_PROGRAM_GLU,
@@ -127,5 +122,5 @@ bool gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -7,10 +7,10 @@
 
 #define WG_SIZE 128
 
-static bool record_norm(struct gi_recorder *recorder, const char *label,
+static void record_norm(struct gi_recorder *recorder, const char *label,
                         const struct gi_layernorm_params *params, bool is_batch,
                         const struct gi_rows *y, struct gi_range x,
-                        const struct gi_vectors *vectors, struct glinfer_error *err)
+                        const struct gi_vectors *vectors)
 {
     assert(params->width > 0 && params->width % 4 == 0);
     assert(params->gamma % 4 == 0 && params->beta % 4 == 0);
@@ -34,12 +34,12 @@ static bool record_norm(struct gi_recorder *recorder, const char *label,
                  .axis = 0,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+void gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                      uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
-                     uint32_t beta, float eps, const struct gi_rows *y, struct glinfer_error *err)
+                     uint32_t beta, float eps, const struct gi_rows *y)
 {
     assert(x->stride >= width && y->stride >= width);
     const struct gi_layernorm_params params = {
@@ -50,12 +50,12 @@ bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const stru
         .beta = beta,
         .eps = eps,
     };
-    return record_norm(recorder, label, &params, true, y, x->range, vectors, err);
+    record_norm(recorder, label, &params, true, y, x->range, vectors);
 }
 
-bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
+void gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
                           const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
-                          struct gi_stream *stream, struct glinfer_error *err)
+                          struct gi_stream *stream)
 {
     const struct gi_layernorm_params params = {
         .width = stream->n_embd,
@@ -70,5 +70,5 @@ bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
     stream->has_sums = false;
     stream->is_parted = false;
     const struct gi_rows y = {stream->range, 0, false};
-    return record_norm(recorder, label, &params, false, &y, (struct gi_range){0}, vectors, err);
+    record_norm(recorder, label, &params, false, &y, (struct gi_range){0}, vectors);
 }

@@ -5,9 +5,9 @@
 
 #define WG_SIZE 64 // columns in fours
 
-bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
+void gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
-                     uint32_t out_scale, struct gi_stream *stream, struct glinfer_error *err)
+                     uint32_t out_scale, struct gi_stream *stream)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const bool has_gamma = next_gamma != UINT32_MAX;
@@ -45,5 +45,5 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     stream->has_sums = has_sums;
     assert(!stream->is_parted);
     assert(stream->n_ssq <= stream->max_ssq);
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

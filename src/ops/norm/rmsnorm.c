@@ -18,9 +18,9 @@ static int32_t wg_size(const struct gi_gpu *gpu, uint32_t width)
     return is_wide ? WIDE_WG_SIZE : WG_SIZE;
 }
 
-static bool record(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+static void record(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                    const struct gi_vectors *vectors, const struct gi_rmsnorm_params *params,
-                   bool is_added, const struct gi_rows *y, struct glinfer_error *err)
+                   bool is_added, const struct gi_rows *y)
 {
     const uint32_t width = params->width;
     assert(width > 0 && width % 4 == 0 && params->gamma % 4 == 0);
@@ -43,12 +43,12 @@ static bool record(struct gi_recorder *recorder, const char *label, const struct
         .params_size = sizeof(*params),
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+void gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, const struct gi_rows *y, struct glinfer_error *err)
+                   float eps, const struct gi_rows *y)
 {
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,
@@ -58,13 +58,12 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
         .scale = UINT32_MAX,
         .eps = eps,
     };
-    return record(recorder, label, x, vectors, &params, false, y, err);
+    record(recorder, label, x, vectors, &params, false, y);
 }
 
-bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+void gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                        uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
-                       uint32_t scale, float eps, const struct gi_rows *y,
-                       struct glinfer_error *err)
+                       uint32_t scale, float eps, const struct gi_rows *y)
 {
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,
@@ -74,5 +73,5 @@ bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const st
         .scale = scale,
         .eps = eps,
     };
-    return record(recorder, label, x, vectors, &params, true, y, err);
+    record(recorder, label, x, vectors, &params, true, y);
 }

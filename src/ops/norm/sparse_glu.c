@@ -7,9 +7,9 @@
 
 #define WG_SIZE 64 // columns in fours
 
-bool gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_batch,
+void gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_batch,
                       const struct gi_sparsity *sparsity, const struct gi_rows *gate_up,
-                      uint32_t up_begin, const struct gi_rows *act, struct glinfer_error *err)
+                      uint32_t up_begin, const struct gi_rows *act)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const uint32_t n_group = is_batch ? 1 : gi_divide_up(sparsity->n / 4, wg_size);
@@ -42,5 +42,5 @@ bool gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_b
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -15,8 +15,8 @@ struct gi_sparsity {
 // act[m][i] = f(max(gate[m][i] - cutoff, 0)) * up[m][i], the cutoff being that of gate[m]. up
 // begins at column up_begin of gate_up. Of a batch, or of the one row of a step, whose groups share
 // its columns. One dispatch; fails as gi_recorder_add does.
-bool gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_batch,
+void gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_batch,
                       const struct gi_sparsity *sparsity, const struct gi_rows *gate_up,
-                      uint32_t up_begin, const struct gi_rows *act, struct glinfer_error *err);
+                      uint32_t up_begin, const struct gi_rows *act);
 
 #endif

@@ -259,11 +259,11 @@ bool gi_loop_turns(const struct gi_program_key *key, const struct gi_dispatch *d
     return false;
 }
 
-bool gi_recorder_check_loops(const struct gi_recorder *recorder, const struct gi_program_key *key,
-                             const struct gi_dispatch *dispatch, struct glinfer_error *err)
+bool gi_loops_check(const struct gi_gpu *gpu, const struct gi_program_key *key,
+                    const struct gi_dispatch *dispatch, struct glinfer_error *err)
 {
     uint64_t n_turn = 0;
-    return (gi_loop_turns(key, dispatch, &n_turn) && gi_loops_fit(recorder->gpu, n_turn)) ||
+    return (gi_loop_turns(key, dispatch, &n_turn) && gi_loops_fit(gpu, n_turn)) ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                         "cannot run %s: it may take %llu loop iterations, and this driver ends a "
                         "program after %u; try a smaller context",

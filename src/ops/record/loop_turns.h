@@ -18,5 +18,8 @@ uint64_t gi_loop_turns_of_keys(uint32_t n_key, uint32_t head_dim, uint32_t keys,
 
 // Returns whether the driver runs that many iterations.
 bool gi_loops_fit(const struct gi_gpu *gpu, uint64_t n_turn);
+// Fails with UNSUPPORTED if it does not run those of a dispatch.
+bool gi_loops_check(const struct gi_gpu *gpu, const struct gi_program_key *key,
+                    const struct gi_dispatch *dispatch, struct glinfer_error *err);
 
 #endif

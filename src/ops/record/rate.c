@@ -6,8 +6,8 @@
 
 enum { WORD = 16, FMA_WG_SIZE = 64 };
 
-static bool record(struct gi_recorder *recorder, enum gi_program_id id, struct gi_range x,
-                   struct gi_dispatch *dispatch, struct glinfer_error *err)
+static void record(struct gi_recorder *recorder, enum gi_program_id id, struct gi_range x,
+                   struct gi_dispatch *dispatch)
 {
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
     const struct gi_program_key key = {
@@ -23,15 +23,14 @@ static bool record(struct gi_recorder *recorder, enum gi_program_id id, struct g
         (uint32_t)(x.size / ((uint64_t)WORD * class->copy_wg_size * class->copy_loads));
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = 1;
-    return gi_recorder_add(recorder, &key, dispatch, err);
+    gi_recorder_add(recorder, &key, dispatch);
 }
 
-bool gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
-                     struct glinfer_error *err)
+void gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_range x)
 {
     assert(y.size == x.size);
     struct gi_dispatch dispatch = {.label = "rate_copy", .bindings = {y, x}};
-    return record(recorder, GI_PROGRAM_RATE_COPY, x, &dispatch, err);
+    record(recorder, GI_PROGRAM_RATE_COPY, x, &dispatch);
 }
 
 uint64_t gi_rate_parity_size(const struct gi_gpu *gpu, uint64_t x_size)
@@ -39,8 +38,8 @@ uint64_t gi_rate_parity_size(const struct gi_gpu *gpu, uint64_t x_size)
     return x_size / gi_gpu_class(gpu)->copy_loads;
 }
 
-bool gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
-                     bool through_texels, struct glinfer_error *err)
+void gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
+                     bool through_texels)
 {
     assert(y.size >= gi_rate_parity_size(recorder->gpu, x.size));
     struct gi_dispatch dispatch = {
@@ -48,12 +47,12 @@ bool gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_
         .bindings = {y, x},
         .texels = {GI_TEXEL_NONE, through_texels ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE},
     };
-    return record(recorder, through_texels ? GI_PROGRAM_RATE_READ_TEXEL : GI_PROGRAM_RATE_READ, x,
-                  &dispatch, err);
+    record(recorder, through_texels ? GI_PROGRAM_RATE_READ_TEXEL : GI_PROGRAM_RATE_READ, x,
+           &dispatch);
 }
 
-bool gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
-                    float addend, struct glinfer_error *err)
+void gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
+                    float addend)
 {
     const struct gi_program_key key = {
         .id = GI_PROGRAM_RATE_FMA,
@@ -72,5 +71,5 @@ bool gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_
         .grid = {.size = {(uint32_t)(y.size / sizeof(float) / FMA_WG_SIZE), 1, 1}},
     };
     assert(y.size % (sizeof(float) * FMA_WG_SIZE) == 0);
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -8,17 +8,16 @@
 #define GI_RATE_UNIT 65536u
 
 // y = x, ranges of the same size.
-bool gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
-                     struct glinfer_error *err);
+void gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_range x);
 // Reads x once and writes gi_rate_parity_size bytes of y: words of 16 bytes, each the exclusive or
 // of some of x. through_texels: by a buffer texture, where gi_limits.has_texture_buffer.
-bool gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
-                     bool through_texels, struct glinfer_error *err);
+void gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
+                     bool through_texels);
 uint64_t gi_rate_parity_size(const struct gi_gpu *gpu, uint64_t x_size);
 // Does GI_RATE_FLOPS_A_ROUND * n_round flops for each f32 of y, whose number is a multiple of 64:
 // y.size / 4.
-bool gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
-                    float addend, struct glinfer_error *err);
+void gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
+                    float addend);
 #define GI_RATE_FLOPS_A_ROUND 256
 
 #endif

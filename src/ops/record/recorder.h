@@ -1,7 +1,7 @@
-// A recorder is what an op records into: a dispatch table under construction and the programs it
-// asks for. An op checks shapes (asserts: they are ours), requests its program and appends its
-// dispatches; it owns nothing. All ops fail with what gi_program_table_request and
-// gi_dispatch_table_record fail with.
+// A recorder collects the dispatches of ops: a dispatch table under construction and the programs
+// that it needs. An op checks shapes (asserts: they are ours), requests its program and appends its
+// dispatches; it owns nothing. Ops return nothing: the table keeps the first failure, after which
+// they append no more, and whoever began the table asks once at the end (gi_recorder_check).
 #ifndef GI_OPS_RECORDER_H
 #define GI_OPS_RECORDER_H
 
@@ -64,50 +64,26 @@ static inline bool gi_recorder_is_joint(const struct gi_recorder *recorder)
 
 // Makes a dispatch of a kernel with lib/slot.glsl that of all slots: along `axis` of its grid there
 // are as many times more groups. Does nothing in a list of one sequence.
-static inline void gi_recorder_add_slots(const struct gi_recorder *recorder, uint32_t axis,
-                                         struct gi_program_key *key, struct gi_dispatch *dispatch)
-{
-    if (gi_recorder_is_joint(recorder)) {
-        key->defines[key->n_defines++] = (struct gi_define){"ROWS", (int32_t)recorder->slots.n};
-        dispatch->grid.size[axis] *= recorder->slots.n;
-        dispatch->state = recorder->slots.states;
-        dispatch->key_bytes *= recorder->slots.n;
-        dispatch->key_flops *= recorder->slots.n;
-    }
-}
+void gi_recorder_add_slots(const struct gi_recorder *recorder, uint32_t axis,
+                           struct gi_program_key *key, struct gi_dispatch *dispatch);
 
-static inline bool gi_recorder_is_movable(const struct gi_recorder *recorder,
-                                          const struct gi_range *range)
-{
-    const struct gi_range *movable = &recorder->movable;
-    bool is_later = false;
-    for (uint32_t i = 1; i <= recorder->n_later; i++) {
-        is_later = is_later || range->buffer == movable->buffer + i;
-    }
-    return range->buffer &&
-           (is_later || (range->buffer == movable->buffer && range->offset >= movable->offset));
-}
+// Begins a table. If there is no memory for it, err says so, and ops do nothing.
+void gi_recorder_begin(struct gi_recorder *recorder, const struct gi_dispatch_table_params *params,
+                       struct glinfer_error *err);
+// Returns the table, which the caller owns. Destroys it and returns NULL with the first failure if
+// there is one; NULL, too, if it was not begun.
+struct gi_dispatch_table *gi_recorder_end(struct gi_recorder *recorder, struct glinfer_error *err);
 
-// Fails with UNSUPPORTED if the loops of a dispatch are too long for the driver (loop_turns.h).
-bool gi_recorder_check_loops(const struct gi_recorder *recorder, const struct gi_program_key *key,
-                             const struct gi_dispatch *dispatch, struct glinfer_error *err);
-
-// Appends a dispatch of the program with this key, which it requests.
-static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi_program_key *key,
-                                   struct gi_dispatch *dispatch, struct glinfer_error *err)
-{
-    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
-        dispatch->runtime_begins |=
-            (uint32_t)gi_recorder_is_movable(recorder, &dispatch->bindings[i]) << i;
-    }
-    if (recorder->state.buffer) {
-        dispatch->state = recorder->state;
-        dispatch->slot = recorder->slot;
-    }
-    return gi_recorder_check_loops(recorder, key, dispatch, err) &&
-           gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
-           gi_dispatch_table_record(recorder->table, dispatch, err);
-}
+// Appends a dispatch of the program with this key, which it requests. The recording fails with what
+// gi_program_table_request and gi_dispatch_table_record fail with, and with UNSUPPORTED if the
+// loops of the dispatch are too long for the driver (loop_turns.h).
+void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program_key *key,
+                     struct gi_dispatch *dispatch);
+// Makes the recording fail with UNSUPPORTED and a sentence made as printf makes it.
+void gi_recorder_refuse(const struct gi_recorder *recorder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// Returns false with the first failure, if there is one.
+bool gi_recorder_check(const struct gi_recorder *recorder, struct glinfer_error *err);
 
 // A named matrix of activations, a row a token: (n_tokens, stride), f32, row-major.
 struct gi_rows {

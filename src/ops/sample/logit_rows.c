@@ -9,9 +9,8 @@
 #define WG_SIZE  64
 #define N_LOGITS 32
 
-bool gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
-                      float scale, float softcap, struct gi_logits *layout,
-                      struct glinfer_error *err)
+void gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
+                      float scale, float softcap, struct gi_logits *layout)
 {
     const struct gi_program_key key = {
         .id = GI_PROGRAM_LOGIT_ROWS,
@@ -37,5 +36,5 @@ bool gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const str
     };
     layout->n_partial = n_group * WG_SIZE;
     assert(layout->n_partial <= layout->max_partial && rows->stride > layout->scratch);
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

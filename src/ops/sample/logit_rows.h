@@ -10,8 +10,7 @@
 //   rows  (n_tokens, stride)  in: products of the output projection, the first n_vocab of which are
 //                             looked at; out: the same as struct gi_logits has them
 // Sets layout->n_partial.
-bool gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
-                      float scale, float softcap, struct gi_logits *layout,
-                      struct glinfer_error *err);
+void gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
+                      float scale, float softcap, struct gi_logits *layout);
 
 #endif

@@ -6,9 +6,8 @@
 
 #define WG_SIZE 128
 
-bool gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
-                   float scale, float softcap, struct gi_range targets, struct gi_range out,
-                   struct glinfer_error *err)
+void gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
+                   float scale, float softcap, struct gi_range targets, struct gi_range out)
 {
     assert(n_vocab > 0 && logits->stride >= n_vocab);
     const struct gi_program_key key = {
@@ -32,5 +31,5 @@ bool gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, u
         .params_size = sizeof(params),
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -7,8 +7,7 @@
 // out[m] = log softmax(l[m])[targets[m]] for m < step_state.n_tokens, l = scale * logits, with
 // softcap over 0 softcap * tanh(that / softcap); NaN where a logit is not finite.
 //   logits   (n_tokens, n_vocab) f32      targets  (n_tokens) uint      out  (n_tokens) f32
-bool gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
-                   float scale, float softcap, struct gi_range targets, struct gi_range out,
-                   struct glinfer_error *err);
+void gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
+                   float scale, float softcap, struct gi_range targets, struct gi_range out);
 
 #endif

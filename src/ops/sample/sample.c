@@ -38,24 +38,23 @@ struct shape {
 };
 
 // Chooses the groups that look through all logits. Each looks at all partial results: no more
-// groups than keep the device busy.
-static bool choose_groups(const struct gi_recorder *recorder, const struct gi_logits *logits,
-                          struct shape *shape, struct glinfer_error *err)
+// groups than keep the device busy. The recording fails if the vocabulary is too large.
+static void choose_groups(const struct gi_recorder *recorder, const struct gi_logits *logits,
+                          struct shape *shape)
 {
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
     const uint32_t n_groups = gi_recorder_n_groups(recorder, class->sample.n_groups);
     shape->size = gi_recorder_wg_size(recorder, class->sample.size);
     const uint32_t useful = (logits->n_vocab + shape->size - 1) / shape->size;
     shape->n_groups = useful < n_groups ? useful : n_groups;
-    return logits->n_vocab < GI_MAX_VOCAB ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: a vocabulary of %u tokens, and at most %u are possible", shape->label,
-                        logits->n_vocab, GI_MAX_VOCAB - 1);
+    if (logits->n_vocab >= GI_MAX_VOCAB) {
+        gi_recorder_refuse(recorder, "%s: a vocabulary of %u tokens, and at most %u are possible",
+                           shape->label, logits->n_vocab, GI_MAX_VOCAB - 1);
+    }
 }
 
-static bool record(struct gi_recorder *recorder, const struct gi_logits *logits,
-                   const struct gi_step_buffers *step, const struct shape *shape,
-                   struct glinfer_error *err)
+static void record(struct gi_recorder *recorder, const struct gi_logits *logits,
+                   const struct gi_step_buffers *step, const struct shape *shape)
 {
     assert(logits->n_partial > 0 && logits->n_partial <= logits->max_partial);
     assert(logits->partial % 4 == 0 && logits->partial >= logits->n_vocab);
@@ -84,7 +83,7 @@ static bool record(struct gi_recorder *recorder, const struct gi_logits *logits,
     if (has_counts) {
         dispatch.bindings[3] = step->counts;
     }
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 //-- logits that are adjusted before ---------------------------------------------------------------
@@ -111,14 +110,11 @@ static uint32_t choose_n_part(const struct gi_logits *logits, uint32_t n_groups,
     return n;
 }
 
-bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
-                  struct gi_logits *logits, const struct gi_step_buffers *step,
-                  struct glinfer_error *err)
+void gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
+                  struct gi_logits *logits, const struct gi_step_buffers *step)
 {
     struct shape shape = {.label = "adjust", .first = GI_PROGRAM_ADJUST_64};
-    if (!choose_groups(recorder, logits, &shape, err)) {
-        return false;
-    }
+    choose_groups(recorder, logits, &shape);
     const uint32_t size = choose_size(recorder->gpu, shape.first, shape.size);
     const uint32_t n_part = choose_n_part(logits, shape.n_groups, sizes[size]);
     const struct gi_program_key key = {.id = shape.first + size, .quant = GI_QUANT_NONE};
@@ -140,13 +136,13 @@ bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
         .grid = {.size = {shape.n_groups, 1, 1}, .rule = GI_GRID_FIXED},
     };
     logits->n_partial = shape.n_groups * n_part;
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 //-- the ends of a step ----------------------------------------------------------------------------
 
-bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
-                  const struct gi_step_buffers *step, struct glinfer_error *err)
+void gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
+                  const struct gi_step_buffers *step)
 {
     const uint32_t usual = gi_gpu_class(recorder->gpu)->sample.argmax_size;
     const struct shape shape = {.label = "argmax",
@@ -155,42 +151,42 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                                 .n_groups = 1,
                                 .writes = 0x1,
                                 .is_end = true};
-    return record(recorder, logits, step, &shape, err);
+    record(recorder, logits, step, &shape);
 }
 
-bool gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
-                          const struct gi_step_buffers *step, struct glinfer_error *err)
+void gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
+                          const struct gi_step_buffers *step)
 {
     struct shape shape = {
         .label = "top_k", .first = GI_PROGRAM_TOP_K_64, .writes = 0x3, .is_end = true};
-    return choose_groups(recorder, logits, &shape, err) &&
-           record(recorder, logits, step, &shape, err);
+    choose_groups(recorder, logits, &shape);
+    record(recorder, logits, step, &shape);
 }
 
-bool gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
-                       const struct gi_step_buffers *step, struct glinfer_error *err)
+void gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
+                       const struct gi_step_buffers *step)
 {
     struct shape bins = {.label = "full_bins", .first = GI_PROGRAM_FULL_BINS_64, .writes = 0x2};
     struct shape sample = {
         .label = "full_sample", .first = GI_PROGRAM_FULL_SAMPLE_64, .writes = 0x3, .is_end = true};
-    return choose_groups(recorder, logits, &bins, err) &&
-           choose_groups(recorder, logits, &sample, err) &&
-           record(recorder, logits, step, &bins, err) &&
-           record(recorder, logits, step, &sample, err);
+    choose_groups(recorder, logits, &bins);
+    choose_groups(recorder, logits, &sample);
+    record(recorder, logits, step, &bins);
+    record(recorder, logits, step, &sample);
 }
 
-bool gi_op_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
-                 const struct gi_step_buffers *step, struct glinfer_error *err)
+void gi_op_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                 const struct gi_step_buffers *step)
 {
     struct shape probs = {
         .label = "top_k", .first = GI_PROGRAM_TOP_K_64, .writes = 0x3, .has_probs = true};
-    return choose_groups(recorder, logits, &probs, err) &&
-           record(recorder, logits, step, &probs, err);
+    choose_groups(recorder, logits, &probs);
+    record(recorder, logits, step, &probs);
 }
 
-bool gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
-                        const struct gi_step_buffers *step, struct glinfer_error *err)
+void gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                        const struct gi_step_buffers *step)
 {
-    return gi_op_probs(recorder, logits, step, err) &&
-           gi_op_sample_full(recorder, logits, step, err);
+    gi_op_probs(recorder, logits, step);
+    gi_op_sample_full(recorder, logits, step);
 }

@@ -41,14 +41,14 @@ uint64_t gi_adjust_layout(struct gi_adjust *adjust, uint32_t n_vocab, uint32_t n
 // Adjusts the logits in place as state.adjust says (glsl/sample/adjust.comp): bias, then penalties
 // of tokens in the window, which moves on by state.token, and the mask. Banned tokens become
 // -INFINITY; one is to be left. Sets logits->n_partial to the partial results that it leaves. One
-// dispatch of many groups. Fails with UNSUPPORTED if the vocabulary has GI_MAX_VOCAB tokens.
-bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
-                  struct gi_logits *logits, const struct gi_step_buffers *step,
-                  struct glinfer_error *err);
+// dispatch of many groups. The recording fails with UNSUPPORTED if the vocabulary has GI_MAX_VOCAB
+// tokens.
+void gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
+                  struct gi_logits *logits, const struct gi_step_buffers *step);
 
 // token = argmax of the logits, the lowest id on ties. One dispatch.
-bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
-                  const struct gi_step_buffers *step, struct glinfer_error *err);
+void gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
+                  const struct gi_step_buffers *step);
 
 // token sampled from the logits under step_state's settings, in this order: the top_k largest (ties
 // by the lower id), of those the smallest set of the largest whose share reaches top_p, of those
@@ -61,17 +61,17 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
 // with UNSUPPORTED if the vocabulary has GI_MAX_VOCAB tokens, and with what recording fails with.
 
 // The same for a top_k from 1 to GI_SMALL_K. One dispatch of many groups.
-bool gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
-                          const struct gi_step_buffers *step, struct glinfer_error *err);
+void gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
+                          const struct gi_step_buffers *step);
 // The same for any settings. Two dispatches of many groups, whatever form a list has.
-bool gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
-                       const struct gi_step_buffers *step, struct glinfer_error *err);
+void gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
+                       const struct gi_step_buffers *step);
 // The n_probs largest log-probabilities of the whole vocabulary, best first, into the ring. One
 // dispatch, which does not end the step.
-bool gi_op_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
-                 const struct gi_step_buffers *step, struct glinfer_error *err);
+void gi_op_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                 const struct gi_step_buffers *step);
 // Those, and then as gi_op_sample_full. Three dispatches.
-bool gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
-                        const struct gi_step_buffers *step, struct glinfer_error *err);
+void gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                        const struct gi_step_buffers *step);
 
 #endif

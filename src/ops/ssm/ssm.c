@@ -63,9 +63,8 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
-bool gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, struct gi_range x,
-                    const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
-                    struct glinfer_error *err)
+void gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, struct gi_range x,
+                    const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, group_size(recorder));
     const uint32_t n_column = ssm->dim % STEP_COLUMNS == 0 ? STEP_COLUMNS : 16;
@@ -93,15 +92,14 @@ bool gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, stru
         .wg_size = wg_size,
         .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1}},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 //-- batches ---------------------------------------------------------------------------------------
 
-static bool record_conv(struct gi_recorder *recorder, const struct gi_ssm *ssm,
+static void record_conv(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                         const struct gi_rows *x, const struct gi_vectors *vectors,
-                        struct gi_range memory, const struct gi_rows *mixed,
-                        struct glinfer_error *err)
+                        struct gi_range memory, const struct gi_rows *mixed)
 {
     const uint32_t n_each = gi_ssm_channels(ssm) / 4 + ssm->n_head;
     struct gi_program_key key = make_key(ssm, GI_PROGRAM_SSM_CONV, ROW_WG_SIZE);
@@ -130,13 +128,12 @@ static bool record_conv(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                  .axis = 1,
                  .divisor = TOKENS},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
+static void record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                         const struct gi_rows *x, struct gi_range memory,
-                        const struct gi_rows *mixed, const struct gi_rows *out,
-                        struct glinfer_error *err)
+                        const struct gi_rows *mixed, const struct gi_rows *out)
 {
     const uint32_t wg_size = group_size(recorder);
     // Four rows of four columns for each invocation: all rows of 256 that a state has at most.
@@ -169,23 +166,22 @@ static bool record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                  .is_divisible = true,
                  .divisible_axis = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
-bool gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
+void gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                      const struct gi_rows *x, const struct gi_vectors *vectors,
-                     struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *out,
-                     struct glinfer_error *err)
+                     struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *out)
 {
     assert(mixed->stride >= gi_ssm_mixed_size(ssm) && x->stride >= ssm->n_column);
     assert(out->stride >= ssm->n_head * ssm->dim && out->stride % 4 == 0 && !out->is_half);
-    return record_conv(recorder, ssm, x, vectors, memory, mixed, err) &&
-           record_scan(recorder, ssm, x, memory, mixed, out, err);
+    record_conv(recorder, ssm, x, vectors, memory, mixed);
+    record_scan(recorder, ssm, x, memory, mixed, out);
 }
 
-bool gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
+void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
                     const struct gi_vectors *vectors, uint32_t gamma, float eps,
-                    const struct gi_rows *y, struct glinfer_error *err)
+                    const struct gi_rows *y)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     assert(width % 4 == 0 && gamma % 4 == 0 && y->stride >= n_group * width && !y->is_half);
@@ -209,5 +205,5 @@ bool gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_grou
                  .axis = 1,
                  .divisor = 1},
     };
-    return gi_recorder_add(recorder, &key, &dispatch, err);
+    gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -29,20 +29,19 @@ uint32_t gi_ssm_mixed_size(const struct gi_ssm *ssm);
 
 // out (n_head, dim) = y silu(z) of one token, whose projection's row is x; the layer's state
 // becomes that behind the token, unless step_state is done. One dispatch.
-bool gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, struct gi_range x,
-                    const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out,
-                    struct glinfer_error *err);
+void gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, struct gi_range x,
+                    const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out);
 
 // The same of a batch, in two dispatches: mixed takes gi_ssm_mixed_size columns.
-bool gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
+void gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                      const struct gi_rows *x, const struct gi_vectors *vectors,
-                     struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *out,
-                     struct glinfer_error *err);
+                     struct gi_range memory, const struct gi_rows *mixed,
+                     const struct gi_rows *out);
 
 // y = rmsnorm of each of n_group parts of a row of n_group * width, a multiple of 4: of a batch or,
 // in a list of steps, of the only row. gamma: offset in vectors of (n_group, width). One dispatch.
-bool gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
+void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
                     const struct gi_vectors *vectors, uint32_t gamma, float eps,
-                    const struct gi_rows *y, struct glinfer_error *err);
+                    const struct gi_rows *y);
 
 #endif

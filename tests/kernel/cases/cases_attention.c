@@ -77,14 +77,12 @@ static bool run_step(struct kt_run *run, const struct kt_attention_run *a, uint3
 #define BENCH_BYTES  200000000u
 #define BENCH_LAYERS 40
 
-static bool record_attention(struct kt_run *run, const struct kt_attention_run *a,
+static void record_attention(struct kt_run *run, const struct kt_attention_run *a,
                              struct gi_range range, const struct gi_attention_scratch *scratch)
 {
-    struct glinfer_error err;
     struct gi_kv_layer kv = a->layer.kv;
     kv.range = range;
-    return gi_op_attention(&run->recorder, "attention", &kv, &a->rule, scratch, &err) ||
-           kt_fail(run, "%s", err.message);
+    gi_op_attention(&run->recorder, "attention", &kv, &a->rule, scratch);
 }
 
 // For a bench, other layers alike before the one whose result is checked.
@@ -95,9 +93,10 @@ static bool record_copies(struct kt_run *run, const struct kt_attention_run *a,
     run->n_copy = !run->is_bench || n < 1 ? 1 : n > BENCH_LAYERS ? BENCH_LAYERS : n;
     for (uint32_t i = 1; i < run->n_copy; i++) {
         struct gi_range range = kt_range(run, "layer", a->layer.words, (size_t)a->layer.size);
-        if (run->has_failed || !record_attention(run, a, range, scratch)) {
+        if (run->has_failed) {
             return false;
         }
+        record_attention(run, a, range, scratch);
     }
     return true;
 }
@@ -110,8 +109,11 @@ static bool check_attention(struct kt_run *run, size_t index)
     }
     kt_attention_init(&a, run, &attention_cases[index]);
     struct gi_attention_scratch scratch = kt_make_scratch(run, &a.layer.kv);
-    bool is_good = !run->has_failed && record_copies(run, &a, &scratch) &&
-                   record_attention(run, &a, a.layer.kv.range, &scratch) && kt_seal(run);
+    bool is_good = !run->has_failed && record_copies(run, &a, &scratch);
+    if (is_good) {
+        record_attention(run, &a, a.layer.kv.range, &scratch);
+    }
+    is_good = is_good && kt_seal(run);
     for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
         is_good = run_step(run, &a, m) && kt_attention_check(run, &a, m, &scratch.range, 0) &&
                   (!gi_attention_has_sums(&run->recorder, &a.layer.kv) ||
@@ -195,11 +197,9 @@ const struct kt_suite kt_attention_vec8 = {"attention_vec8",
 static bool replay_table(struct kt_run *run, const struct kt_attention_run *a,
                          const struct gi_attention_scratch *scratch, float *out)
 {
-    struct glinfer_error err;
     size_t size = a->width * sizeof(float);
-    return (gi_op_attention(&run->recorder, "attention", &a->layer.kv, &a->rule, scratch, &err) ||
-            kt_fail(run, "%s", err.message)) &&
-           kt_seal(run) && run_step(run, a, 0) && kt_read(run, &scratch->range, 0, out, size);
+    gi_op_attention(&run->recorder, "attention", &a->layer.kv, &a->rule, scratch);
+    return kt_seal(run) && run_step(run, a, 0) && kt_read(run, &scratch->range, 0, out, size);
 }
 
 static bool replay_direct(struct kt_run *run, const struct kt_attention_run *a,
@@ -298,18 +298,17 @@ static void attention_batch_name(size_t index, char *text, size_t size)
 static bool run_attention_batch(struct kt_run *run, size_t index)
 {
     const struct kt_attention_case *c = &attention_batch_cases[index / COUNT(batch_shapes)];
-    struct glinfer_error err;
     struct kt_attention_run a;
     kt_attention_init(&a, run, c);
     size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
-    bool is_good = !run->has_failed &&
-                   set_batch_shape(run, batch_shapes[index % COUNT(batch_shapes)]) &&
-                   (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule,
-                                          &q, &out, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens);
+    bool is_good =
+        !run->has_failed && set_batch_shape(run, batch_shapes[index % COUNT(batch_shapes)]);
+    if (is_good) {
+        gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule, &q, &out);
+    }
+    is_good = is_good && kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens);
     // All tokens of a small batch, some of a large one.
     uint32_t step = c->n_tokens < 40 ? 1 : 37;
     for (uint32_t m = 0; is_good && m < c->n_tokens; m += step) {
@@ -362,7 +361,6 @@ static bool check_agreement(struct kt_run *run, struct kt_attention_run *a, uint
 static bool run_agree(struct kt_run *run, size_t index)
 {
     const struct kt_attention_case *c = &agree_cases[index];
-    struct glinfer_error err;
     struct kt_attention_run a;
     kt_attention_init(&a, run, c);
     struct gi_attention_scratch scratch = kt_make_scratch(run, &a.layer.kv);
@@ -370,14 +368,13 @@ static bool run_agree(struct kt_run *run, size_t index)
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
     float *first = kt_alloc(size, 1);
-    bool is_good =
-        !run->has_failed && kt_set(run, "GLINFER_BATCH", NULL) &&
-        ((gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule, &q, &out,
-                                &err) &&
-          gi_op_attention(&run->recorder, "attention", &a.layer.kv, &a.rule, &scratch, &err)) ||
-         kt_fail(run, "%s", err.message)) &&
-        kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
-        kt_read(run, &out.range, 0, first, size);
+    bool is_good = !run->has_failed && kt_set(run, "GLINFER_BATCH", NULL);
+    if (is_good) {
+        gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule, &q, &out);
+        gi_op_attention(&run->recorder, "attention", &a.layer.kv, &a.rule, &scratch);
+    }
+    is_good = is_good && kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
+              kt_read(run, &out.range, 0, first, size);
     for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
         is_good = run_step(run, &a, m) && kt_write(run, &out.range, 0, first, size) &&
                   check_agreement(run, &a, m, &scratch.range, &out.range);

@@ -51,7 +51,6 @@ static bool run_embed_token(struct kt_run *run, size_t index)
 {
     const struct embed_case *c = &embed_cases[index];
     const float scale = 1.5f;
-    struct glinfer_error err;
     struct kt_weight weight;
     struct gi_stream stream = {0};
     float *values = NULL;
@@ -61,15 +60,15 @@ static bool run_embed_token(struct kt_run *run, size_t index)
     uint64_t size = gi_stream_layout(&stream, c->n_embd, c->n_rot, 0);
     stream.range = kt_range(run, "stream", NULL, (size_t)size);
     run->state.token = c->token;
-    bool is_good =
-        kt_weight_init(&weight, run,
-                       &(struct kt_weight_params){.type = c->type,
-                                                  .n_rows = c->n_vocab,
-                                                  .n_cols = c->n_embd,
-                                                  .max_part_rows = c->max_part_rows}) &&
-        (gi_op_embed_token(&run->recorder, &weight.weight, &vectors, 4, scale, &stream, &err) ||
-         kt_fail(run, "%s", err.message)) &&
-        kt_seal(run) && kt_replay(run, c->n_past, 1);
+    bool is_good = kt_weight_init(&weight, run,
+                                  &(struct kt_weight_params){.type = c->type,
+                                                             .n_rows = c->n_vocab,
+                                                             .n_cols = c->n_embd,
+                                                             .max_part_rows = c->max_part_rows});
+    if (is_good) {
+        gi_op_embed_token(&run->recorder, &weight.weight, &vectors, 4, scale, &stream);
+    }
+    is_good = is_good && kt_seal(run) && kt_replay(run, c->n_past, 1);
     if (is_good) {
         const float *row = weight.dense + (size_t)c->token * c->n_embd;
         double ssq = ref_embed(row, values + 4, c->n_embd, (double)scale, want, want + c->n_embd);
@@ -123,23 +122,23 @@ static bool check_embed_batch(struct kt_run *run, const struct kt_weight *weight
 static bool record_joint(struct kt_run *run, const struct kt_weight *weight, uint32_t *tokens,
                          uint32_t n_tokens, const struct gi_rows *x)
 {
-    struct glinfer_error err;
     struct kt_slots slots;
     kt_slots_init(&slots, run, n_tokens, 8);
     for (uint32_t i = 0; i < n_tokens; i++) {
         slots.states[i].token = tokens[i];
         tokens[i] = slots.kinds[i] == KT_SLOT_OUT ? 0 : tokens[i];
     }
-    return kt_slots_write(&slots, run) && (gi_op_embed_batch(&run->recorder, &weight->weight,
-                                                             (struct gi_range){0}, 0.5f, x, &err) ||
-                                           kt_fail(run, "%s", err.message));
+    if (!kt_slots_write(&slots, run)) {
+        return false;
+    }
+    gi_op_embed_batch(&run->recorder, &weight->weight, (struct gi_range){0}, 0.5f, x);
+    return true;
 }
 
 static bool run_embed_batch(struct kt_run *run, size_t index)
 {
     const struct embed_case *c = &embed_cases[index / COUNT(embed_batch_sizes)];
     uint32_t n_tokens = embed_batch_sizes[index % COUNT(embed_batch_sizes)];
-    struct glinfer_error err;
     struct kt_weight weight;
     uint32_t *tokens = kt_alloc(n_tokens, sizeof(*tokens));
     for (uint32_t i = 0; i < n_tokens; i++) {
@@ -155,14 +154,15 @@ static bool run_embed_batch(struct kt_run *run, size_t index)
                                   &(struct kt_weight_params){.type = c->type,
                                                              .n_rows = c->n_vocab,
                                                              .n_cols = c->n_embd,
-                                                             .max_part_rows = c->max_part_rows}) &&
-                   (gi_op_embed_batch(&run->recorder, &weight.weight, range, 0.5f, &x, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   (!is_joint || record_joint(run, &weight, owns, n_tokens, &joint)) &&
-                   kt_seal(run) && kt_replay(run, c->n_past, n_tokens) &&
-                   check_embed_batch(run, &weight, tokens, n_tokens, 0.5, &x) &&
-                   (!is_joint || check_embed_batch(run, &weight, owns, n_tokens, 0.5, &joint)) &&
-                   kt_bench(run, c->n_past, n_tokens, (uint64_t)n_tokens * c->n_embd * 4);
+                                                             .max_part_rows = c->max_part_rows});
+    if (is_good) {
+        gi_op_embed_batch(&run->recorder, &weight.weight, range, 0.5f, &x);
+    }
+    is_good = is_good && (!is_joint || record_joint(run, &weight, owns, n_tokens, &joint)) &&
+              kt_seal(run) && kt_replay(run, c->n_past, n_tokens) &&
+              check_embed_batch(run, &weight, tokens, n_tokens, 0.5, &x) &&
+              (!is_joint || check_embed_batch(run, &weight, owns, n_tokens, 0.5, &joint)) &&
+              kt_bench(run, c->n_past, n_tokens, (uint64_t)n_tokens * c->n_embd * 4);
     kt_weight_finish(&weight);
     free(tokens);
     free(owns);
@@ -191,7 +191,6 @@ static bool run_positions(struct kt_run *run, size_t index)
     const uint32_t n = position_cases[index].n_tokens, width = position_cases[index].width;
     const uint32_t n_past = position_cases[index].n_past, stride = kt_pad32(width) + 32;
     const size_t n_table = 4 + (size_t)(n_past + n) * width;
-    struct glinfer_error err;
     float *x = kt_alloc((size_t)n * stride, sizeof(*x)), *table = kt_alloc(n_table, sizeof(*x));
     double *want = kt_alloc((size_t)n * width, sizeof(*want));
     double *bound = kt_alloc((size_t)n * width, sizeof(*bound));
@@ -205,11 +204,12 @@ static bool run_positions(struct kt_run *run, size_t index)
     struct gi_rows rows = {kt_range(run, "x", x, (size_t)n * stride * sizeof(*x)), stride, false};
     const struct gi_vectors vectors = {
         .range = kt_range(run, "vectors", table, n_table * sizeof(*table))};
-    const bool is_good = !run->has_failed &&
-                         (gi_op_add_positions(&run->recorder, &vectors, 4, width, &rows, &err) ||
-                          kt_fail(run, "%s", err.message)) &&
-                         kt_seal(run) && kt_replay(run, n_past, n) &&
-                         kt_compare_f32(run, "x", &rows.range, 0, want, bound, width);
+    bool is_good = !run->has_failed;
+    if (is_good) {
+        gi_op_add_positions(&run->recorder, &vectors, 4, width, &rows);
+    }
+    is_good = is_good && kt_seal(run) && kt_replay(run, n_past, n) &&
+              kt_compare_f32(run, "x", &rows.range, 0, want, bound, width);
     free(x);
     free(table);
     free(want);
@@ -305,7 +305,6 @@ static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct
 static bool run_glu(struct kt_run *run, size_t index)
 {
     const struct glu_case *c = &glu_cases[index];
-    struct glinfer_error err;
     struct gi_weight weight = split_gate_up(c);
     uint32_t stride = kt_pad32(weight.n_rows);
     size_t n = (size_t)c->n_tokens * stride;
@@ -314,9 +313,8 @@ static bool run_glu(struct kt_run *run, size_t index)
     struct gi_rows rows = {kt_range(run, "gate_up", gate_up, n * sizeof(float)), stride, false};
     struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(c->n_ff));
     const struct gi_activation_rule rule = kt_activation(activation_of(c));
-    bool is_good = (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff, &rule, &act, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
+    gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff, &rule, &act);
+    bool is_good = kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
                    check_glu(run, c, &weight, gate_up, stride, &act) &&
                    kt_bench(run, 0, c->n_tokens, (uint64_t)c->n_tokens * c->n_ff * 12);
     free(gate_up);

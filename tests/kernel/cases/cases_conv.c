@@ -135,13 +135,10 @@ static bool check_state(struct kt_run *run, struct conv_run *s)
 static bool run_shape(struct kt_run *run, const struct conv_case *c)
 {
     struct conv_run s = {.c = c};
-    struct glinfer_error err;
     fill(&s, run);
     set_past(&s);
-    bool is_good = (gi_op_short_conv(&run->recorder, &s.conv, !c->is_step, &s.bcx_rows, &s.range,
-                                     s.memory, &s.y, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run);
+    gi_op_short_conv(&run->recorder, &s.conv, !c->is_step, &s.bcx_rows, &s.range, s.memory, &s.y);
+    bool is_good = kt_seal(run);
     if (is_good && !run->is_bench) {
         is_good =
             kt_replay(run, c->n_past, c->n_tokens) && check_y(run, &s) && check_state(run, &s);

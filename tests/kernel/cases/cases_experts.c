@@ -253,19 +253,17 @@ bool kt_mixture_check_sum(struct kt_run *run, const struct kt_mixture *m, uint32
 
 //-- a batch ---------------------------------------------------------------------------------------
 
-static bool record_batch(struct kt_run *run, struct kt_mixture *m, const struct gi_rows *input)
+static void record_batch(struct kt_run *run, struct kt_mixture *m, const struct gi_rows *input)
 {
-    struct glinfer_error err;
     struct gi_recorder *recorder = &run->recorder;
-    return (gi_op_route(recorder, &m->experts, GI_EXPERTS_BATCH, &m->logits_rows, &m->vectors, 0,
-                        &m->act_rows, &err) &&
-            gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight,
-                                  NULL, input, &m->act_rows, &err) &&
-            gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_BATCH, &m->down.weight,
-                              &m->act_rows, &m->y_rows, &err) &&
-            gi_op_add_experts_batch(recorder, &m->experts, &m->act_rows, &m->y_rows, m->c->n_embd,
-                                    KT_EXPERT_SCALE, &m->x, &err)) ||
-           kt_fail(run, "%s", err.message);
+    gi_op_route(recorder, &m->experts, GI_EXPERTS_BATCH, &m->logits_rows, &m->vectors, 0,
+                &m->act_rows);
+    gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight, NULL,
+                          input, &m->act_rows);
+    gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_BATCH, &m->down.weight, &m->act_rows,
+                      &m->y_rows);
+    gi_op_add_experts_batch(recorder, &m->experts, &m->act_rows, &m->y_rows, m->c->n_embd,
+                            KT_EXPERT_SCALE, &m->x);
 }
 
 static bool run_batch(struct kt_run *run, size_t index)
@@ -275,9 +273,11 @@ static bool run_batch(struct kt_run *run, size_t index)
     struct gi_rows input;
     bool is_good = kt_mixture_init(&m, run, c);
     m.input = kt_expert_inputs(run, "input", &input, c->n_tokens, kt_pad32(c->n_embd), 1);
-    is_good = is_good && kt_set(run, "GLINFER_GEMV", shapes[index % COUNT(shapes)]) &&
-              record_batch(run, &m, &input) && kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
-              read_back(run, &m);
+    is_good = is_good && kt_set(run, "GLINFER_GEMV", shapes[index % COUNT(shapes)]);
+    if (is_good) {
+        record_batch(run, &m, &input);
+    }
+    is_good = is_good && kt_seal(run) && kt_replay(run, 0, c->n_tokens) && read_back(run, &m);
     for (uint32_t t = 0; is_good && t < c->n_tokens; t++) {
         const size_t row = (size_t)t * m.x.stride;
         is_good =
@@ -293,20 +293,18 @@ const struct kt_suite kt_experts = {"experts", COUNT(kt_expert_cases) * COUNT(sh
 
 //-- a decode step ---------------------------------------------------------------------------------
 
-static bool record_step(struct kt_run *run, struct kt_mixture *m, struct gi_stream *stream,
+static void record_step(struct kt_run *run, struct kt_mixture *m, struct gi_stream *stream,
                         const struct gi_vectors *vectors)
 {
-    struct glinfer_error err;
     struct gi_recorder *recorder = &run->recorder;
-    return (gi_op_route(recorder, &m->experts, GI_EXPERTS_STEP, &m->logits_rows, &m->vectors, 0,
-                        &m->act_rows, &err) &&
-            gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight,
-                                  stream, NULL, &m->act_rows, &err) &&
-            gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_STEP, &m->down.weight, &m->act_rows,
-                              &m->y_rows, &err) &&
-            gi_op_add_experts(recorder, &m->experts, &m->act_rows, &m->y_rows, vectors, 0,
-                              KT_EXPERT_SCALE, stream, &err)) ||
-           kt_fail(run, "%s", err.message);
+    gi_op_route(recorder, &m->experts, GI_EXPERTS_STEP, &m->logits_rows, &m->vectors, 0,
+                &m->act_rows);
+    gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight, stream,
+                          NULL, &m->act_rows);
+    gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_STEP, &m->down.weight, &m->act_rows,
+                      &m->y_rows);
+    gi_op_add_experts(recorder, &m->experts, &m->act_rows, &m->y_rows, vectors, 0, KT_EXPERT_SCALE,
+                      stream);
 }
 
 // Sizes of stages, behind the shapes.
@@ -361,9 +359,12 @@ static bool run_step(struct kt_run *run, size_t index)
     stream.n_ssq = 1;
     stream.range = kt_range(run, "stream", values, size);
     const struct gi_vectors vectors = {kt_range(run, "gamma", gamma, c.n_embd * sizeof(float)), 0};
+    is_good = is_good && set_form(run, index % N_STEP);
+    if (is_good) {
+        record_step(run, &m, &stream, &vectors);
+    }
     is_good =
-        is_good && set_form(run, index % N_STEP) && record_step(run, &m, &stream, &vectors) &&
-        kt_seal(run) && kt_replay(run, 0, 1) && read_back(run, &m) &&
+        is_good && kt_seal(run) && kt_replay(run, 0, 1) && read_back(run, &m) &&
         kt_mixture_check_token(run, &m, 0, values + stream.norm, 1 / sqrt(1 + (double)NORM_EPS)) &&
         kt_mixture_check_sum(run, &m, 0, &stream.range, stream.residual * sizeof(float),
                              values + stream.residual);

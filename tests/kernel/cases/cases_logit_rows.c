@@ -81,7 +81,6 @@ static bool run_case(struct kt_run *run, size_t index)
 {
     const struct logit_case *c = &cases[index];
     struct gi_logits layout = {0};
-    struct glinfer_error err;
     const uint32_t stride =
         (uint32_t)((gi_logits_layout(&layout, c->n_vocab) + 255) / 256 * 256 / sizeof(float));
     const size_t size = (size_t)c->n_tokens * stride * sizeof(float);
@@ -97,10 +96,8 @@ static bool run_case(struct kt_run *run, size_t index)
         data[(size_t)c->bad_row * stride + c->n_vocab / 2] = -INFINITY;
     }
     const struct gi_rows rows = {kt_range(run, "logits", data, size), stride, false};
-    bool is_good = (gi_op_logit_rows(&run->recorder, "logit_rows", &rows, c->scale, c->softcap,
-                                     &layout, &err) ||
-                    kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run) && kt_replay(run, 0, c->n_tokens);
+    gi_op_logit_rows(&run->recorder, "logit_rows", &rows, c->scale, c->softcap, &layout);
+    bool is_good = kt_seal(run) && kt_replay(run, 0, c->n_tokens);
     for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
         is_good = check_row(run, c, &rows, &layout, data + (size_t)m * stride, m);
     }

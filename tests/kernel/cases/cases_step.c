@@ -97,10 +97,8 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
 
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op)
 {
-    struct glinfer_error err;
-    return (op(&run->recorder, &step->logits, &step->buffers, &err) ||
-            kt_fail(run, "%s", err.message)) &&
-           kt_seal(run);
+    op(&run->recorder, &step->logits, &step->buffers);
+    return kt_seal(run);
 }
 
 bool kt_step_chain(struct kt_run *run, uint32_t n)

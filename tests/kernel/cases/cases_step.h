@@ -11,8 +11,8 @@ struct kt_step {
     struct gi_step_buffers buffers; // state and counts are the run's
 };
 
-typedef bool (*kt_step_op)(struct gi_recorder *recorder, const struct gi_logits *logits,
-                           const struct gi_step_buffers *step, struct glinfer_error *err);
+typedef void (*kt_step_op)(struct gi_recorder *recorder, const struct gi_logits *logits,
+                           const struct gi_step_buffers *step);
 
 // Which logits a partial result is of: every row_step-th of block_rows, counted from the first of
 // part_rows.
