@@ -657,26 +657,26 @@ struct glinfer_samplers {
 // The numbers of struct glinfer_samplers: type, field, default, minimum, maximum. Values out of
 // range fail with INVALID_ARGUMENT.
 #define GLINFER_SAMPLER_MAP(X)                                                                     \
-    X(uint32_t, min_keep, 0, 0, 1 << 24)                                                           \
-    X(int32_t, repeat_last_n, 64, -1, 1 << 30)                                                     \
-    X(float, repeat_penalty, 1, 1e-6, 1e6)                                                         \
-    X(float, presence_penalty, 0, -1e6, 1e6)                                                       \
-    X(float, frequency_penalty, 0, -1e6, 1e6)                                                      \
-    X(float, dry_multiplier, 0, 0, 1e6)                                                            \
-    X(float, dry_base, 1.75F, 0, 1e6)                                                              \
-    X(uint32_t, dry_allowed_length, 2, 0, 1 << 30)                                                 \
-    X(int32_t, dry_penalty_last_n, 64, -1, 1 << 30)                                                \
-    X(float, top_n_sigma, -1, -1, 1e6)                                                             \
-    X(float, typical_p, 1, 0, 1)                                                                   \
-    X(float, xtc_probability, 0, 0, 1)                                                             \
-    X(float, xtc_threshold, 0.1F, 0, 1)                                                            \
-    X(float, dynatemp_range, 0, 0, 1000)                                                           \
-    X(float, dynatemp_exponent, 1, 0, 1000)                                                        \
-    X(uint32_t, mirostat, 0, 0, 2)                                                                 \
-    X(float, mirostat_tau, 5, 0, 1e6)                                                              \
-    X(float, mirostat_eta, 0.1F, 0, 1e6)                                                           \
-    X(float, adaptive_target, -1, -1, 1)                                                           \
-    X(float, adaptive_decay, 0.9F, 0, 0.99)
+    X(UINT32, min_keep, 0, 0, 1 << 24)                                                             \
+    X(INT32, repeat_last_n, 64, -1, 1 << 30)                                                       \
+    X(FLOAT, repeat_penalty, 1, 1e-6, 1e6)                                                         \
+    X(FLOAT, presence_penalty, 0, -1e6, 1e6)                                                       \
+    X(FLOAT, frequency_penalty, 0, -1e6, 1e6)                                                      \
+    X(FLOAT, dry_multiplier, 0, 0, 1e6)                                                            \
+    X(FLOAT, dry_base, 1.75F, 0, 1e6)                                                              \
+    X(UINT32, dry_allowed_length, 2, 0, 1 << 30)                                                   \
+    X(INT32, dry_penalty_last_n, 64, -1, 1 << 30)                                                  \
+    X(FLOAT, top_n_sigma, -1, -1, 1e6)                                                             \
+    X(FLOAT, typical_p, 1, 0, 1)                                                                   \
+    X(FLOAT, xtc_probability, 0, 0, 1)                                                             \
+    X(FLOAT, xtc_threshold, 0.1F, 0, 1)                                                            \
+    X(FLOAT, dynatemp_range, 0, 0, 1000)                                                           \
+    X(FLOAT, dynatemp_exponent, 1, 0, 1000)                                                        \
+    X(UINT32, mirostat, 0, 0, 2)                                                                   \
+    X(FLOAT, mirostat_tau, 5, 0, 1e6)                                                              \
+    X(FLOAT, mirostat_eta, 0.1F, 0, 1e6)                                                           \
+    X(FLOAT, adaptive_target, -1, -1, 1)                                                           \
+    X(FLOAT, adaptive_decay, 0.9F, 0, 0.99)
 
 static inline void glinfer_samplers_init(struct glinfer_samplers *samplers)
 {

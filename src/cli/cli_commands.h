@@ -1,10 +1,11 @@
-// Every command: one line each, in the order of the help: the common ones first.
+// The table of commands.
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "cli/common/cli_args.h"
 
 enum { CLI_N_COMMON = 6 };
+// Every command, in the order of the help: the common ones first.
 #define CLI_COMMANDS(X)                                                                            \
     X(pull)                                                                                        \
     X(chat)                                                                                        \
@@ -23,5 +24,9 @@ enum { CLI_N_COMMON = 6 };
 #define CLI_DECLARE_COMMAND(name) extern const struct cli_command cli_##name##_command;
 CLI_COMMANDS(CLI_DECLARE_COMMAND)
 #undef CLI_DECLARE_COMMAND
+
+extern const struct cli_command *const cli_commands[]; // ends with NULL
+// Returns a command by its name, or NULL.
+const struct cli_command *cli_find_command(const char *name);
 
 #endif

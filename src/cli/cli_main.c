@@ -16,13 +16,6 @@
 #define CLI_BUILD ""
 #endif
 
-static const struct cli_command *const commands[] = {
-#define COMMAND_ADDRESS(name) &cli_##name##_command,
-    CLI_COMMANDS(COMMAND_ADDRESS)
-#undef COMMAND_ADDRESS
-};
-#define N_COMMAND (sizeof(commands) / sizeof(commands[0]))
-
 static void print_overview(FILE *file)
 {
     fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
@@ -30,41 +23,34 @@ static void print_overview(FILE *file)
                   "Start here:\n"
                   "    glinfer pull smollm2-135m      fetches a small model (94 MiB)\n"
                   "    glinfer chat -m smollm2-135m   talks with it\n");
-    for (size_t i = 0; i < N_COMMAND; i++) {
+    for (size_t i = 0; cli_commands[i]; i++) {
         fputs(i == 0              ? "\nCommon commands:\n"
               : i == CLI_N_COMMON ? "\nOther commands:\n"
                                   : "",
               file);
-        fprintf(file, "    %-10s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(file, "    %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     }
     fprintf(file,
             "    %-10s Prints the version.\n\n"
-            "`glinfer COMMAND --help` explains a command and its flags.\n",
+            "`glinfer COMMAND --help` explains a command and its common flags, `--help all` every\n"
+            "flag; `glinfer --help all` lists the environment variables too.\n",
             "version");
-}
-
-static const struct cli_command *find_command(const char *name)
-{
-    for (size_t i = 0; i < N_COMMAND; i++) {
-        if (strcmp(commands[i]->name, name) == 0) {
-            return commands[i];
-        }
-    }
-    return NULL;
 }
 
 static bool refuse_command(const char *word)
 {
-    const char *names[N_COMMAND];
-    for (size_t i = 0; i < N_COMMAND; i++) {
-        names[i] = commands[i]->name;
+    enum { MAX_COMMANDS = 32 };
+    const char *names[MAX_COMMANDS];
+    size_t n = 0;
+    for (; cli_commands[n] && n < MAX_COMMANDS; n++) {
+        names[n] = cli_commands[n]->name;
     }
     if (word[0] == '-' && word[1]) {
         return cli_fail(CLI_EXIT_USAGE,
                         "%.100s needs a command before it, such as glinfer run %.100s ...", word,
                         word);
     }
-    const char *nearest = cli_nearest(word, names, N_COMMAND);
+    const char *nearest = cli_nearest(word, names, n);
     if (nearest) {
         return cli_fail(CLI_EXIT_USAGE, "unknown command \"%.100s\"; is it %s?", word, nearest);
     }
@@ -73,18 +59,18 @@ static bool refuse_command(const char *word)
 }
 
 // Prints the help of one command, or the list of commands if word is NULL.
-static bool show_help(const char *word)
+static bool show_help(const char *word, bool is_all)
 {
-    const struct cli_command *command = word ? find_command(word) : NULL;
+    const struct cli_command *command = word ? cli_find_command(word) : NULL;
     if (word && !command) {
         return refuse_command(word);
     }
     if (command) {
-        cli_print_help(stdout, command);
-        return cli_close_help();
+        cli_print_help(stdout, command, is_all);
+    } else {
+        print_overview(stdout);
+        printf(is_all ? "\n%s" : "", cli_environment);
     }
-    print_overview(stdout);
-    printf("\n%s", cli_environment);
     return cli_close_help();
 }
 
@@ -103,8 +89,8 @@ static bool run_command(const struct cli_command *command, int argc, const char 
 {
     struct cli_report report;
     const enum cli_parsed parsed = cli_parse(command, command->settings, argc, argv, &report);
-    if (parsed == CLI_PARSED_HELP) {
-        return show_help(command->name);
+    if (parsed == CLI_PARSED_HELP || parsed == CLI_PARSED_HELP_ALL) {
+        return show_help(command->name, parsed == CLI_PARSED_HELP_ALL);
     }
     if (parsed == CLI_PARSED_WRONG) {
         return cli_fail(report.is_file ? CLI_EXIT_FAILED : CLI_EXIT_USAGE, "%s", report.error);
@@ -164,18 +150,19 @@ int main(int argc, char **argv)
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
-    const struct cli_command *command = find_command(words[1]);
+    const struct cli_command *command = cli_find_command(words[1]);
     if (command) {
         return leave(cli_exit_status(run_command(command, argc - 2, words + 2)));
     }
     bool is_done = false;
     if (is_any(words[1], "-h", "--help", "help")) {
-        is_done = show_help(argc > 2 ? words[2] : NULL);
+        const bool is_all = strcmp(words[argc - 1], "all") == 0;
+        is_done = show_help(argc > 2 + is_all ? words[2] : NULL, is_all);
     } else if (is_any(words[1], "--version", "-V", "version")) {
         printf("glinfer %s%s\n", glinfer_version(), CLI_BUILD);
         is_done = cli_close_output();
     } else if (strcmp(words[1], "--complete") == 0) {
-        cli_complete(commands, N_COMMAND, argc - 2, words + 2);
+        cli_complete(argc - 2, words + 2);
         is_done = cli_close_help();
     } else {
         is_done = refuse_command(words[1]);

@@ -6,7 +6,7 @@ static const struct {
     const char *name;
     char letter;
 } names[GI_SAMPLER_COUNT] = {
-#define GI_SAMPLER_ROW(kind, name, letter) {name, letter[0]},
+#define GI_SAMPLER_ROW(kind, name, letter) {name, (letter)[0]},
     GI_SAMPLER_MAP(GI_SAMPLER_ROW)
 #undef GI_SAMPLER_ROW
 };

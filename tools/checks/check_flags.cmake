@@ -1,9 +1,9 @@
 # cmake -D SOURCE=<top> -D GLINFER=<command> -P check_flags.cmake
 #
 # The man pages in src/cli/man and the command's help say the same. Every flag of
-# `glinfer COMMAND --help` stands once, in the page of the command or among the shared flags of
+# `glinfer COMMAND --help all` stands once, in the page of the command or among the shared flags of
 # glinfer.1, with the same short names and the same default; what is accepted for llama.cpp's sake
-# stands in the help alone. Every variable of `glinfer --help` stands once in glinfer.1, with the
+# stands in the help alone. `--help` has at most 40 lines. Every variable of `glinfer --help all` stands once in glinfer.1, with the
 # values that the help names, and these are all that the code reads.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
@@ -68,8 +68,14 @@ endfunction()
 # Reads the flags of a command's help likewise, up to those that have no effect.
 function(read_help prefix command)
     execute_process(COMMAND ${GLINFER} ${command} --help OUTPUT_VARIABLE text RESULT_VARIABLE status)
+    string(REGEX MATCHALL "\n" newlines "${text}")
+    list(LENGTH newlines n_lines)
+    if(n_lines GREATER 40)
+        fail("${GLINFER} ${command} --help prints ${n_lines} lines, at most 40 are allowed")
+    endif()
+    execute_process(COMMAND ${GLINFER} ${command} --help all OUTPUT_VARIABLE text RESULT_VARIABLE status)
     if(NOT status EQUAL 0)
-        fail("${GLINFER} ${command} --help ended with ${status}")
+        fail("${GLINFER} ${command} --help all ended with ${status}")
     endif()
     string(REGEX REPLACE "\nAccepted as llama.cpp.*" "" text "${text}")
     split_lines(lines "${text}")
@@ -101,7 +107,7 @@ list(FILTER shared_flags INCLUDE REGEX "^-")
 set(unused ${shared_flags})
 set(count 0)
 
-execute_process(COMMAND ${GLINFER} --help OUTPUT_VARIABLE help RESULT_VARIABLE status)
+execute_process(COMMAND ${GLINFER} --help all OUTPUT_VARIABLE help RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
     fail("${GLINFER} --help ended with ${status}")
 endif()
@@ -181,7 +187,7 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_ITEM variables ${printed})
 if(variables)
-    fail("glinfer.1 has variables that glinfer --help lacks: ${variables}")
+    fail("glinfer.1 has variables that glinfer --help all lacks: ${variables}")
 endif()
 
 list_files(sources *.c)
@@ -192,7 +198,7 @@ foreach(source IN LISTS sources)
     foreach(name IN LISTS names)
         string(REPLACE "\"" "" name "${name}")
         if(NOT name IN_LIST printed)
-            fail("${source} reads ${name}, which glinfer --help does not name")
+            fail("${source} reads ${name}, which glinfer --help all does not name")
         endif()
     endforeach()
 endforeach()

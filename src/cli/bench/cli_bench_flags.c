@@ -84,27 +84,13 @@ static const struct cli_flag flags[] = {
     CLI_TEXT(svg, "--svg", "FILE",
              "a plot of tokens a second over the prompt lengths of -p, at least two"),
     CLI_SWITCH(has_progress, "--progress", "print on stderr which test runs"),
-    CLI_IGNORED_VALUE("-ngl, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
-    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    CLI_IGNORED_VALUE("-C, --cpu-mask", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("--cpu-strict", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("--poll", "the host sleeps while it waits"),
-    CLI_IGNORED_VALUE("--prio", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("-ncmoe, --n-cpu-moe", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),
-    CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
-    CLI_IGNORED_VALUE("-ts, --tensor-split", "there is one device"),
-    CLI_IGNORED_VALUE("-ot, --override-tensor, --override-tensors", "there is one device"),
+    // llama-bench's values of flags that have none elsewhere.
     CLI_IGNORED_VALUE("-nkvo, --no-kv-offload", "the cache is on the device"),
-    CLI_IGNORED_VALUE("-mmp, --mmap", "the file is mapped, copied to the device and unmapped"),
-    CLI_IGNORED_VALUE("-dio, --direct-io", "the file is mapped, copied to the device and unmapped"),
+    CLI_IGNORED_VALUE("-mmp, --mmap, -dio, --direct-io",
+                      "the file is mapped, copied to the device and unmapped"),
     CLI_IGNORED_VALUE("-embd, --embeddings", "tests compute logits"),
-    CLI_IGNORED_VALUE("-nopo, --no-op-offload", "every operation runs on the device"),
-    CLI_IGNORED_VALUE("--no-host", "every buffer is the device's"),
+    CLI_IGNORED_VALUE("-nopo, --no-op-offload, --no-host", "every operation runs on the device"),
     CLI_IGNORED_VALUE("-rpc, --rpc", "there is one device"),
-    CLI_IGNORED_VALUE("--numa", "the GL driver manages its threads"),
 };
 
 const struct cli_command cli_bench_command = {
@@ -120,6 +106,7 @@ const struct cli_command cli_bench_command = {
         "token, which runs on the device, is.\n\n"
         "    glinfer bench -m model.gguf\n"
         "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -r 2 -o json",
+    .common = "-m, -hf, -dev, -v, -p, -n, -pg, -d, -r, -np, -ctk, -ctv, -o, --compare, --svg",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, cli_bench),

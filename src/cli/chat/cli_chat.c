@@ -26,14 +26,19 @@ static const struct cli_flag flags[] = {
     CLI_FILE(system_file, cli_parse_line_file, "-sysf, --system-prompt-file", "FILE",
              "a file with the system message; the end of its last line is not part of it"),
     CLI_TEMPLATE_FLAG,
-    CLI_INT(n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
-            "tokens of an answer at most; -1 (default): to the end of the context"),
+    CLI_CUSTOM(n_predict, cli_parse_predict, "-n, --predict, --n-predict", "N",
+               "maximum number of tokens of an answer; -1 (default): to the end of the context"),
     CLI_SAMPLING_FLAGS,
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
-    CLI_IGNORED_FLAGS,
+    CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"),
     CLI_IGNORED("-cnv, --conversation", "chat always is a conversation"),
     CLI_IGNORED_VALUE("--keep", "the system message is always kept"),
+};
+
+static const struct cli_rule rules[] = {
+    CLI_EXCLUDES("-sys", "-sysf"),
+    {NULL, NULL, false},
 };
 
 //-- lines -----------------------------------------------------------------------------------------
@@ -314,13 +319,6 @@ static bool run_command(void *user)
         .settings = settings,
         .turns = {.sampling = &settings->sampling, .n_predict = settings->n_predict},
     };
-    if (settings->n_predict == 0) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "-n 0 asks for no token; -1 goes on to the end of the context");
-    }
-    if (settings->system && settings->system_file) {
-        return cli_fail(CLI_EXIT_USAGE, "-sys and -sysf exclude each other");
-    }
     if (!cli_sampling_check(&settings->sampling)) {
         return false;
     }
@@ -346,6 +344,9 @@ const struct cli_command cli_chat_command = {
             "terminal, each of its lines is a message. Within the chat:\n\n"
             "    /help /reset /undo /retry /system TEXT /set NAME VALUE\n"
             "    /save FILE /load FILE /stats /quit",
+    .common = "-m, -hf, -c, -dev, -v, -sys, -sysf, --chat-template, -rea, -n, -s, --temp, --top-k, "
+              "--top-p, --min-p",
+    .rules = rules,
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

@@ -3,7 +3,6 @@
 #include "cli/chat/cli_message.h"
 #include "cli/flags/cli_nearest.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,15 +118,10 @@ static bool set_flag(struct cli_chat *chat, const struct cli_flag *flag, const c
 
 static bool set_tokens(struct cli_chat *chat, const char *value)
 {
-    char *end;
-    errno = 0;
-    const long number = strtol(value, &end, 10);
-    if (end == value || *end || errno || number < -1 || number == 0 || number > 1 << 24) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "invalid tokens \"%.40s\": expected a number from 1 to %d, or -1: no limit",
-                        value, 1 << 24);
+    char why[128];
+    if (!cli_parse_predict(value, &chat->turns.n_predict, why, sizeof(why))) {
+        return cli_fail(CLI_EXIT_FAILED, "invalid tokens \"%.40s\": expected %s", value, why);
     }
-    chat->turns.n_predict = number;
     return true;
 }
 

@@ -1,6 +1,6 @@
 #include "cli/common/cli_args.h"
 
-#include "cli/common/cli_io.h"
+#include "cli/cli_commands.h"
 #include "cli/flags/cli_foreign.h"
 #include "cli/flags/cli_nearest.h"
 
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAME  48
 #define MAX_NAMES 512
 
 //-- names -----------------------------------------------------------------------------------------
@@ -28,15 +27,16 @@ bool cli_next_name(const char **names, char *name, size_t room)
     return true;
 }
 
-static bool suggest_flag(const struct cli_command *command, const char *word, char best[MAX_NAME])
+static bool suggest_flag(const struct cli_command *command, const char *word,
+                         char best[CLI_MAX_NAME])
 {
-    char names[MAX_NAMES][MAX_NAME];
+    char names[MAX_NAMES][CLI_MAX_NAME];
     const char *words[MAX_NAMES];
     size_t count = 0;
     for (size_t i = 0; i < command->n_flag; i++) {
         const char *rest = command->flags[i].names;
         while (command->flags[i].kind != CLI_KIND_SECTION && count < MAX_NAMES &&
-               cli_next_name(&rest, names[count], MAX_NAME)) {
+               cli_next_name(&rest, names[count], CLI_MAX_NAME)) {
             words[count] = names[count];
             count++;
         }
@@ -50,7 +50,7 @@ static bool suggest_flag(const struct cli_command *command, const char *word, ch
 
 //-- values ----------------------------------------------------------------------------------------
 
-// Appends two texts to one of used characters, if there is room for both.
+// Appends two texts to one of *used characters if both fit.
 static void append(char *text, size_t size, size_t *used, const char *a, const char *b)
 {
     const int n = snprintf(text + *used, size - *used, "%s%s", a, b);
@@ -90,7 +90,7 @@ static bool parse_number(const struct cli_number *number, const char *text, void
 {
     int64_t whole;
     char *field = (char *)values + number->offset;
-    if (number->type == CLI_NUMBER_float) {
+    if (number->type == CLI_NUMBER_FLOAT) {
         return parse_float(text, number->low, number->high, (float *)(void *)field, why, size);
     }
     if (!parse_int(text, number->low, number->high, &whole, why, size)) {
@@ -103,7 +103,7 @@ static bool parse_number(const struct cli_number *number, const char *text, void
 double cli_number_value(const struct cli_number *number, const void *values)
 {
     const void *field = (const char *)values + number->offset;
-    return number->type == CLI_NUMBER_float ? (double)*(const float *)field
+    return number->type == CLI_NUMBER_FLOAT ? (double)*(const float *)field
                                             : *(const int32_t *)field;
 }
 
@@ -197,10 +197,10 @@ struct parsing {
 const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *word,
                                     size_t size)
 {
-    char name[MAX_NAME];
+    char name[CLI_MAX_NAME];
     for (size_t i = 0; i < n; i++) {
         const char *names = rows[i].names;
-        while (rows[i].kind != CLI_KIND_SECTION && cli_next_name(&names, name, MAX_NAME)) {
+        while (rows[i].kind != CLI_KIND_SECTION && cli_next_name(&names, name, CLI_MAX_NAME)) {
             if (strlen(name) == size && memcmp(name, word, size) == 0) {
                 return &rows[i];
             }
@@ -216,7 +216,7 @@ static const struct cli_flag *find_flag(const struct cli_command *command, const
     return own ? own : cli_foreign_find(word, size);
 }
 
-// Notes a flag that was given; false where there are too many.
+// Notes a flag that was given; false if there are too many.
 static bool note_flag(struct parsing *p, const struct cli_flag *flag, const char *word)
 {
     const struct cli_command *command = p->command;
@@ -226,7 +226,7 @@ static bool note_flag(struct parsing *p, const struct cli_flag *flag, const char
         return true;
     }
     if (report->n_foreign == CLI_MAX_FOREIGN) {
-        snprintf(report->error, sizeof(report->error), "at most %d flags without effect are taken",
+        snprintf(report->error, sizeof(report->error), "more flags without effect than %d",
                  CLI_MAX_FOREIGN);
         return false;
     }
@@ -244,13 +244,14 @@ static bool refuse_missing(const struct parsing *p, const char *name, const char
 static bool refuse_word(const struct parsing *p, const char *word)
 {
     const struct cli_command *command = p->command;
-    char best[MAX_NAME], hint[160];
+    char best[CLI_MAX_NAME], hint[160];
     const bool is_flag = word[0] == '-' && word[1];
     const size_t size = strlen(word);
-    const char *owner = is_flag ? cli_foreign_owner(word) : NULL;
-    if (owner) {
-        snprintf(hint, sizeof(hint), "`glinfer %s` has it", owner);
-        return refuse_missing(p, word, hint);
+    for (size_t i = 0; is_flag && cli_commands[i]; i++) {
+        if (cli_find_flag(cli_commands[i], word)) {
+            snprintf(hint, sizeof(hint), "`glinfer %s` has it", cli_commands[i]->name);
+            return refuse_missing(p, word, hint);
+        }
     }
     if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
@@ -259,15 +260,16 @@ static bool refuse_word(const struct parsing *p, const char *word)
     } else if (!is_flag && command->word) {
         snprintf(hint, sizeof(hint), "%s", command->word);
     } else {
-        snprintf(hint, sizeof(hint), "`glinfer %s --help` lists the flags", command->name);
+        snprintf(hint, sizeof(hint), "`glinfer %s --help all` lists the flags", command->name);
     }
     snprintf(p->report->error, sizeof(p->report->error),
-             is_flag ? "unknown flag %.200s; %s" : "\"%.200s\" is not a flag; %s", word, hint);
+             is_flag ? "unknown flag %.200s; %s" : "unexpected argument \"%.200s\"; %s", word,
+             hint);
     return false;
 }
 
-// True if the next word is a flag: llama.cpp's flags gain and lose values over time, so that one
-// without effect does not take it.
+// Returns true if the next word is a flag. llama.cpp's flags gain and lose values over time, so a
+// flag without effect does not take it.
 static bool lacks_value(const struct parsing *p, const struct cli_flag *flag)
 {
     const char *next = p->next < p->argc ? p->argv[p->next] : NULL;
@@ -282,22 +284,22 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
     const char *text = inline_value;
     if (flag->value && !text && !lacks_value(p, flag)) {
         if (p->next == p->argc) {
-            snprintf(p->report->error, sizeof(p->report->error), "%s needs a value: %s", name,
-                     flag->value);
+            snprintf(p->report->error, sizeof(p->report->error), "invalid %s: missing value %s",
+                     name, flag->value);
             return false;
         }
         text = p->argv[p->next++];
     } else if (!flag->value && text) {
-        snprintf(p->report->error, sizeof(p->report->error), "%s takes no value", name);
+        snprintf(p->report->error, sizeof(p->report->error), "invalid %s: it takes no value", name);
         return false;
     }
-    const bool is_read = cli_store_value(flag, p->settings, text, why, sizeof(why));
+    const bool is_read = cli_store_value(flag, p->settings, text ? text : "", why, sizeof(why));
     p->report->is_file = !is_read && flag->kind == CLI_KIND_FILE;
     if (p->report->is_file) {
         snprintf(p->report->error, sizeof(p->report->error), "%s", why);
     } else if (!is_read) {
-        snprintf(p->report->error, sizeof(p->report->error), "%s \"%.200s\": expected %s", name,
-                 text, why);
+        snprintf(p->report->error, sizeof(p->report->error), "invalid %s \"%.200s\": expected %s",
+                 name, text, why);
     }
     return is_read;
 }
@@ -306,7 +308,7 @@ static bool take_free_word(struct parsing *p, const char *word)
 {
     struct cli_texts *texts = (struct cli_texts *)(void *)(p->settings + p->command->words);
     if (texts->count == CLI_MAX_TEXTS) {
-        snprintf(p->report->error, sizeof(p->report->error), "there are more than %d words",
+        snprintf(p->report->error, sizeof(p->report->error), "more arguments than %d",
                  CLI_MAX_TEXTS);
         return false;
     }
@@ -330,13 +332,28 @@ static bool take_word(struct parsing *p)
     if (!flag) {
         return refuse_word(p, word);
     }
-    char name[MAX_NAME];
+    char name[CLI_MAX_NAME];
     snprintf(name, sizeof(name), "%.*s", (int)size, word);
     if (flag->kind == CLI_KIND_MISSING) {
         return refuse_missing(p, name, flag->help);
     }
     return note_flag(p, flag, word) &&
            take_value(p, flag, name, word[size] ? word + size + 1 : NULL);
+}
+
+// Checks the flags that were given against the command's rules.
+static bool check_rules(const struct parsing *p)
+{
+    for (const struct cli_rule *rule = p->command->rules; rule && rule->flag; rule++) {
+        const bool is_given = cli_is_given(p->command, p->report, rule->other);
+        if (cli_is_given(p->command, p->report, rule->flag) && is_given != rule->is_needed) {
+            snprintf(p->report->error, sizeof(p->report->error),
+                     rule->is_needed ? "%s needs %s" : "%s and %s exclude each other", rule->flag,
+                     rule->other);
+            return false;
+        }
+    }
+    return true;
 }
 
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
@@ -348,117 +365,18 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
         const char *word = argv[p.next];
         if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 ||
             strcmp(word, "--usage") == 0) {
-            return CLI_PARSED_HELP;
+            const bool is_all = p.next + 1 < argc && strcmp(argv[p.next + 1], "all") == 0;
+            return is_all ? CLI_PARSED_HELP_ALL : CLI_PARSED_HELP;
         }
         if (!take_word(&p)) {
             return CLI_PARSED_WRONG;
         }
     }
-    return CLI_PARSED;
+    return check_rules(&p) ? CLI_PARSED : CLI_PARSED_WRONG;
 }
 
-//-- help ------------------------------------------------------------------------------------------
-
-#define HELP_COLUMN 34
-#define HELP_WIDTH  100
-#define HELP_LEAST  68
-
-// Returns the columns of help: of the terminal, within reason.
-static size_t help_width(FILE *file)
-{
-    const size_t n = cli_columns(file);
-    return n == 0 || n > HELP_WIDTH ? HELP_WIDTH : n < HELP_LEAST ? HELP_LEAST : n;
-}
-
-// Prints words from column `at`, wrapped so that each line starts at `column`.
-static void print_wrapped(FILE *file, size_t at, size_t column, const char *text)
-{
-    const size_t width = help_width(file);
-    bool is_first = true;
-    while (*text) {
-        size_t size = strcspn(text, " ");
-        if (at > column && at + 1 + size > width) {
-            fputc('\n', file);
-            at = 0;
-            is_first = true;
-        }
-        if (at < column) {
-            fprintf(file, "%*s", (int)(column - at), "");
-            at = column;
-        }
-        at += (size_t)fprintf(file, "%s%.*s", is_first ? "" : " ", (int)size, text);
-        is_first = false;
-        text += size + (text[size] == ' ');
-    }
-    fputc('\n', file);
-}
-
-// Prints the words of a line from column `at`, wrapped; returns the column after them.
-static size_t print_words(FILE *file, size_t at, const char *line, size_t size)
-{
-    const size_t width = help_width(file);
-    for (size_t i = 0, n; i < size; i += n + 1) {
-        n = strcspn(line + i, " \n");
-        const bool is_full = at > 0 && at + 1 + n > width;
-        fprintf(file, "%s%.*s", is_full ? "\n" : at > 0 ? " " : "", (int)n, line + i);
-        at = is_full ? n : at + (at > 0) + n;
-    }
-    return at;
-}
-
-// Prints a text: lines that are empty or begin with a space as they are, others as paragraphs.
-static void print_text(FILE *file, const char *text)
-{
-    size_t at = 0;
-    for (const char *line = text; *line;) {
-        const size_t size = strcspn(line, "\n");
-        if (size == 0 || line[0] == ' ') {
-            fprintf(file, "%s%.*s\n", at > 0 ? "\n" : "", (int)size, line);
-            at = 0;
-        } else {
-            at = print_words(file, at, line, size);
-        }
-        line += size + (line[size] == '\n');
-    }
-    fputs(at > 0 ? "\n" : "", file);
-}
-
-static void print_flag(FILE *file, const struct cli_flag *flag)
-{
-    int n = fprintf(file, "  %s%s%s", flag->names, flag->value ? " " : "",
-                    flag->value ? flag->value : "");
-    size_t at = n > 0 ? (size_t)n : 0;
-    if (at + 2 > HELP_COLUMN) {
-        fputc('\n', file);
-        at = 0;
-    }
-    print_wrapped(file, at, HELP_COLUMN, flag->help);
-}
-
-void cli_print_help(FILE *file, const struct cli_command *command)
-{
-    fprintf(file, "usage: glinfer %s %s\n\n%s\n", command->name, command->usage, command->summary);
-    if (command->text) {
-        fputc('\n', file);
-        print_text(file, command->text);
-    }
-    for (size_t i = 0; i < command->n_flag; i++) {
-        const struct cli_flag *flag = &command->flags[i];
-        if (flag->kind == CLI_KIND_SECTION) {
-            fprintf(file, "\n%s:\n", flag->names);
-        } else if (flag->kind != CLI_KIND_IGNORED) {
-            print_flag(file, flag);
-        }
-    }
-    const char *heading = "\nAccepted as llama.cpp's, without effect:\n";
-    for (size_t i = 0; i < command->n_flag; i++) {
-        if (command->flags[i].kind == CLI_KIND_IGNORED) {
-            fputs(heading, file);
-            heading = "";
-            print_flag(file, &command->flags[i]);
-        }
-    }
-}
+//-- what was given
+//---------------------------------------------------------------------------------
 
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name)
 {

@@ -34,7 +34,7 @@ struct cli_texts {
 // A number in a struct of the library: its name there, its type and its range.
 struct cli_number {
     const char *name;
-    enum { CLI_NUMBER_float, CLI_NUMBER_int32_t, CLI_NUMBER_uint32_t } type;
+    enum { CLI_NUMBER_FLOAT, CLI_NUMBER_INT32, CLI_NUMBER_UINT32 } type;
     size_t offset;
     double low, high;
 };
@@ -86,6 +86,21 @@ struct cli_flag {
         .kind = CLI_KIND_IGNORED, .names = (names_), .value = "X", .help = (why)                   \
     }
 
+// A flag that excludes another one, or needs it.
+struct cli_rule {
+    const char *flag, *other;
+    bool is_needed;
+};
+#define CLI_EXCLUDES(flag, other)                                                                  \
+    {                                                                                              \
+        flag, other, false                                                                         \
+    }
+#define CLI_NEEDS(flag, other)                                                                     \
+    {                                                                                              \
+        flag, other, true                                                                          \
+    }
+
+#define CLI_MAX_NAME    48 // bytes of a flag's name, with the zero byte
 #define CLI_MAX_FLAGS   160
 #define CLI_MAX_FOREIGN 32
 struct cli_device_flags;
@@ -95,12 +110,14 @@ struct cli_command {
     const char *summary; // one line
     const char *word;    // hint for a word that is not a flag; NULL: none
     const char *text;    // further lines of the help
+    const char *common;  // "-m, -p": the flags that --help explains; NULL: all
     const struct cli_flag *flags;
     size_t n_flag;                         // at most CLI_MAX_FLAGS
+    const struct cli_rule *rules;          // the last one has no flag; NULL: none
     void *settings;                        // hold the defaults; flags are read into them
     const struct cli_device_flags *device; // within the settings; NULL: none
     bool needs_model;                      // -m, or -hf
-    bool takes_words;                      // words that are no flags are appended
+    bool takes_words;                      // appends words that are not flags
     size_t words;                          // to this field of the settings, a struct cli_texts
     // Runs the command; false with the failure printed and its exit status noted (cli_fail).
     bool (*run)(void *settings);
@@ -112,13 +129,14 @@ struct cli_command {
 
 enum cli_parsed {
     CLI_PARSED,
-    CLI_PARSED_HELP,  // --help was there
-    CLI_PARSED_WRONG, // error says what is wrong
+    CLI_PARSED_HELP,     // --help was given
+    CLI_PARSED_HELP_ALL, // --help all was given
+    CLI_PARSED_WRONG,    // error says why
 };
 
 struct cli_report {
     char error[768];
-    bool is_file;                     // that is wrong, not the flags
+    bool is_file;                     // a file is wrong, not the flags
     const char *given[CLI_MAX_FLAGS]; // flag i of the table as typed, borrowed; NULL: it was not
     struct {
         const struct cli_flag *flag;
@@ -146,12 +164,13 @@ const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const
                                     size_t size);
 // Returns the row of a flag by one of its names, or NULL.
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name);
-// True if a flag, by one of its names, was given.
+// Returns true if a flag, by one of its names, was given.
 bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
                   const char *name);
 // Prints one line for every flag that was given but has no effect.
 void cli_print_notes(FILE *file, const struct cli_command *command,
                      const struct cli_report *report);
-void cli_print_help(FILE *file, const struct cli_command *command);
+// Prints the common flags of a command, or all.
+void cli_print_help(FILE *file, const struct cli_command *command, bool is_all);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/common/cli_complete.h"
 
+#include "cli/cli_commands.h"
 #include "cli/models/models_cache.h"
 #include "glinfer.h"
 
@@ -7,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Prints a word that begins as the one that is completed, and what it is, without what lines have a
-// meaning for.
+// Prints a word that begins like the one to complete, and the first line of its description.
 static void offer(const char *beginning, const char *word, const char *text)
 {
     if (strncmp(word, beginning, strlen(beginning)) == 0) {
@@ -16,11 +16,10 @@ static void offer(const char *beginning, const char *word, const char *text)
     }
 }
 
-static void offer_commands(const struct cli_command *const *commands, size_t n_command,
-                           const char *beginning)
+static void offer_commands(const char *beginning)
 {
-    for (size_t i = 0; i < n_command; i++) {
-        offer(beginning, commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; cli_commands[i]; i++) {
+        offer(beginning, cli_commands[i]->name, cli_commands[i]->summary);
     }
     offer(beginning, "help", "Explains a command and its flags.");
     offer(beginning, "version", "Prints the version.");
@@ -57,7 +56,7 @@ static void offer_models(const char *beginning)
     }
     for (size_t i = 0; i < list.count; i++) {
         models_entry_name(&list.items[i], name, sizeof(name));
-        offer(beginning, name, "a model that is here");
+        offer(beginning, name, "a model on this machine");
     }
     models_list_finish(&list);
 }
@@ -130,18 +129,14 @@ static void offer_values(const struct cli_command *command, const struct cli_fla
     }
 }
 
-void cli_complete(const struct cli_command *const *commands, size_t n_command, int argc,
-                  const char *const *argv)
+void cli_complete(int argc, const char *const *argv)
 {
     const char *last = argc > 0 ? argv[argc - 1] : "";
-    const struct cli_command *command = NULL;
-    for (size_t i = 0; i < n_command && argc > 1; i++) {
-        command = strcmp(commands[i]->name, argv[0]) == 0 ? commands[i] : command;
-    }
     if (argc < 2 || (strcmp(argv[0], "help") == 0 && argc == 2)) {
-        offer_commands(commands, n_command, last);
+        offer_commands(last);
         return;
     }
+    const struct cli_command *command = cli_find_command(argv[0]);
     const struct cli_flag *flag =
         command && argc > 2 ? cli_find_flag(command, argv[argc - 2]) : NULL;
     if (flag && flag->value) {

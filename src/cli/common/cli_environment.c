@@ -69,10 +69,9 @@ static void check(const char *name, const char *const *known, size_t n)
 {
     const char *nearest = cli_nearest(name, known, n);
     if (nearest && strcmp(nearest, name) != 0) {
-        cli_say("warning: %s is not known and has no effect; is it %s?", name, nearest);
+        cli_say("warning: %s is unknown and ignored; is it %s?", name, nearest);
     } else if (!nearest) {
-        cli_say("warning: %s is not known and has no effect; `glinfer --help` lists those that "
-                "are",
+        cli_say("warning: %s is unknown and ignored; `glinfer --help all` lists the variables",
                 name);
     }
 }

@@ -7,6 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool cli_parse_predict(const char *text, void *field, char *why, size_t size)
+{
+    enum { MOST = 1 << 24 };
+    char *end;
+    const long value = strtol(text, &end, 10);
+    // llama.cpp's -2 is taken and means -1.
+    if (end == text || *end || value < -2 || value == 0 || value > MOST) {
+        snprintf(why, size, "a whole number from 1 to %d, or -1: no limit", MOST);
+        return false;
+    }
+    *(int64_t *)field = value;
+    return true;
+}
+
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size)
 {
     char *end;

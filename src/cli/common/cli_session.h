@@ -77,6 +77,8 @@ struct cli_session_flags {
     CLI_INT(session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                                \
             "prompt tokens processed together, default and at most 512")
 
+// Reads a number of tokens, at least 1, or -1: no limit.
+bool cli_parse_predict(const char *text, void *field, char *why, size_t size);
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size);
 bool cli_parse_template(const char *text, void *field, char *why, size_t size);
 bool cli_parse_variables(const char *text, void *field, char *why, size_t size);

@@ -43,12 +43,6 @@ static const struct cli_flag flags[] = {
                "one JSON object on standard output: device, pooling, n_embedding, embeddings with "
                "index, text, tokens and embedding, cosines"),
     CLI_UBATCH_FLAG,
-    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("-b, --batch-size", "texts are processed one by one"),
-    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and unmapped"),
-    CLI_IGNORED("--no-warmup", "there is no warm-up"),
 };
 
 struct text {
@@ -341,6 +335,7 @@ const struct cli_command cli_embed_command = {
         "For one text, prints its numbers; for several, a table of cosines with a line for each "
         "text.\n--json prints all of it.\n\n"
         "    glinfer embed -m qwen3-embedding.gguf -p 'a cat' -p 'a kitten' -p 'a bridge'",
+    .common = "-m, -hf, -dev, -v, -c, -p, -f, --query, --pooling, --json",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

@@ -1,14 +1,13 @@
-// Flags of llama.cpp's programs that no table of a command has: those that change nothing are
-// taken with a note, for the others a sentence says what to use.
+// llama.cpp's flags that no command has. Those without effect are accepted with a note; for the
+// others, a sentence says what to use instead.
 #ifndef CLI_FOREIGN_H
 #define CLI_FOREIGN_H
 
 #include "cli/common/cli_args.h"
 
-// Returns the row of such a flag, of kind CLI_KIND_IGNORED or CLI_KIND_MISSING; NULL: there is
-// none.
+// The rows, of kind CLI_KIND_IGNORED and CLI_KIND_MISSING; the last has no names.
+extern const struct cli_flag cli_foreign_flags[];
+// Returns the row that has a name of these bytes, or NULL.
 const struct cli_flag *cli_foreign_find(const char *word, size_t size);
-// Returns a command that has a flag of this name; NULL: none has.
-const char *cli_foreign_owner(const char *word);
 
 #endif

@@ -39,9 +39,6 @@ static const struct cli_flag flags[] = {
         "the dispatches of one step as a trace that Perfetto (ui.perfetto.dev) and Chrome open"),
     CLI_TEXT(svg, "--svg", "FILE",
              "a roofline picture: the kernels below the limits of the device"),
-    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
 };
 
 struct profile {
@@ -323,6 +320,7 @@ const struct cli_command cli_profile_command = {
         "maximum; roof: its rate as\na share of the limit that memory and arithmetic set. Both "
         "count only weights and cache.\n\n"
         "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
+    .common = "-m, -hf, -dev, -v, -n, -p, -d, --plan, --json, --trace, --svg",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

@@ -57,8 +57,8 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(cache.has_answers, "--prompt-cache-all", "keep the answer there too"),
     CLI_SWITCH(cache.is_read_only, "--prompt-cache-ro", "never write it"),
     CLI_HEADING("Answer"),
-    CLI_INT(n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
-            "tokens at most; -1 (default): to the end of the context"),
+    CLI_CUSTOM(n_predict, cli_parse_predict, "-n, --predict, --n-predict", "N",
+               "maximum number of tokens; -1 (default): to the end of the context"),
     CLI_TEXTS(stop, "-r, --reverse-prompt, --stop", "TEXT",
               "end the answer before this text; may be given many times"),
     CLI_SWITCH(ignores_eos, "--ignore-eos", "go on past end-of-text tokens, to -n"),
@@ -83,9 +83,25 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(is_untimed, "--no-perf, --no-show-timings", "no timings"),
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
-    CLI_IGNORED_FLAGS,
+    CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"),
     CLI_IGNORED("-st, --single-turn", "there is one turn"),
     CLI_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
+};
+
+static const struct cli_rule rules[] = {
+    CLI_EXCLUDES("-p", "-f"),
+    CLI_EXCLUDES("-sys", "-sysf"),
+    CLI_EXCLUDES("-e", "--no-escape"),
+    CLI_EXCLUDES("--raw", "-sys"),
+    CLI_EXCLUDES("--raw", "-sysf"),
+    CLI_EXCLUDES("--raw", "--chat-template"),
+    CLI_EXCLUDES("--raw", "--chat-template-file"),
+    CLI_EXCLUDES("--raw", "--chat-template-kwargs"),
+    CLI_NEEDS("--prompt-cache-all", "--prompt-cache"),
+    CLI_NEEDS("--prompt-cache-ro", "--prompt-cache"),
+    CLI_EXCLUDES("--prompt-cache-all", "--prompt-cache-ro"),
+    CLI_NEEDS("--n-probs", "--json"),
+    {NULL, NULL, false},
 };
 
 struct run {
@@ -414,21 +430,9 @@ static const char *check_settings(const struct settings *settings)
             return "-r needs a text that is not empty";
         }
     }
-    return settings->n_predict == 0 ? "-n 0 asks for no token; -1 goes on to the end of the context"
-           : prompt->text && prompt->file                  ? "-p and -f exclude each other"
-           : prompt->system && prompt->system_file         ? "-sys and -sysf exclude each other"
-           : prompt->has_escapes && prompt->has_no_escapes ? "-e and --no-escape exclude each other"
-           : settings->is_raw && has_system(settings)      ? "--raw and -sys exclude each other"
-           : settings->is_raw && settings->session.chat_template
-               ? "--raw and --chat-template exclude each other"
-           : settings->is_raw && (settings->session.variables || settings->session.reasoning)
-               ? "--raw has no chat template to take --reasoning or --chat-template-kwargs"
-           : prompt->text && !prompt->text[0]            ? "the prompt is empty"
-           : settings->n_probs > 0 && !settings->is_json ? "--n-probs needs --json"
-           : !settings->cache.path && (settings->cache.has_answers || settings->cache.is_read_only)
-               ? "--prompt-cache-all and --prompt-cache-ro need --prompt-cache"
-           : settings->cache.has_answers && settings->cache.is_read_only
-               ? "--prompt-cache-all and --prompt-cache-ro exclude each other"
+    return prompt->text && !prompt->text[0] ? "the prompt is empty"
+           : settings->is_raw && settings->session.reasoning
+               ? "--raw and --reasoning exclude each other"
                : NULL;
 }
 
@@ -464,6 +468,8 @@ const struct cli_command cli_run_command = {
         "    glinfer run -m model.gguf -p \"Why is the sky blue?\"\n"
         "    git diff | glinfer run -m model.gguf -sys \"Summarise the change.\" --temp 0\n"
         "    glinfer run -m model.gguf --raw -p \"Once upon a time\" -n 64 --json --n-probs 5",
+    .common = "-m, -hf, -c, -dev, -v, -p, -f, -sys, --raw, -n, -s, --temp, -j, --json, --perf",
+    .rules = rules,
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

@@ -156,31 +156,6 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
             sampling.min_p, 0, 1, "--min-p", "P",                                                  \
             "only tokens with P times the likeliest one's probability, default 0.05; 0: off")
 
-// llama-cli's flags that have no effect on run and chat.
-#define CLI_IGNORED_FLAGS                                                                          \
-    CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"), CLI_IGNORED_MODEL_FLAGS
-// Those of llama-server too.
-#define CLI_IGNORED_MODEL_FLAGS                                                                    \
-    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),     \
-        CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),                   \
-        CLI_IGNORED_VALUE("-tb, --threads-batch", "the GL driver manages its threads"),            \
-        CLI_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),      \
-        CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                       \
-        CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                             \
-        CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),                           \
-        CLI_IGNORED_VALUE("-lv, --verbosity, --log-verbosity", "-v prints all there is"),          \
-        CLI_IGNORED_VALUE("--log-file", "notes go to stderr"),                                     \
-        CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),                             \
-        CLI_IGNORED("--no-warmup", "there is no warm-up"),                                         \
-        CLI_IGNORED("--warmup", "there is no warm-up"),                                            \
-        CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and unmapped"),         \
-        CLI_IGNORED("--mmap", "the file is mapped, copied to the device and unmapped"),            \
-        CLI_IGNORED("--mlock", "the weights are on the device"),                                   \
-        CLI_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),                       \
-        CLI_IGNORED("--jinja", "a file's own chat template is used as it is"),                     \
-        CLI_IGNORED("--simple-io", "output is always plain"),                                      \
-        CLI_IGNORED("--no-display-prompt", "the prompt is never printed")
-
 // Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);
 // Says what is wrong with the grammar, before anything is loaded; false then.

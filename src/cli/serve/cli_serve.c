@@ -90,7 +90,6 @@ static const struct cli_flag flags[] = {
             "of embeddings: 2 (default) is a length of 1, -1 leaves them as they are computed"),
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
-    CLI_IGNORED_MODEL_FLAGS,
     CLI_IGNORED("-cb, --cont-batching", "answers always join those that are under way"),
     CLI_IGNORED("--cache-prompt", "a slot's tokens are always used again"),
     CLI_IGNORED("--props", "GET /props is always there"),
@@ -149,6 +148,8 @@ const struct cli_command cli_serve_command = {
         "    glinfer serve -m model.gguf\n"
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
+    .common =
+        "-m, -hf, -c, -dev, -v, --host, --port, --api-key, --cors, -a, -np, -n, --temp, --metrics",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, serve_command),

@@ -19,6 +19,11 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(is_json, "--json", "an array of objects"),
 };
 
+static const struct cli_rule rules[] = {
+    CLI_EXCLUDES("--known", "--remove"),
+    {NULL, NULL, false},
+};
+
 //-- lists -----------------------------------------------------------------------------------------
 
 static bool print_known(bool is_json)
@@ -111,9 +116,6 @@ static bool run_command(void *user)
 {
     const struct settings *settings = user;
     struct models_list list;
-    if (settings->is_known && settings->removed.count > 0) {
-        return cli_fail(CLI_EXIT_USAGE, "--known and --remove exclude each other");
-    }
     if (settings->is_known) {
         return print_known(settings->is_json);
     }
@@ -138,5 +140,6 @@ const struct cli_command cli_models_command = {
     .usage = "[--known | --remove NAME] [flags]",
     .summary = "Lists the models that were pulled, with their sizes, or removes some.",
     .word = "a model is deleted with --remove NAME",
+    .rules = rules,
     CLI_COMMAND(flags, defaults, run_command),
 };

@@ -32,13 +32,7 @@ static const struct cli_flag flags[] = {
                "one JSON object on standard output in place of the running values: device, n_ctx, "
                "text_tokens, chunks, scored_tokens, perplexity, error, values, seconds"),
     CLI_UBATCH_FLAG,
-    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_IGNORED_VALUE("-t, --threads", "the GL driver manages its threads"),
-    CLI_IGNORED_VALUE("-b, --batch-size", "windows are processed one by one"),
-    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
     CLI_IGNORED_VALUE("-s, --seed", "nothing is random"),
-    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and unmapped"),
-    CLI_IGNORED("--no-warmup", "there is no warm-up"),
 };
 
 enum { DEFAULT_WINDOW = 512, LEAST_WINDOW = 4 };
@@ -262,6 +256,7 @@ const struct cli_command cli_perplexity_command = {
         "before a text,\nit replaces the first of each window. Of each window the second half is "
         "predicted. The values\ncompare with llama-perplexity's for the same text and -c.\n\n"
         "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
+    .common = "-m, -hf, -dev, -v, -f, -c, --chunks, --json",
     .device = &defaults.session.device,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),

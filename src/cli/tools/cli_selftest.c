@@ -281,6 +281,7 @@ const struct cli_command cli_selftest_command = {
             "Status 0 if all are right, else 1.\n\n"
             "    glinfer selftest\n"
             "    glinfer selftest -m MODEL -np 4",
+    .common = "-m, -hf, -dev, -v, -np, --json",
     .device = &defaults.session.device,
     CLI_COMMAND(flags, defaults, run_command),
 };

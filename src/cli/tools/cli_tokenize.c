@@ -29,6 +29,11 @@ static const struct cli_flag flags[] = {
     CLI_IGNORED("--log-disable", "nothing is logged"),
 };
 
+static const struct cli_rule rules[] = {
+    CLI_EXCLUDES("-p", "-f"),
+    {NULL, NULL, false},
+};
+
 static bool print_ids(const struct cli_ids *ids, bool is_json)
 {
     if (is_json) {
@@ -66,9 +71,6 @@ static bool run_command(void *user)
 {
     const struct settings *settings = user;
     struct cli_bytes text = {0};
-    if (settings->prompt && settings->file) {
-        return cli_fail(CLI_EXIT_USAGE, "-p and -f exclude each other");
-    }
     if (settings->prompt) {
         cli_bytes_append(&text, settings->prompt, strlen(settings->prompt));
     } else if (!cli_read_all(settings->file, &text)) {
@@ -84,6 +86,7 @@ const struct cli_command cli_tokenize_command = {
     .usage = "-m MODEL [flags] < TEXT",
     .summary = "Prints the token ids of the bytes on standard input in one line.",
     .word = "a text is given with -p",
+    .rules = rules,
     .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),
 };

@@ -275,6 +275,7 @@ const struct cli_command cli_tune_command = {
         "tokens in one dispatch is tried too if\nit may be faster; compiling it can take a minute. "
         "Run it while nothing else uses the device.\n\n"
         "    glinfer tune -m model.gguf",
+    .common = "-m, -hf, -dev, -v, --max-seconds, --reset, --json",
     .device = &defaults.session.device,
     CLI_COMMAND(flags, defaults, run_command),
 };

@@ -79,11 +79,11 @@ fi
 
 refused 1 'tokens, the context 16: shorten it or ask for a larger context with -c' run -c 16 -p 'A prompt that is longer than the context that it may have.'
 refused 1 'shorter context' run -c 16777216 -p x
-refused 2 '-n 0' run -n 0 -p x
+refused 2 'invalid -n "0"' run -n 0 -p x
 refused 2 'the prompt is empty' run
 refused 2 'expected a JSON object' run -p x --chat-template-kwargs '[1]'
 refused 2 'expected a JSON object' run -p x --chat-template-kwargs '{}} x'
-refused 2 'has no chat template to take' run -p x --raw --reasoning off
+refused 2 'raw and --reasoning exclude each other' run -p x --raw --reasoning off
 head -c 2000000 /dev/zero | tr '\000' 'x' >long
 refused 1 'tokens, the context 16: shorten it' "$glinfer" run -m "$model" -c 16 --chat-template zephyr -f long
 truncate -s 300000000 zeros
@@ -140,9 +140,9 @@ warned GLINFER_LIMITS=es32 "GLINFER_LIMITS=es32 $left_out $limits" \
     GLINFER_GLSL_DIR=/no/where "GLINFER_GLSL_DIR=/no/where $left_out a folder" \
     GLINFER_GEMM=64 "GLINFER_GEMM=64 $left_out $tiles" \
     GLINFER_GEMV=splitt "GLINFER_GEMV=splitt $left_out $shapes" \
-    GLINFER_DISPACH=direct 'GLINFER_DISPACH is not known and has no effect; is it GLINFER_DISPATCH?' \
-    GLINFER_DISP=direct 'GLINFER_DISP is not known and has no effect; is it GLINFER_DISPATCH?' \
-    GLINFER_COFFEE=black 'GLINFER_COFFEE is not known and has no effect; `glinfer --help` lists those that are'
+    GLINFER_DISPACH=direct 'GLINFER_DISPACH is unknown and ignored; is it GLINFER_DISPATCH?' \
+    GLINFER_DISP=direct 'GLINFER_DISP is unknown and ignored; is it GLINFER_DISPATCH?' \
+    GLINFER_COFFEE=black 'GLINFER_COFFEE is unknown and ignored; `glinfer --help all` lists the variables'
 # warned_each DISPATCH TILE SHAPE
 warned_each()
 {

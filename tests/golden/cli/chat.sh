@@ -84,7 +84,7 @@ check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be br
 check 'all samplers are' "$(grep -cxE '(top-k|seed|repeat-penalty|mirostat|dry-base) [-0-9.]+' "$dir/errors")" 5
 check 'and hold' "$(said '^answer  *3 tokens')" 1
 chat '/set tokens many\n/set xyzzy\n/set top_p 5\n/set top_kk 5\n' >/dev/null
-check 'wrong settings fail the chat' "$?$(said 'expected a number from 1 to')$(said 'unknown setting xyzzy; /set lists')" 111
+check 'wrong settings fail the chat' "$?$(said 'expected a whole number from 1 to')$(said 'unknown setting xyzzy; /set lists')" 111
 check 'with what is right' "$(said 'invalid top-p "5": expected a number from 0 to 1')$(said 'is it top-k')" 11
 chat '/set temp 0.5\n/set top_k=7\n/set --seed 5\n/set logit-bias 5-inf\n/set samplers top_k\n/set -n 2\n/set n-predict 3\nHi\n/stats\n' >/dev/null
 check 'by any name' "$(grep -cxE 'temperature 0.5|top-k 7|seed 5|samplers top_k|tokens 3' "$dir/errors")" 5

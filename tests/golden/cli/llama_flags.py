@@ -20,7 +20,7 @@ def outcome(command, flag, value):
         return "not there"
     if errors.startswith(f"glinfer: note: {flag} has no effect: ") and done.returncode == 1:
         return "noted"
-    if any(words in errors for words in ("unknown flag", "is not a flag", "expected", "has no effect", "needs a value")):
+    if any(words in errors for words in ("unknown flag", "unexpected argument", "expected", "has no effect", "missing value")):
         return f"refused ({errors.splitlines()[0]})"
     return "works"
 

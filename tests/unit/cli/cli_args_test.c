@@ -1,5 +1,5 @@
 #include "cli/bench/cli_list.h"
-#include "cli/common/cli_args.h"
+#include "cli/cli_commands.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -39,11 +39,19 @@ static const struct cli_flag flags[] = {
     CLI_IGNORED("--mlock", "never"),
 };
 
+static const struct cli_rule rules[] = {
+    CLI_EXCLUDES("--json", "-v"),
+    CLI_NEEDS("-ctk", "-m"),
+    {NULL, NULL, false},
+};
+
 static const struct cli_command command = {
     .name = "try",
     .usage = "-m MODEL",
     .summary = "Tries.",
     .word = "words are given with -p",
+    .common = "-m, --temp",
+    .rules = rules,
     .flags = flags,
     .n_flag = sizeof(flags) / sizeof(flags[0]),
 };
@@ -102,10 +110,10 @@ static void args_take_a_value_behind_an_equals_sign(void **state)
     assert_int_equal(o.parsed, CLI_PARSED);
     assert_string_equal(o.settings.model, "b=c");
     assert_int_equal(o.settings.count, 7);
-    assert_wrong("--json=1", "--json takes no value");
+    assert_wrong("--json=1", "invalid --json: it takes no value");
 }
 
-static void args_take_words_that_are_no_flags(void **state)
+static void args_take_words_that_are_not_flags(void **state)
 {
     static const char *const words[] = {"a", "--json", "b", "-"};
     struct cli_command taking = command;
@@ -121,7 +129,7 @@ static void args_take_words_that_are_no_flags(void **state)
     assert_int_equal(cli_parse(&taking, &settings, 4, words, &report), CLI_PARSED_WRONG);
     settings.stop.count = CLI_MAX_TEXTS;
     assert_int_equal(cli_parse(&taking, &settings, 1, words, &report), CLI_PARSED_WRONG);
-    assert_string_equal(report.error, "there are more than 32 words");
+    assert_string_equal(report.error, "more arguments than 32");
 }
 
 static void args_take_a_value_that_looks_like_a_flag(void **state)
@@ -150,6 +158,18 @@ static void args_know_help_everywhere(void **state)
     assert_int_equal(o.parsed, CLI_PARSED_HELP);
     parse(&o, "-h");
     assert_int_equal(o.parsed, CLI_PARSED_HELP);
+    parse(&o, "-m x --help all");
+    assert_int_equal(o.parsed, CLI_PARSED_HELP_ALL);
+}
+
+static void args_hold_the_rules_of_the_command(void **state)
+{
+    struct outcome o;
+    (void)state;
+    assert_wrong("--json --verbose", "--json and -v exclude each other");
+    assert_wrong("-ctk f32", "-ctk needs -m");
+    parse(&o, "-ctk f32 --model x");
+    assert_int_equal(o.parsed, CLI_PARSED);
 }
 
 static void args_report_flags_that_mean_nothing(void **state)
@@ -178,33 +198,34 @@ static void args_suggest_the_nearest_flag(void **state)
     assert_wrong("--n_predict 1", "unknown flag --n_predict; is it --n-predict?");
     assert_wrong("--n-pre 1", "unknown flag --n-pre; is it --n-predict?");
     assert_wrong("--entirely-different",
-                 "unknown flag --entirely-different; `glinfer try --help` lists the flags");
+                 "unknown flag --entirely-different; `glinfer try --help all` lists the flags");
 }
 
 static void args_refuse_words(void **state)
 {
     (void)state;
-    assert_wrong("hello", "\"hello\" is not a flag; words are given with -p");
-    assert_wrong("some/tiny.gguf", "\"some/tiny.gguf\" is not a flag; a model is given with -m");
-    assert_wrong("-", "\"-\" is not a flag; words are given with -p");
+    assert_wrong("hello", "unexpected argument \"hello\"; words are given with -p");
+    assert_wrong("some/tiny.gguf",
+                 "unexpected argument \"some/tiny.gguf\"; a model is given with -m");
+    assert_wrong("-", "unexpected argument \"-\"; words are given with -p");
 }
 
 static void args_refuse_wrong_values(void **state)
 {
     (void)state;
-    assert_wrong("-n", "-n needs a value: N");
-    assert_wrong("-n x", "-n \"x\": expected a whole number from -1 to 100");
-    assert_wrong("-n 101", "-n \"101\": expected a whole number from -1 to 100");
-    assert_wrong("-n 1.5", "-n \"1.5\": expected a whole number from -1 to 100");
+    assert_wrong("-n", "invalid -n: missing value N");
+    assert_wrong("-n x", "invalid -n \"x\": expected a whole number from -1 to 100");
+    assert_wrong("-n 101", "invalid -n \"101\": expected a whole number from -1 to 100");
+    assert_wrong("-n 1.5", "invalid -n \"1.5\": expected a whole number from -1 to 100");
     assert_wrong("-n 99999999999999999999",
-                 "-n \"99999999999999999999\": expected a whole number from -1 to 100");
-    assert_wrong("--temp nan", "--temp \"nan\": expected a number from 0 to 2");
-    assert_wrong("--temp 3", "--temp \"3\": expected a number from 0 to 2");
-    assert_wrong("-ctk q8_0", "-ctk \"q8_0\": expected f16 or f32");
+                 "invalid -n \"99999999999999999999\": expected a whole number from -1 to 100");
+    assert_wrong("--temp nan", "invalid --temp \"nan\": expected a number from 0 to 2");
+    assert_wrong("--temp 3", "invalid --temp \"3\": expected a number from 0 to 2");
+    assert_wrong("-ctk q8_0", "invalid -ctk \"q8_0\": expected f16 or f32");
     assert_wrong("--mem-budget 1X",
-                 "--mem-budget \"1X\": expected bytes such as 500000000, 300M or 1.5G");
+                 "invalid --mem-budget \"1X\": expected bytes such as 500000000, 300M or 1.5G");
     assert_wrong("--mem-budget -5",
-                 "--mem-budget \"-5\": expected bytes such as 500000000, 300M or 1.5G");
+                 "invalid --mem-budget \"-5\": expected bytes such as 500000000, 300M or 1.5G");
 }
 
 static void args_read_sizes(void **state)
@@ -266,8 +287,10 @@ static void pairs_need_two_numbers(void **state)
     assert_int_equal(o.settings.pairs.count, 2);
     assert_int_equal(o.settings.pairs.items[0].gen, 128);
     assert_int_equal(o.settings.pairs.items[1].prompt, 8);
-    assert_wrong("-pg 512", "-pg \"512\": expected prompt and answer tokens, such as 512,128");
-    assert_wrong("-pg 512,0", "-pg \"512,0\": expected prompt and answer tokens, such as 512,128");
+    assert_wrong("-pg 512",
+                 "invalid -pg \"512\": expected prompt and answer tokens, such as 512,128");
+    assert_wrong("-pg 512,0",
+                 "invalid -pg \"512,0\": expected prompt and answer tokens, such as 512,128");
 }
 
 static void help_names_every_flag_within_100_columns(void **state)
@@ -277,7 +300,7 @@ static void help_names_every_flag_within_100_columns(void **state)
     (void)state;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    cli_print_help(file, &command);
+    cli_print_help(file, &command, true);
     fclose(file);
     for (size_t i = 0; i < command.n_flag; i++) {
         assert_non_null(strstr(text, command.flags[i].names));
@@ -288,12 +311,90 @@ static void help_names_every_flag_within_100_columns(void **state)
     free(text);
 }
 
+static void help_has_the_common_flags_alone(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    cli_print_help(file, &command, false);
+    fclose(file);
+    assert_non_null(strstr(text, "  -m, --model FILE"));
+    assert_non_null(strstr(text, "  --temp T"));
+    assert_null(strstr(text, "--mem-budget"));
+    assert_null(strstr(text, "-ngl"));
+    assert_non_null(strstr(text, "`glinfer try --help all`"));
+    free(text);
+}
+
+// Returns true if the command's settings, which hold the defaults, have the number in a flag's
+// field.
+static bool has_default(const struct cli_command *of, const struct cli_flag *flag, double number)
+{
+    const void *field = (const char *)of->settings + flag->offset;
+    switch (flag->kind) {
+    case CLI_KIND_INT:
+        return (double)*(const int64_t *)field == number;
+    case CLI_KIND_FLOAT:
+        return *(const float *)field == (float)number;
+    case CLI_KIND_NUMBER:
+        return (float)cli_number_value(flag->number, field) == (float)number;
+    default:
+        return true;
+    }
+}
+
+// Numbers that stand for 0 in the settings, where the library chooses.
+static bool is_chosen_later(const struct cli_command *of, const struct cli_flag *flag)
+{
+    return has_default(of, flag, 0);
+}
+
+static void help_names_the_defaults_of_the_settings(void **state)
+{
+    size_t n = 0;
+    (void)state;
+    for (size_t c = 0; cli_commands[c]; c++) {
+        for (size_t i = 0; i < cli_commands[c]->n_flag; i++) {
+            const struct cli_flag *flag = &cli_commands[c]->flags[i];
+            const char *at = flag->help ? strstr(flag->help, "default ") : NULL;
+            double number;
+            if (at && sscanf(at, "default %lf", &number) == 1 &&
+                !is_chosen_later(cli_commands[c], flag)) {
+                n++;
+                if (!has_default(cli_commands[c], flag, number)) {
+                    fail_msg("%s %s: %s", cli_commands[c]->name, flag->names, flag->help);
+                }
+            }
+        }
+    }
+    assert_true(n > 60);
+}
+
+static void every_common_flag_is_one(void **state)
+{
+    char name[CLI_MAX_NAME];
+    (void)state;
+    for (size_t c = 0; cli_commands[c]; c++) {
+        const char *names = cli_commands[c]->common;
+        while (names && cli_next_name(&names, name, sizeof(name))) {
+            assert_non_null(cli_find_flag(cli_commands[c], name));
+        }
+        const struct cli_rule *rule = cli_commands[c]->rules;
+        for (; rule && rule->flag; rule++) {
+            assert_non_null(cli_find_flag(cli_commands[c], rule->flag));
+            assert_non_null(cli_find_flag(cli_commands[c], rule->other));
+        }
+    }
+}
+
 static void args_add_levels(void **state)
 {
     static const struct {
         const char *line;
         int level;
-    } cases[] = {{"--json", 0}, {"-v", 1}, {"-vv", 2}, {"-v -v", 2}, {"--verbose --json -v", 2}};
+    } cases[] = {{"--json", 0}, {"-v", 1}, {"-vv", 2}, {"-v -v", 2}, {"--verbose -n 1 -v", 2}};
     struct outcome o;
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -308,7 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(args_take_every_kind),
         cmocka_unit_test(args_take_a_value_behind_an_equals_sign),
-        cmocka_unit_test(args_take_words_that_are_no_flags),
+        cmocka_unit_test(args_take_words_that_are_not_flags),
         cmocka_unit_test(args_take_a_value_that_looks_like_a_flag),
         cmocka_unit_test(args_let_the_last_of_two_win),
         cmocka_unit_test(args_add_levels),
@@ -321,7 +422,11 @@ int main(void)
         cmocka_unit_test(lists_read_numbers_and_ranges),
         cmocka_unit_test(lists_refuse_what_is_no_list),
         cmocka_unit_test(pairs_need_two_numbers),
+        cmocka_unit_test(args_hold_the_rules_of_the_command),
         cmocka_unit_test(help_names_every_flag_within_100_columns),
+        cmocka_unit_test(help_has_the_common_flags_alone),
+        cmocka_unit_test(help_names_the_defaults_of_the_settings),
+        cmocka_unit_test(every_common_flag_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static void read_number(struct serve_fields *fields, const struct cli_number *nu
 {
     int64_t whole;
     void *field = (char *)samplers + number->offset;
-    if (number->type == CLI_NUMBER_float) {
+    if (number->type == CLI_NUMBER_FLOAT) {
         serve_fields_float(fields, number->name, number->low, number->high, field);
     } else if (serve_fields_int(fields, number->name, (int64_t)number->low, (int64_t)number->high,
                                 &whole)) {
@@ -192,7 +192,7 @@ void serve_sampling_describe(cJSON *object, const struct glinfer_generate_params
     for (size_t i = 0; i < CLI_N_SAMPLER_NUMBER; i++) {
         const struct cli_number *number = &cli_sampler_numbers[i];
         const double value = cli_number_value(number, samplers);
-        if (number->type == CLI_NUMBER_float) {
+        if (number->type == CLI_NUMBER_FLOAT) {
             cli_json_add_float(object, number->name, (float)value);
         } else {
             cJSON_AddNumberToObject(object, number->name, value);
