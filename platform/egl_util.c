@@ -130,7 +130,8 @@ bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void 
         return false;
     }
     display->can_terminate = is_private;
-    // A driver behind a dispatching libEGL may refuse the attribute though another driver has it.
+    // libEGL may list an extension that only another vendor's driver has; this driver then refuses
+    // the attribute.
     if (!is_private && gi_egl_has(client_extensions(), "EGL_KHR_display_reference")) {
         display->egl = get_display(platform, native, true);
         display->can_terminate = display->egl != EGL_NO_DISPLAY;

@@ -70,11 +70,11 @@ EGLContext gi_egl_context_create(const struct gi_egl_display *display, EGLContex
 //-- backend -----------------------------------------------------------------------------------
 
 struct gi_backend {
-    const char *name; // what stands before the colon of a device name
-    // Fills at most cap full device names and returns how many; for none, NO_DEVICE says why.
+    const char *name; // the part of a device name before the colon
+    // Fills at most cap full device names and returns their number; 0 fails with NO_DEVICE.
     size_t (*list)(struct gi_platform_candidate *out, size_t cap, struct glinfer_error *err);
-    // Opens the display of what stands behind the colon, "" if nothing does. *display is all-zero;
-    // on failure it is closed by the caller. Fails with NO_DEVICE, INVALID_ARGUMENT.
+    // Opens the display of the part after the colon, which may be "". *display is all-zero; on
+    // failure the caller closes it. Fails with NO_DEVICE, INVALID_ARGUMENT.
     bool (*open)(struct gi_egl_display *display, const char *device, struct glinfer_error *err);
     // Accepts all-zero and what a failed open left.
     void (*close)(struct gi_egl_display *display);

@@ -18,8 +18,8 @@ struct gi_host {
 // go together), NO_DEVICE (the display is not initialised).
 bool gi_host_open(struct gi_host *host, struct gi_egl_display *display,
                   const struct glinfer_host_gl *gl, struct glinfer_error *err);
-// Has the host make its context current, and saves its state; entering nests. The bound API is
-// EGL_OPENGL_ES_API. Fails with INVALID_ARGUMENT (it is not current, and there is no make_current),
+// Makes the host's context current through its callback and saves its state; calls nest. The bound
+// API is EGL_OPENGL_ES_API. Fails with INVALID_ARGUMENT (not current, and make_current is NULL),
 // DRIVER (make_current failed, or did not make it current), GPU_LOST (is_gone).
 bool gi_host_enter(struct gi_host *host, struct glinfer_error *err);
 // Undoes a gi_host_enter that succeeded, the outermost with the state and release_current.

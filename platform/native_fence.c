@@ -2,7 +2,7 @@
 
 #include <GLES3/gl31.h>
 
-// Makes a fence of the kernel's behind all that was submitted. EGL_NO_SYNC_KHR: it has none.
+// Creates a kernel fence after all submitted work; EGL_NO_SYNC_KHR if the driver has no fences.
 static EGLSyncKHR create_fence(EGLDisplay display)
 {
     if (!gi_egl_has(eglQueryString(display, EGL_EXTENSIONS), "EGL_ANDROID_native_fence_sync")) {

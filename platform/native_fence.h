@@ -1,4 +1,4 @@
-// Fences of the kernel's (EGL_ANDROID_native_fence_sync) behind all that the current context has
+// Kernel fences (EGL_ANDROID_native_fence_sync) after all work that the current context has
 // submitted. Private to platform/; gi_platform_submit and gi_platform_fence_fd say more.
 #ifndef GI_PLATFORM_NATIVE_FENCE_H
 #define GI_PLATFORM_NATIVE_FENCE_H

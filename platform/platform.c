@@ -398,9 +398,9 @@ static void judge_backend(struct choice *choice, const struct gi_backend *backen
     }
 }
 
-// Tries backends until one has hardware. Leaves surfaceless out behind a software renderer of the
-// device platform, which would be the same: a second display costs time, and virgl's test server,
-// which serves one client, would wait for ever.
+// Tries backends until one has hardware. Skips surfaceless after a software renderer of the device
+// platform, which would be the same renderer: a second display costs time, and virgl's test server,
+// which serves one client, would wait forever.
 static void judge_all(struct choice *choice)
 {
     for (size_t i = 0; i < N_BACKENDS && choice->hardware == NULL; i++) {

@@ -23,7 +23,7 @@ struct gi_platform_params {
 };
 
 struct gi_platform_info {
-    char device[128];   // what selects this device again: "gbm:/dev/dri/renderD128", "egl:0",
+    char device[128];   // name that selects this device: "gbm:/dev/dri/renderD128", "egl:0",
                         // "surfaceless"; "host"
     char renderer[128]; // GL_RENDERER
     char vendor[128];   // GL_VENDOR

@@ -23,9 +23,9 @@ bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_
                     size_t n_pieces);
 // Creates the folder and those above it. False with errno, also if no files may be written there.
 bool gi_cache_check(const char *folder);
-// Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and
-// its size, a 0 behind it not counted; NULL with errno where it cannot be read or is larger than
-// max_size (EFBIG). Only a regular file is read (EINVAL).
+// Reads the file folder/name, or the path `name` if folder is NULL. Returns its bytes, followed by
+// a 0 that *size does not count, owned by the caller. Returns NULL with errno if the file cannot be
+// read, is larger than max_size (EFBIG) or is not a regular file (EINVAL).
 char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);
 // Takes the lock folder/name, a file that its holder may remove. Returns a descriptor: closing it,
 // or the end of the process, releases the lock. -1 with errno: EWOULDBLOCK if another process holds

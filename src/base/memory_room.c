@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Reads the number behind a word of a file, or with word "" its first; UINT64_MAX if there is none.
+// Reads the number after a word of a file, or its first with word ""; UINT64_MAX if there is none.
 static uint64_t read_number(const char *path, const char *word)
 {
     char line[256];

@@ -27,7 +27,7 @@ bool gi_new_file_open(struct gi_new_file *file, const char *path, struct glinfer
     const size_t size = strlen(path) + sizeof(ending);
     *file = (struct gi_new_file){.path = path, .handle = -1};
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return gi_error_set(err, GLINFER_STATUS_IO, "%s: is no regular file", path);
+        return gi_error_set(err, GLINFER_STATUS_IO, "%s: not a regular file", path);
     }
     file->part = gi_array_zeroed(size, 1, "the name of a file", err);
     if (!file->part) {

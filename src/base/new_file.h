@@ -1,6 +1,6 @@
-// A file that takes the place of another as a whole: its bytes go to a file beside it, which is
-// renamed once it is whole and on the disk. A reader, also behind a crash, sees the old file or the
-// new one. Only its owner may read the new file.
+// A file that replaces another one atomically: its bytes go to a file in the same folder, which is
+// renamed when it is complete and on the disk. A reader sees the old file or the new one, also
+// after a crash. Only its owner may read the new file.
 #ifndef GI_BASE_NEW_FILE_H
 #define GI_BASE_NEW_FILE_H
 
@@ -14,8 +14,8 @@ struct gi_new_file {
     int handle;       // of that
 };
 
-// Creates the file beside path. Fails with IO (the system's reason; what is at path is no regular
-// file), NO_MEMORY.
+// Creates the temporary file next to path. Fails with IO (the system's reason; path exists and is
+// not a regular file), NO_MEMORY.
 bool gi_new_file_open(struct gi_new_file *file, const char *path, struct glinfer_error *err);
 // Appends size bytes. Fails with IO.
 bool gi_new_file_write(struct gi_new_file *file, const void *data, size_t size,

@@ -9,7 +9,7 @@ struct gi_gguf {
     struct gi_source source; // of a model in several files: the first
     struct gi_gguf **pieces; // the others in order, n_pieces, owned; they have no pieces
     uint32_t n_pieces;
-    struct gi_gguf_block *blocks; // what keys, strings and arrays point into; none of memory
+    struct gi_gguf_block *blocks; // hold the keys, strings and arrays; NULL for a file in memory
     struct gi_gguf_pair *pairs;   // n_pairs, in file order
     size_t n_pairs;
     struct gi_name_index keys;

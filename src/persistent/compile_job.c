@@ -44,7 +44,7 @@ char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
     return data;
 }
 
-// The number of n hexadecimal digits that begin there; any number where they are none.
+// Returns the number of n hexadecimal digits; undefined for other characters.
 static uint64_t read_digits(const char *digits, size_t n)
 {
     char text[17] = "";
@@ -69,8 +69,9 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
     }
     if (size >= GI_COMPILE_JOB_SIZE || !*head || strncmp(data, head, strlen(head)) != 0 ||
         strlen(data) != size) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "this is no program to compile, or one of another version of glinfer");
+        return gi_error_set(
+            err, GLINFER_STATUS_INVALID_ARGUMENT,
+            "invalid compile job: damaged, or written by another version of glinfer");
     }
     return true;
 }
@@ -193,7 +194,7 @@ static bool compile_on(const char *device, const char *cache_dir, const struct g
     return ok;
 }
 
-// A compiler that ends its process leaves the lock behind: it would do so at every start.
+// A compiler that crashes leaves the lock in place, since it would crash at every start.
 static bool begin(struct gi_verdict_lock *lock, struct glinfer_error *err)
 {
     if (lock->n_begun >= MAX_BEGUN) {

@@ -21,8 +21,8 @@ struct gi_compile_job {
 // Returns the job as bytes, owned by the caller, and their number in *size. NULL with NO_MEMORY.
 char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
                             struct glinfer_error *err);
-// Reads such bytes, which end in a 0 behind data[size]; job->text points into them. Fails with
-// INVALID_ARGUMENT if they are none, too many, or of another version of the library.
+// Parses a job from data[0..size), which a 0 follows; job->text points into it. Fails with
+// INVALID_ARGUMENT if it is not a job, too long, or of another version of the library.
 bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *job,
                           struct glinfer_error *err);
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    SAME_STEPS = 4,      // whose tokens are compared
-    N_ROUND = 3,         // of timing, the best of which counts
-    ROUND_NS = 10000000, // that show a difference
+    SAME_STEPS = 4,      // steps to compare tokens of
+    N_ROUND = 3,         // rounds of timing; the fastest one counts
+    ROUND_NS = 10000000, // duration of a round
     WARM_NS = 300000000, // after which the clock is what it is in a long answer
 };
 

@@ -28,8 +28,8 @@ struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
 // Accepts NULL.
 void gi_persistent_destroy(struct gi_persistent *persistent);
 
-// Has every step end with a chain of one step of another executor, which it takes: what would make
-// the program too long to compile. Each step is then a dispatch of its own.
+// Ends every step with a one-step chain of another executor, which it owns from then on. For steps
+// whose end would make the program too long to compile. Each step is then a dispatch of its own.
 void gi_persistent_set_tail(struct gi_persistent *persistent, struct gi_executor *tail);
 
 // Returns the key that tells it from all others: driver, text and groups.

@@ -35,15 +35,15 @@ void gi_persistent_check_settings(const struct gi_gpu *gpu);
 // True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain and can
 // be tried out within a time box: longer ones are not held up by their dispatches.
 bool gi_persistent_is_worthwhile(const struct gi_persistent_policy *policy, uint64_t step_ns);
-// True if groups should be large (large_group_size) where all of them read layers of so many bytes:
-// that was seen to be faster from policy->large_from each on, with less slower at long contexts
-// (glsl/measurements.md).
+// Returns true if workgroups should be large (large_group_size) for layers of this many bytes.
+// Large ones were measured to be faster from policy->large_from bytes per workgroup on, and slower
+// at long contexts below that (glsl/measurements.md).
 bool gi_persistent_has_large_groups(const struct gi_persistent_policy *policy,
                                     uint64_t layer_bytes);
 // True if large groups have shared memory for steps that sample from a top-k list too. What the
 // kernels share there is a fact of theirs: attention 64 bytes for each element of a head or, where
-// those are no power of two or over 256, 36 for each invocation, x 20 KiB, sums 4, reductions 4 and
-// the top-k list 7.
+// that is not a power of two or is over 256, 36 for each invocation, x 20 KiB, sums 4, reductions 4
+// and the top-k list 7.
 bool gi_persistent_has_room_to_sample(const struct gi_limits *limits, uint32_t head_dim);
 
 #endif

@@ -15,7 +15,7 @@
 enum phase {
     PHASE_UNKNOWN,   // nothing was done yet
     PHASE_MISSING,   // the text is written, and the cache had no program of it
-    PHASE_REQUESTED, // likewise, and the worker compiles it
+    PHASE_REQUESTED, // missing, and the worker compiles it
     PHASE_LOADED,    // the cache had it
     PHASE_READY,     // chains take it
     PHASE_OFF,       // for as long as the upgrade lives
@@ -212,8 +212,8 @@ static bool judge(struct gi_upgrade *u, const struct gi_persistent_check *check,
     return true;
 }
 
-// Nothing is begun behind it that would not end within 100 ms, for steps of at most 5 ms, the
-// longest that a class tries out.
+// Time after which no trial begins, so that trials end within 100 ms for steps of at most 5 ms, the
+// longest that a class tests.
 #define TRIAL_NS UINT64_C(75000000)
 
 static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, bool is_patient,
@@ -299,7 +299,7 @@ struct gi_executor *gi_upgrade_executor(const struct gi_upgrade *upgrade)
     return upgrade->phase == PHASE_READY ? gi_persistent_executor(upgrade->made) : NULL;
 }
 
-//-- behind an answer ------------------------------------------------------------------------------
+//-- after an answer -------------------------------------------------------------------------------
 
 void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns)
 {

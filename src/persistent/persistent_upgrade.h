@@ -1,12 +1,11 @@
 // Takes decode steps from the multi-dispatch executor over to the persistent one, where that is
 // right and faster: finds the program in the cache or has it compiled, tries it out, and keeps what
-// that showed. One upgrade is for the steps of one session that end in one way. Whatever stands in
-// the way is logged and is no failure, but for a lost GPU.
+// that showed. One upgrade serves the steps of one session that end in one way. Obstacles are
+// logged and are not failures, except a lost GPU.
 //
-// Nothing is done behind a caller's back but in gi_upgrade_prepare, before an answer: what is in
-// the cache is loaded, and tried out once for each driver and program, within a time box. A program
-// that is missing is asked for behind an answer (gi_upgrade_request), if the device may compile in
-// the background, and the next session takes it.
+// Only gi_upgrade_prepare, before an answer, loads programs from the cache and tests each once per
+// driver, within a time box. A missing program is requested after an answer (gi_upgrade_request) if
+// the device may compile in the background; the next session uses it.
 #ifndef GI_PERSISTENT_UPGRADE_H
 #define GI_PERSISTENT_UPGRADE_H
 
@@ -25,8 +24,8 @@ struct gi_upgrade_source {
                    struct glinfer_error *err);
     // Returns the multi-dispatch executor of the same steps, made ready; NULL on failure.
     struct gi_executor *(*multi)(void *user, uint32_t steps, struct glinfer_error *err);
-    // Creates what ends each step behind the program (gi_persistent_set_tail); NULL: the program
-    // ends them.
+    // Creates the executor that ends each step after the program (gi_persistent_set_tail); NULL:
+    // the program ends them.
     struct gi_executor *(*tail)(void *user, uint32_t steps, struct glinfer_error *err);
     // Sets the counters back that a step which was given up half-way may leave.
     bool (*clear)(void *user, struct glinfer_error *err);
@@ -52,13 +51,13 @@ struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
 // Accepts NULL.
 void gi_upgrade_destroy(struct gi_upgrade *upgrade);
 
-// A place where steps may be tried out: behind n_past keys with n_free places behind them, from a
-// token on.
+// A place where steps can be tested: after n_past keys, with n_free free places, beginning with a
+// token.
 struct gi_upgrade_place {
     uint32_t n_past, n_free, token;
 };
 
-// Takes the persistent executor up if it is to be had. With is_patient, or where
+// Switches to the persistent executor if it is available. With is_patient, or where
 // GLINFER_DISPATCH=persistent asks for it, compiles now, warms the GPU up and measures for as long
 // as it takes; progress may be NULL. No chain is in flight; step_state is to be written again.
 // Fails with CANCELLED, GPU_LOST.
@@ -69,8 +68,8 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
 bool gi_upgrade_is_settled(const struct gi_upgrade *upgrade);
 // Returns the executor that was taken up, NULL: none.
 struct gi_executor *gi_upgrade_executor(const struct gi_upgrade *upgrade);
-// Has a missing program compiled in the background, where that may be and steps of step_ns may gain
-// by it.
+// Compiles a missing program in the background, if the device allows it and steps of step_ns may
+// become faster.
 void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns);
 // Gives the executor up after a fault, for as long as the upgrade lives, and takes its verdict
 // back. Fails with GPU_LOST.

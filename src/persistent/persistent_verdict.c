@@ -36,7 +36,7 @@ static bool is_sound(const struct gi_verdict *verdict)
     }
 }
 
-// The number behind a text that *at begins with, and *at moved behind it; 0 if there is none.
+// Reads the number that follows `text` at *at and moves *at past it; 0 if there is none.
 static uint64_t take_number(const char **at, const char *text)
 {
     const size_t size = strlen(text);

@@ -1,7 +1,7 @@
 // Keeps on disk what trying a persistent program out has shown (persistent/persistent_check.h), so
 // that the next start neither tries nor, where it was refused, compiles it again: a file of one
 // line in the cache's folder "persistent", named by the program's key. It only ever saves time: a
-// file that is missing, damaged or another program's is no verdict. Knows no GL.
+// missing or damaged file, or one of another program, yields no verdict. Knows no GL.
 #ifndef GI_PERSISTENT_VERDICT_H
 #define GI_PERSISTENT_VERDICT_H
 
@@ -26,7 +26,7 @@ struct gi_verdict {
 
 // The verdict on the program of this key in a folder; folder may be NULL: nothing is kept.
 struct gi_verdict gi_verdict_load(const char *folder, const struct gi_hash *key);
-// Keeps it. False with errno if that cannot be, which is no more than a pity.
+// Stores the verdict. Returns false with errno on failure, which callers may ignore.
 bool gi_verdict_store(const char *folder, const struct gi_hash *key,
                       const struct gi_verdict *verdict);
 

@@ -50,8 +50,8 @@ struct gi_quant {
     // Dequantises the 32 elements of a part of one of the type's own blocks, which has one part or
     // eight; the only element of a block of one.
     void (*dequantize)(const uint8_t *block, size_t part, float *dst);
-    // Repacks the n elements of one row at src, at most those of the larger of the two groups, and
-    // fewer at the end of a row: their quads and scale words, one behind the other. Both are zeros
+    // Repacks the n elements of one row at src into quads and scale words, one after another. n is
+    // at most the size of the larger group, and less at the end of a row. Both outputs are zero
     // before.
     void (*repack_group)(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
 };

@@ -21,7 +21,7 @@ GI_WEIGHT_TYPE_MAP(GI_QUANT_DECLARE)
 
 #define GI_QUAD_WORDS   4u   // uints a uvec4
 #define GI_MAX_QUADS    16u  // of a group of blocks, as repack_group fills them
-#define GI_MAX_WORDS    16u  // likewise its scale words
+#define GI_MAX_WORDS    16u  // scale words of a group of blocks
 #define GI_SUPER_BLOCK  256u // elements
 #define GI_SUPER_BLOCKS 8u   // of 32 elements in a super-block
 

@@ -48,8 +48,7 @@ endif()
 
 # The hook of git refuses subjects that are not "area: verb ...".
 function(check_subject expected subject)
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/subject "${subject}\n\nA body.\n")
-    execute_process(COMMAND ${SOURCE}/tools/checks/commit-msg ${CMAKE_CURRENT_BINARY_DIR}/subject
+    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${subject}" COMMAND ${SOURCE}/tools/checks/commit-msg /dev/stdin
                     RESULT_VARIABLE status ERROR_QUIET)
     if(NOT status EQUAL expected)
         message(SEND_ERROR "commit-msg ended with ${status}, not ${expected}: ${subject}")

@@ -48,7 +48,7 @@ function count_phrase(text) {
 }
 
 function count_phrases(line,    i) {
-    gsub(/there (is|are|was|were) no /, "", line)
+    gsub(/there (is|are|was|were) (no|none)([^a-z]|$)/, "", line)
     for (i = 1; line ~ any && i <= n_phrases; i++) {
         if (line ~ pattern[i]) {
             count_phrase(advice[i])

@@ -50,7 +50,7 @@ struct gi_attention_shape {
 // step, since it has no registers for both (SERIAL of glsl/gemv/gemv_row.glsl).
 enum gi_serial {
     GI_SERIAL_NONE,
-    GI_SERIAL_CODES, // those with scales whose unpackers give only whole blocks
+    GI_SERIAL_CODES, // types with scales whose unpackers yield only whole blocks
     GI_SERIAL_MOST,  // all but bytes and nibbles
 };
 
@@ -63,10 +63,10 @@ struct gi_device_class {
     bool has_few_registers;    // leaves out programs of GI_CAPABILITY_REGISTERS
     bool merges_flushes;       // its driver puts a plain flush off, and merges it with later ones
     enum gi_indirect indirect; // grids that change
-    uint32_t
-        subgroup_size; // if neighbouring invocations always share a subgroup of so many; else 0
-    uint64_t large_pages_from; // bytes of a buffer that are worth large pages; 0: none are
-    uint32_t wave_groups;      // of a prompt kernel, that run at once
+    uint32_t subgroup_size; // size of the subgroups that neighbouring invocations always share; 0:
+                            // unknown
+    uint64_t large_pages_from; // minimum bytes of a buffer to use large pages; 0: never
+    uint32_t wave_groups;      // workgroups of a prompt kernel that run at once
     uint32_t probe_groups;     // that fill the device while it is timed
     uint64_t rate_bytes;       // of the buffers that rates are measured with
     uint64_t
@@ -82,8 +82,8 @@ struct gi_device_class {
         uint32_t launch_us;  // of a dispatch
     } rates;
 
-    // Decode: the first row that is possible counts; the last one fits everything, and
-    // behind it stands a row of zeros.
+    // Decode: the first row that is possible is used. The last row fits everything; a row of zeros
+    // ends the table.
     const struct gi_gemv_row *gemv;
     const struct gi_gemv_candidates *gemv_candidates;
     uint32_t n_gemv_candidates;
@@ -103,8 +103,8 @@ struct gi_device_class {
     enum gi_gemm_tile gemm_tile; // where it fills the device; WHOLE: by size, or none in
                                  // GI_BATCH_FORM_LANE
     bool is_rolled; // its compilers keep fewer values alive in loops than in straight-line code
-    uint32_t tall_head_dim; // prompt attention by tiles of heads of at most so many elements takes
-                            // groups of 512 and 64 tokens; they are 256 and 32 else
+    uint32_t tall_head_dim; // maximum head_dim for which tiled prompt attention uses groups of 512
+                            // and 64 tokens; above it 256 and 32
     bool packs_rows;    // inputs of its products, in f16 (src/ops/gemm/pack_rows.h): it waits for
                         // loads, or unpacks halves for nothing
     bool is_batch_open; // where the device can, tuning may find that it prefers GI_BATCH_FORM_SPLIT

@@ -19,16 +19,16 @@ struct gi_gl_ext {
     PFNGLDEBUGMESSAGECALLBACKKHRPROC debug_callback;       // KHR_debug
     PFNGLOBJECTLABELKHRPROC object_label;                  // KHR_debug
     PFNGLGENQUERIESEXTPROC gen_queries;                    // EXT_disjoint_timer_query
-    PFNGLDELETEQUERIESEXTPROC delete_queries;              // likewise
-    PFNGLBEGINQUERYEXTPROC begin_query;                    // likewise
-    PFNGLENDQUERYEXTPROC end_query;                        // likewise
-    PFNGLGETQUERYOBJECTUIVEXTPROC get_query_uint;          // likewise
-    PFNGLGETQUERYOBJECTUI64VEXTPROC get_query_uint64;      // likewise
+    PFNGLDELETEQUERIESEXTPROC delete_queries;              // EXT_disjoint_timer_query
+    PFNGLBEGINQUERYEXTPROC begin_query;                    // EXT_disjoint_timer_query
+    PFNGLENDQUERYEXTPROC end_query;                        // EXT_disjoint_timer_query
+    PFNGLGETQUERYOBJECTUIVEXTPROC get_query_uint;          // EXT_disjoint_timer_query
+    PFNGLGETQUERYOBJECTUI64VEXTPROC get_query_uint64;      // EXT_disjoint_timer_query
     PFNGLTEXBUFFERRANGEEXTPROC tex_buffer_range;           // EXT_ or OES_texture_buffer
     PFNGLCREATEMEMORYOBJECTSEXTPROC create_memory_objects; // EXT_memory_object
-    PFNGLDELETEMEMORYOBJECTSEXTPROC delete_memory_objects; // likewise
-    PFNGLBUFFERSTORAGEMEMEXTPROC buffer_storage_memory;    // likewise
-    PFNGLGETUNSIGNEDBYTEI_VEXTPROC get_unsigned_bytes;     // likewise
+    PFNGLDELETEMEMORYOBJECTSEXTPROC delete_memory_objects; // EXT_memory_object
+    PFNGLBUFFERSTORAGEMEMEXTPROC buffer_storage_memory;    // EXT_memory_object
+    PFNGLGETUNSIGNEDBYTEI_VEXTPROC get_unsigned_bytes;     // EXT_memory_object
     PFNGLIMPORTMEMORYFDEXTPROC import_memory_fd;           // EXT_memory_object_fd; then all five
     bool has_timer;                                        // all six of them
     bool has_subgroups;                                    // KHR_shader_subgroup, compute stage

@@ -471,7 +471,7 @@ bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *er
     }
     if (had_work) {
         char why[80];
-        snprintf(why, sizeof(why), "GL error 0x%04x behind dispatches", error);
+        snprintf(why, sizeof(why), "GL error 0x%04x after dispatches", error);
         return gi_gpu_lose(gpu, what, why, err);
     }
     return gi_error_set(

@@ -38,8 +38,8 @@ struct gi_limits {
     bool has_parallel_compile;
     bool has_timer_query;
     bool has_subgroups;
-    uint32_t
-        subgroup_size; // if neighbouring invocations always share a subgroup of so many; else 0
+    uint32_t subgroup_size; // size of the subgroups that neighbouring invocations always share; 0:
+                            // unknown
     bool has_texture_buffer;
     bool has_fast_half;          // mediump is f16 and faster than f32; half_probe.h finds out
     bool keeps_half_denormals;   // where mediump is f16
@@ -99,9 +99,9 @@ bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct gl
 bool gi_gpu_enter_last(struct gi_gpu *gpu, struct gi_platform_saved *saved);
 void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 
-// Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
-// done. Behind dispatches every error is GPU_LOST: one that ran with other bindings than were meant
-// may have written anywhere. Once lost, a gpu stays lost.
+// Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; `what` names the operation.
+// After dispatches every error is GPU_LOST: a dispatch with wrong bindings may have written
+// anywhere. Once lost, a gpu stays lost.
 bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
 // Counts the dispatches of the program that GLINFER_FAULT skips or loses the context with.
 uint32_t gi_gpu_fault_count(const struct gi_gpu *gpu);

@@ -12,8 +12,8 @@
 #define GI_STAGING_SLOTS 2
 #define GI_STAGING_SIZE  (1u << 20) // bytes a slot
 
-// The way into immutable buffers: writes are appended to one slot while the GPU may still copy out
-// of the other one. A slot is written again only after the fence behind its last copy.
+// Staging buffers for uploads: writes are appended to one slot while the GPU may still copy from
+// the other one. A slot is written again only after the fence that follows its last copy.
 struct gi_staging {
     GLuint buffers[GI_STAGING_SLOTS];
     struct gi_fence fences[GI_STAGING_SLOTS];
@@ -44,7 +44,7 @@ struct gi_gpu {
     struct {
         struct gi_cuda_pages *source; // NULL: not open yet
         uint64_t from;                // bytes of an arena that are worth large pages
-        bool is_refused;              // there are none to be had
+        bool is_refused;              // large pages are not available
     } pages;
     char *cache_dir;            // owned; NULL: no cache
     GLuint unbinder;            // program of gi_gpu_unbind; 0: not needed yet

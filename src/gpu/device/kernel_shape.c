@@ -6,7 +6,7 @@
 
 static const struct {
     const char *name;
-    struct gi_gemv_shape shape; // what the text leaves out
+    struct gi_gemv_shape shape; // defaults of omitted numbers
 } gemv_forms[GI_GEMV_FORM_COUNT] = {
     [GI_GEMV_FORM_SPLIT] = {"split", {GI_GEMV_FORM_SPLIT, 128, 1, 0}},
     [GI_GEMV_FORM_F16] = {"f16", {GI_GEMV_FORM_F16, 128, 1, 0}},
@@ -54,7 +54,7 @@ void gi_gemv_shape_write(const struct gi_gemv_shape *shape, char *text, size_t s
 bool gi_gemv_batch_shape_parse(const char *text, struct gi_gemv_batch_shape *shape)
 {
     int end = 0;
-    // NOLINTNEXTLINE(cert-err34-c): what a number too large becomes is no shape that is possible
+    // NOLINTNEXTLINE(cert-err34-c): a number that is too large yields an impossible shape
     return sscanf(text, "few:%u:%u:%u:%u%n", &shape->wg_size, &shape->pairs, &shape->lane_pairs,
                   &shape->tokens, &end) == 4 &&
            text[end] == 0;

@@ -26,8 +26,9 @@ struct gi_gemv_shape {
     enum gi_gemv_form form;
     uint32_t wg_size;
     uint32_t pairs;      // of a group if split, else of an invocation and a power of two
-    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each; else
-                         // slices: invocations that share the k of a row, a power of two; 0: one
+    uint32_t max_groups; // split: maximum number of workgroups, which loop over the rest; 0: no
+                         // limit; else slices: invocations that share the k of a row, a power of
+                         // two; 0: one
 };
 
 // Reads form[:wg_size[:pairs[:max_groups or slices]]]. Returns false if text is NULL or anything

@@ -59,8 +59,7 @@ static bool read_version(const char **text, uint32_t *version)
     return true;
 }
 
-// Returns the driver's version: "OpenGL ES 3.1 Mesa 25.0.7" has one behind the first, that of the
-// API. 0: none is told.
+// Returns the driver's version, the second one in "OpenGL ES 3.1 Mesa 25.0.7"; 0 if it is missing.
 static uint32_t find_version(const char *text)
 {
     uint32_t version = 0, n = 0;
@@ -98,7 +97,7 @@ static bool read_flag(const char **text, uint32_t *quirks)
     return false;
 }
 
-// Takes a row and the ";" behind it from the front of *text.
+// Reads a row and the ";" after it, and moves *text past both.
 static bool read_row(const char **text, struct row *row)
 {
     *row = (struct row){.renderer = *text, .renderer_size = strcspn(*text, "@=;")};

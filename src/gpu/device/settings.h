@@ -23,8 +23,8 @@ enum gi_choice {
 // Says when an executor that has to be compiled may take steps over from the multi-dispatch one.
 enum gi_takeover {
     GI_TAKEOVER_NEVER,
-    GI_TAKEOVER_BACKGROUND, // compiled behind answers, taken where it is faster
-    GI_TAKEOVER_AT_ONCE,    // compiled before the first answer, taken where it is right
+    GI_TAKEOVER_BACKGROUND, // compile in the background, use it if it is faster
+    GI_TAKEOVER_AT_ONCE,    // compile before the first answer, use it if it is right
 };
 
 struct gi_dispatch_setting {

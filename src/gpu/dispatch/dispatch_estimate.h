@@ -5,7 +5,7 @@
 
 #include "gpu/dispatch/dispatch_table.h"
 
-// Returns the bytes of weights and of cached keys and values that n_tokens behind n_past read.
+// Returns the bytes of weights and of cached keys and values that n_tokens after n_past read.
 uint64_t gi_dispatch_bytes(const struct gi_dispatch *dispatch, uint32_t n_past, uint32_t n_tokens);
 // Returns the operations that these take part in; a multiply-add is two.
 uint64_t gi_dispatch_flops(const struct gi_dispatch *dispatch, uint32_t n_past, uint32_t n_tokens);

@@ -50,7 +50,7 @@ struct gi_dispatch_table {
     bool is_sealed;
 };
 
-// Counts the groups of a grid for n_tokens behind n_past.
+// Counts the workgroups of a grid for n_tokens after n_past.
 void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
                    uint32_t count[3]);
 

@@ -107,7 +107,7 @@ static uint32_t find_weight(const struct gi_dispatch_table *table,
     return runs ? 1 + odd : 0;
 }
 
-// Submits so many groups of an entry that is bound, which one that repeats first has in scratch.
+// Dispatches `count` workgroups of a bound entry; an entry that repeats first runs on scratch.
 static void dispatch_groups(const struct gi_dispatch_table *table, struct bound *bound,
                             const struct gi_dispatch_entry *entry, const uint32_t count[3])
 {
@@ -258,7 +258,7 @@ static void describe_entry(const struct gi_dispatch_table *table, uint32_t index
     gi_grid_count(grid, n_past, n_tokens, boxed->count);
 }
 
-// Submits so many groups from the first on, a program's uniform 0, which is zero otherwise.
+// Dispatches n workgroups from `first` on, which is the program's uniform 0 (zero otherwise).
 static void dispatch_piece(const struct gi_dispatch_table *table, struct bound *bound,
                            const struct boxed *boxed, uint32_t first, uint32_t n)
 {

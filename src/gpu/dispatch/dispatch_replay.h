@@ -24,10 +24,11 @@ struct gi_replay_cursor {
 };
 
 struct gi_replay {
-    uint32_t n_past, n_tokens;          // what the host knows step_state to hold, for direct grids
-    const struct gi_joint_place *joint; // of a joint list, n_past being the most; NULL: of another
-    uint32_t joint_step;                // steps since that place
-    uint32_t flush_interval;            // dispatches between flushes; 0: none
+    uint32_t n_past, n_tokens; // the values in step_state, for direct grids
+    const struct gi_joint_place
+        *joint;              // of a joint list, n_past being the largest; NULL: not joint
+    uint32_t joint_step;     // steps since that place
+    uint32_t flush_interval; // dispatches between flushes; 0: none
     struct gi_selection selection;
 };
 // Submits the table once and ends it with a barrier, so that tables may follow each other. GL
@@ -36,7 +37,7 @@ struct gi_replay {
 // directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
 // GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
-// Submits the table once likewise, without a selection, every grid directly, in pieces and with
+// Submits the whole table once, every grid directly, in pieces and with
 // flushes as the time box says, which may be planning: the table need not be sealed then. What it
 // leaves open is not flushed. Begins where the cursor points to; with is_paused set in it, the box
 // paused, and the next call goes on. Fails with GPU_LOST, CANCELLED.

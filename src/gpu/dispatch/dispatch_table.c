@@ -320,7 +320,7 @@ struct glinfer_error *gi_dispatch_table_failure(struct gi_dispatch_table *table)
     return &table->failure;
 }
 
-// Has the programs that GLINFER_FAULT slows down do their work many times.
+// Repeats the work of the programs that GLINFER_FAULT slows down.
 static bool plan_repeats(struct gi_dispatch_table *table, struct glinfer_error *err)
 {
     enum { TIMES = 100 };

@@ -86,7 +86,7 @@ struct gi_dispatch {
     enum gi_publish publishes;
     bool consumes;    // looks for what the entry before it publishes in its binding 1
     uint32_t n_split; // groups that work out one result together and publish to each other; 0: none
-    uint64_t runtime_params; // bit i: word i of params depends on the context, or is no constant
+    uint64_t runtime_params; // bit i: word i of params depends on the context or is not constant
     uint32_t runtime_begins; // bit i: where binding i begins depends on the size of the context
     // For figures and tuning only:
     uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere

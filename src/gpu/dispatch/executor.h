@@ -24,8 +24,7 @@ struct gi_chain {
     uint64_t step_ns;        // GPU time of a step, 0: not known
     uint64_t begin_ns;       // time of the clock when its submission began, 0: with this call
     uint64_t budget_ns;      // of a submission at most, where an executor can divide a chain
-    struct gi_time_box
-        *box; // what flushes, where an executor has many dispatches; NULL: flush_interval
+    struct gi_time_box *box; // decides when to flush between dispatches; NULL: flush_interval
     // The place at which a boxed chain begins and, if the box pauses, is to go on; NULL: it is
     // submitted whole. Executors that do not use the box submit all.
     struct gi_replay_cursor *cursor;

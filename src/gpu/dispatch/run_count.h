@@ -17,7 +17,7 @@ struct gi_run_total {
                          // answer
 };
 
-// Sets both counts to 0, behind what was submitted. Fails with GPU_LOST, NO_MEMORY.
+// Sets both counts to 0 after the submitted work. Fails with GPU_LOST, NO_MEMORY.
 bool gi_run_count_begin(struct gi_gpu *gpu, struct glinfer_error *err);
 struct gi_run_total gi_run_count_submitted(const struct gi_gpu *gpu);
 // Appends the GPU's count, 4 bytes, to a readback; any 4 bytes on a driver that does not count.

@@ -152,7 +152,7 @@ static uint32_t read_entries(struct gi_runner *runner, struct gi_readback *readb
     return n;
 }
 
-// Returns when a chain that is submitted now begins to run: behind the one before it.
+// Returns the time when a chain that is submitted now begins to run: after the previous one.
 static uint64_t find_begin(const struct gi_runner *runner, uint64_t now)
 {
     const uint32_t last = (runner->next_flight + GI_RUNNER_SLOTS - 1) % GI_RUNNER_SLOTS;
@@ -191,7 +191,7 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
         gi_readback_add(readback, runner->gpu, fault.buffer, fault.offset, fault.size);
     }
     const uint64_t box_ns = gi_time_box_expected(&runner->box);
-    const bool keeps_box = runner->box.pause_ns > 0; // whose flights are not waited for
+    const bool keeps_box = runner->box.pause_ns > 0; // does not wait for submissions in flight
     if ((keeps_box && !gi_time_box_close(&runner->box, err)) ||
         !gi_readback_end(readback, runner->gpu, err)) {
         return false;

@@ -28,8 +28,8 @@ struct gi_flight {
     uint32_t n_submitted;        // dispatches since the epoch began (gpu/dispatch/run_count.h)
     uint32_t n_indirect;         // of a step, with grids from the GPU
     uint64_t begin_ns;           // time of the clock when its submission began
-    uint64_t submitted_ns;       // likewise, when all of it was submitted
-    uint64_t due_ns;             // likewise, when it is expected to be done
+    uint64_t submitted_ns;       // time of the clock when all of it was submitted
+    uint64_t due_ns;             // time of the clock when it is expected to be done
     int fence_fd;                // readable when it is done; -1: there is none
 };
 
@@ -79,7 +79,7 @@ bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err);
 // Writes step_state, with the runner's epoch. Fails with GPU_LOST, NO_MEMORY.
 bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,
                      struct glinfer_error *err);
-// Writes data[0..size) to the start of a range. Fails likewise.
+// Writes data[0..size) to the start of a range. Fails with GPU_LOST, NO_MEMORY.
 bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
                     uint64_t size, struct glinfer_error *err);
 
@@ -90,14 +90,15 @@ bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
                    const struct gi_chain *chain, struct glinfer_error *err);
 // The same, and asks for the ring's entries of its steps, of which `first` is the first since the
 // epoch began (of joint steps chain->joint says that, of those live when all is submitted); fewer
-// than GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor says is_paused behind that is in
-// flight once the same call, repeated, has submitted the rest.
+// than GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor then says is_paused is in flight
+// once the same call, repeated, has submitted the rest.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
 // Waits for all that was submitted. Fails with GPU_LOST, CANCELLED, DRIVER.
 bool gi_runner_wait(struct gi_runner *runner, struct glinfer_error *err);
-// Waits likewise and copies the start of a range, at most GI_RUNNER_READ_SIZE bytes, to data; no
-// chain is in flight. Fails also with GPU_LOST if a dispatch since the epoch began did not run.
+// Waits for the GPU and copies the start of a range, at most GI_RUNNER_READ_SIZE bytes, to data; no
+// chain is in flight. Fails as gi_runner_wait, and with GPU_LOST if a dispatch of the epoch did not
+// run.
 bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void *data,
                     uint64_t size, struct glinfer_error *err);
 // Sets *is_ready if taking the oldest chain in flight would not wait; a chain is in flight. Fails
@@ -118,9 +119,9 @@ struct gi_landing gi_landing_of_slot(const struct gi_landing *landing, uint32_t 
 // was. Fails with GPU_LOST.
 bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err);
 
-// True if all dispatches of the chain and of those before it ran; behind the first n_live of its
-// steps, where an answer ended, those with grids from the GPU had no groups. Else fails with
-// GPU_LOST.
+// Returns true if all dispatches of the chain and of the chains before it ran; after the first
+// n_live steps, where an answer ended, dispatches with grids from the GPU had no workgroups. Fails
+// with GPU_LOST otherwise.
 bool gi_runner_check_count(const struct gi_runner *runner, const struct gi_landing *landing,
                            uint32_t n_live, struct glinfer_error *err);
 // True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or

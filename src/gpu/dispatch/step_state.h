@@ -39,7 +39,7 @@ struct gi_step_state {
     uint32_t window_skip; // added to a position: its index in the window
     float repeat_penalty; // > 0
     float presence_penalty, frequency_penalty;
-    uint32_t n_shifted; // tokens that shifts dropped: random numbers go on behind them
+    uint32_t n_shifted; // tokens that shifts dropped: random numbers continue after them
     uint32_t padding;   // to whole vec4
 };
 _Static_assert(sizeof(struct gi_step_state) == GI_STEP_STATE_STRIDE - 6 * 16,

@@ -16,8 +16,8 @@ enum {
     FIRST_PIECES = 8, // of its first dispatch, at least, unless that is
     SMALL = 64,       // times smaller than the budget
     FILL_TENTHS = 7,  // of the budget that estimates may fill: they are rough, and clocks change
-    HURRY_TENTHS = 3, // likewise, of a software renderer whose caller has no time to wait: it
-                      // computes while we submit, on cores that others take from it
+    HURRY_TENTHS = 3, // of the budget, for a software renderer whose caller has no time to wait: it
+                      // computes while we submit, on cores that other processes use too
 };
 
 void gi_time_box_init(struct gi_time_box *box, struct gi_gpu *gpu, uint64_t budget_ns)

@@ -76,9 +76,9 @@ bool gi_time_box_pause(struct gi_time_box *box, bool *pauses, struct glinfer_err
 // waits for an older one. Fails with GPU_LOST, CANCELLED.
 bool gi_time_box_enter(struct gi_time_box *box, uint32_t program, double class_ns,
                        struct glinfer_error *err);
-// Called behind it: a program that is not timed yet is waited for. Fails likewise.
+// Called after a dispatch: waits for a program that is not timed yet. Fails as gi_time_box_enter.
 bool gi_time_box_leave(struct gi_time_box *box, uint32_t program, struct glinfer_error *err);
-// Ends the submission and flushes it; does nothing more if it is empty. Fails likewise.
+// Ends the submission and flushes it unless it is empty. Fails as gi_time_box_enter.
 bool gi_time_box_close(struct gi_time_box *box, struct glinfer_error *err);
 // Forgets what is open and in flight: the caller has flushed, and waits by other means.
 void gi_time_box_forget(struct gi_time_box *box);

@@ -1,7 +1,7 @@
-// GPU time of stretches of the command stream, by EXT_disjoint_timer_query: never blocks, results
-// are asked for until they are there. Or, where there are no queries or they tell nothing, by
-// waiting for the GPU at the end of each range, which adds the way to the GPU and back to each.
-// Ranges follow each other, they neither nest nor overlap.
+// Measures the GPU time of ranges of the command stream with EXT_disjoint_timer_query, without
+// blocking: results are polled. Where queries are missing or useless, it waits for the GPU at the
+// end of each range, which adds the latency of a submission to each. Ranges follow each other; they
+// neither nest nor overlap.
 #ifndef GI_GPU_TIMER_H
 #define GI_GPU_TIMER_H
 

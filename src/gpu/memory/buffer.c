@@ -184,7 +184,7 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
     assert(offset % 4 == 0 && size % 4 == 0);
     assert(offset <= buffer->size && size <= buffer->size - offset);
     const char *bytes = data;
-    // Orders the copy behind what shaders wrote; GL itself orders what they read later.
+    // Orders the copy after the writes of shaders; GL itself orders their later reads.
     glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
     while (size > 0) {
         uint32_t source;

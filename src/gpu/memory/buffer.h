@@ -25,8 +25,8 @@ struct gi_range {
 // Fails with NO_MEMORY (size and label) and UNSUPPORTED over GI_MAX_BUFFER_SIZE.
 bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
                     struct glinfer_error *err);
-// Allocates likewise, but in large pages if the device has them and `together`, the bytes of all
-// buffers of the arena, is as large as the class or GLINFER_PAGES says.
+// Allocates a buffer in large pages if the device has them and `together`, the bytes of all buffers
+// of the arena, reaches the minimum of the class or of GLINFER_PAGES; else as gi_buffer_init.
 bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                           uint64_t together, const char *label, struct glinfer_error *err);
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
@@ -35,8 +35,8 @@ void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
 // submitted later. Allocates nothing. offset and size are multiples of 4.
 bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset,
                      const void *data, uint64_t size, struct glinfer_error *err);
-// Copies size bytes from one buffer to another, ordered likewise. Offsets and size are multiples of
-// 4. A failure shows at the next gi_gpu_check.
+// Copies size bytes from one buffer to another, ordered as an upload. Offsets and size are
+// multiples of 4. A failure shows at the next gi_gpu_check.
 void gi_buffer_copy(struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
                     const struct gi_buffer *from, uint64_t from_offset, uint64_t size);
 // Fetches [offset, offset + size) and waits for it: tests and tools only.

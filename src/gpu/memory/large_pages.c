@@ -19,7 +19,8 @@ static bool choose_device(struct gi_gpu *gpu, struct gi_cuda_pages *source,
     return gi_cuda_pages_choose(source, uuid, err);
 }
 
-// GL is asked for nothing where there is no library: zink says what it then cannot do.
+// Opens the CUDA library and finds this device. Calls no GL if the library is missing, since zink
+// prints errors for such calls.
 static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     if (gpu->pages.source) {

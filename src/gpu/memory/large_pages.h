@@ -6,8 +6,8 @@
 #include "gpu/memory/buffer.h"
 
 // Gives memory to a buffer that has a name and a size and no storage. Returns false if there is
-// none, with nothing left behind and no error, so that the driver can allocate it. Logs why, once a
-// gpu.
+// no memory, without an error and with nothing allocated, so that the driver can allocate it. Logs
+// the reason once per gpu.
 bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer);
 
 #endif

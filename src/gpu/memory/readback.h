@@ -1,5 +1,5 @@
-// The way out of hot buffers: results are copied behind the work that makes them, and fetched once
-// that is done.
+// Reads results back from hot buffers: copies them after the work that produces them, and fetches
+// the copy when the GPU is done.
 #ifndef GI_GPU_READBACK_H
 #define GI_GPU_READBACK_H
 
@@ -7,7 +7,7 @@
 #include "gpu/memory/buffer.h"
 #include "gpu/memory/copy_log.h"
 
-// A staging buffer for results: copies are recorded behind the work, the bytes are there after
+// A staging buffer for results: copies are submitted after the work, and the bytes are there after
 // wait.
 struct gi_readback {
     struct gi_buffer staging;

@@ -4,8 +4,8 @@
 
 #include "gpu/device/gpu.h"
 
-// Has the driver let go of the buffers of the last dispatches, whose memory it would keep until the
-// next one although they are finished: runs a program that does nothing, on other buffers.
+// Releases the driver's references to the buffers of recent dispatches by dispatching a no-op with
+// other bindings; otherwise the driver keeps their memory until the next dispatch.
 void gi_gpu_unbind(struct gi_gpu *gpu);
 
 #endif

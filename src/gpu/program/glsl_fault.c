@@ -45,7 +45,8 @@ static void list_arrays(struct stores *stores, const char *text)
     }
 }
 
-// Returns what follows an element or a component of a listed array at `at`, NULL if there is none.
+// Returns the text after an element or a component of a listed array at `at`, NULL if there is
+// none.
 static const char *skip_element(const struct stores *stores, const char *at)
 {
     for (uint32_t i = 0; i < stores->n_arrays; i++) {

@@ -3,8 +3,8 @@
 #ifndef GI_GPU_GLSL_SHUFFLE_H
 #define GI_GPU_GLSL_SHUFFLE_H
 
-// Defines subgroupShuffleXor on one line, to stand behind the defines and in front of the kernel:
-// with two barriers a call, so that all invocations of a group must make it.
+// Defines subgroupShuffleXor on one line, between the defines and the kernel. Each call has two
+// barriers, so all invocations of a workgroup must make it.
 extern const char gi_glsl_shuffle_head[];
 
 #endif

@@ -268,7 +268,7 @@ static const char *skip_blanks(const char *text)
     return text + strspn(text, " \t");
 }
 
-// Returns what follows "#word" on a line, NULL if the line is no such directive.
+// Returns the text after "#word" on a line, NULL if the line is not this directive.
 static const char *match_directive(const char *line, const char *word)
 {
     line = skip_blanks(line);

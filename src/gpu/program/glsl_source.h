@@ -39,7 +39,7 @@ struct gi_glsl_params {
     const struct gi_define *defines;
     uint32_t n_defines;
     uint32_t capability; // GI_CAPABILITY_ bits
-    bool is_wrong;       // what it stores is made wrong, for tests
+    bool is_wrong;       // stores wrong values, for tests
     bool is_shuffled;    // subgroups are made up of shared memory, for tests
     bool is_counted;     // its dispatches are counted (glsl/lib/run_count.glsl)
     bool counts_groups;  // with the parity of their groups

@@ -13,7 +13,7 @@
 struct build {
     struct gi_program_table *table;
     uint32_t first, end; // programs of this build
-    bool takes_all;      // goes on behind a program that fails
+    bool takes_all;      // continues after a program that fails
     glinfer_progress_fn progress;
     void *user;
     struct glinfer_error *err;
@@ -104,8 +104,8 @@ static void link_program(const struct gi_gpu *gpu, struct gi_program *program)
     }
 }
 
-// Asks for the outcome of a program behind the first unbuilt one, if the driver's threads have done
-// with it: NVIDIA's driver makes native code in the thread that asks, which is a third of the work.
+// Asks for the result of a program after the first unbuilt one, if the driver's threads have
+// finished it: NVIDIA's driver makes native code in the thread that asks, a third of the work.
 static bool end_another(const struct build *build)
 {
     for (uint32_t i = build->table->n_built + 1; i < build->end; i++) {

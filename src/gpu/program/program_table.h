@@ -47,10 +47,10 @@ bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
 
 // Compiles what was requested since the last build. progress may be NULL; false from it cancels.
 // Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY. A program
-// that the driver refused is not built again, and the next build goes on behind it.
+// that the driver refused is not built again, and the next build continues after it.
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
-// Compiles likewise, but goes on behind programs that the driver refuses or whose text does not
+// Builds all programs, continues after those that the driver refuses or whose text does not
 // assemble, and keeps the reason (gi_program_refusal). Fails with CANCELLED, GPU_LOST, NO_MEMORY.
 bool gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
                                 void *user, struct glinfer_error *err);

@@ -14,7 +14,7 @@ void gi_quarantine_add(struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant
     }
 }
 
-// A driver with so many wrong programs is trusted with none.
+// With a full list, every program is treated as blocked: this driver cannot be trusted.
 static bool is_full(const struct gi_gpu *gpu)
 {
     return gpu->n_quarantined == GI_MAX_QUARANTINED;

@@ -100,8 +100,8 @@ static bool have_consumed(const struct gi_persistent_maker *m, uint32_t earlier,
            count_groups(m, earlier) >= count_groups(m, entry);
 }
 
-// Edges since all groups that work for an entry, not the first, last waited for others: so many may
-// those lead by that had nothing to do meanwhile.
+// Counts the edges since all workgroups of an entry, not the first, last waited for others: idle
+// workgroups may lead by this number.
 static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
 {
     uint32_t n = 0;
@@ -164,8 +164,8 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
     return n;
 }
 
-// True if tags of so many kinds tell what an entry publishes from all that may have been in its
-// place when groups that lead look for it.
+// Returns true if n_tag different tags distinguish the values that an entry publishes from all
+// earlier values that a leading workgroup may find in their place.
 static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
 {
     const uint32_t count = m->n_entries;

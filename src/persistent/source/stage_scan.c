@@ -20,7 +20,7 @@ static bool add_global(struct gi_stage_symbols *symbols, struct gi_stage_word wo
     return true;
 }
 
-// Returns the number behind "binding =" in a layout.
+// Returns the number after "binding =" in a layout.
 static uint32_t binding_of(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s)
 {
     const uint32_t word = gi_stage_find_word(tokens, s, "binding");
@@ -55,7 +55,7 @@ static bool scan_storage(const struct gi_stage_tokens *tokens, const struct gi_s
     return true;
 }
 
-// The instance of a block: the word behind its }.
+// Returns the instance name of a block: the word after its }.
 static struct gi_stage_word instance_of(const struct gi_stage_tokens *tokens,
                                         const struct gi_stage_statement *s)
 {

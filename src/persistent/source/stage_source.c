@@ -86,7 +86,7 @@ struct place {
     bool is_struct;                  // members keep their names
     const char *closers[MAX_NESTED]; // of the brackets that are open; NULL: as it is
     uint32_t depth;
-    const struct gi_stage_token *before; // that is no blank
+    const struct gi_stage_token *before; // the previous token that is not blank
 };
 
 static bool write_array(struct writer *w, struct place *p, uint32_t block)

@@ -67,7 +67,7 @@ struct gi_stage_declarator {
     uint32_t name, begin, end;
 };
 
-// Steps to the next; starts with *at = 0, false behind the last one.
+// Advances to the next declarator; starts with *at = 0. Returns false after the last one.
 bool gi_stage_next_declarator(const struct gi_stage_tokens *tokens,
                               const struct gi_stage_statement *s, uint32_t *at,
                               struct gi_stage_declarator *d);

@@ -19,7 +19,7 @@ static void step_aside(void)
 {
     setsid();
     signal(SIGCHLD, SIG_DFL);
-    signal(SIGALRM, SIG_DFL); // what was ignored would stay so
+    signal(SIGALRM, SIG_DFL); // an ignored signal stays ignored across exec
     signal(SIGXFSZ, SIG_IGN); // a limit of file sizes becomes a failed write
     setpriority(PRIO_PROCESS, 0, NICENESS);
     alarm(MAX_SECONDS);
