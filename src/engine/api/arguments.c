@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-// Return what a caller of glinfer.h knows of a check's place: its function if that is none of ours,
-// and the argument without the variable of ours that holds it.
+// Return the place of a check as a caller of glinfer.h knows it: the public function, and the
+// argument without our own variable.
 static const char *known_function(const char *function)
 {
     return strncmp(function, "glinfer_", 8) == 0 ? function : "the arguments";

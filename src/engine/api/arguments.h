@@ -14,11 +14,11 @@
 // False with INVALID_ARGUMENT if value is not one of an enum that begins with 0 and ends with last.
 #define GI_CHECK_ENUM(value, last, err)                                                            \
     gi_check_enum((int64_t)(value), (last), #value, __func__, (err))
-// Copies what the caller knows of params, which may be NULL, to *own, zero before. False with
-// INVALID_ARGUMENT if params->struct_size is no size of such a struct.
+// Copies params, which may be NULL, up to its struct_size to *own, whose rest is zero. Fails with
+// INVALID_ARGUMENT if params->struct_size is unknown.
 #define GI_TAKE(own, params, err)                                                                  \
     gi_sized_take((own), sizeof(*(own)), (params), #params, __func__, (err))
-// False with INVALID_ARGUMENT if out, a struct to be filled, has a struct_size that is none.
+// Fails with INVALID_ARGUMENT if out, a struct to be filled, has an unknown struct_size.
 #define GI_CHECK_SIZED(out, err) gi_sized_check((out), #out, __func__, (err))
 
 bool gi_check_set(const void *argument, const char *name, const char *function,
@@ -29,8 +29,8 @@ bool gi_sized_check(const void *sized, const char *name, const char *function,
                     struct glinfer_error *err);
 bool gi_sized_take(void *own, size_t size, const void *params, const char *name,
                    const char *function, struct glinfer_error *err);
-// Copies what the caller knows of full, size bytes, to out, whose struct_size stays. Does nothing
-// if out is NULL or its struct_size is none.
+// Copies full, which has size bytes, up to out->struct_size to out, whose struct_size does not
+// change. Does nothing if out is NULL or its struct_size is unknown.
 void gi_sized_give(void *out, const void *full, size_t size);
 
 #endif

@@ -12,7 +12,7 @@ static bool push_id(struct gi_ids *ids, int32_t id, struct glinfer_error *err)
     return GI_ARRAY_PUSH(ids, "sequence breakers", err, id);
 }
 
-// Adds a token with the tokens of a text behind it.
+// Adds a token followed by the tokens of a text.
 static bool add(struct gi_breaker_list *list, const struct gi_tokenizer *tokenizer, uint32_t id,
                 struct gi_text rest, struct glinfer_error *err)
 {

@@ -14,7 +14,7 @@ struct gi_breaker_list {
 
 // Fills a list with the ways in which each of n texts can come: a token that contains it, or one
 // that ends with its beginning and the tokens of the rest. At most 40 bytes of a text count, and at
-// most 20 tokens behind the first. Fails with NO_MEMORY.
+// most 20 tokens after the first. Fails with NO_MEMORY.
 bool gi_breaker_list_fill(struct gi_breaker_list *list, const struct gi_tokenizer *tokenizer,
                           uint32_t n_vocab, const char *const *texts, size_t n,
                           struct glinfer_error *err);

@@ -14,7 +14,7 @@ struct glinfer_device {
     struct gi_platform *platform;
     struct gi_gpu *gpu;
     struct gi_program_table *programs; // shared by all sessions
-    struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
+    struct gi_tuning *tuning;          // shapes measured on this device, which sessions record with
     struct gi_tuning_file tuning_file;
     char *cache_folder;           // of programs; owned; NULL: there is none
     char *verdict_folder;         // on executors of steps; owned; NULL: none is kept
@@ -26,7 +26,7 @@ struct glinfer_device {
     bool is_doomed;               // destroyed: ends with the last model, or with the call that runs
     int wake_fd, timer_fd;        // of glinfer_device_fd (engine/generate/wake.h); -1: none
     const struct glinfer_session *last_turn; // in glinfer_step; compared alone
-    const struct glinfer_session *answering; // in glinfer_generate; likewise
+    const struct glinfer_session *answering; // in glinfer_generate; compared alone
 };
 
 // True unless the call comes from a callback of a call that runs, or from a process that was

@@ -137,8 +137,8 @@ static bool read_flags(const struct gi_gguf *gguf, struct gi_vocab *vocab,
                      &vocab->remove_extra_whitespaces, err);
 }
 
-// Reads a reranker's template. One that is no text is as broken as one without its places, and
-// matters to pairs alone.
+// Reads a reranker's template. A value that is not a string counts as a template without its
+// places: only calls with pairs fail.
 static struct gi_text read_pair_template(const struct gi_gguf *gguf)
 {
     struct gi_text text;

@@ -1,5 +1,5 @@
-// The small matrices behind the pooling of an embedding model, on the host: projections of an
-// embedding, and the classifier of a reranker. They multiply one vector a text.
+// The small matrices after the pooling of an embedding model, on the host: projections of an
+// embedding, and the classifier of a reranker. They multiply one vector per text.
 #ifndef GI_ENGINE_DENSE_HEAD_H
 #define GI_ENGINE_DENSE_HEAD_H
 
@@ -14,14 +14,14 @@ struct gi_dense_layer {
 struct gi_dense_head {
     struct gi_dense_layer projections[2]; // dense_2, dense_3
     struct gi_dense_layer hidden, scores; // cls and cls.output
-    // Behind cls: tanh or GELU, then a layernorm that adds nothing if the file has its gamma.
+    // After cls: tanh or GELU, then, if the file has its gamma, a layernorm without beta.
     bool has_gelu;
     float *hidden_gamma; // (hidden.n_out), or NULL
     float eps;
 };
 
-// Reads what the file has of them behind rows of a model. Fails with BAD_FILE (a shape that does
-// not fit), UNSUPPORTED (a type without a kernel), IO, NO_MEMORY; what was read is freed by finish.
+// Reads the matrices that the file has. Fails with BAD_FILE (a shape that does not fit),
+// UNSUPPORTED (a type without a kernel), IO, NO_MEMORY; the caller then calls finish.
 bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf,
                         const struct gi_hparams *hparams, struct glinfer_error *err);
 // Accepts all-zero.

@@ -1,5 +1,5 @@
-// The embeddings of texts: the table that glinfer_embed needs behind those of prompts, made when it
-// is called first.
+// The embeddings of texts: the list that glinfer_embed needs after those of prompts, created by its
+// first call.
 #ifndef GI_ENGINE_TEXT_EMBEDDING_H
 #define GI_ENGINE_TEXT_EMBEDDING_H
 

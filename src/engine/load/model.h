@@ -30,9 +30,9 @@ struct glinfer_model {
     struct gi_model_weights weights; // into the store
     float *norms;                    // norm_layout.size floats
     float *rope_factors;             // n_rot / 2, or NULL
-    float *long_rope_factors;        // likewise, of a context longer than hparams.rope.n_ctx_orig
-    float *positions;                // (n_ctx_train, n_embd) of an encoder, or NULL
-    struct gi_dense_head head;       // of embeddings
+    float *long_rope_factors;  // n_rot / 2, for contexts over hparams.rope.n_ctx_orig, or NULL
+    float *positions;          // (n_ctx_train, n_embd) of an encoder, or NULL
+    struct gi_dense_head head; // of embeddings
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;
     struct gi_grammar_vocab *grammar_vocab; // made when an answer first needs it
@@ -61,8 +61,8 @@ bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host,
 // Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
 
-// Return the context and, for a context, the batch that a session has if 0 is asked for. A batch of
-// an encoder, whose tokens see those behind them, holds a text as a whole.
+// Return the default context and, for a context, the default batch of a session. An encoder's
+// tokens attend to later ones, so its batch holds a whole text.
 uint32_t gi_default_context(const struct gi_hparams *hparams);
 uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx);
 

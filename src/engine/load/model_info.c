@@ -228,7 +228,8 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->peak_host = GI_HOST_BYTES + TOKEN_BYTES * (uint64_t)n_tokens;
 }
 
-// Keeps an offer true: reading weights leaves heap and stacks behind (SmolLM2, two threads: 5 MiB).
+// Reserve for the heap and stacks that remain after reading weights (SmolLM2, two threads: 5 MiB),
+// so that a context that was offered does fit.
 #define KEPT_BYTES (UINT64_C(8) << 20)
 
 struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_software, uint64_t host)

@@ -20,8 +20,8 @@ struct gi_budget {
     const char *whose; // for messages
     uint64_t kept;     // bytes of what is left that loading holds on to: heap, stacks of threads
 };
-// Returns the least of what a budget of so many bytes (0: none) leaves beyond used, and of what
-// hard limits leave where the GPU's memory is the process's. host is what is needed beside it.
+// Returns the smaller of two remainders: of mem_budget bytes (0: unlimited) after `used`, and of
+// the hard limits if the GPU's memory is the process's. `host` is the memory needed besides.
 struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_software,
                                 uint64_t host);
 // Bytes of a process beside weights, cache and scratch but for the vocabulary: staging, chunks,

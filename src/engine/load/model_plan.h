@@ -24,12 +24,12 @@ struct gi_plan_weight {
     uint32_t n_sources;
     struct gi_plan_source sources[GI_MAX_SOURCES];
     const struct gi_gguf_tensor *gamma; // of the norm that travels with it; NULL: none
-    const struct gi_gguf_tensor *post;  // likewise of the norm of its result
-    const struct gi_gguf_tensor *scale; // and the number that the layer multiplies by behind it
+    const struct gi_gguf_tensor *post;  // gamma of the norm of its result; NULL: none
+    const struct gi_gguf_tensor *scale; // the factor of the layer after that norm; NULL: none
     struct gi_weight weight;
 };
 
-#define GI_MAX_ENDS 8u // weights that are no layer's
+#define GI_MAX_ENDS 8u // weights outside the layers
 
 struct gi_model_plan {
     const struct gi_gguf *gguf; // borrowed
@@ -43,8 +43,8 @@ struct gi_model_plan {
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;
-    // (n_layer, GI_NORM_COUNT), then the output's and what is added behind it, NULL where nothing
-    // is.
+    // (n_layer, GI_NORM_COUNT), then the output's gamma and the vector added after it; NULL entries
+    // are absent.
     const struct gi_gguf_tensor **norms;
     // NULL: none. Both are the same but where a file has one for a context that was stretched.
     const struct gi_gguf_tensor *rope_factors, *long_rope_factors;

@@ -5,8 +5,8 @@
 
 #include "engine/load/model_plan.h"
 
-// Returns how many sources are all experts', 0 for orders without experts. Those behind them are of
-// the expert that all tokens share.
+// Returns the number of sources that hold all experts, 0 for orders without experts. The sources
+// after them belong to the expert that all tokens share.
 uint32_t gi_plan_expert_sources(enum gi_weight_order order);
 // True for the orders of a mixture's experts; for those that pair gate and up.
 bool gi_plan_has_experts(enum gi_weight_order order);
@@ -15,7 +15,7 @@ bool gi_plan_has_gate(enum gi_weight_order order);
 // True for q, k and v in pair order.
 bool gi_plan_has_pairs(enum gi_weight_order order);
 
-// The sections of a weight whose matrices stand one behind the other, q, k and v among them.
+// The sections of a weight whose matrices are concatenated, such as q, k and v.
 struct gi_plan_sections {
     uint32_t n;
     uint32_t begins[GI_MAX_SOURCES + 2]; // GPU rows, the end of the last one too

@@ -26,7 +26,7 @@ bool gi_plan_require(const struct gi_model_plan *plan, const char *pattern, uint
                      const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                      const struct gi_gguf_tensor **out, struct glinfer_error *err);
 
-// Finds a matrix likewise, and its bias if there is one.
+// Finds a matrix by its pattern and layer, and its bias if there is one.
 bool gi_plan_find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                          uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                          struct gi_plan_source *source, struct glinfer_error *err);

@@ -21,7 +21,7 @@ static bool begins_with_any(struct gi_gguf_string name, const char *const *prefi
     return false;
 }
 
-// Returns the number behind "blk.", 0 of other names.
+// Returns the number after "blk.", 0 for other names.
 static uint32_t layer_of(struct gi_gguf_string name)
 {
     uint32_t layer = 0;

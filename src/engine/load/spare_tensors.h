@@ -8,8 +8,8 @@
 
 struct gi_spare_tensors {
     uint32_t n_vision, n_audio;
-    uint32_t n_next;             // of layers behind the last
-    uint32_t n_other;            // whose names say nothing to the family
+    uint32_t n_next;             // tensors of layers after the last one
+    uint32_t n_other;            // tensors with names that the family does not know
     struct gi_gguf_string other; // the first of these, owned by the gguf
 };
 

@@ -34,7 +34,7 @@ struct chunk {
     size_t quads_size, scales_size;      // bytes of a tile
     struct gi_range quads_to, scales_to; // of the first
     struct row_range rows[GI_MAX_SOURCES];
-    atomic_bool is_faulty;      // a row has weights that are no finite numbers
+    atomic_bool is_faulty;      // a row has weights that are not finite
     struct chunk_memory memory; // owned
 };
 
@@ -173,7 +173,7 @@ static bool write_range(struct loader *loader, const struct gi_range *to, const 
                                         data, size, loader->err);
 }
 
-// Names the tensor of the first row of a chunk that has weights which are no finite numbers.
+// Fails with the name of the tensor of the first row of a chunk whose weights are not finite.
 static bool refuse_chunk(const struct chunk *chunk, struct glinfer_error *err)
 {
     const struct gi_plan_weight *weight = chunk->weight;
@@ -381,7 +381,7 @@ static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)
     return kind;
 }
 
-// Gives every part its place; the ranges of a part lie one behind the other in its slot.
+// Gives every part its place; the ranges of a part follow each other in its slot.
 static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
                         struct glinfer_error *err)
 {

@@ -10,7 +10,7 @@
 struct gi_weight_store {
     struct gi_arena arena;
     struct gi_weight *weights; // in the order of the plan
-    char (*names)[64];         // what weights[i].name points to
+    char (*names)[64];         // names that weights[i].name points to
     uint32_t n_weights;
     struct gi_weight_samples samples; // for the self-test
 };

@@ -68,8 +68,8 @@ static bool replay(const struct rates *rates, struct gi_dispatch_table *table, u
     return ok;
 }
 
-// Work a nanosecond: so many replays that the waits do not count, the best of some runs. The first
-// ones wake the device up; where one alone is slow it is enough.
+// Measures work per nanosecond: the best of several runs, with enough replays to make waits
+// negligible. The first runs wake the device up; if one run is slow, it is the only one.
 static bool measure(const struct rates *rates, struct gi_dispatch_table *table, double work,
                     double *best)
 {

@@ -100,7 +100,7 @@ static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_ti
            submit_chain(profile, step_executor(profile), chain, timer);
 }
 
-// Tokens of the batch behind the first tokens of a prompt.
+// Returns the number of tokens in the batch after the first `done` tokens of a prompt.
 static uint32_t next_batch(const struct profile *profile, uint32_t n_tokens, uint32_t done)
 {
     const uint32_t most = profile->session->tables.n_batch;

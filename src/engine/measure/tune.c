@@ -116,7 +116,7 @@ static bool tune_sites(struct gi_tune *tune)
 {
     const uint64_t begin = gi_clock_ns();
     const double replays = 2.0 * LEAST_STEP_SAMPLES * gi_tune_step_replays(tune);
-    // Behind the sites comes comparing whole steps.
+    // The time after the sites is for comparing whole steps.
     const uint64_t least_ns = (uint64_t)(replays * tune->stats.table_step_ns);
     const uint64_t end_ns = tune->end_ns > least_ns ? tune->end_ns - least_ns : 0;
     const uint64_t left = end_ns > begin ? end_ns - begin : 0;

@@ -115,7 +115,7 @@ static bool write_state(struct gi_tune_clock *clock, const struct gi_tune_run *r
            gi_runner_run(runner, &clock->executor.base, &nothing, err);
 }
 
-// Submits the replays of a run: steps one behind another, or the same batch again and again.
+// Submits the replays of a run: consecutive steps, or the same batch repeatedly.
 static bool submit(struct gi_tune_clock *clock, const struct gi_tune_run *run,
                    struct glinfer_error *err)
 {

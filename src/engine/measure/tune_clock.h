@@ -16,7 +16,7 @@ struct gi_tune_clock {
     struct gi_arena arena;
     struct gi_executor *burst; // arithmetic; NULL: a software renderer has no clock to wake
     uint32_t n_burst;          // replays that take about a millisecond
-    uint64_t submit_ns;        // what the host took to submit the latest run
+    uint64_t submit_ns;        // time that the host took to submit the latest run
 };
 
 // Names what is run: a table, all of it, one site of it or all but one.

@@ -39,13 +39,13 @@ struct gi_tune {
     struct glinfer_error *err;
     struct gi_recorder recorder; // the session's own, put back at the end
     struct gi_program_table *programs;
-    struct gi_tuning *trial; // what recordings take
+    struct gi_tuning *trial; // shapes that recordings use
     struct gi_tuning_sites known;
     struct gi_tune_clock clock;
     struct gi_tune_site sites[GI_MAX_TUNING_SITES];
     struct gi_tune_candidate candidates[GI_MAX_CANDIDATES + 1]; // of one site
-    const char *dispatch, *batch; // what suits the device; NULL: known without
-    uint64_t end_ns;              // when the time is over
+    const char *dispatch, *batch; // chosen for the device; NULL: known without measuring
+    uint64_t end_ns;              // time of the clock at which tuning ends
     uint64_t done, total;         // of the progress
 };
 
