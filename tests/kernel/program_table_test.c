@@ -1,8 +1,8 @@
 // Programs on a real context: what a driver says of them, building, the cache of binaries. Exit
 // status 77 where there is no device.
 #include "base/hash.h"
+#include "gpu/device/gpu_private.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
-#include "tests/kernel/fixture/uniform_offset.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -146,6 +146,20 @@ static void a_compile_that_fails_once_is_tried_again(void **state)
     assert_int_equal(f->err.status, GLINFER_STATUS_DRIVER);
     assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", NULL));
     gi_program_table_destroy(programs);
+}
+
+// Returns the byte offset of a uniform within its block; -1 if the program does not use it.
+static int32_t uniform_offset(const struct gi_program_table *table, uint32_t index,
+                              const char *name)
+{
+    const GLenum property = GL_OFFSET;
+    GLint offset = -1;
+    const GLuint program = gi_program_name(table, index);
+    const GLuint resource = glGetProgramResourceIndex(program, GL_UNIFORM, name);
+    if (resource != GL_INVALID_INDEX) {
+        glGetProgramResourceiv(program, GL_UNIFORM, resource, 1, &property, 1, NULL, &offset);
+    }
+    return offset;
 }
 
 static void program_tells_uniform_offsets(void **state)

@@ -5,6 +5,7 @@
 #include "glsl/embed/embed_params.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
+#include "reference/reference.h"
 
 #include <assert.h>
 #include <math.h>
@@ -334,16 +335,7 @@ static const struct {
     {GI_PROGRAM_ALTUP_CORRECT, GI_PROGRAM_ALTUP_CORRECT, gi_check_altup_correct},
     {GI_PROGRAM_ALTUP_ADD, GI_PROGRAM_ALTUP_ADD, gi_check_altup_add},
     {GI_PROGRAM_ALTUP_MERGE, GI_PROGRAM_ALTUP_MERGE, gi_check_altup_merge},
-    {GI_PROGRAM_DELTA_STEP, GI_PROGRAM_DELTA_STEP, gi_check_delta_step},
-    {GI_PROGRAM_DELTA_CONV, GI_PROGRAM_DELTA_CONV, gi_check_delta_conv},
-    {GI_PROGRAM_DELTA_SCAN, GI_PROGRAM_DELTA_SCAN, gi_check_delta_scan},
-    {GI_PROGRAM_DELTA_SCAN_SUBGROUP, GI_PROGRAM_DELTA_SCAN_SUBGROUP, gi_check_delta_scan},
-    {GI_PROGRAM_DELTA_NORM, GI_PROGRAM_DELTA_NORM, gi_check_delta_norm},
     {GI_PROGRAM_SHORT_CONV, GI_PROGRAM_SHORT_CONV, gi_check_short_conv},
-    {GI_PROGRAM_SSM_STEP, GI_PROGRAM_SSM_STEP, gi_check_ssm_step},
-    {GI_PROGRAM_SSM_CONV, GI_PROGRAM_SSM_CONV, gi_check_ssm_conv},
-    {GI_PROGRAM_SSM_SCAN, GI_PROGRAM_SSM_SCAN, gi_check_ssm_scan},
-    {GI_PROGRAM_SSM_NORM, GI_PROGRAM_SSM_NORM, gi_check_ssm_norm},
     {GI_PROGRAM_HALF_ROWS, GI_PROGRAM_HALF_ROWS, gi_check_half_rows},
     {GI_PROGRAM_PACK_ROWS, GI_PROGRAM_PACK_ROWS, gi_check_pack_rows},
     {GI_PROGRAM_LAST_ROW, GI_PROGRAM_LAST_ROW, gi_check_last_row},
@@ -363,5 +355,5 @@ gi_test_check gi_test_find_check(enum gi_program_id id)
             return checks[i].check;
         }
     }
-    return NULL;
+    return gi_kernel_find(id) ? gi_check_reference : NULL;
 }

@@ -140,6 +140,8 @@ typedef void (*gi_test_check)(struct gi_test *test);
 // Returns the check of a program, NULL if there is none.
 gi_test_check gi_test_find_check(enum gi_program_id id);
 
+// Checks a kernel that has a reference (src/reference).
+void gi_check_reference(struct gi_test *test);
 void gi_check_adjusted(struct gi_test *test);
 void gi_check_gemv_qkv(struct gi_test *test);
 void gi_check_gemv_residual(struct gi_test *test);
@@ -172,15 +174,7 @@ void gi_check_altup_correct(struct gi_test *test);
 void gi_check_altup_add(struct gi_test *test);
 void gi_check_altup_merge(struct gi_test *test);
 void gi_check_gate_rows(struct gi_test *test);
-void gi_check_delta_step(struct gi_test *test);
-void gi_check_delta_conv(struct gi_test *test);
-void gi_check_delta_scan(struct gi_test *test);
-void gi_check_delta_norm(struct gi_test *test);
 void gi_check_short_conv(struct gi_test *test);
-void gi_check_ssm_step(struct gi_test *test);
-void gi_check_ssm_conv(struct gi_test *test);
-void gi_check_ssm_scan(struct gi_test *test);
-void gi_check_ssm_norm(struct gi_test *test);
 void gi_check_route(struct gi_test *test);
 void gi_check_add_experts(struct gi_test *test);
 void gi_check_rope_kv(struct gi_test *test);

@@ -1,0 +1,66 @@
+// Compares what a dispatch writes with the reference of its kernel.
+#include "engine/selftest/test_case.h"
+#include "reference/reference.h"
+
+static bool read_words(void *user, uint32_t binding, uint64_t first, size_t n, void *words)
+{
+    const struct gi_test *test = user;
+    const struct gi_range *range = &test->dispatch->bindings[binding];
+    const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
+    return gi_buffer_read(range->buffer, test->gpu, range->offset + begin, words,
+                          n * sizeof(uint32_t), test->err);
+}
+
+// Poisons the results in bindings that the kernel does not read.
+static void poison_results(struct gi_test *test, const struct gi_ref *ref)
+{
+    const struct gi_ref_result *results = ref->results.data;
+    for (size_t i = 0, end; i < ref->results.count; i = end) {
+        end = gi_ref_run_end(ref, i, 0);
+        if (!(ref->is_read >> results[i].binding & 1)) {
+            gi_test_poison(test, results[i].binding, results[i].at,
+                           results[end - 1].at - results[i].at + 1);
+        }
+    }
+}
+
+static void compare_results(struct gi_test *test, const struct gi_ref *ref)
+{
+    enum { MAX_GAP = 256 }; // words that are read for nothing, in place of another wait for the GPU
+    const struct gi_ref_result *results = ref->results.data;
+    for (size_t i = 0, end; i < ref->results.count && !test->has_failed; i = end) {
+        const uint64_t first = results[i].at;
+        const uint32_t n_memory = test->n_memory;
+        end = gi_ref_run_end(ref, i, MAX_GAP);
+        const float *found =
+            gi_test_floats(test, results[i].binding, first, results[end - 1].at - first + 1);
+        for (size_t j = i; found && j < end; j++) {
+            const struct gi_ref_value *expected = &results[j].expected;
+            gi_test_expect(test, results[j].what, results[j].at, expected->value,
+                           expected->magnitude, found[results[j].at - first]);
+        }
+        gi_test_rewind(test, n_memory);
+    }
+}
+
+void gi_check_reference(struct gi_test *test)
+{
+    struct gi_ref ref = {
+        .dispatch = test->dispatch,
+        .key = test->key,
+        .params = test->params,
+        .n_past = test->n_past,
+        .n_tokens = test->n_tokens,
+        .is_sampled = true,
+        .read = read_words,
+        .user = test,
+        .err = test->err,
+    };
+    test->has_failed = test->has_failed || !gi_kernel_work_out(gi_kernel_find(test->key->id), &ref);
+    if (!test->has_failed) {
+        poison_results(test, &ref);
+        gi_test_run(test);
+        compare_results(test, &ref);
+    }
+    gi_ref_finish(&ref);
+}

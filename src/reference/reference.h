@@ -1,0 +1,98 @@
+// The mathematics of the kernels in double, once: from a recorded dispatch and what its bindings
+// hold, a reference works out what the dispatch has to write. The self-test on the user's driver
+// and the kernel tests run the same references; the engine's answers are compared with those of
+// independent engines (tests/golden), so that a mistake in a reference shows.
+//
+// A reference reads bindings through its caller, who has them on the GPU or in memory, and lists
+// the results; the caller then runs the dispatch and compares. Plain C without GL.
+#ifndef GI_REFERENCE_H
+#define GI_REFERENCE_H
+
+#include "gpu/dispatch/dispatch_table.h"
+
+#define GI_REF_NONE UINT32_MAX // an offset of something that a kernel does not have
+
+struct gi_ref_value {
+    double value, magnitude; // magnitude: the sum of the magnitudes that went into the value
+};
+
+// One word that the dispatch has to write.
+struct gi_ref_result {
+    const char *what; // a literal
+    uint32_t binding;
+    uint64_t at; // index of the word in the binding
+    struct gi_ref_value expected;
+};
+
+struct gi_ref_memory {
+    void **data;
+    size_t count, capacity;
+};
+
+struct gi_ref_results {
+    struct gi_ref_result *data;
+    size_t count, capacity;
+};
+
+// All-zero but for what the caller sets.
+struct gi_ref {
+    // Set by the caller.
+    const struct gi_dispatch *dispatch;
+    const struct gi_program_key *key;
+    const void *params; // struct gi_<kernel>_params
+    uint32_t n_past, n_tokens;
+    bool is_sampled; // a part of a large result is enough
+    // Copies n words of a binding, from word `first` on, to words.
+    bool (*read)(void *user, uint32_t binding, uint64_t first, size_t n, void *words);
+    void *user;
+    struct glinfer_error *err;
+
+    // The outcome.
+    bool has_failed;  // read has, or memory did, with *err
+    uint32_t is_read; // bit i: binding i was read
+    struct gi_ref_results results;
+    struct gi_ref_memory memory;
+};
+
+// A kernel: its programs, and how far their results may be off.
+struct gi_kernel {
+    enum gi_program_id first, last;
+    void (*reference)(struct gi_ref *ref);
+    double roundings; // of the magnitude of a result, in FLT_EPSILON
+};
+
+// Returns the kernel of a program; NULL if there is no reference of it.
+const struct gi_kernel *gi_kernel_find(enum gi_program_id id);
+// Runs a kernel's reference and sorts its results by binding and word. Returns false with *err set.
+bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref);
+// Returns the end of the results from `first` on that lie in one binding, at most `gap` other words
+// between two of them.
+size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap);
+// Frees the results and the memory of a reference. Accepts all-zero.
+void gi_ref_finish(struct gi_ref *ref);
+
+//-- for references --------------------------------------------------------------------------------
+
+// Returns zeroed memory, which lives until gi_ref_finish or gi_ref_rewind; NULL with has_failed.
+void *gi_ref_memory(struct gi_ref *ref, size_t count, size_t size);
+// Frees the memory that was taken since memory.count was n.
+void gi_ref_rewind(struct gi_ref *ref, size_t n);
+// Returns n words of a binding; NULL with has_failed.
+const float *gi_ref_floats(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n);
+// Returns the rows of all tokens, n words of each from word `first` on, with a stride in words;
+// NULL with has_failed.
+const float *gi_ref_rows(struct gi_ref *ref, uint32_t binding, uint64_t first, uint64_t stride,
+                         size_t n);
+// Returns the value of a define of the program, 0 if it has none.
+uint32_t gi_ref_define(const struct gi_ref *ref, const char *name);
+// Returns the item to work out after item i of n: the next one, or a later one if the reference is
+// sampled and all of them have many values. The last item is never left out.
+uint32_t gi_ref_next(const struct gi_ref *ref, uint32_t i, uint32_t n, uint64_t n_value);
+// Lists a result.
+void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                   double value, double magnitude);
+
+double gi_ref_silu(double x);
+double gi_ref_softplus(double x);
+
+#endif
