@@ -31,6 +31,18 @@ void fail_one_call(long n)
     end_refused = n + 1;
 }
 
+void end_failures(void)
+{
+    first_refused = -1;
+}
+
+unsigned exchange_error(unsigned error)
+{
+    const unsigned before = pending_gl;
+    pending_gl = error;
+    return before;
+}
+
 long count_calls(void)
 {
     return n_calls;

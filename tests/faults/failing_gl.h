@@ -10,6 +10,10 @@
 void fail_calls_after(long n);
 // Lets n calls pass, refuses one and lets all after it pass.
 void fail_one_call(long n);
+// Refuses no more calls. An error of GL that nothing has read yet stays.
+void end_failures(void);
+// Returns that error and replaces it: another context does not see it. 0: none.
+unsigned exchange_error(unsigned error);
 // Returns how many that can fail were made since the last call of either.
 long count_calls(void);
 // Returns the name of the first that was refused since then; NULL if none was.

@@ -26,7 +26,7 @@ static GLuint make_texture(const struct gi_gpu *gpu, const struct gi_range *rang
     return name;
 }
 
-bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct gi_gpu *gpu,
+bool gi_buffer_textures_find(struct gi_buffer_textures *textures, struct gi_gpu *gpu,
                              const struct gi_range *range, enum gi_texel texel, GLuint *name,
                              struct glinfer_error *err)
 {
@@ -41,6 +41,10 @@ bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct g
         return false;
     }
     *name = make_texture(gpu, range, texel);
+    if (!gi_gpu_check(gpu, "making a buffer texture", err)) {
+        glDeleteTextures(1, name);
+        return false;
+    }
     textures->items[textures->count++] = (struct gi_buffer_texture){*range, texel, *name};
     return true;
 }

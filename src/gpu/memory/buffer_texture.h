@@ -18,8 +18,9 @@ struct gi_buffer_textures {
     size_t capacity;
 };
 
-// Sets *name to the texture of a range, which is made if there is none yet. Fails with NO_MEMORY.
-bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct gi_gpu *gpu,
+// Sets *name to the texture of a range and creates it on the first call. Fails with NO_MEMORY,
+// DRIVER, GPU_LOST.
+bool gi_buffer_textures_find(struct gi_buffer_textures *textures, struct gi_gpu *gpu,
                              const struct gi_range *range, enum gi_texel texel, GLuint *name,
                              struct glinfer_error *err);
 void gi_buffer_textures_finish(struct gi_buffer_textures *textures);
