@@ -303,6 +303,10 @@ static bool run_course(uint64_t seed)
         glinfer_session_destroy(&game.players[i].session);
     }
     glinfer_session_destroy(&game.judging);
+    fail_calls_after(-1);
+    if (!glinfer_device_recover(game.tiny.device, NULL, NULL, &err)) { // it may be lost since
+        wrong("the device is not recovered: %s", err.message);
+    }
     if (game.is_wrong) {
         fprintf(stderr, "call_order_test: with seed %llu\n", (unsigned long long)seed);
     }
