@@ -21,10 +21,10 @@ static bool is_stop_id(const struct gi_generation *run, uint32_t id)
     return false;
 }
 
-static void finish(struct gi_generation *run, enum glinfer_stop stop)
+void gi_generation_finish(struct gi_generation *run, enum glinfer_stop stop)
 {
     run->stats.stop = stop;
-    run->is_finished = true;
+    run->state = GI_GENERATION_ENDS;
 }
 
 static void deliver_text(struct gi_generation *run, int32_t id, struct gi_text text,
@@ -38,11 +38,11 @@ static void deliver_text(struct gi_generation *run, int32_t id, struct gi_text t
     }
     run->event.kind = GLINFER_EVENT_TOKEN;
     run->event.token = &run->token;
-    if (run->n_delivered == 0) {
-        run->stats.ttft_ms = (double)(gi_clock_ns() - run->start_ns) / 1e6;
+    if (run->stats.ttft_ms == 0) {
+        run->stats.ttft_ms = (double)(gi_clock_ns() - run->clock.start_ns) / 1e6;
     }
     if (run->params.on_token && !run->params.on_token(run->params.token_user, &run->token)) {
-        finish(run, GLINFER_STOP_CALLBACK);
+        gi_generation_finish(run, GLINFER_STOP_CALLBACK);
     }
 }
 
@@ -63,15 +63,14 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     gi_sequence_note_step(sequence, sequence->n_past, entry->token);
     if (is_stop_id(run, entry->token)) {
         sequence->n_state = sequence->n_past; // what was submitted behind it does nothing
-        finish(run, GLINFER_STOP_EOS);
+        gi_generation_finish(run, GLINFER_STOP_EOS);
         return;
     }
     deliver_text(run, id, gi_text_stream_push(&run->text, gi_generation_bytes(run, id)), entry);
-    run->n_delivered++;
     if (run->text.is_stopped) {
         run->stats.stop_index = (uint32_t)run->text.stop_index;
-        finish(run, GLINFER_STOP_WORD);
-    } else if (!run->is_finished && run->stats.predicted_n == run->max_steps) {
+        gi_generation_finish(run, GLINFER_STOP_WORD);
+    } else if (!gi_generation_is_finished(run) && run->stats.predicted_n == run->max_steps) {
         gi_generation_reach_limit(run);
     }
 }
@@ -82,17 +81,19 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
 static void learn_step(struct gi_generation *run, const struct gi_landing *landing, uint64_t now)
 {
     struct gi_runner *runner = &run->session->runner;
-    const uint64_t last = run->last_ns + run->rested_ns;
-    const bool is_behind = !run->is_stepped || (run->is_end_seen && last > landing->begin_ns);
+    const uint64_t last = run->clock.last_ns + run->clock.rested_ns;
+    const bool is_behind =
+        !gi_generation_is_stepped(run) || (run->clock.is_end_seen && last > landing->begin_ns);
     const struct gi_speculation *draft = &run->speculation;
     const bool is_draft = draft->phase == GI_SPECULATION_FLYING;
     const uint64_t begin = is_behind ? last : is_draft ? draft->begin_ns : landing->begin_ns;
     const uint64_t ns = now > begin ? now - begin : 1;
     const uint64_t step_ns = ns / landing->n_steps;
-    run->is_end_seen = !run->is_stepped || (now - run->polled_ns) * 4 < ns;
-    run->landing_ns = run->is_end_seen ? ns : 0;
+    run->clock.is_end_seen =
+        !gi_generation_is_stepped(run) || (now - run->clock.polled_ns) * 4 < ns;
+    run->clock.landing_ns = run->clock.is_end_seen ? ns : 0;
     if (runner->step_ns == 0 ||
-        (!is_draft && !draft->is_alone && (run->is_end_seen || step_ns < runner->step_ns))) {
+        (!is_draft && !draft->is_alone && (run->clock.is_end_seen || step_ns < runner->step_ns))) {
         runner->step_ns = step_ns;
     }
 }
@@ -100,23 +101,23 @@ static void learn_step(struct gi_generation *run, const struct gi_landing *landi
 static void learn_time(struct gi_generation *run, const struct gi_landing *landing)
 {
     const uint64_t now = gi_clock_ns();
-    run->last_cpu_ns = gi_clock_cpu_ns();
+    run->clock.last_cpu_ns = gi_clock_cpu_ns();
     if (landing->first == 0) {
-        run->first_ns = now;
-        run->first_cpu_ns = run->last_cpu_ns;
-        run->landing_ns = 0;
+        run->clock.first_ns = now;
+        run->clock.first_cpu_ns = run->clock.last_cpu_ns;
+        run->clock.landing_ns = 0;
     } else {
         learn_step(run, landing, now);
     }
-    run->last_ns = now;
-    run->rested_ns = 0;
+    run->clock.last_ns = now;
+    run->clock.rested_ns = 0;
 }
 
 bool gi_generation_go_on(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     const uint32_t position = run->base + run->n_submitted - 1;
-    run->has_logits = false;
+    run->logits_ns = 0;
     return gi_generation_find_executors(run) && gi_adjust_write(run, position) &&
            gi_generation_write_state(run, (uint32_t)session->sequence.pending, position, 1);
 }
@@ -173,7 +174,7 @@ static void end_prompt(struct gi_generation *run)
     struct gi_sequence *sequence = &run->session->sequence;
     sequence->pending = GI_NO_TOKEN;
     sequence->n_past = run->base;
-    run->is_finished = true;
+    run->state = GI_GENERATION_ENDS;
 }
 
 // Begins to deliver the tokens of a chain that has run.
@@ -185,7 +186,7 @@ static bool take_landing(struct gi_generation *run)
     if (!check_chain(run, landing, n_live) || !gi_host_sample_choose(run, landing)) {
         return false;
     }
-    gi_speculation_land(run, landing, n_live, run->landing_ns);
+    gi_speculation_land(run, landing, n_live, run->clock.landing_ns);
     session->sequence.is_stale = false;
     run->n_live = n_live;
     run->next = 0;
@@ -218,8 +219,8 @@ static void deliver_next(struct gi_generation *run)
     const uint64_t steps_ns = run->session->runner.step_ns * landing->n_steps;
     deliver(run, &landing->entries[i]);
     gi_speculation_note(run, landing, i);
-    if (!run->is_finished && run->next == run->n_live && landing->first > 0) {
-        gi_generation_rest(run, run->speculation.was_draft ? run->landing_ns : steps_ns);
+    if (!gi_generation_is_finished(run) && run->next == run->n_live && landing->first > 0) {
+        gi_generation_rest(run, run->speculation.was_draft ? run->clock.landing_ns : steps_ns);
     }
 }
 
@@ -233,8 +234,8 @@ static bool look(struct gi_generation *run, bool takes)
         return false;
     }
     const uint64_t now = gi_clock_ns();
-    run->polled_ns = is_ready ? run->polled_ns : now;
-    run->is_waiting = !is_ready || now < run->rest_until;
+    run->clock.polled_ns = is_ready ? run->clock.polled_ns : now;
+    run->is_waiting = !is_ready || now < run->clock.rest_until;
     return true;
 }
 
@@ -275,7 +276,7 @@ static bool submit_or_take(struct gi_generation *run)
     if (is_joint && session->runner.n_flights == 0) {
         return advance_jointly(run);
     }
-    if (run->is_stepped && !look(run, takes)) {
+    if (gi_generation_is_stepped(run) && !look(run, takes)) {
         return false;
     }
     if (run->is_waiting) {
@@ -297,16 +298,16 @@ static bool can_refill(const struct gi_generation *run)
 {
     const struct gi_runner *runner = &run->session->runner;
     const uint32_t n_flights = choose_flights(run);
-    return run->is_stepped && !run->is_finished && !run->open.executor && n_flights > 1 &&
-           runner->n_flights < n_flights && run->n_submitted < run->max_steps &&
-           run->n_live == run->landing.n_steps &&
+    return gi_generation_is_stepped(run) && !gi_generation_is_finished(run) &&
+           !run->open.executor && n_flights > 1 && runner->n_flights < n_flights &&
+           run->n_submitted < run->max_steps && run->n_live == run->landing.n_steps &&
            !is_stop_id(run, run->landing.entries[run->n_live - 1].token) &&
            !gi_generation_is_boxed(run) && !gi_joint_run_suits(run);
 }
 
 bool gi_generation_has_token(const struct gi_generation *run)
 {
-    return run->next < run->n_live && !run->is_finished && !can_refill(run);
+    return run->next < run->n_live && !gi_generation_is_finished(run) && !can_refill(run);
 }
 
 // Delivers what was held back, and looks for errors behind the whole answer. One that comes too
@@ -318,17 +319,15 @@ static bool end(struct gi_generation *run)
     if (rest.size > 0 && run->stats.stop != GLINFER_STOP_CALLBACK) {
         deliver_text(run, GI_NO_TOKEN, rest, NULL);
     }
-    run->is_over = true;
+    run->state = GI_GENERATION_IS_OVER;
     return gi_gpu_check(gi_session_gpu(run->session), "generating", &own) ||
            own.status == GLINFER_STATUS_GPU_LOST ||
            gi_error_set(run->err, own.status, "%s", own.message);
 }
 
-bool gi_generation_advance(struct gi_generation *run)
+static bool advance(struct gi_generation *run)
 {
-    run->event.kind = GLINFER_EVENT_NONE;
-    run->is_waiting = false;
-    if (run->is_finished) {
+    if (run->state == GI_GENERATION_ENDS) {
         return end(run);
     }
     const bool is_chosen = gi_generation_needs_tokens(run) && run->next < run->n_live;
@@ -345,7 +344,23 @@ bool gi_generation_advance(struct gi_generation *run)
     if (run->next < run->n_live) {
         return gi_generation_submit_chain(run);
     }
-    return run->is_rebuilding ? gi_generation_submit_rebuild(run)
-           : run->is_full     ? gi_generation_make_room(run)
-                              : submit_or_take(run);
+    switch (run->state) {
+    case GI_GENERATION_REBUILDS:
+        return gi_generation_submit_rebuild(run);
+    case GI_GENERATION_SHIFTS:
+        return gi_generation_make_room(run);
+    default:
+        return submit_or_take(run);
+    }
+}
+
+bool gi_generation_advance(struct gi_generation *run)
+{
+    run->event.kind = GLINFER_EVENT_NONE;
+    run->is_waiting = false;
+    if (run->failure.status != GLINFER_STATUS_OK || !advance(run)) {
+        return false;
+    }
+    run->failure.status = GLINFER_STATUS_OK; // of what was tried and replaced
+    return true;
 }

@@ -23,16 +23,40 @@ struct gi_open_chain {
     struct gi_replay_cursor cursor;
 };
 
+// What an answer does next.
+enum gi_generation_state {
+    GI_GENERATION_DECODES,  // submits its prompt and chains, and delivers tokens
+    GI_GENERATION_REBUILDS, // computes a cache that was lost or shifted, then decodes
+    GI_GENERATION_SHIFTS,   // makes room in a full context (engine/state/context_full.h)
+    GI_GENERATION_ENDS,     // has delivered its last token; text may be held back
+    GI_GENERATION_IS_OVER,
+};
+
+// Times of the clock, in nanoseconds, and what is derived from them.
+struct gi_generation_clock {
+    uint64_t start_ns, first_ns, last_ns; // the call, the first token, the end of the latest chain
+    uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // CPU time of the process at these
+    uint64_t waits;                                   // for the GPU before the call
+    uint64_t rested_ns;                               // duration since the end of the latest chain
+    uint64_t landing_ns;                              // duration of the latest chain; 0: unknown
+    uint64_t polled_ns;                               // the GPU was last seen at work
+    uint64_t rest_until;                              // in steps: nothing is submitted before
+    bool is_end_seen; // the latest chain was taken soon after its end
+};
+
 struct gi_generation {
     struct glinfer_session *session;
     struct glinfer_generate_params params; // a copy; the prompt and the stop strings are not ours
     char **stop;                           // (params.n_stop) copies, owned
-    struct glinfer_error *err;             // of the call that runs
+    enum gi_generation_state state;
+    struct glinfer_error failure; // the answer ends with it; another answer's turn may set it
+    struct glinfer_error *err;    // &failure
     struct glinfer_stats stats;
     struct gi_text_stream text;
     struct gi_host_sample host;
     struct gi_adjusting adjusting;
     struct gi_speculation speculation;
+    struct gi_generation_clock clock;
     enum gi_step_end end;
     uint32_t *tokens;         // (n_prompt) owned; NULL: a broken answer goes on
     uint32_t n_prompt;        // tokens to process, a pending one included
@@ -40,37 +64,19 @@ struct gi_generation {
     uint32_t base;            // n_past after the prompt
     uint32_t max_steps;       // tokens at most
     uint32_t n_submitted;     // steps
-    uint32_t n_delivered;     // tokens
+    uint32_t n_rebuilt;       // tokens of a lost cache that are submitted, or sound
+    uint32_t n_keep;          // tokens that shifts keep
+    uint32_t n_shifts;        // shifts so far
     struct gi_executor *step; // of decode steps, borrowed; NULL: not asked for yet
     // With a mask, steps come in two pieces: the executor of logits, then `step`, which chooses.
-    struct gi_executor *logits; // likewise
-    bool has_logits;            // of the next step, that were submitted
-    uint64_t logits_ns;         // time of the clock when their submission began
+    struct gi_executor *logits; // borrowed; NULL: not asked for yet
+    uint64_t logits_ns; // time when the submission of the next step's logits began; 0: it did not
     struct gi_open_chain open;
     struct gi_landing landing; // entries [next, n_live) of which are to be delivered
     uint32_t n_live, next;
-    // Times of the clock: the call, the first token, the latest chain's end.
-    uint64_t start_ns, first_ns, last_ns;
-    uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // likewise, of the CPU
-    uint64_t rested_ns;                               // since the latest chain's end
-    uint64_t landing_ns;                              // that the latest landing took; 0: not known
-    uint64_t waits;                                   // of the GPU before the call
-    bool is_finished;                                 // no more tokens come
-    bool is_over;                                     // nor anything else
-    bool is_full;              // the context, before the answer's end (engine/state/context_full.h)
-    uint32_t n_keep, n_shifts; // tokens that shifts keep; shifts so far
-    bool is_rebuilding;        // a cache that was lost
-    uint32_t n_rebuilt;        // tokens of it that are submitted, or sound
-    // In steps with a budget (engine/generate/step.c) nothing waits or sleeps:
-    bool may_join; // steps with those of other sessions (joint_run.h)
-    bool is_stepped;
-    bool is_waiting;           // for the GPU or for the end of a rest; set by gi_generation_advance
-    bool is_end_seen;          // the latest chain was taken soon after its end
-    uint64_t polled_ns;        // when the GPU was last seen at work
-    uint64_t rest_until;       // time of the clock
-    int watched_fd;            // of a chain that the device's descriptor waits for; -1: none
-    struct glinfer_error late; // that another answer's turn found (joint_run.h)
-    // Set by the latest advance, as far as it delivered something:
+    bool is_waiting; // in steps: for the GPU or the end of a rest, since the latest advance
+    int watched_fd;  // of a chain that the device's descriptor waits for; -1: none
+    // Set by the latest advance if it delivered something:
     struct glinfer_event event;
     struct glinfer_token token;
     struct glinfer_prob probs[GI_MAX_PROBS];
@@ -83,8 +89,9 @@ struct gi_generation {
 struct gi_generation *gi_generation_create(struct glinfer_session *session,
                                            const struct glinfer_generate_params *params,
                                            struct glinfer_error *err);
-// Compiles what it needs and begins a run. The GPU is entered.
-bool gi_generation_start(struct gi_generation *run);
+// Compiles what it needs, steps with other answers too if it joins them (joint_run.h), and begins a
+// run. The GPU is entered.
+bool gi_generation_start(struct gi_generation *run, bool joins);
 // Returns which of a session's executors run the steps.
 enum gi_step_end gi_generation_step_kind(const struct gi_generation *run);
 // Fills the figures of the stats that are known at the end.
@@ -92,14 +99,30 @@ void gi_generation_fill_stats(struct gi_generation *run);
 // Notes whether the answer broke off, and frees the generation, which may be NULL.
 void gi_generation_destroy(struct gi_generation *run, bool is_whole);
 
+// True if the answer advances by glinfer_step: nothing waits or sleeps.
+static inline bool gi_generation_is_stepped(const struct gi_generation *run)
+{
+    return run->session->generation == run;
+}
+
+// True if no more tokens come.
+static inline bool gi_generation_is_finished(const struct gi_generation *run)
+{
+    return run->state >= GI_GENERATION_ENDS;
+}
+
 //-- its way (generate.c) --------------------------------------------------------------------------
+
+// Ends the answer after the token that was delivered last.
+void gi_generation_finish(struct gi_generation *run, enum glinfer_stop stop);
 
 // Goes on behind the last token that was delivered: finds the executor and writes step_state.
 bool gi_generation_go_on(struct gi_generation *run);
 // Returns the bytes of a token's text, none of a control token.
 struct gi_text gi_generation_bytes(const struct gi_generation *run, int32_t id);
 // Does the next thing: submits, or waits for a chain, or delivers a token. Stepped, it sets
-// is_waiting in place of waiting, and submits until the runner's box pauses.
+// is_waiting in place of waiting, and submits until the runner's box pauses. Fails with
+// run->failure.
 bool gi_generation_advance(struct gi_generation *run);
 // True if that next thing is a token, which takes nothing of the GPU.
 bool gi_generation_has_token(const struct gi_generation *run);

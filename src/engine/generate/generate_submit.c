@@ -38,7 +38,7 @@ struct gi_step_state gi_generation_state(const struct gi_generation *run, uint32
     for (uint32_t i = 0; i < session->n_stop_ids; i++) {
         state.stop[i] = (uint32_t)session->stop_ids[i];
     }
-    if (!run->is_rebuilding) {
+    if (run->state != GI_GENERATION_REBUILDS) {
         gi_adjust_set(&run->adjusting, &state);
     }
     return state;
@@ -64,13 +64,12 @@ static bool reserve_box(const struct gi_generation *run)
 static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
                    uint32_t n_steps, bool is_boxed)
 {
-    run->open =
-        (struct gi_open_chain){.executor = executor,
-                               .n_past = n_past,
-                               .n_tokens = 1,
-                               .n_steps = n_steps,
-                               .is_boxed = is_boxed,
-                               .begin_ns = run->has_logits ? run->logits_ns : gi_clock_ns()};
+    run->open = (struct gi_open_chain){.executor = executor,
+                                       .n_past = n_past,
+                                       .n_tokens = 1,
+                                       .n_steps = n_steps,
+                                       .is_boxed = is_boxed,
+                                       .begin_ns = run->logits_ns ? run->logits_ns : gi_clock_ns()};
     return executor && gi_generation_submit_open(run);
 }
 
@@ -115,7 +114,7 @@ bool gi_generation_is_boxed(const struct gi_generation *run)
 
 bool gi_generation_wants_logits(const struct gi_generation *run)
 {
-    return gi_adjust_is_masked(run) && !run->has_logits && run->n_submitted > 0 &&
+    return gi_adjust_is_masked(run) && run->logits_ns == 0 && run->n_submitted > 0 &&
            run->n_submitted < run->max_steps;
 }
 
@@ -158,8 +157,8 @@ void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)
     struct glinfer_session *session = run->session;
     uint64_t left = busy_ns / session->gpu_duty * (100 - session->gpu_duty);
     const uint64_t begin = gi_clock_ns();
-    if (run->is_stepped) {
-        run->rest_until = begin + left;
+    if (gi_generation_is_stepped(run)) {
+        run->clock.rest_until = begin + left;
         return;
     }
     while (left > 0 && !atomic_load(&session->is_cancelled)) {
@@ -167,7 +166,7 @@ void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)
         gi_clock_sleep(slice);
         left -= slice;
     }
-    run->rested_ns = gi_clock_ns() - begin;
+    run->clock.rested_ns = gi_clock_ns() - begin;
 }
 
 //-- the prompt ----------------------------------------------------------------------------------
@@ -232,7 +231,7 @@ static bool end_batch(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     const uint32_t done = run->n_processed, count = run->open.n_tokens;
-    if (run->is_rebuilding) { // its tokens are known
+    if (run->state == GI_GENERATION_REBUILDS) { // its tokens are known
         run->n_rebuilt += count;
         return report_prompt(run, run->n_rebuilt, session->sequence.n_past);
     }
@@ -252,9 +251,8 @@ static bool end_batch(struct gi_generation *run)
 static bool end_logits(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
-    run->has_logits = true;
     run->logits_ns = run->open.begin_ns;
-    if (run->open.is_boxed && !run->is_stepped) {
+    if (run->open.is_boxed && !gi_generation_is_stepped(run)) {
         return gi_time_box_close(&session->runner.box, run->err);
     }
     gi_gpu_flush(gi_session_gpu(session));
@@ -287,7 +285,7 @@ bool gi_generation_submit_open(struct gi_generation *run)
                                    .box = open->is_boxed ? &runner->box : NULL,
                                    .cursor = &open->cursor,
                                    .is_without_tail = open->is_logits,
-                                   .before = run->has_logits ? run->logits : NULL};
+                                   .before = run->logits_ns ? run->logits : NULL};
     sequence->n_state = GI_NO_STATE;
     if ((open->is_boxed && !reserve_box(run)) ||
         !(open->is_batch || open->is_logits
@@ -304,12 +302,13 @@ bool gi_generation_submit_open(struct gi_generation *run)
     const bool is_draft = gi_speculation_advance(run);
     if (open->is_batch) {
         return is_draft ||
-               ((run->is_stepped || gi_time_box_close(&runner->box, run->err)) && end_batch(run));
+               ((gi_generation_is_stepped(run) || gi_time_box_close(&runner->box, run->err)) &&
+                end_batch(run));
     }
     if (open->is_logits) {
         return end_logits(run);
     }
-    run->has_logits = false;
+    run->logits_ns = 0;
     run->n_submitted += open->n_entries > 0 ? open->n_entries : open->n_steps;
     if (open->n_steps > run->stats.chain_length) {
         run->stats.chain_length = open->n_steps;
@@ -331,11 +330,13 @@ static bool repeat_step(struct gi_generation *run, uint32_t n_past)
 // Goes on where the cache was needed: behind a shift, or at the beginning.
 static bool use_cache(struct gi_generation *run)
 {
-    if (run->is_full) {
+    run->state = GI_GENERATION_DECODES;
+    if (run->n_shifts > 0) {
         gi_generation_count_anew(run);
-        return gi_generation_go_on(run);
+    } else if (run->tokens) {
+        return true;
     }
-    return run->tokens || gi_generation_go_on(run);
+    return gi_generation_go_on(run);
 }
 
 bool gi_generation_submit_rebuild(struct gi_generation *run)
@@ -343,8 +344,7 @@ bool gi_generation_submit_rebuild(struct gi_generation *run)
     const struct gi_sequence *sequence = &run->session->sequence;
     const uint32_t done = run->n_rebuilt;
     if (done >= sequence->n_past) {
-        run->is_rebuilding = false;
-        return (run->is_stepped || gi_runner_wait(&run->session->runner, run->err)) &&
+        return (gi_generation_is_stepped(run) || gi_runner_wait(&run->session->runner, run->err)) &&
                use_cache(run);
     }
     if (!reserve_box(run)) {
@@ -362,8 +362,11 @@ bool gi_generation_rebuild(struct gi_generation *run)
     gi_cache_return_states(sequence, &run->session->model->hparams, gi_session_gpu(run->session));
     gi_sequence_settle(sequence);
     run->n_rebuilt = sequence->is_stale ? sequence->n_sound : sequence->n_past;
-    run->is_rebuilding = run->n_rebuilt < sequence->n_past;
-    return run->is_rebuilding || use_cache(run);
+    if (run->n_rebuilt >= sequence->n_past) {
+        return use_cache(run);
+    }
+    run->state = GI_GENERATION_REBUILDS;
+    return true;
 }
 
 //-- the whole of a prompt -------------------------------------------------------------------------

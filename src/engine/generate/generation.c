@@ -165,10 +165,11 @@ struct gi_generation *gi_generation_create(struct glinfer_session *session,
     run->session = session;
     run->watched_fd = -1;
     run->params = own;
-    run->err = err;
-    run->start_ns = gi_clock_ns();
-    run->start_cpu_ns = gi_clock_cpu_ns();
+    run->err = &run->failure;
+    run->clock.start_ns = gi_clock_ns();
+    run->clock.start_cpu_ns = gi_clock_cpu_ns();
     if (!read_params(run)) {
+        gi_error_set(err, run->failure.status, "%s", run->failure.message);
         gi_text_stream_finish(&run->text);
         free_stop(run);
         free(run->tokens);
@@ -191,7 +192,7 @@ enum gi_step_end gi_generation_step_kind(const struct gi_generation *run)
 //-- the beginning ---------------------------------------------------------------------------------
 
 // Compiles what no generation needed before.
-static bool prepare(struct gi_generation *run)
+static bool prepare(struct gi_generation *run, bool joins)
 {
     struct glinfer_session *session = run->session;
     struct gi_tables *tables = &session->tables;
@@ -208,7 +209,7 @@ static bool prepare(struct gi_generation *run)
            (!has_steps ||
             gi_step_executors_prepare(session, gi_generation_step_kind(run), false,
                                       run->params.progress, run->params.progress_user, run->err)) &&
-           (!has_steps || !run->may_join || gi_joint_run_prepare(run));
+           (!has_steps || !joins || gi_joint_run_prepare(run));
 }
 
 // Takes a broken answer up again: what it delivered is known and not delivered anew.
@@ -220,15 +221,15 @@ static void take_up(struct gi_generation *run)
         const int32_t id = (int32_t)session->sequence.tokens[run->base + i];
         gi_text_stream_push(&run->text, gi_generation_bytes(run, id));
     }
-    run->n_submitted = run->n_delivered = n;
-    run->first_ns = run->last_ns = gi_clock_ns();
+    run->n_submitted = n;
+    run->clock.first_ns = run->clock.last_ns = gi_clock_ns();
 }
 
-bool gi_generation_start(struct gi_generation *run)
+bool gi_generation_start(struct gi_generation *run, bool joins)
 {
     struct glinfer_session *session = run->session;
-    run->waits = gi_gpu_wait_count(gi_session_gpu(session));
-    const bool ok = prepare(run) && gi_host_sample_begin(run, run->tokens) &&
+    run->clock.waits = gi_gpu_wait_count(gi_session_gpu(session));
+    const bool ok = prepare(run, joins) && gi_host_sample_begin(run, run->tokens) &&
                     gi_adjust_begin(run, run->tokens) && gi_speculation_begin(run);
     run->params.samplers = NULL; // these live during the call that begins
     run->params.grammar = NULL;
@@ -238,9 +239,13 @@ bool gi_generation_start(struct gi_generation *run)
     if (!run->tokens) {
         take_up(run);
     }
-    return gi_runner_begin(&session->runner, run->err) &&
-           gi_session_check_cancel(session, "the generation", run->err) &&
-           gi_generation_rebuild(run);
+    if (!gi_runner_begin(&session->runner, run->err) ||
+        !gi_session_check_cancel(session, "the generation", run->err) ||
+        !gi_generation_rebuild(run)) {
+        return false;
+    }
+    run->failure.status = GLINFER_STATUS_OK; // of what was tried and replaced
+    return true;
 }
 
 //-- the end ---------------------------------------------------------------------------------------
@@ -250,15 +255,19 @@ void gi_generation_fill_stats(struct gi_generation *run)
     struct glinfer_stats *stats = &run->stats;
     const struct gi_dispatch_table *step =
         gi_tables_list(&run->session->tables, GI_LIST_STEP + run->end, NULL);
-    const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
+    const uint64_t first = run->clock.first_ns ? run->clock.first_ns : gi_clock_ns();
     // A prompt of one token is a decode step, which is not counted as processed.
     stats->prompt_n = run->n_prompt > 1 ? run->n_processed : run->n_prompt;
-    stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
+    stats->prompt_ms = (double)(first - run->clock.start_ns) / 1e6;
     stats->prompt_cpu_ms =
-        (double)((run->first_ns ? run->first_cpu_ns : gi_clock_cpu_ns()) - run->start_cpu_ns) / 1e6;
-    stats->predicted_cpu_ms = (double)(run->last_cpu_ns - run->first_cpu_ns) / 1e6;
-    stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
-    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_session_gpu(run->session)) - run->waits);
+        (double)((run->clock.first_ns ? run->clock.first_cpu_ns : gi_clock_cpu_ns()) -
+                 run->clock.start_cpu_ns) /
+        1e6;
+    stats->predicted_cpu_ms = (double)(run->clock.last_cpu_ns - run->clock.first_cpu_ns) / 1e6;
+    stats->predicted_ms =
+        run->clock.first_ns ? (double)(run->clock.last_ns - run->clock.first_ns) / 1e6 : 0.0;
+    stats->gpu_waits =
+        (uint32_t)(gi_gpu_wait_count(gi_session_gpu(run->session)) - run->clock.waits);
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
     stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
     stats->n_past = run->session->sequence.n_past;

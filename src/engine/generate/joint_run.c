@@ -122,7 +122,8 @@ static bool has_untaken(const struct gi_generation *run)
 // True if an answer decodes: its first token is there, and more may come.
 static bool is_decoding(const struct gi_generation *run)
 {
-    return run && run->is_stepped && run->n_submitted > 0 && !run->is_finished && !run->is_over;
+    return run && gi_generation_is_stepped(run) && run->n_submitted > 0 &&
+           !gi_generation_is_finished(run);
 }
 
 static bool has_company(const struct gi_generation *run)
@@ -142,11 +143,10 @@ static bool has_company(const struct gi_generation *run)
 bool gi_joint_run_suits(const struct gi_generation *run)
 {
     const struct gi_joint_run *joint = joint_of(run);
-    if (!joint || !is_decoding(run) || run->has_logits) { // a step of its own is half submitted
+    if (!joint || !is_decoding(run) || run->logits_ns) { // a step of its own is half submitted
         return false;
     }
-    if (has_untaken(run) || run->late.status != GLINFER_STATUS_OK ||
-        (find_members(joint) & bit_of(run))) {
+    if (has_untaken(run) || (find_members(joint) & bit_of(run))) {
         return true;
     }
     return !joint->group->joint.is_refused &&
@@ -163,8 +163,8 @@ static bool is_behind(const struct gi_generation *run)
 static bool is_ready(const struct gi_generation *run)
 {
     return is_decoding(run) && run->session->runner.n_flights == 0 && !run->open.executor &&
-           run->late.status == GLINFER_STATUS_OK && run->n_submitted < run->max_steps &&
-           !run->is_full && !run->is_rebuilding && gi_clock_ns() >= run->rest_until &&
+           run->failure.status == GLINFER_STATUS_OK && run->n_submitted < run->max_steps &&
+           run->state == GI_GENERATION_DECODES && gi_clock_ns() >= run->clock.rest_until &&
            !(gi_generation_needs_tokens(run) && is_behind(run)) && gi_joint_run_suits(run);
 }
 
@@ -241,12 +241,8 @@ static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
 static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
-        struct gi_generation *run = find_answer(joint->group, i);
-        struct glinfer_error *err = run ? run->err : NULL;
         if (set >> i & 1) {
-            run->err = &run->late;
-            set &= ~((uint32_t)!gi_adjust_write_mask(run) << i);
-            run->err = err;
+            set &= ~((uint32_t)!gi_adjust_write_mask(find_answer(joint->group, i)) << i);
         }
     }
     return set;
@@ -259,15 +255,15 @@ static void set_rows(struct gi_joint_run *joint, uint32_t set)
     joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(set)];
 }
 
-// Begins a chain of the answers of a set, which is submitted by submit_open; none if joint steps
-// turn out to be wrong.
-static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error *err)
+// Begins a chain of the answers of a set in the turn of one of them. submit_open submits it. Begins
+// none if joint steps turn out to be wrong.
+static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_generation *turn)
 {
     struct gi_session_group *group = joint->group;
     struct gi_runner *runner = &joint->runner;
     joint->place.live = set;
     gi_joint_tables_renew(&group->joint); // nothing is being submitted
-    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), err);
+    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), turn->err);
     if (!joint->executor) {
         return group->joint.is_refused;
     }
@@ -287,16 +283,14 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct glinfer_error
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
         gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
         run->session->runner.last = NULL; // the counts of its own lists are no longer its state's
-        struct glinfer_error *theirs = run->err;
-        run->err = err; // of this call, which is another answer's turn
         ok = gi_host_sample_write(run);
-        run->err = theirs;
+        turn->failure = ok ? turn->failure : run->failure;
     }
     joint->n_steps = choose_length(joint);
     joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
     joint->begin_ns = gi_clock_ns();
     joint->cursor = (struct gi_replay_cursor){0};
-    return ok && gi_time_box_reserve(&runner->box, group->model->device->programs, err);
+    return ok && gi_time_box_reserve(&runner->box, group->model->device->programs, turn->err);
 }
 
 // Books a chain that is submitted, and asks for the logits of answers whose tokens the host
@@ -305,7 +299,6 @@ static void book(struct gi_joint_run *joint)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
         struct gi_generation *run = find_answer(joint->group, i);
-        struct glinfer_error *err = run ? run->err : NULL;
         if (!(joint->place.live >> i & 1)) {
             continue;
         }
@@ -313,9 +306,7 @@ static void book(struct gi_joint_run *joint)
         run->n_submitted += joint->n_steps;
         run->stats.chain_length =
             joint->n_steps > run->stats.chain_length ? joint->n_steps : run->stats.chain_length;
-        run->err = &run->late;
         gi_host_sample_request(run, &logits);
-        run->err = err;
     }
     joint->executor = NULL;
 }
@@ -347,8 +338,8 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_generation *run
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
         struct gi_generation *other = find_answer(joint->group, i);
-        if (other && other != run && (joint->place.live >> i & 1)) {
-            gi_error_set(&other->late, run->err->status, "%s", run->err->message);
+        if (other && (joint->place.live >> i & 1)) {
+            other->failure = run->failure;
         }
     }
     joint->executor = NULL;
@@ -401,9 +392,9 @@ static void take(struct gi_joint_run *joint, struct gi_generation *run)
     run->landing = gi_landing_of_slot(&joint->landing, run->session->slot);
     run->session->runner.step_ns =
         joint->times.step_ns[gi_joint_is_lone(joint->landing.joint.live)];
-    run->last_ns = joint->times.last_ns;
-    run->last_cpu_ns = gi_clock_cpu_ns();
-    run->rested_ns = 0;
+    run->clock.last_ns = joint->times.last_ns;
+    run->clock.last_cpu_ns = gi_clock_cpu_ns();
+    run->clock.rested_ns = 0;
 }
 
 //-- turns -----------------------------------------------------------------------------------------
@@ -418,37 +409,28 @@ static bool is_any_behind(const struct gi_joint_run *joint)
     return is_any;
 }
 
-static bool advance(struct gi_generation *run, bool *has_landed)
+bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
 {
     struct gi_joint_run *joint = joint_of(run);
     *has_landed = has_untaken(run);
-    if (run->late.status != GLINFER_STATUS_OK) {
-        return gi_error_set(run->err, run->late.status, "%s", run->late.message);
-    }
     if (*has_landed) {
         take(joint, run);
         return true;
     }
     const uint32_t set = joint->executor ? 0 : write_masks(joint, choose_slots(joint));
-    if (set != 0 && !begin(joint, set, run->err)) {
+    if (run->failure.status != GLINFER_STATUS_OK) {
+        return false;
+    }
+    if (set != 0 && !begin(joint, set, run)) {
         return fail_all(joint, run);
     }
     if (joint->executor) {
-        return submit_open(joint, run) || fail_all(joint, run);
+        return submit_open(joint, run) ? run->failure.status == GLINFER_STATUS_OK
+                                       : fail_all(joint, run);
     }
     // Entries of a chain are there until the next one is taken.
     run->is_waiting = true;
     return joint->runner.n_flights == 0 || is_any_behind(joint) || look(joint, run);
-}
-
-// The others of a chain are told what failed, whether this one's caller asks or not.
-bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
-{
-    struct glinfer_error own = {0}, *err = run->err;
-    run->err = err ? err : &own;
-    const bool ok = advance(run, has_landed);
-    run->err = err;
-    return ok;
 }
 
 void gi_joint_run_leave(const struct gi_generation *run)

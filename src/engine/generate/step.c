@@ -40,6 +40,14 @@ static bool can_begin(const struct glinfer_session *session, struct glinfer_erro
            gi_model_check_decoder(session->model, err) && gi_session_check_idle(session, err);
 }
 
+// Fills the caller's error, which may be NULL, with why an answer ended.
+static void take_failure(const struct gi_generation *run, struct glinfer_error *err)
+{
+    if (err && run->failure.status != GLINFER_STATUS_OK) {
+        *err = run->failure;
+    }
+}
+
 bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
                       struct glinfer_stats *stats, struct glinfer_error *err)
 {
@@ -55,8 +63,8 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     if (ok) {
         session->model->device->answering = session;
         gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-        ok = gi_generation_start(run);
-        while (ok && !run->is_over) {
+        ok = gi_generation_start(run, false);
+        while (ok && run->state != GI_GENERATION_IS_OVER) {
             ok = gi_generation_advance(run);
         }
         gi_gpu_watch(gi_session_gpu(session), NULL);
@@ -68,6 +76,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
             gi_step_executors_request(session, gi_generation_step_kind(run));
         }
         gi_session_leave(session, &saved);
+        take_failure(run, err);
     }
     if (stats) {
         gi_sized_give(stats, &run->stats, sizeof(run->stats));
@@ -157,7 +166,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     struct gi_generation *run = session->generation;
     bool ok = true;
     run->event.kind = GLINFER_EVENT_NONE;
-    if (run->is_over) {
+    if (run->state == GI_GENERATION_IS_OVER) {
         gi_generation_fill_stats(run);
         gi_step_executors_request(session, gi_generation_step_kind(run));
         session->stats = run->stats;
@@ -172,8 +181,8 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     do {
         ok = gi_generation_advance(run);
-    } while (ok && !run->is_over && run->event.kind == GLINFER_EVENT_NONE && !run->is_waiting &&
-             (gi_clock_ns() < until_ns || run->next < run->n_live));
+    } while (ok && run->state != GI_GENERATION_IS_OVER && run->event.kind == GLINFER_EVENT_NONE &&
+             !run->is_waiting && (gi_clock_ns() < until_ns || run->next < run->n_live));
     gi_gpu_watch(gi_session_gpu(session), NULL);
     session->runner.box.pause_ns = 0;
     gi_joint_run_set_pause(session, 0);
@@ -193,11 +202,11 @@ static bool give_turn(struct glinfer_session *session, uint64_t until_ns, bool *
     if (!*is_taken) {
         return false;
     }
-    session->generation->err = err;
     device->is_busy = true;
     const bool ok =
         has_token ? gi_generation_advance(session->generation) : take_turn(session, until_ns);
     device->is_busy = false;
+    take_failure(session->generation, err);
     if (!has_token) {
         gi_device_leave(device, &saved);
     }
@@ -269,17 +278,16 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
         set_budget(session, true);
-        run->may_join = true;
         gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-        ok = gi_generation_start(run);
+        ok = gi_generation_start(run, true);
         gi_gpu_watch(gi_session_gpu(session), NULL);
         if (!ok) {
             gi_host_sample_end(run, false);
         }
         gi_session_leave(session, &saved);
+        take_failure(run, err);
     }
     if (ok) {
-        run->is_stepped = true;
         session->generation = run;
         gi_wake_set(session->model->device);
     } else {

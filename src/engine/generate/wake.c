@@ -80,8 +80,8 @@ static uint64_t find_wake(const struct glinfer_device *device, struct gi_generat
     if (!run->is_waiting) {
         return 0;
     }
-    if (now < run->rest_until) {
-        return run->rest_until;
+    if (now < run->clock.rest_until) {
+        return run->clock.rest_until;
     }
     const uint64_t joint = gi_joint_run_expected(run);
     if (joint > 0) {

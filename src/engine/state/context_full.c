@@ -11,21 +11,15 @@ size_t gi_generation_prompt_size(const struct gi_generation *run)
     return may_shift ? 0 : run->n_prompt;
 }
 
-static void finish(struct gi_generation *run, enum glinfer_stop stop)
-{
-    run->stats.stop = stop;
-    run->is_finished = true;
-}
-
 void gi_generation_reach_limit(struct gi_generation *run)
 {
     const struct glinfer_generate_params *params = &run->params;
     if (run->max_steps == (uint32_t)params->n_predict) {
-        finish(run, GLINFER_STOP_LIMIT);
+        gi_generation_finish(run, GLINFER_STOP_LIMIT);
     } else if (params->context_full == GLINFER_CONTEXT_FULL_STOP) {
-        finish(run, GLINFER_STOP_CONTEXT);
+        gi_generation_finish(run, GLINFER_STOP_CONTEXT);
     } else {
-        run->is_full = true;
+        run->state = GI_GENERATION_SHIFTS;
     }
 }
 
@@ -54,8 +48,7 @@ void gi_generation_count_anew(struct gi_generation *run)
     const uint32_t room = sequence->n_ctx - sequence->n_past;
     run->base = sequence->n_past + 1 - run->n_submitted;
     run->max_steps = wanted - run->n_submitted > room ? run->n_submitted + room : wanted;
-    run->last_ns = gi_clock_ns();
-    run->is_full = false;
+    run->clock.last_ns = gi_clock_ns();
 }
 
 bool gi_generation_make_room(struct gi_generation *run)
@@ -74,7 +67,7 @@ bool gi_generation_make_room(struct gi_generation *run)
     const uint32_t n_past = sequence->n_past;
     const uint32_t n_drop = n_past > run->n_keep ? (n_past - run->n_keep) / 2 : 0;
     if (n_drop == 0) {
-        finish(run, GLINFER_STOP_CONTEXT);
+        gi_generation_finish(run, GLINFER_STOP_CONTEXT);
         return true;
     }
     gi_sequence_shift(sequence, run->n_keep, n_drop);
