@@ -1,31 +1,14 @@
 // `glinfer serve`: answers over HTTP.
 #include "cli/cli_commands.h"
-#include "cli/common/cli_session.h"
 #include "cli/embed/cli_embedding.h"
-#include "cli/sampling/cli_sampling.h"
 #include "cli/serve/serve_server.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-struct settings {
-    struct cli_session_flags session;
-    struct cli_sampling sampling;
-    int64_t n_predict, norm;
-    int pooling; // enum glinfer_pooling
-    const char *host, *socket_path, *alias, *slot_folder;
-    const char *keys, *key_file;
-    struct cli_texts origins;
-    int64_t port, n_slots, n_queue, n_threads, timeout_s, drain_s, n_connections;
-    uint64_t max_body;
-    bool has_metrics, has_slots, has_no_slots;
-    int reasoning_format; // an index of the names below
-};
-
 static const char *const reasoning_formats[] = {"auto", "deepseek", "none", NULL};
-enum { REASONING_NONE = 2 };
 
-static struct settings defaults = {
+static struct serve_settings defaults = {
     .sampling = CLI_SAMPLING_DEFAULTS,
     .n_predict = -1,
     .norm = CLI_NORM_LENGTH,
@@ -40,7 +23,7 @@ static struct settings defaults = {
     .max_body = 16 << 20,
 };
 
-#define CLI_SETTINGS settings
+#define CLI_SETTINGS serve_settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
     CLI_MODEL_FLAGS,
@@ -74,7 +57,7 @@ static const struct cli_flag flags[] = {
     CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS", "time for answers after SIGTERM, default 30"),
     CLI_SWITCH(has_metrics, "--metrics", "enable /metrics, for Prometheus"),
     CLI_SWITCH(has_slots, "--slots", "enable /slots (default)"),
-    CLI_SWITCH(has_no_slots, "--no-slots", "disable /slots"),
+    CLI_SWITCH(is_slotless, "--no-slots", "disable /slots"),
     CLI_TEXT(slot_folder, "--slot-save-path", "FOLDER",
              "enable /slots/ID?action=save, restore and erase, with files of this folder"),
     CLI_HEADING("Defaults of requests"),
@@ -97,34 +80,12 @@ static const struct cli_flag flags[] = {
 
 static bool serve_command(void *user)
 {
-    const struct settings *settings = user;
+    struct serve_settings *settings = user;
     const size_t n = strlen(settings->host);
-    const bool is_path = n > 5 && strcmp(settings->host + n - 5, ".sock") == 0;
-    const struct serve_server_params params = {
-        .flags = &settings->session,
-        .sampling = &settings->sampling,
-        .n_predict = settings->n_predict,
-        .pooling = (enum glinfer_pooling)settings->pooling,
-        .norm = settings->norm,
-        .host = settings->host,
-        .port = (uint16_t)settings->port,
-        .socket_path = is_path && !settings->socket_path ? settings->host : settings->socket_path,
-        .keys = settings->keys,
-        .key_file = settings->key_file,
-        .origins = &settings->origins,
-        .slot_folder = settings->slot_folder,
-        .name = settings->alias,
-        .n_slots = (uint32_t)settings->n_slots,
-        .n_queue = (uint32_t)settings->n_queue,
-        .n_threads = (uint32_t)settings->n_threads,
-        .timeout_s = (uint32_t)settings->timeout_s,
-        .drain_s = (uint32_t)settings->drain_s,
-        .max_connections = (uint32_t)settings->n_connections,
-        .max_body = settings->max_body,
-        .has_metrics = settings->has_metrics,
-        .has_slots = !settings->has_no_slots,
-        .has_raw_thoughts = settings->reasoning_format == REASONING_NONE,
-    };
+    if (!settings->socket_path && n > 5 && strcmp(settings->host + n - 5, ".sock") == 0) {
+        settings->socket_path = settings->host;
+    }
+    settings->has_slots = !settings->is_slotless;
     if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
         return cli_fail(CLI_EXIT_USAGE,
                         "--spec-type needs -np 1: answers that decode together have no drafts");
@@ -133,7 +94,7 @@ static bool serve_command(void *user)
         return cli_fail(CLI_EXIT_FAILED, "cannot write to %s: %s", settings->slot_folder,
                         strerror(errno));
     }
-    return cli_sampling_check(&settings->sampling) && serve_server_run(&params);
+    return cli_sampling_check(&settings->sampling) && serve_server_run(settings);
 }
 
 const struct cli_command cli_serve_command = {

@@ -12,23 +12,23 @@
 #include <unistd.h>
 
 enum {
-    CHECK_MS = 250, // between two looks at the clients
-    SEND_S = 2,     // that the last words to clients may take
-    REPEAT_S = 600, // after which a warning is said again
+    CHECK_MS = 250, // between two checks of the clients
+    SEND_S = 2,     // for sending the last errors to clients
+    REPEAT_S = 600, // after which a warning may be repeated
 };
 
 struct server {
-    const struct serve_server_params *params;
+    const struct serve_settings *settings;
     struct serve_access access;
     struct serve_sockets sockets;
     struct serve_scheduler *scheduler;
     struct serve_api api;
     struct serve_http *http;
-    char *variables; // of the chat template, where requests say nothing
+    char *variables; // of the chat template, by default
     int signal_fd;
     bool is_ready, is_draining;
-    int signal;      // that ended it
-    double deadline; // of answers, once it drains
+    int signal;      // that ended the server
+    double deadline; // of answers while draining
 };
 
 static void wait_ms(long ms)
@@ -39,7 +39,7 @@ static void wait_ms(long ms)
 
 //-- signals ---------------------------------------------------------------------------------------
 
-// Opens a descriptor for SIGTERM and SIGINT. Threads that start later inherit that.
+// Opens a descriptor for SIGTERM and SIGINT. Threads that start later inherit the mask.
 static bool catch_signals(struct server *server)
 {
     sigset_t set;
@@ -52,7 +52,7 @@ static bool catch_signals(struct server *server)
            cli_fail(CLI_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
 }
 
-// The first signal lets answers end, a second one ends them.
+// Starts draining at the first signal; ends the answers at the second.
 static void take_signal(struct server *server)
 {
     struct signalfd_siginfo info;
@@ -60,7 +60,7 @@ static void take_signal(struct server *server)
         return;
     }
     server->signal = (int)info.ssi_signo;
-    if (!server->is_ready) { // nothing is under way, and loading takes no end for an answer
+    if (!server->is_ready) { // there are no requests, and loading cannot be interrupted
         serve_sockets_close(&server->sockets);
         _exit(server->signal == SIGINT ? CLI_EXIT_INTERRUPTED : CLI_EXIT_DONE);
     }
@@ -72,32 +72,20 @@ static void take_signal(struct server *server)
     cli_say("shutting down, %u request%s in progress%s", n, n == 1 ? "" : "s",
             n > 0 ? "; a second signal ends them" : "");
     server->is_draining = true;
-    server->deadline = cli_now() + server->params->drain_s;
+    server->deadline = cli_now() + (double)server->settings->drain_s;
     serve_notify_manager("STOPPING=1");
     serve_scheduler_drain(server->scheduler);
-    serve_http_drain(server->http); // who comes now gets 503
+    serve_http_drain(server->http); // new requests get 503
 }
 
 //-- open ------------------------------------------------------------------------------------------
 
 static bool open_access(struct server *server)
 {
-    const struct serve_server_params *params = server->params;
-    server->access.origins = *params->origins;
-    return (!params->keys || serve_access_add_keys(&server->access, params->keys)) &&
-           (!params->key_file || serve_access_read_keys(&server->access, params->key_file));
-}
-
-static bool open_scheduler(struct server *server)
-{
-    const struct serve_server_params *params = server->params;
-    struct serve_scheduler_params own = {
-        .flags = params->flags, .n_slots = params->n_slots, .n_queue = params->n_queue};
-    glinfer_generate_params_init(&own.expected);
-    cli_sampling_fill(params->sampling, 0, &own.expected);
-    own.expected.grammar = NULL;
-    server->scheduler = serve_scheduler_create(&own);
-    return server->scheduler;
+    const struct serve_settings *settings = server->settings;
+    server->access.origins = settings->origins;
+    return (!settings->keys || serve_access_add_keys(&server->access, settings->keys)) &&
+           (!settings->key_file || serve_access_read_keys(&server->access, settings->key_file));
 }
 
 static const char *name_of(const char *path)
@@ -108,41 +96,25 @@ static const char *name_of(const char *path)
 
 static bool open_http(struct server *server)
 {
-    const struct serve_server_params *params = server->params;
-    server->variables = cli_session_variables(params->flags);
+    const struct serve_settings *settings = server->settings;
+    server->variables = cli_session_variables(&settings->session);
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
-        .sampling = params->sampling,
-        .model_name = params->name ? params->name : name_of(params->flags->model),
-        .model_path = params->flags->model,
-        .n_predict = params->n_predict,
-        .pooling = params->pooling,
-        .norm = params->norm,
-        .has_metrics = params->has_metrics,
-        .has_slots = params->has_slots,
-        .has_raw_thoughts = params->has_raw_thoughts,
+        .settings = settings,
+        .model_name = settings->alias ? settings->alias : name_of(settings->session.model),
         .started = (int64_t)time(NULL),
         .variables = server->variables,
-        .slot_folder = params->slot_folder,
     };
-    const struct serve_http_params own = {
-        .api = &server->api,
-        .access = &server->access,
-        .sockets = &server->sockets,
-        .n_threads = params->n_threads,
-        .max_body = params->max_body,
-        .max_connections = params->max_connections,
-        .timeout_s = params->timeout_s,
-    };
-    server->http = serve_http_create(&own);
+    server->http = serve_http_create(&server->api, &server->access, &server->sockets);
     return server->http;
 }
 
 static void warn_of_strangers(const struct server *server)
 {
-    const struct serve_server_params *params = server->params;
-    const bool is_near = params->socket_path || strcmp(params->host, "localhost") == 0 ||
-                         strncmp(params->host, "127.", 4) == 0 || strcmp(params->host, "::1") == 0;
+    const struct serve_settings *settings = server->settings;
+    const bool is_near = settings->socket_path || strcmp(settings->host, "localhost") == 0 ||
+                         strncmp(settings->host, "127.", 4) == 0 ||
+                         strcmp(settings->host, "::1") == 0;
     if (!is_near && server->access.n_keys == 0) {
         cli_warn("anyone on the network can use this server; limit it with --api-key-file");
     }
@@ -150,15 +122,17 @@ static void warn_of_strangers(const struct server *server)
 
 static bool open_server(struct server *server)
 {
-    const struct serve_server_params *params = server->params;
+    const struct serve_settings *settings = server->settings;
     return open_access(server) &&
-           serve_sockets_open(&server->sockets, params->host, params->port, params->socket_path) &&
-           catch_signals(server) && open_scheduler(server) && open_http(server);
+           serve_sockets_open(&server->sockets, settings->host, (uint16_t)settings->port,
+                              settings->socket_path) &&
+           catch_signals(server) && (server->scheduler = serve_scheduler_create(settings)) &&
+           open_http(server);
 }
 
 //-- run -------------------------------------------------------------------------------------------
 
-// Tells that the model is there; false if it cannot be had.
+// Announces that the model is loaded; returns false if loading has failed.
 static bool take_ready(struct server *server)
 {
     if (serve_scheduler_state(server->scheduler) == SERVE_OVER) {
@@ -198,7 +172,7 @@ static bool serve(struct server *server)
     return server->signal != SIGINT || cli_end(CLI_EXIT_INTERRUPTED);
 }
 
-// Ends the answers, lets clients read that they ended, and frees all in order.
+// Ends the answers, lets clients read their errors, and frees everything in order.
 static void close_server(struct server *server)
 {
     if (server->http) {
@@ -221,9 +195,9 @@ static void close_server(struct server *server)
     }
 }
 
-bool serve_server_run(const struct serve_server_params *params)
+bool serve_server_run(const struct serve_settings *settings)
 {
-    struct server server = {.params = params, .signal_fd = -1};
+    struct server server = {.settings = settings, .signal_fd = -1};
     cli_repeat_warnings(REPEAT_S);
     const bool is_done = open_server(&server) && serve(&server);
     close_server(&server);

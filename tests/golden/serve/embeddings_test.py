@@ -94,8 +94,8 @@ def a_reranker_scores_pairs():
         near([result["relevance_score"] for result in told["results"]], [scores[i] for i in best], "the server's")
         _, _, told = server.post("/v1/rerank", {**asked, "top_n": 1, "return_documents": True})
         same([(result["index"], result["document"]) for result in told["results"]], [(best[0], {"text": TEXTS[best[0]]})], "top_n")
-        for wrong, why in (({}, '"query"'), ({"query": "x"}, "is missing"), ({"query": "x", "documents": []}, "empty list"),
-                           ({"query": "x", "documents": [1]}, "texts"), ({"query": "x", "documents": [{"text": 1}]}, "texts"), ({**asked, "top_n": 0}, "top_n")):
+        for wrong, why in (({}, '"query"'), ({"query": "x"}, "missing"), ({"query": "x", "documents": []}, "empty list"),
+                           ({"query": "x", "documents": [1]}, "strings"), ({"query": "x", "documents": [{"text": 1}]}, "strings"), ({**asked, "top_n": 0}, "top_n")):
             status, _, told = server.post("/v1/rerank", wrong)
             same(status, 400, wrong)
             true(why in told["error"]["message"], told)
@@ -108,7 +108,7 @@ def a_reranker_scores_pairs():
         _, _, told = server.post("/rerank", {**asked, "raw_scores": True, "return_text": True, "truncate": False})
         near([rank["score"] for rank in told], [scores[i] for i in best], "raw scores")
         same([rank["text"] for rank in told], [TEXTS[i] for i in best], "return_text")
-        for wrong, why in (({"texts": ["x"]}, '"query"'), ({"query": "x", "texts": []}, '"texts" is an empty list'),
+        for wrong, why in (({"texts": ["x"]}, '"query"'), ({"query": "x", "texts": []}, '"texts": it is an empty list'),
                            ({"query": "x", "texts": ["a", 1]}, "texts"), ({**asked, "raw_scores": 1}, "raw_scores")):
             status, _, told = server.post("/rerank", wrong)
             same(status, 400, wrong)

@@ -186,7 +186,7 @@ def counts_the_context(page, server):
 def tells_of_itself(page, server):
     props = server.get("/props")[2]
     told = page.run("document.getElementById('welcome-device').textContent")
-    same(told, ("There is no GPU: it runs on the CPU, slowly." if props["is_software"] else f"It runs on {props['device']}.")
+    same(told, ("It runs on the CPU, slowly: no GPU was found." if props["is_software"] else f"It runs on {props['device']}.")
          + " Its context has 4096 tokens.", "device")
     true("1 answer at a time" in page.run("document.getElementById('about').textContent"), "one at a time")
 
@@ -261,7 +261,7 @@ def goes_on_where_nothing_can_be_kept(page, server):
     page.run("void (Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); })")
     send(page, "lost")
     stop(page)
-    true("lasts as long as this tab" in texts(page, "#toast-text")[0], "said")
+    true("lost when this tab is closed" in texts(page, "#toast-text")[0], "said")
     page.click("#new")
     page.click("#list li .open")
     same(texts(page, ".user .body"), ["lost"], "it is there for now")
@@ -278,7 +278,7 @@ def sends_settings(page, server):
         page.run(f"document.getElementById('number-{name}').focus()")
         page.type(value)
     same(page.run("document.getElementById('number-min_p').getAttribute('aria-invalid')"), "true", "a min-p of 2 is wrong")
-    same(texts(page, ".hint.is-bad"), ["Not valid: enter 0 to 1"], "limits")
+    same(texts(page, ".hint.is-bad"), ["Invalid: enter 0 to 1"], "limits")
     page.click("#settings .primary")
     same(page.run("document.getElementById('settings').open && document.activeElement.id"), "number-min_p", "the dialog stays open")
     page.run("document.activeElement.select()")
@@ -518,9 +518,9 @@ def shows_its_place(page):
         wait_for_one_in_the_queue(server)
         send(page, "hi")
         place = "document.querySelector('.progress')?.textContent"
-        page.wait(f"{place} === 'Another answer is under way; 1 more comes before you.'")
+        page.wait(f"{place} === 'Another answer is running; 1 more comes before you.'")
         connection.close()
-        page.wait(f"{place} === 'Another answer is under way; you are next.'")
+        page.wait(f"{place} === 'Another answer is running; you are next.'")
         first.close()
         page.wait(f"{LENGTH} > 0 && {IS_IDLE}", 60)
 

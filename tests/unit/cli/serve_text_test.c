@@ -45,7 +45,7 @@ static void fields_keep_the_first_mistake(void **state)
     assert_false(serve_fields_int(&fields, "large", 0, INT64_MAX / 2, &whole));
     assert_false(serve_fields_int(&fields, "i", 0, 9, &whole));
     assert_true(fields.is_wrong && fields.status == 400 && whole == 7);
-    assert_string_equal(fields.message, "\"half\" is a whole number from 0 to 9");
+    assert_string_equal(fields.message, "invalid \"half\": expected a whole number from 0 to 9");
     cJSON_Delete(json);
 }
 

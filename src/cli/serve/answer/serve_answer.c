@@ -84,7 +84,7 @@ static void report_progress(struct serve_answer *answer, const struct serve_even
     emit(answer, json);
 }
 
-// Begins an answer. Its first progress tells the length of the prompt, even if all of it is cached.
+// Begins an answer. The first progress tells the length of the prompt, even if all of it is cached.
 static void begin(struct serve_answer *answer, const struct serve_event *event)
 {
     const size_t n_prompt = answer->task->jobs[event->choice].prompt.count;
@@ -94,7 +94,9 @@ static void begin(struct serve_answer *answer, const struct serve_event *event)
     choice->n_cached = event->n_cached;
     choice->slot = event->slot;
     answer->has_begun = true;
-    emit(answer, answer->format->begin(answer, event->choice));
+    if (answer->is_stream && answer->format->begin) {
+        emit(answer, answer->format->begin(answer, event->choice));
+    }
     if (answer->task->has_progress) {
         first.total = (uint32_t)n_prompt - event->n_cached;
         report_progress(answer, &first);
@@ -109,7 +111,7 @@ static cJSON *read_probs(struct serve_answer *answer, const struct serve_event *
                               : NULL;
 }
 
-// Sends what may be shown of a choice's text beyond what was; takes probs over.
+// Sends the text of a choice up to `end`; takes over probs.
 static void show(struct serve_answer *answer, uint32_t index, size_t end, cJSON *probs)
 {
     struct serve_choice *choice = &answer->choices[index];
@@ -121,7 +123,7 @@ static void show(struct serve_answer *answer, uint32_t index, size_t end, cJSON 
     }
 }
 
-// Sends what may be shown of a thought beyond what was; takes probs over and returns NULL then.
+// Sends the new part of a thought. Takes over probs and returns NULL if there is a part to send.
 static cJSON *show_thought(struct serve_answer *answer, uint32_t index, cJSON *probs)
 {
     struct serve_thoughts *thoughts = &answer->choices[index].thoughts;
@@ -135,8 +137,7 @@ static cJSON *show_thought(struct serve_answer *answer, uint32_t index, cJSON *p
     return NULL;
 }
 
-// Replaces the calls of a choice and takes the list over. Calls that were there before keep their
-// ids.
+// Replaces the calls of a choice; takes over the list. Calls that the old list has keep their ids.
 static void set_calls(struct serve_choice *choice, cJSON *calls)
 {
     cJSON *call = calls ? calls->child : NULL;
@@ -149,7 +150,7 @@ static void set_calls(struct serve_choice *choice, cJSON *calls)
     choice->calls = calls;
 }
 
-// Sends the parts of calls that were not sent yet.
+// Sends the new parts of calls.
 static void show_calls(struct serve_answer *answer, uint32_t index)
 {
     struct serve_choice *choice = &answer->choices[index];
@@ -173,13 +174,13 @@ static void show_calls(struct serve_answer *answer, uint32_t index)
     }
 }
 
-// Returns the tools of the request, whose schemas tell how calls are read.
+// Returns the tools of the request, whose schemas the reader of calls needs.
 static const cJSON *tools_of(const struct serve_answer *answer)
 {
     return cJSON_GetObjectItemCaseSensitive(answer->task->body, "tools");
 }
 
-// Sends what a token adds to the thought and the text; takes probs over.
+// Sends the parts of thought, text and calls that a token adds; takes over probs.
 static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs)
 {
     const struct serve_choice *choice = &answer->choices[index];
@@ -200,7 +201,7 @@ static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs
     }
 }
 
-// Returns the text of a token: control tokens that mark thoughts or calls have their names.
+// Returns the text of a token; that of control tokens that mark thoughts or calls is their name.
 static const char *text_of(const struct serve_answer *answer, const struct serve_event *event,
                            const struct serve_events *events, size_t *size)
 {
@@ -223,8 +224,8 @@ static const char *text_of(const struct serve_answer *answer, const struct serve
     return text;
 }
 
-// Notes the log-probabilities of a token of the echo. A token at the beginning that is not in the
-// text, such as BOS, takes no place in it.
+// Adds the log-probabilities of a token of the echo. A first token that is not in the text, such as
+// BOS, has no length there.
 static void take_prompt_token(struct serve_answer *answer, const struct serve_event *event,
                               const struct serve_events *events)
 {
@@ -263,7 +264,7 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
     }
 }
 
-// Tells calls of tools from the text of an answer that is over.
+// Separates the calls of a complete answer from its text.
 static void find_calls(struct serve_answer *answer, uint32_t index)
 {
     struct serve_choice *choice = &answer->choices[index];
@@ -278,7 +279,7 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     const bool is_cut =
         stop == GLINFER_STOP_LIMIT || stop == GLINFER_STOP_CONTEXT || choice->n_calls > 0;
     if (answer->calls && n > 0 && !choice->calls && is_cut) {
-        n = serve_find_cut_call(answer->calls, choice->text.data, n); // half a call is no text
+        n = serve_find_cut_call(answer->calls, choice->text.data, n); // drops half a call
     }
     if (answer->is_stream && n > choice->shown) {
         show(answer, index, n, NULL);
@@ -286,7 +287,7 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     if (answer->is_stream) {
         show_calls(answer, index);
     }
-    if (n < choice->text.size) { // what is before calls is the text
+    if (n < choice->text.size) { // the text ends before the calls
         choice->text.size = n;
         choice->text.data[n] = 0;
     }
@@ -300,13 +301,17 @@ static void end_choice(struct serve_answer *answer, const struct serve_event *ev
     choice->result = event->result;
     answer->n_over++;
     find_calls(answer, event->choice);
-    emit(answer, answer->format->finish(answer, event->choice));
+    if (answer->is_stream) {
+        emit(answer, answer->format->finish(answer, event->choice));
+    }
     if (answer->n_over < answer->task->n_jobs) {
         return;
     }
     answer->is_over = true;
     if (answer->is_stream) {
-        emit(answer, answer->format->close(answer));
+        if (answer->format->close) {
+            emit(answer, answer->format->close(answer));
+        }
         cli_bytes_append(&answer->body, answer->format->end, strlen(answer->format->end));
     } else {
         cJSON *json = answer->format->whole(answer);
@@ -364,7 +369,7 @@ cJSON *serve_error_json(unsigned status, const char *message)
     return json;
 }
 
-// One answer that fails ends all of the request.
+// Ends the request: one failed answer fails all of it.
 static void fail(struct serve_answer *answer, const struct serve_event *event,
                  const struct serve_events *events)
 {
@@ -426,22 +431,6 @@ bool serve_answer_advance(struct serve_answer *answer)
 
 //-- for formats -----------------------------------------------------------------------------------
 
-cJSON *serve_token_text(const struct serve_answer *answer, int32_t id)
-{
-    size_t size = 0;
-    const char *bytes =
-        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
-    return cli_json_text(bytes, size);
-}
-
-cJSON *serve_token_bytes(const struct serve_answer *answer, int32_t id)
-{
-    size_t size = 0;
-    const char *bytes =
-        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
-    return cli_json_bytes(bytes, bytes ? size : 0);
-}
-
 float serve_token_logprob(const struct serve_event *event, const struct glinfer_prob *probs)
 {
     for (size_t i = 0; i < event->n_probs; i++) {
@@ -450,6 +439,30 @@ float serve_token_logprob(const struct serve_event *event, const struct glinfer_
         }
     }
     return -9999.0F;
+}
+
+static void add_prob(const struct serve_answer *answer, cJSON *json, int32_t id, float logprob)
+{
+    size_t size = 0;
+    const char *bytes =
+        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
+    cJSON_AddNumberToObject(json, "id", id);
+    cJSON_AddItemToObject(json, "token", cli_json_text(bytes, size));
+    cJSON_AddItemToObject(json, "bytes", cli_json_bytes(bytes, bytes ? size : 0));
+    cli_json_add_float(json, "logprob", logprob);
+}
+
+cJSON *serve_list_probs(struct serve_answer *answer, struct serve_choice *choice,
+                        const struct serve_event *event, const struct glinfer_prob *probs)
+{
+    (void)choice;
+    cJSON *json = cJSON_CreateObject();
+    add_prob(answer, json, event->id, serve_token_logprob(event, probs));
+    cJSON *top = cJSON_AddArrayToObject(json, "top_logprobs");
+    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
+        add_prob(answer, cli_json_append(top), probs[i].id, probs[i].logprob);
+    }
+    return json;
 }
 
 const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index)

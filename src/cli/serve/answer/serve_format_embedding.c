@@ -1,5 +1,5 @@
-// The shapes of /v1/embeddings, of llama-server's /embedding and of /rerank. The numbers of an
-// embedding are the bytes of its choice.
+// The shapes of /v1/embeddings, of llama-server's /embedding and of /rerank. The bytes of a choice
+// are the numbers of an embedding.
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/serve/answer/serve_answer.h"
@@ -28,7 +28,7 @@ static cJSON *list_values(const struct serve_choice *choice, size_t first, size_
     return list;
 }
 
-// Makes base64 of the bytes, which are 32-bit floats of this machine.
+// Returns the base64 of the bytes, which are 32-bit floats of this machine.
 static cJSON *encode_values(const struct serve_choice *choice)
 {
     static const char letters[] =
@@ -82,7 +82,7 @@ static cJSON *openai_whole(const struct serve_answer *answer)
     return json;
 }
 
-// Makes a list of rows of each embedding: one, or without pooling one a token.
+// Returns a list of rows for each embedding: one row, or one for each token without pooling.
 static cJSON *native_whole(const struct serve_answer *answer)
 {
     cJSON *json = cJSON_CreateArray();
@@ -107,7 +107,7 @@ struct ranked {
     float score;
 };
 
-// Orders by falling scores, those of equal ones by their index.
+// Orders by descending score, then by index.
 static int compare_ranked(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
@@ -115,7 +115,7 @@ static int compare_ranked(const void *left, const void *right)
                                 : (a->index > b->index) - (a->index < b->index);
 }
 
-// Ranks the texts that the request asks for, the best first. Returns how many.
+// Ranks the texts, the best first. Returns how many the request asks for.
 static uint32_t rank(const struct serve_answer *answer, struct ranked ranks[SERVE_MAX_JOBS])
 {
     const uint32_t n = answer->task->n_jobs;
@@ -141,14 +141,14 @@ const char *serve_document_text(const cJSON *document)
     return cJSON_IsString(text) ? text->valuestring : NULL;
 }
 
-// Returns a text of a list of the request, which was checked.
+// Returns a text of a list of the request, which has been checked.
 static const char *text_at(const struct serve_answer *answer, const char *list, uint32_t index)
 {
     const cJSON *texts = cJSON_GetObjectItemCaseSensitive(answer->task->body, list);
     return serve_document_text(cJSON_GetArrayItem(texts, (int)index));
 }
 
-// Lists documents as Jina's and Cohere's API do.
+// Lists documents in the shape of Jina's and Cohere's API.
 static cJSON *rerank_whole(const struct serve_answer *answer)
 {
     struct ranked ranks[SERVE_MAX_JOBS];
@@ -170,8 +170,8 @@ static cJSON *rerank_whole(const struct serve_answer *answer)
     return json;
 }
 
-// Lists texts as Hugging Face's Text Embeddings Inference does: the only score of a classifier goes
-// through a sigmoid, unless raw ones are asked for.
+// Lists texts in the shape of Hugging Face's Text Embeddings Inference: a single score goes through
+// a sigmoid unless the request asks for raw scores.
 static cJSON *rerank_texts_whole(const struct serve_answer *answer)
 {
     struct ranked ranks[SERVE_MAX_JOBS];
@@ -190,37 +190,22 @@ static cJSON *rerank_texts_whole(const struct serve_answer *answer)
     return results;
 }
 
-static cJSON *no_event(const struct serve_answer *answer, uint32_t choice)
-{
-    (void)answer;
-    (void)choice;
-    return NULL;
-}
-
 const struct serve_format serve_format_embedding = {
     .id_prefix = "embd-",
     .whole = openai_whole,
-    .begin = no_event,
-    .finish = no_event,
 };
 
 const struct serve_format serve_format_embedding_native = {
     .id_prefix = "embd-",
     .whole = native_whole,
-    .begin = no_event,
-    .finish = no_event,
 };
 
 const struct serve_format serve_format_rerank = {
     .id_prefix = "rank-",
     .whole = rerank_whole,
-    .begin = no_event,
-    .finish = no_event,
 };
 
 const struct serve_format serve_format_rerank_texts = {
     .id_prefix = "rank-",
     .whole = rerank_texts_whole,
-    .begin = no_event,
-    .finish = no_event,
 };

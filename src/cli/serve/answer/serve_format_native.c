@@ -3,26 +3,6 @@
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_sampling.h"
 
-static cJSON *native_probs(struct serve_answer *answer, struct serve_choice *choice,
-                           const struct serve_event *event, const struct glinfer_prob *probs)
-{
-    (void)choice;
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddNumberToObject(json, "id", event->id);
-    cJSON_AddItemToObject(json, "token", serve_token_text(answer, event->id));
-    cJSON_AddItemToObject(json, "bytes", serve_token_bytes(answer, event->id));
-    cli_json_add_float(json, "logprob", serve_token_logprob(event, probs));
-    cJSON *top = cJSON_AddArrayToObject(json, "top_logprobs");
-    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
-        cJSON *item = cli_json_append(top);
-        cJSON_AddNumberToObject(item, "id", probs[i].id);
-        cJSON_AddItemToObject(item, "token", serve_token_text(answer, probs[i].id));
-        cJSON_AddItemToObject(item, "bytes", serve_token_bytes(answer, probs[i].id));
-        cli_json_add_float(item, "logprob", probs[i].logprob);
-    }
-    return json;
-}
-
 static void add_ids(cJSON *json, const struct serve_answer *answer,
                     const struct serve_choice *choice, size_t first)
 {
@@ -97,13 +77,6 @@ static cJSON *native_whole(const struct serve_answer *answer)
     return list;
 }
 
-static cJSON *native_begin(const struct serve_answer *answer, uint32_t index)
-{
-    (void)answer;
-    (void)index;
-    return NULL;
-}
-
 static cJSON *native_token(struct serve_answer *answer, uint32_t index, const char *text,
                            size_t size, cJSON *probs)
 {
@@ -122,22 +95,14 @@ static cJSON *native_token(struct serve_answer *answer, uint32_t index, const ch
 
 static cJSON *native_finish(const struct serve_answer *answer, uint32_t index)
 {
-    return answer->is_stream ? last(answer, index, false) : NULL;
-}
-
-static cJSON *native_close(const struct serve_answer *answer)
-{
-    (void)answer;
-    return NULL;
+    return last(answer, index, false);
 }
 
 const struct serve_format serve_format_native = {
     .id_prefix = "cmpl-",
     .end = "",
     .whole = native_whole,
-    .begin = native_begin,
     .token = native_token,
     .finish = native_finish,
-    .close = native_close,
-    .probs = native_probs,
+    .probs = serve_list_probs,
 };

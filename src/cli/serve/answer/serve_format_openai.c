@@ -13,7 +13,7 @@ static bool is_chat(const struct serve_answer *answer)
     return answer->format == &serve_format_chat;
 }
 
-// Returns an object with all but its choices.
+// Returns an object with all members except the choices.
 static cJSON *envelope(const struct serve_answer *answer)
 {
     cJSON *json = cJSON_CreateObject();
@@ -52,7 +52,7 @@ static void add_usage(cJSON *json, const struct serve_answer *answer)
     const struct serve_task *task = answer->task;
     for (uint32_t i = 0; i < task->n_jobs; i++) {
         n_answer += answer->choices[i].stats.predicted_n;
-        // The answers of one prompt pay for it once.
+        // A prompt with several answers counts once.
         if (i == 0 || task->jobs[i].prompt.items[0] != task->jobs[0].prompt.items[0] ||
             task->jobs[i].prompt.count != task->jobs[0].prompt.count) {
             n_prompt += (double)task->jobs[i].prompt.count;
@@ -67,7 +67,7 @@ static void add_usage(cJSON *json, const struct serve_answer *answer)
     cJSON_AddNumberToObject(details, "cached_tokens", n_cached);
 }
 
-// Adds timings unless there are several answers, each with its own.
+// Adds timings if there is one answer.
 static void add_common_timings(cJSON *json, const struct serve_answer *answer)
 {
     if (answer->task->n_jobs == 1) {
@@ -75,7 +75,7 @@ static void add_common_timings(cJSON *json, const struct serve_answer *answer)
     }
 }
 
-// Returns the object behind the last token of a stream: usage, if it was asked for.
+// Returns the last event of a stream: usage, if it was requested.
 static cJSON *openai_close(const struct serve_answer *answer)
 {
     if (!answer->has_usage) {
@@ -89,27 +89,6 @@ static cJSON *openai_close(const struct serve_answer *answer)
 }
 
 //-- chat ------------------------------------------------------------------------------------------
-
-static void fill_prob(const struct serve_answer *answer, cJSON *json, int32_t id, float logprob)
-{
-    cJSON_AddNumberToObject(json, "id", id);
-    cJSON_AddItemToObject(json, "token", serve_token_text(answer, id));
-    cJSON_AddItemToObject(json, "bytes", serve_token_bytes(answer, id));
-    cli_json_add_float(json, "logprob", logprob);
-}
-
-static cJSON *chat_probs(struct serve_answer *answer, struct serve_choice *choice,
-                         const struct serve_event *event, const struct glinfer_prob *probs)
-{
-    (void)choice;
-    cJSON *json = cJSON_CreateObject();
-    fill_prob(answer, json, event->id, serve_token_logprob(event, probs));
-    cJSON *top = cJSON_AddArrayToObject(json, "top_logprobs");
-    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
-        fill_prob(answer, cli_json_append(top), probs[i].id, probs[i].logprob);
-    }
-    return json;
-}
 
 static cJSON *chat_whole(const struct serve_answer *answer)
 {
@@ -151,7 +130,7 @@ static cJSON *chat_begin(const struct serve_answer *answer, uint32_t index)
     return json;
 }
 
-// Returns an event with a text under a name; takes probs over.
+// Returns an event with a text as a member of the delta; takes over text and probs.
 static cJSON *chat_delta(const struct serve_answer *answer, uint32_t index, const char *name,
                          cJSON *text, cJSON *probs)
 {
@@ -215,7 +194,7 @@ const struct serve_format serve_format_chat = {
     .call = chat_call,
     .finish = chat_finish,
     .close = openai_close,
-    .probs = chat_probs,
+    .probs = serve_list_probs,
 };
 
 //-- completions -----------------------------------------------------------------------------------
@@ -241,7 +220,7 @@ static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id
     return name;
 }
 
-// Appends the prompt of a choice as it was given, of ids their text.
+// Appends the prompt of a choice as it was given; ids as their text.
 static void append_prompt(const struct serve_answer *answer, uint32_t index, struct cli_bytes *text)
 {
     const struct serve_job *job = &answer->task->jobs[index];
@@ -257,7 +236,7 @@ static void append_prompt(const struct serve_answer *answer, uint32_t index, str
     }
 }
 
-// Returns what a token adds to the four lists of a completion's "logprobs".
+// Returns the items of a token for the four lists of a completion's "logprobs".
 static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice *choice,
                                const struct serve_event *event, const struct glinfer_prob *probs)
 {
@@ -329,11 +308,11 @@ static cJSON *completion_whole(const struct serve_answer *answer)
     return json;
 }
 
-// Returns the echo of the prompt, if it is wanted.
+// Returns the echo of the prompt, if it was requested.
 static cJSON *completion_begin(const struct serve_answer *answer, uint32_t index)
 {
     struct cli_bytes text = {0};
-    if (!answer->is_stream || !answer->task->has_echo) {
+    if (!answer->task->has_echo) {
         return NULL;
     }
     cJSON *json = envelope(answer);

@@ -23,17 +23,8 @@ static cJSON *slot_whole(const struct serve_answer *answer)
     return json;
 }
 
-static cJSON *slot_finish(const struct serve_answer *answer, uint32_t index)
-{
-    (void)answer;
-    (void)index;
-    return NULL;
-}
-
 const struct serve_format serve_format_slot = {
     .id_prefix = "slot-",
     .end = "",
     .whole = slot_whole,
-    .begin = slot_finish,
-    .finish = slot_finish,
 };

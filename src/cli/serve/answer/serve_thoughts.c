@@ -26,7 +26,7 @@ static size_t count_white(const char *text, size_t size)
     return n;
 }
 
-// Takes a piece. White space in front of the content waits there: it goes if a thought comes.
+// Appends a piece. White space before the content is kept until a thought follows, which drops it.
 static void take(struct serve_thoughts *thoughts, const struct cli_piece *piece,
                  struct cli_bytes *content)
 {

@@ -14,10 +14,10 @@ struct route {
     void (*post)(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
     bool is_open;    // without a key
     bool is_early;   // while the model is loaded
-    size_t optional; // offset of the bool in struct serve_api that turns it on; 0: it is there
+    size_t optional; // offset of the bool in struct serve_settings that turns it on; 0: it is there
 };
 
-#define OPTION(name) offsetof(struct serve_api, name)
+#define OPTION(name) offsetof(struct serve_settings, name)
 static const struct route routes[] = {
     {"/health", serve_handle_health, NULL, true, true, 0},
     {"/v1/health", serve_handle_health, NULL, true, true, 0},
@@ -73,7 +73,7 @@ bool serve_api_is_open(const struct serve_call *call)
 
 static bool is_on(const struct serve_api *api, const struct route *route)
 {
-    return route->optional == 0 || *(const bool *)((const char *)api + route->optional);
+    return route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
 }
 
 static void handle_json(const struct serve_api *api, const struct route *route,
@@ -82,16 +82,16 @@ static void handle_json(const struct serve_api *api, const struct route *route,
     const char *end = NULL;
     const char *fault = serve_find_fault(call->body, call->body_size);
     if (fault) {
-        serve_reply_error(reply, 400, "the request's body cannot be read: %s", fault);
+        serve_reply_error(reply, 400, "invalid request body: %s", fault);
         return;
     }
     cJSON *body = cli_json_parse_all(call->body, call->body_size, &end);
     if (!body) {
-        serve_reply_error(reply, 400, "invalid JSON in the request's body at byte %zu",
+        serve_reply_error(reply, 400, "invalid request body: invalid JSON at byte %zu",
                           (size_t)(end - call->body));
     } else if (!cJSON_IsObject(body)) {
         cJSON_Delete(body);
-        serve_reply_error(reply, 400, "the request's body is not a JSON object");
+        serve_reply_error(reply, 400, "invalid request body: not a JSON object");
     } else if (route == &slot_route) {
         serve_handle_slot(api, call, body, reply);
     } else {
@@ -111,7 +111,8 @@ static void handle_route(const struct serve_api *api, const struct route *route,
         serve_reply_error(reply, 404, "unknown model %s; this server has %s",
                           call->path + strlen(model_path), api->model_name);
     } else if (!has_method) {
-        serve_reply_error(reply, 405, "%s takes %s", route->path, route->get ? "GET" : "POST");
+        serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
+                          route->get ? "GET" : "POST");
     } else if (!is_on(api, route)) {
         const char *name = route->path + 1; // of the flag too
         serve_reply_error(reply, 501, "%s is disabled in this server; enable it with --%.*s",

@@ -17,9 +17,9 @@ static bool is_role(const cJSON *message, const char *role)
     return own && strcmp(own, role) == 0;
 }
 
-//-- for a template that takes tools ---------------------------------------------------------------
+//-- for a template with tools ---------------------------------------------------------------------
 
-// Makes the arguments of calls objects, which templates expect, of the texts that OpenAI has.
+// Replaces the arguments of calls, texts in OpenAI's API, with the objects that templates expect.
 static void open_arguments(struct serve_fields *fields, cJSON *message)
 {
     cJSON *call;
@@ -31,8 +31,7 @@ static void open_arguments(struct serve_fields *fields, cJSON *message)
                                                                     strlen(own->valuestring), NULL)
                                                : NULL;
         if (own && !cJSON_IsString(own) && !cJSON_IsObject(own) && !cJSON_IsNull(own)) {
-            serve_fields_refuse(fields, 400,
-                                "the \"arguments\" of a call are an object, or the text of one");
+            serve_fields_expect(fields, "arguments", "an object or the text of one");
         }
         if (cJSON_IsObject(arguments)) {
             cJSON_ReplaceItemInObjectCaseSensitive(function, "arguments", arguments);
@@ -42,8 +41,8 @@ static void open_arguments(struct serve_fields *fields, cJSON *message)
     }
 }
 
-// Gives a call's thought the name that templates of messages with channels have for it; they take
-// no content beside it.
+// Copies the thought before a call to the member that templates with channels read, unless the
+// message has content.
 static void name_thought(cJSON *message)
 {
     const cJSON *content = cli_json_get(message, "content");
@@ -79,8 +78,8 @@ static bool read_content(struct serve_fields *fields, const cJSON *message, cons
     cli_bytes_append(text, "", 0);
     if (!content || cJSON_IsNull(content)) {
         return strcmp(role, "assistant") == 0 ||
-               serve_fields_refuse(fields, 400, "a message of the role %.64s has no \"content\"",
-                                   role);
+               serve_fields_refuse(fields, 400,
+                                   "invalid message of the role %.64s: missing \"content\"", role);
     }
     cJSON_ArrayForEach(item, content)
     {
@@ -88,18 +87,18 @@ static bool read_content(struct serve_fields *fields, const cJSON *message, cons
         if (!cJSON_IsString(piece)) {
             return serve_fields_refuse(
                 fields, 400,
-                "a message's content is a text or a list of {\"type\": \"text\", "
+                "invalid \"content\": expected a string or a list of {\"type\": \"text\", "
                 "\"text\": ...}; images and sound are not supported");
         }
         cli_bytes_append(text, separator, text->size > 0 ? strlen(separator) : 0);
         cli_bytes_append(text, piece->valuestring, strlen(piece->valuestring));
     }
     return cJSON_IsArray(content) ||
-           serve_fields_refuse(fields, 400, "a message's content is a text or a list");
+           serve_fields_expect(fields, "content", "a string or a list of texts");
 }
 
-// Returns a copy of the messages whose contents are texts; NULL with the mistake noted. The parts
-// of a last message of the assistant are joined without newlines, since the model may continue it.
+// Returns a copy of the messages with contents that are texts; NULL after a mistake. Parts of a
+// last message of the assistant are joined without newlines, since the model may continue it.
 static cJSON *copy_messages(struct serve_fields *fields)
 {
     const cJSON *list = serve_fields_get(fields, "messages"), *item;
@@ -110,7 +109,7 @@ static cJSON *copy_messages(struct serve_fields *fields)
         cJSON *message = cJSON_Duplicate(item, 1);
         cJSON_AddItemToArray(copy, message);
         if (!cJSON_IsObject(message) || !cJSON_IsString(cli_json_get(message, "role"))) {
-            serve_fields_refuse(fields, 400, "every message has a \"role\"");
+            serve_fields_refuse(fields, 400, "invalid message: missing \"role\"");
             break;
         }
         const bool is_open = !item->next && is_role(message, "assistant");
@@ -129,7 +128,7 @@ static cJSON *copy_messages(struct serve_fields *fields)
         name_thought(message);
     }
     if (cJSON_GetArraySize(copy) == 0) {
-        serve_fields_refuse(fields, 400, "\"messages\" is a list of at least one message");
+        serve_fields_expect(fields, "messages", "a list of at least one message");
     }
     if (fields->is_wrong) {
         cJSON_Delete(copy);
@@ -138,7 +137,7 @@ static cJSON *copy_messages(struct serve_fields *fields)
     return copy;
 }
 
-// The fence around control tokens in messages ("": none), and how the conversation ends.
+// Fence around control tokens in messages ("": no fence), and the end of the conversation.
 struct ending {
     char fence[SERVE_FENCE_SIZE];
     enum glinfer_chat_end end;
@@ -212,7 +211,7 @@ static bool encode_with_tools(struct serve_fields *fields,
     return is_done;
 }
 
-//-- for one that takes none -----------------------------------------------------------------------
+//-- for a template without tools ------------------------------------------------------------------
 
 static void append(struct cli_bytes *text, const char *more)
 {
@@ -255,7 +254,7 @@ static void set_text(cJSON *message, const struct cli_bytes *text)
     cJSON_ReplaceItemInObjectCaseSensitive(message, "content", cJSON_CreateString(text->data));
 }
 
-// Tells of the tools in the system message, which is put in front if there is none.
+// Describes the tools in the system message, which is added if it is missing.
 static void tell_tools(cJSON *messages, const cJSON *tools)
 {
     struct cli_bytes text = {0};
@@ -273,7 +272,7 @@ static void tell_tools(cJSON *messages, const cJSON *tools)
     cli_bytes_finish(&text);
 }
 
-// Makes calls text of the assistant, and results that follow each other one message of the user.
+// Turns calls into text of the assistant, and consecutive results into one message of the user.
 static void tell_calls(cJSON *messages)
 {
     for (cJSON *message = messages->child, *next; message; message = next) {
@@ -298,8 +297,7 @@ static void tell_calls(cJSON *messages)
     }
 }
 
-// Makes calls text of the assistant where the template writes none, their control tokens within
-// fences.
+// Turns calls into text of the assistant, with control tokens within fences.
 static void write_calls(const struct serve_call_style *style, const char *fence, cJSON *messages)
 {
     cJSON *message;
@@ -319,9 +317,9 @@ static void write_calls(const struct serve_call_style *style, const char *fence,
     }
 }
 
-//-- for one that takes a call, its results and what follows in one message ------------------------
+//-- for a template with joined messages -----------------------------------------------------------
 
-// Returns the name of the tool that message answers to, of the calls of another.
+// Returns the name of the tool whose call a message answers.
 static const char *name_of_call(const cJSON *calls, const cJSON *message)
 {
     const cJSON *id = cli_json_get(message, "tool_call_id"), *call;
@@ -338,7 +336,7 @@ static const char *name_of_call(const cJSON *calls, const cJSON *message)
     return cJSON_IsString(name) ? name->valuestring : "unknown";
 }
 
-// Adds the result that a message has: an object if it is one.
+// Adds the result in a message, as an object if it is one.
 static void add_response(cJSON *responses, const cJSON *calls, const cJSON *message)
 {
     const char *content = cli_json_get(message, "content")->valuestring;
@@ -353,7 +351,7 @@ static void add_response(cJSON *responses, const cJSON *calls, const cJSON *mess
     }
 }
 
-// Puts results, and the content that follows them, into the message with their calls.
+// Moves results, and the content after them, into the message with their calls.
 static void join_calls(cJSON *messages)
 {
     cJSON *message;
@@ -378,7 +376,7 @@ static void join_calls(cJSON *messages)
     }
 }
 
-//-- either ----------------------------------------------------------------------------------------
+//-- for all templates -----------------------------------------------------------------------------
 
 static bool has_calls(const struct serve_fields *fields)
 {
@@ -411,7 +409,7 @@ void serve_add_variables(const char *variables, cJSON *body)
     cJSON_Delete(all);
 }
 
-// Refuses roles that a template without tools and variables does not know.
+// Refuses roles that are unknown to templates without tools and variables.
 static void check_roles(struct serve_fields *fields, const cJSON *messages)
 {
     const cJSON *message;
@@ -427,7 +425,7 @@ static void check_roles(struct serve_fields *fields, const cJSON *messages)
 }
 
 // Reads how the conversation ends. A last message of the assistant is continued unless the request
-// asks for something else; if it is blank, a new answer begins.
+// refuses that; a blank one is dropped.
 static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messages)
 {
     bool has_answer = true, is_continued = false;
@@ -444,9 +442,9 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
         return has_answer ? GLINFER_CHAT_END_ANSWER : GLINFER_CHAT_END_MESSAGE;
     }
     if (is_asked && has_answer) {
-        serve_fields_refuse(fields, 400,
-                            "\"add_generation_prompt\" and \"continue_final_message\" cannot both "
-                            "be true");
+        serve_fields_refuse(
+            fields, 400,
+            "invalid \"continue_final_message\": \"add_generation_prompt\" is true too");
     } else if (!is_open) {
         serve_fields_refuse(fields, 400,
                             "cannot continue the last message: its role is not assistant, or it "
@@ -462,8 +460,7 @@ static enum glinfer_chat_end read_end(struct serve_fields *fields, cJSON *messag
     return GLINFER_CHAT_END_CONTINUE;
 }
 
-// Rewrites calls and their results in the form that the template takes. Returns the tools that the
-// template gets.
+// Rewrites calls and their results for the template. Returns the tools that the template gets.
 static const cJSON *fit_calls(const struct serve_tools *tools, cJSON *messages,
                               char fence[SERVE_FENCE_SIZE])
 {

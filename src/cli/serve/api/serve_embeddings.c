@@ -1,32 +1,24 @@
 // Requests for embeddings: each input is an answer of its own.
 #include "cli/common/cli_json_read.h"
 #include "cli/embed/cli_embedding.h"
-#include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_request.h"
 #include "cli/serve/api/serve_tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct request {
-    const struct serve_api *api;
-    struct serve_fields fields;
-    struct serve_task *task;
-    bool is_base64;
-};
-
-static void add_input(struct request *request, const cJSON *input)
+static void add_input(struct serve_request *request, const cJSON *input)
 {
-    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
     struct cli_ids ids = {0};
-    if (!serve_read_prompt(&request->fields, tokenizer, input, &ids)) {
+    if (!serve_read_prompt(&request->fields, request->tokenizer, input, &ids)) {
         free(ids.items);
         return;
     }
     if (ids.count == 0) {
-        serve_fields_refuse(&request->fields, 400, "an input is empty");
+        serve_fields_refuse(&request->fields, 400, "invalid \"input\": it is empty");
     } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
-        serve_fields_refuse(&request->fields, 400, "a request has at most %d inputs",
+        serve_fields_refuse(&request->fields, 400, "invalid \"input\": more than %d",
                             SERVE_MAX_JOBS);
     } else {
         serve_task_add(request->task)->prompt = ids;
@@ -35,18 +27,19 @@ static void add_input(struct request *request, const cJSON *input)
     free(ids.items);
 }
 
-// True for a list of inputs; a list that begins with an id is one input.
+// Returns true for a list of inputs; a list that begins with an id is one input.
 static bool is_list(const cJSON *input)
 {
     return cJSON_IsArray(input) && !cli_json_is_number(cJSON_GetArrayItem(input, 0));
 }
 
-static void read_inputs(struct request *request)
+static void read_inputs(struct serve_request *request)
 {
     const cJSON *input = serve_fields_get(&request->fields, "input"), *item;
     input = input ? input : serve_fields_get(&request->fields, "content");
     if (!input) {
-        serve_fields_refuse(&request->fields, 400, "\"input\", a text or a list, is missing");
+        serve_fields_refuse(&request->fields, 400,
+                            "missing \"input\"; expected a string or a list");
         return;
     }
     if (!is_list(input)) {
@@ -60,11 +53,11 @@ static void read_inputs(struct request *request)
         }
     }
     if (!request->fields.is_wrong && request->task->n_jobs == 0) {
-        serve_fields_refuse(&request->fields, 400, "\"input\" is an empty list");
+        serve_fields_refuse(&request->fields, 400, "invalid \"input\": it is an empty list");
     }
 }
 
-static void read_form(struct request *request)
+static void read_form(struct serve_request *request)
 {
     struct serve_task *task = request->task;
     const char *form = "float";
@@ -72,10 +65,9 @@ static void read_form(struct request *request)
     const uint32_t width = serve_scheduler_info(request->api->scheduler)->n_embedding;
     serve_fields_text(&request->fields, "encoding_format", &form);
     serve_fields_int(&request->fields, "embd_normalize", -1, 64, &task->norm);
-    request->is_base64 = strcmp(form, "base64") == 0;
-    if (!request->is_base64 && strcmp(form, "float") != 0) {
-        serve_fields_refuse(&request->fields, 400,
-                            "\"encoding_format\" is \"%s\", expected float or base64", form);
+    request->answer->is_base64 = strcmp(form, "base64") == 0;
+    if (!request->answer->is_base64 && strcmp(form, "float") != 0) {
+        serve_fields_expect(&request->fields, "encoding_format", "float or base64");
     }
     serve_fields_int(&request->fields, "dimensions", 1, width, &n_dimensions);
     if (n_dimensions > 0 && task->pooling == GLINFER_POOLING_NONE) {
@@ -85,44 +77,34 @@ static void read_form(struct request *request)
     task->n_dimensions = (uint32_t)n_dimensions;
 }
 
-// Refuses what the model cannot do before any work.
-static void choose_pooling(struct request *request, bool is_native)
+// Chooses the pooling; refuses one that the model does not support.
+static void choose_pooling(struct serve_request *request, bool is_native)
 {
     const struct serve_api *api = request->api;
     struct serve_task *task = request->task;
-    task->pooling = api->pooling == GLINFER_POOLING_DEFAULT
-                        ? serve_scheduler_info(api->scheduler)->pooling
-                        : api->pooling;
+    task->pooling = (enum glinfer_pooling)api->settings->pooling;
+    if (task->pooling == GLINFER_POOLING_DEFAULT) {
+        task->pooling = serve_scheduler_info(api->scheduler)->pooling;
+    }
     if (task->pooling == GLINFER_POOLING_DEFAULT) {
         serve_fields_refuse(&request->fields, 501,
                             "this model is not an embedding model; start the server with "
                             "--pooling mean or last to try anyway");
     } else if (task->pooling == GLINFER_POOLING_NONE && !is_native) {
-        serve_fields_refuse(&request->fields, 400,
-                            "this server's embeddings are of single tokens (--pooling none), "
-                            "which /embedding alone answers");
-    }
-}
-
-static void submit(struct request *request, const struct serve_format *format,
-                   struct serve_reply *reply)
-{
-    struct serve_scheduler *scheduler = request->api->scheduler;
-    struct serve_answer *answer = serve_answer_create(scheduler, format, request->task);
-    answer->model = request->api->model_name;
-    answer->is_base64 = request->is_base64;
-    if (!serve_submit(request->api, answer, reply)) {
-        serve_answer_destroy(answer);
+        serve_fields_refuse(
+            &request->fields, 400,
+            "this server computes embeddings of single tokens (--pooling none); use /embedding");
     }
 }
 
 static void embed(const struct serve_api *api, cJSON *body, bool is_native,
                   struct serve_reply *reply)
 {
-    struct request request = {.api = api, .fields = {.object = body}};
-    request.task = serve_task_create(body);
+    struct serve_request request;
+    serve_request_open(&request, api, body,
+                       is_native ? &serve_format_embedding_native : &serve_format_embedding);
     request.task->is_embedding = true;
-    request.task->norm = api->norm;
+    request.task->norm = api->settings->norm;
     choose_pooling(&request, is_native);
     if (!request.fields.is_wrong) {
         read_form(&request);
@@ -130,39 +112,32 @@ static void embed(const struct serve_api *api, cJSON *body, bool is_native,
     if (!request.fields.is_wrong) {
         read_inputs(&request);
     }
-    if (request.fields.is_wrong) {
-        serve_reply_error(reply, request.fields.status, "%s", request.fields.message);
-        serve_task_unref(request.task);
-        return;
-    }
-    submit(&request, is_native ? &serve_format_embedding_native : &serve_format_embedding, reply);
+    serve_request_close(&request, reply);
 }
 
 //-- scores ----------------------------------------------------------------------------------------
 
-static void add_document(struct request *request, const char *query, const char *name,
+static void add_document(struct serve_request *request, const char *query, const char *name,
                          const cJSON *document)
 {
-    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(request->api->scheduler);
     struct glinfer_error err;
     const char *content = serve_document_text(document);
     if (!content) {
-        serve_fields_refuse(&request->fields, 400,
-                            "\"%s\" is a list of texts or of {\"text\": ...}", name);
+        serve_fields_expect(&request->fields, name, "a list of strings or of {\"text\": ...}");
     } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
-        serve_fields_refuse(&request->fields, 400, "a request has at most %d documents",
+        serve_fields_refuse(&request->fields, 400, "invalid documents: more than %d",
                             SERVE_MAX_JOBS);
     } else {
         const struct cli_bytes text = {.data = (char *)content, .size = strlen(content)};
-        if (!cli_tokenize_pair(tokenizer, query, &text, &serve_task_add(request->task)->prompt,
-                               &err)) {
+        if (!cli_tokenize_pair(request->tokenizer, query, &text,
+                               &serve_task_add(request->task)->prompt, &err)) {
             serve_fields_refuse(&request->fields, 501, "%s", err.message);
         }
     }
 }
 
-// Checks the fields that say how scores are answered.
-static void check_rank_form(struct request *request)
+// Checks the fields that shape the answer.
+static void check_rank_form(struct serve_request *request)
 {
     static const char *const switches[] = {"return_documents", "return_text", "raw_scores"};
     int64_t n_best = 0;
@@ -173,18 +148,19 @@ static void check_rank_form(struct request *request)
     }
 }
 
-static void read_documents(struct request *request, const char *name)
+static void read_documents(struct serve_request *request, const char *name)
 {
     const char *query = NULL;
     const cJSON *documents = serve_fields_get(&request->fields, name), *item;
     serve_fields_text(&request->fields, "query", &query);
     check_rank_form(request);
     if (!query) {
-        serve_fields_refuse(&request->fields, 400, "\"query\", a text, is missing");
+        serve_fields_refuse(&request->fields, 400, "missing \"query\"; expected a string");
     } else if (!cJSON_IsArray(documents)) {
-        serve_fields_refuse(&request->fields, 400, "\"%s\", a list of texts, is missing", name);
+        serve_fields_refuse(&request->fields, 400, "missing \"%s\"; expected a list of strings",
+                            name);
     } else if (cJSON_GetArraySize(documents) == 0) {
-        serve_fields_refuse(&request->fields, 400, "\"%s\" is an empty list", name);
+        serve_fields_refuse(&request->fields, 400, "invalid \"%s\": it is an empty list", name);
     }
     cJSON_ArrayForEach(item, documents)
     {
@@ -196,22 +172,19 @@ static void read_documents(struct request *request, const char *name)
 
 void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
-    struct request request = {.api = api, .fields = {.object = body}};
-    request.task = serve_task_create(body);
+    struct serve_request request;
+    const bool has_texts =
+        cli_json_get(body, "texts") && !cJSON_IsNull(cli_json_get(body, "texts"));
+    serve_request_open(&request, api, body,
+                       has_texts ? &serve_format_rerank_texts : &serve_format_rerank);
     request.task->is_embedding = true;
     request.task->pooling = GLINFER_POOLING_RANK;
-    const bool has_texts = serve_fields_get(&request.fields, "texts");
     if (serve_scheduler_info(api->scheduler)->pooling != GLINFER_POOLING_RANK) {
         serve_fields_refuse(&request.fields, 501, "this model is not a reranker");
     } else {
         read_documents(&request, has_texts ? "texts" : "documents");
     }
-    if (request.fields.is_wrong) {
-        serve_reply_error(reply, request.fields.status, "%s", request.fields.message);
-        serve_task_unref(request.task);
-        return;
-    }
-    submit(&request, has_texts ? &serve_format_rerank_texts : &serve_format_rerank, reply);
+    serve_request_close(&request, reply);
 }
 
 //-- embeddings ------------------------------------------------------------------------------------

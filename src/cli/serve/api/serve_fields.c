@@ -20,7 +20,7 @@ const char *serve_find_fault(const char *text, size_t size)
     for (size_t i = 0; i < size;) {
         const size_t n = cli_utf8_size(text + i, size - i);
         if (n == 0) {
-            return "it is not UTF-8";
+            return "not UTF-8";
         }
         if (text[i] == 0) {
             return "it has a zero byte";
@@ -28,7 +28,7 @@ const char *serve_find_fault(const char *text, size_t size)
         i += n;
         if (text[i - 1] == '\\' && i < size) {
             if (is_zero_escape(text + i, size - i)) {
-                return "it has a zero character (\\u0000), which texts cannot hold";
+                return "it has a zero character (\\u0000)";
             }
             i += text[i] == '\\' || text[i] == '"'; // an escaped one escapes nothing
         }
@@ -49,6 +49,11 @@ bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const cha
     return false;
 }
 
+bool serve_fields_expect(struct serve_fields *fields, const char *name, const char *expected)
+{
+    return serve_fields_refuse(fields, 400, "invalid \"%s\": expected %s", name, expected);
+}
+
 const cJSON *serve_fields_get(const struct serve_fields *fields, const char *name)
 {
     const cJSON *field = cJSON_GetObjectItemCaseSensitive(fields->object, name);
@@ -62,7 +67,7 @@ bool serve_fields_bool(struct serve_fields *fields, const char *name, bool *valu
         return false;
     }
     if (!cJSON_IsBool(field)) {
-        return serve_fields_refuse(fields, 400, "\"%s\" is true or false", name);
+        return serve_fields_expect(fields, name, "true or false");
     }
     *value = cJSON_IsTrue(field);
     return true;
@@ -76,8 +81,8 @@ bool serve_fields_float(struct serve_fields *fields, const char *name, double lo
         return false;
     }
     if (!cli_json_is_number(field) || !(field->valuedouble >= low && field->valuedouble <= high)) {
-        return serve_fields_refuse(fields, 400, "\"%s\" is a number from %g to %g", name, low,
-                                   high);
+        return serve_fields_refuse(fields, 400, "invalid \"%s\": expected a number from %g to %g",
+                                   name, low, high);
     }
     *value = (float)field->valuedouble;
     return true;
@@ -93,7 +98,8 @@ bool serve_fields_int(struct serve_fields *fields, const char *name, int64_t low
     int64_t number;
     if (!cli_json_int(field, &number) || number < low || number > high) {
         return serve_fields_refuse(
-            fields, 400, "\"%s\" is a whole number from %" PRId64 " to %" PRId64, name, low, high);
+            fields, 400, "invalid \"%s\": expected a whole number from %" PRId64 " to %" PRId64,
+            name, low, high);
     }
     *value = number;
     return true;
@@ -106,7 +112,7 @@ bool serve_fields_text(struct serve_fields *fields, const char *name, const char
         return false;
     }
     if (!cJSON_IsString(field)) {
-        return serve_fields_refuse(fields, 400, "\"%s\" is a text", name);
+        return serve_fields_expect(fields, name, "a string");
     }
     *value = field->valuestring;
     return true;

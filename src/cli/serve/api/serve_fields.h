@@ -1,5 +1,5 @@
-// Reads fields of a request's JSON. The first that is wrong is kept, with a sentence that says what
-// it has to be; readers after that do nothing. A field that is null counts as not there.
+// Reads fields of a request's JSON. The first mistake is kept as a sentence; later readers do
+// nothing. A field that is null counts as missing.
 #ifndef SERVE_FIELDS_H
 #define SERVE_FIELDS_H
 
@@ -19,14 +19,16 @@ struct serve_fields {
 // which strings here end with. NULL if they can.
 const char *serve_find_fault(const char *text, size_t size);
 
-// Notes that the request is wrong. Returns false.
+// Notes a mistake with its HTTP status. Returns false.
 bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Returns a field, NULL if it is not there.
+// Notes that a field is invalid, and the value that was expected. Returns false.
+bool serve_fields_expect(struct serve_fields *fields, const char *name, const char *expected);
+
+// Returns a field, NULL if it is missing.
 const cJSON *serve_fields_get(const struct serve_fields *fields, const char *name);
-// Each reads a field if it is there, and leaves *value alone if not; false then, and if it is
-// wrong.
+// Each reads a field into *value. Returns false with *value unchanged if it is missing or invalid.
 bool serve_fields_bool(struct serve_fields *fields, const char *name, bool *value);
 bool serve_fields_float(struct serve_fields *fields, const char *name, double low, double high,
                         float *value);

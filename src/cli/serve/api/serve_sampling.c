@@ -37,7 +37,7 @@ static void read_filters(struct serve_fields *fields, struct glinfer_generate_pa
 
 //-- lists -----------------------------------------------------------------------------------------
 
-// Reads a text or a list of texts; what they are borrowed from lives as long as the task.
+// Reads a text or a list of texts, which are borrowed from the body of the task.
 static size_t read_texts(struct serve_fields *fields, const char *name, const char **texts,
                          size_t capacity)
 {
@@ -48,14 +48,14 @@ static size_t read_texts(struct serve_fields *fields, const char *name, const ch
         return 1;
     }
     if (field && !cJSON_IsArray(field) && !cJSON_IsString(field)) {
-        serve_fields_refuse(fields, 400, "\"%s\" is a text or a list of texts", name);
+        serve_fields_expect(fields, name, "a string or a list of strings");
         return 0;
     }
     cJSON_ArrayForEach(item, field)
     {
         if (!cJSON_IsString(item) || n == capacity) {
-            serve_fields_refuse(fields, 400, "\"%s\" has at most %zu items, all of them texts",
-                                name, capacity);
+            serve_fields_refuse(fields, 400, "invalid \"%s\": expected at most %zu strings", name,
+                                capacity);
             return 0;
         }
         if (item->valuestring[0]) {
@@ -80,7 +80,7 @@ static void read_order(struct serve_fields *fields, struct serve_task *task)
     cJSON_ArrayForEach(item, field)
     {
         if (!cJSON_IsString(item)) {
-            serve_fields_refuse(fields, 400, "\"samplers\" is a list of names");
+            serve_fields_expect(fields, "samplers", "a list of names");
             break;
         }
         cli_bytes_append(&order, ";", order.size > 0);
@@ -90,7 +90,7 @@ static void read_order(struct serve_fields *fields, struct serve_task *task)
     task->samplers.order = order.data;
 }
 
-// Adds the bias of a token, or of all tokens that a text (NULL: none) consists of.
+// Adds the bias of a token or, if text is not NULL, of all tokens of a text.
 static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                      struct serve_task *task, int64_t id, const char *text, const cJSON *bias)
 {
@@ -98,7 +98,9 @@ static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer
     size_t n = 1;
     const bool is_ban = cJSON_IsFalse(bias);
     if (!is_ban && !(cli_json_is_number(bias) && isfinite((float)bias->valuedouble))) {
-        serve_fields_refuse(fields, 400, "a bias in \"logit_bias\" is a number, or false to ban");
+        serve_fields_refuse(
+            fields, 400,
+            "invalid bias in \"logit_bias\": expected a number, or false to ban the token");
         return;
     }
     if (!text) {
@@ -108,10 +110,10 @@ static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer
         n = SIZE_MAX;
     }
     if (n > sizeof(ids) / sizeof(ids[0]) || task->samplers.n_logit_bias + n > SERVE_MAX_BIASES) {
-        serve_fields_refuse(fields, 400,
-                            "\"logit_bias\" has a token that is neither an id nor a short text, "
-                            "or more than %d tokens",
-                            SERVE_MAX_BIASES);
+        serve_fields_refuse(
+            fields, 400,
+            "invalid \"logit_bias\": expected ids or short texts of at most %d tokens in all",
+            SERVE_MAX_BIASES);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -120,13 +122,13 @@ static void add_bias(struct serve_fields *fields, const struct glinfer_tokenizer
     }
 }
 
-// Reads {"15043": 1.5} as OpenAI has it, where -100 bans, and [[15043, 1.5], ["text", false]].
+// Reads {"15043": 1.5}, as in OpenAI's API, where -100 bans, and [[15043, 1.5], ["text", false]].
 static void read_biases(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                         struct serve_task *task)
 {
     const cJSON *field = serve_fields_get(fields, "logit_bias"), *item;
     if (field && !cJSON_IsArray(field) && !cJSON_IsObject(field)) {
-        serve_fields_refuse(fields, 400, "\"logit_bias\" is an object or a list");
+        serve_fields_expect(fields, "logit_bias", "an object or a list");
         return;
     }
     cJSON_ArrayForEach(item, field)

@@ -1,5 +1,5 @@
-// The fields of a request that say how tokens are chosen, with llama-server's names, and OpenAI's
-// where they are the same.
+// The sampling fields of a request, with the names of llama-server, which are OpenAI's for the
+// fields of both.
 #ifndef SERVE_SAMPLING_H
 #define SERVE_SAMPLING_H
 
@@ -7,12 +7,12 @@
 #include "cli/serve/api/serve_fields.h"
 #include "cli/serve/schedule/serve_task.h"
 
-// Sets the task's samplers to the server's own and then to what the request says: samplers, biases,
-// stop texts, ignore_eos. Returns the seed in *seed, a random one unless it is asked for.
+// Sets the task's sampling to the defaults of the server, then to the fields of the request:
+// samplers, biases, stop texts, ignore_eos. Sets *seed to the requested seed or a random one.
 void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling *defaults,
                          const struct glinfer_tokenizer *tokenizer, struct serve_task *task,
                          uint64_t *seed);
-// Adds what holds for a task to an object, by the same names.
+// Adds the sampling of a task to an object, with the same names.
 void serve_sampling_describe(cJSON *object, const struct glinfer_generate_params *params);
 
 #endif

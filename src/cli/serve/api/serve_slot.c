@@ -1,6 +1,6 @@
-// Requests for what a slot holds: /slots/ID?action=.
-#include "cli/serve/answer/serve_answer.h"
+// Requests to save, restore or erase a slot: /slots/ID?action=.
 #include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,12 @@ static enum serve_action_kind read_kind(struct serve_fields *fields, const char 
             return (enum serve_action_kind)i;
         }
     }
-    serve_fields_refuse(fields, 400, "\"action\" is save, restore or erase: /slots/0?action=save");
+    serve_fields_expect(fields, "action", "save, restore or erase, as in /slots/0?action=save");
     return SERVE_ACTION_NONE;
 }
 
-// Returns the path of the file that is named, in the folder of slots alone; NULL if it is none.
+// Returns the path of the named file in the folder of slots; NULL if the name is invalid. The
+// caller frees it.
 static char *read_path(struct serve_fields *fields, const char *folder)
 {
     const char *name = "";
@@ -27,9 +28,9 @@ static char *read_path(struct serve_fields *fields, const char *folder)
         is_name = is_name && (unsigned char)*c >= ' ' && *c != 0x7F;
     }
     if (!is_name) {
-        serve_fields_refuse(fields, 400,
-                            "\"filename\" is the name of a file in the folder of "
-                            "--slot-save-path, without a path and a dot in front");
+        serve_fields_expect(fields, "filename",
+                            "the name of a file in the folder of --slot-save-path, without '/' and "
+                            "not beginning with '.'");
     }
     if (fields->is_wrong) {
         return NULL;
@@ -57,27 +58,20 @@ static int32_t read_id(struct serve_fields *fields, const struct serve_api *api,
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,
                        struct serve_reply *reply)
 {
-    struct serve_fields fields = {.object = body};
-    struct serve_task *task = serve_task_create(body);
-    struct serve_action *action = &task->action;
-    if (!api->slot_folder) {
-        serve_fields_refuse(&fields, 501,
+    struct serve_request request;
+    serve_request_open(&request, api, body, &serve_format_slot);
+    struct serve_fields *fields = &request.fields;
+    struct serve_action *action = &request.task->action;
+    if (!api->settings->slot_folder) {
+        serve_fields_refuse(fields, 501,
                             "slots are not saved in this server; enable it with "
                             "--slot-save-path FOLDER");
     }
-    task->slot = read_id(&fields, api, call->path + strlen("/slots/"));
-    action->kind = read_kind(&fields, call->action);
-    if (!fields.is_wrong && action->kind != SERVE_ACTION_ERASE) {
-        action->path = read_path(&fields, api->slot_folder);
+    request.task->slot = read_id(fields, api, call->path + strlen("/slots/"));
+    action->kind = read_kind(fields, call->action);
+    if (!fields->is_wrong && action->kind != SERVE_ACTION_ERASE) {
+        action->path = read_path(fields, api->settings->slot_folder);
     }
-    if (fields.is_wrong) {
-        serve_reply_error(reply, fields.status, "%s", fields.message);
-        serve_task_unref(task);
-        return;
-    }
-    serve_task_add(task);
-    struct serve_answer *answer = serve_answer_create(api->scheduler, &serve_format_slot, task);
-    if (!serve_submit(api, answer, reply)) {
-        serve_answer_destroy(answer);
-    }
+    serve_task_add(request.task);
+    serve_request_close(&request, reply);
 }

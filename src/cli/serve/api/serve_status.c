@@ -1,4 +1,4 @@
-// Tells of the server itself: health, models, props, slots, metrics.
+// State and settings of the server: health, models, props, slots, metrics.
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
@@ -59,16 +59,16 @@ void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
     struct serve_snapshot seen;
     serve_scheduler_look(api->scheduler, &seen);
     glinfer_generate_params_init(&params);
-    cli_sampling_fill(api->sampling, 0, &params);
+    cli_sampling_fill(&api->settings->sampling, 0, &params);
     cJSON *json = cJSON_CreateObject();
     cJSON *settings = cJSON_AddObjectToObject(json, "default_generation_settings");
     cJSON_AddNumberToObject(settings, "n_ctx", info->n_ctx);
     cJSON *sampling = cJSON_AddObjectToObject(settings, "params");
-    cJSON_AddNumberToObject(sampling, "n_predict", (double)api->n_predict);
+    cJSON_AddNumberToObject(sampling, "n_predict", (double)api->settings->n_predict);
     serve_sampling_describe(sampling, &params);
     cJSON_AddNumberToObject(json, "total_slots", seen.n_slots);
     cJSON_AddStringToObject(json, "model_alias", api->model_name);
-    cJSON_AddStringToObject(json, "model_path", api->model_path);
+    cJSON_AddStringToObject(json, "model_path", api->settings->session.model);
     cJSON_AddStringToObject(json, "chat_template_name", info->chat_template);
     cJSON *modalities = cJSON_AddObjectToObject(json, "modalities");
     cJSON_AddBoolToObject(modalities, "vision", false);

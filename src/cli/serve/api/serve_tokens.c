@@ -42,10 +42,9 @@ static bool append_item(struct serve_fields *fields, const struct glinfer_tokeni
     const bool is_id = cli_json_int(item, &value) && value >= 0 && value <= INT32_MAX &&
                        glinfer_token_bytes(tokenizer, (int32_t)value, &size);
     if (!is_id) {
-        return serve_fields_refuse(
-            fields, 400,
-            "a prompt is a text, the id of a token of the vocabulary, or a list "
-            "of these");
+        return serve_fields_refuse(fields, 400,
+                                   "invalid prompt: expected a string, the id of a token of the "
+                                   "vocabulary, or a list of these");
     }
     const int32_t id = (int32_t)value;
     cli_ids_append(ids, &id, 1);
@@ -84,8 +83,7 @@ cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32
     return json;
 }
 
-// Returns the text of a token; a list of its bytes, as llama-server has it, where that is not
-// UTF-8.
+// Returns the text of a token or, if it is not UTF-8, a list of its bytes as llama-server does.
 static cJSON *write_piece(const struct glinfer_tokenizer *tokenizer, int32_t id)
 {
     size_t size = 0, n = 0;
@@ -104,7 +102,7 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
     bool has_special = false, has_pieces = false, parses_special = true;
     struct cli_ids ids = {0};
     if (!serve_fields_get(&fields, "content")) {
-        serve_fields_refuse(&fields, 400, "\"content\", the text, is missing");
+        serve_fields_refuse(&fields, 400, "missing \"content\"");
     }
     serve_fields_text(&fields, "content", &content);
     serve_fields_bool(&fields, "add_special", &has_special);
@@ -139,7 +137,7 @@ void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct se
     const cJSON *tokens = serve_fields_get(&fields, "tokens");
     struct cli_ids ids = {0};
     if (!cJSON_IsArray(tokens)) {
-        serve_reply_error(reply, 400, "\"tokens\" is a list of token ids");
+        serve_reply_error(reply, 400, "invalid \"tokens\": expected a list of token ids");
     } else if (!serve_read_prompt(&fields, tokenizer, tokens, &ids)) {
         serve_reply_error(reply, fields.status, "%s", fields.message);
     } else {

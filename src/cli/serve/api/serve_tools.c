@@ -65,7 +65,7 @@ static bool is_written(const struct serve_call_style *style, const char *written
     return is_found;
 }
 
-// Finds the style of a template that tells of tools but writes no calls.
+// Finds the style of a template that describes tools but writes no calls.
 static void find_told(struct serve_tools *tools, const struct glinfer_tokenizer *tokenizer,
                       const char *told)
 {
@@ -119,12 +119,13 @@ static bool copy_tools(struct serve_fields *fields, const char *wanted, struct s
         const char *name = name_of(tool);
         if (!name) {
             return serve_fields_refuse(fields, 400,
-                                       "a tool is {\"type\": \"function\", \"function\": "
-                                       "{\"name\": ..., \"parameters\": ...}}");
+                                       "invalid tool: expected {\"type\": \"function\", "
+                                       "\"function\": {\"name\": ..., \"parameters\": ...}}");
         }
         if (!serve_is_name(name)) {
             return serve_fields_refuse(
-                fields, 400, "the name of a tool is 1 to 64 of A-Z, a-z, 0-9, _, - and .");
+                fields, 400,
+                "invalid name of a tool: expected 1 to 64 of A-Z, a-z, 0-9, _, - and .");
         }
         if (!wanted || strcmp(name, wanted) == 0) {
             cJSON_AddItemToArray(tools->list, cJSON_Duplicate(tool, 1));
@@ -132,8 +133,9 @@ static bool copy_tools(struct serve_fields *fields, const char *wanted, struct s
     }
     const int n = cJSON_GetArraySize(tools->list);
     return n > MAX_TOOLS
-               ? serve_fields_refuse(fields, 400, "there are more than %d tools", MAX_TOOLS)
-           : wanted && n == 0 ? serve_fields_refuse(fields, 400, "no tool is called %s", wanted)
+               ? serve_fields_refuse(fields, 400, "invalid \"tools\": more than %d", MAX_TOOLS)
+           : wanted && n == 0 ? serve_fields_refuse(
+                                    fields, 400, "invalid \"tool_choice\": unknown tool %s", wanted)
                               : n > 0;
 }
 
@@ -153,17 +155,17 @@ void serve_tools_read(struct serve_fields *fields, const struct glinfer_tokenize
                             "and \"tool_choice\"");
     }
     if (list && !cJSON_IsArray(list)) {
-        serve_fields_refuse(fields, 400, "\"tools\" is a list");
+        serve_fields_expect(fields, "tools", "a list");
     }
     if (choice && !wanted &&
         !(word && (tools->is_required || strcmp(word, "auto") == 0 || strcmp(word, "none") == 0))) {
-        serve_fields_refuse(fields, 400,
-                            "\"tool_choice\" is none, auto, required, or {\"type\": "
-                            "\"function\", \"function\": {\"name\": ...}}");
+        serve_fields_expect(
+            fields, "tool_choice",
+            "none, auto, required, or {\"type\": \"function\", \"function\": {\"name\": ...}}");
     }
     if (tools->is_required && cJSON_GetArraySize(list) == 0) {
-        serve_fields_refuse(fields, 400,
-                            "\"tool_choice\" asks for a call, but there are no \"tools\"");
+        serve_fields_refuse(
+            fields, 400, "invalid \"tool_choice\": a call is required, but there are no \"tools\"");
     }
     if (fields->is_wrong || !list || (word && strcmp(word, "none") == 0) ||
         !copy_tools(fields, wanted, tools)) {

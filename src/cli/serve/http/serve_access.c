@@ -15,7 +15,7 @@ static bool add_key(struct serve_access *access, const char *key)
     return true;
 }
 
-// Cuts a text into keys and adds them.
+// Splits a text into keys and adds them.
 static bool add_all(struct serve_access *access, char *text, const char *separators)
 {
     const size_t n_before = access->n_keys;
@@ -86,8 +86,8 @@ const char *serve_access_allowed_origin(const struct serve_access *access, const
     return NULL;
 }
 
-// True for a host that no foreign page can have as its own: an address, or a name that is not in
-// the public DNS.
+// Returns true for a host that cannot be the own name of a foreign page: an address, or a name that
+// is not in the public DNS.
 static bool is_local_host(const char *host)
 {
     static const char *const endings[] = {".local",    ".localhost", ".lan",
@@ -102,9 +102,9 @@ static bool is_local_host(const char *host)
     return is_local;
 }
 
-// Whoever has a name in the DNS can have it lead here once a page of it is open, so without a key
-// an http origin that is also the host is trusted only if it is local. Behind https a proxy has
-// shown a certificate for its name.
+// The owner of a name in the DNS can let it lead here after a page of it has been opened. So
+// without a key, an http origin that equals the host is trusted only if it is local. With https, a
+// proxy has shown a certificate for its name.
 bool serve_access_trusts(const struct serve_access *access, const char *origin, const char *host)
 {
     const char *name = origin ? strstr(origin, "://") : NULL;
@@ -114,7 +114,7 @@ bool serve_access_trusts(const struct serve_access *access, const char *origin, 
     return !origin || is_own || serve_access_allowed_origin(access, origin);
 }
 
-// True if a host, which may have a port behind it, is the name.
+// Returns true if a host, which may have a port, is the name.
 static bool is_named(const char *host, const char *name)
 {
     const size_t size = strcspn(host, ":");
@@ -138,7 +138,8 @@ static bool is_own_name(const struct serve_access *access, const char *host)
     return false;
 }
 
-// A browser says Sec-Fetch-Site of pages that came safely alone, and no page can say it itself.
+// Browsers send Sec-Fetch-Site only for pages that came over a safe connection; pages cannot set
+// it.
 bool serve_access_knows(const struct serve_access *access, const char *host, const char *site)
 {
     return !host || access->n_keys > 0 || is_local_host(host) || is_own_name(access, host) ||

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 enum {
-    HEADER_SIZE = 32 << 10, // bytes of a request's headers, and of what is read of its body
-    IDLE_S = 60,            // a connection without a request, or with one half of its headers
-    ENDED_S = 1,            // a connection without a request whose client sends no more
-    READ_LIMITS = 2, // a refused body up to so many limits is read, so that its client listens
+    HEADER_SIZE = 32 << 10, // bytes for the headers and the unread body of a request
+    IDLE_S = 60,            // limit for a connection without a request or with half its headers
+    ENDED_S = 1,            // limit for a connection without a request that its client has closed
+    READ_LIMITS =
+        2, // a refused body is read up to this many limits, so that the client reads the reply
 };
 
 //-- lists -----------------------------------------------------------------------------------------
@@ -73,7 +74,8 @@ static struct serve_exchange *open_exchange(struct serve_http *http,
     exchange->http = http;
     exchange->connection = connection;
     exchange->began = cli_now();
-    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, http->params.timeout_s);
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                              (unsigned)http->settings->timeout_s);
     pthread_mutex_lock(&http->lock);
     exchange->link = info ? info->socket_context : NULL;
     if (exchange->link) {
@@ -124,7 +126,7 @@ static enum serve_method method_of(const char *name)
                                                                  : SERVE_OTHER;
 }
 
-// Returns the length that the headers announce; 0 if they do not.
+// Returns the length of the body in the headers; 0 if they have no length.
 static uint64_t announced_size(struct MHD_Connection *connection)
 {
     const char *text = header(connection, "Content-Length");
@@ -134,30 +136,31 @@ static uint64_t announced_size(struct MHD_Connection *connection)
 static void refuse_large(struct serve_exchange *exchange)
 {
     exchange->is_refused = true;
-    serve_reply_error(&exchange->reply, 413, "the request's body is over the limit of %llu bytes",
-                      (unsigned long long)exchange->http->params.max_body);
+    serve_reply_error(&exchange->reply, 413, "invalid request body: larger than %llu bytes",
+                      (unsigned long long)exchange->http->settings->max_body);
 }
 
-// Refuses what the headers alone tell to be wrong.
+// Refuses a request by its headers.
 static void check_headers(struct serve_exchange *exchange, const struct serve_call *call,
                           const char *method)
 {
-    const struct serve_http_params *params = &exchange->http->params;
+    const struct serve_http *http = exchange->http;
     const char *origin = header(exchange->connection, "Origin");
     const char *host = header(exchange->connection, "Host");
-    const char *allowed = serve_access_allowed_origin(params->access, origin);
+    const char *allowed = serve_access_allowed_origin(http->access, origin);
     if (allowed) {
         snprintf(exchange->allowed_origin, sizeof(exchange->allowed_origin), "%s", allowed);
     }
     if (allowed && strcmp(method, "OPTIONS") == 0) {
         exchange->is_refused = true;
         exchange->reply.status = 204;
-    } else if (!serve_access_trusts(params->access, origin, host)) {
+    } else if (!serve_access_trusts(http->access, origin, host)) {
         exchange->is_refused = true;
-        serve_reply_error(&exchange->reply, 403,
-                          "pages of this origin may not use this server; allow it with --cors");
+        serve_reply_error(
+            &exchange->reply, 403,
+            "unknown origin: pages of it may not use this server; allow it with --cors");
     } else if (!origin && !serve_api_is_open(call) &&
-               !serve_access_knows(params->access, host,
+               !serve_access_knows(http->access, host,
                                    header(exchange->connection, "Sec-Fetch-Site"))) {
         exchange->is_refused = true;
         serve_reply_error(
@@ -165,11 +168,11 @@ static void check_headers(struct serve_exchange *exchange, const struct serve_ca
             "unknown host name %.200s; allow it with --cors http://%.200s, or use a key", host,
             host);
     } else if (!serve_api_is_open(call) &&
-               !serve_access_has_key(params->access, header(exchange->connection, "Authorization"),
+               !serve_access_has_key(http->access, header(exchange->connection, "Authorization"),
                                      header(exchange->connection, "X-Api-Key"))) {
         exchange->is_refused = true;
-        serve_reply_error(&exchange->reply, 401, "a key is required: Authorization: Bearer KEY");
-    } else if (announced_size(exchange->connection) > params->max_body) {
+        serve_reply_error(&exchange->reply, 401, "missing key; send Authorization: Bearer KEY");
+    } else if (announced_size(exchange->connection) > http->settings->max_body) {
         refuse_large(exchange);
     }
 }
@@ -179,7 +182,7 @@ static void take_body(struct serve_exchange *exchange, const char *data, size_t 
     if (exchange->is_refused) {
         return;
     }
-    if (exchange->body.size + size > exchange->http->params.max_body) {
+    if (exchange->body.size + size > exchange->http->settings->max_body) {
         refuse_large(exchange);
         cli_bytes_finish(&exchange->body);
         return;
@@ -187,7 +190,7 @@ static void take_body(struct serve_exchange *exchange, const char *data, size_t 
     cli_bytes_append(&exchange->body, data, size);
 }
 
-// Waits until there is something to send: all of an answer, or the beginning of a stream.
+// Waits until a reply can be sent: a whole answer, or the beginning of a stream.
 static enum MHD_Result go_on(struct serve_exchange *exchange)
 {
     struct serve_answer *answer = exchange->reply.answer;
@@ -218,7 +221,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     if (!exchange) {
         exchange = *context = open_exchange(http, connection);
         check_headers(exchange, &call, method);
-        const bool is_small = announced_size(connection) <= READ_LIMITS * http->params.max_body;
+        const bool is_small = announced_size(connection) <= READ_LIMITS * http->settings->max_body;
         return exchange->is_refused && !is_small ? serve_send(exchange) : MHD_YES;
     }
     if (*size > 0) {
@@ -231,7 +234,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         call.body = exchange->body.data ? exchange->body.data : "";
         call.body_size = exchange->body.size;
         call.action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action");
-        serve_api_handle(http->params.api, &call, &exchange->reply);
+        serve_api_handle(http->api, &call, &exchange->reply);
         cli_bytes_finish(&exchange->body);
         if (exchange->reply.answer) {
             atomic_store(&exchange->mailbox, &exchange->reply.answer->task->mailbox);
@@ -243,7 +246,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
 
 //-- the server ------------------------------------------------------------------------------------
 
-// Raises the limit of open files to what so many connections need, as far as it can be.
+// Raises the limit of open files to n, or as far as possible.
 static void raise_file_limit(uint64_t n)
 {
     struct rlimit limit;
@@ -255,25 +258,28 @@ static void raise_file_limit(uint64_t n)
 
 static struct MHD_Daemon *start(struct serve_http *http, int fd)
 {
-    const struct serve_http_params *params = &http->params;
-    const unsigned n = params->n_threads;
+    const struct serve_settings *settings = http->settings;
+    const unsigned n = (unsigned)settings->n_threads;
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
                             handle, http, MHD_OPTION_LISTEN_SOCKET, dup(fd),
                             MHD_OPTION_THREAD_POOL_SIZE, n > 1 ? n : 0, MHD_OPTION_CONNECTION_LIMIT,
-                            params->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                            (unsigned)settings->n_connections, MHD_OPTION_CONNECTION_TIMEOUT,
                             (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                             (size_t)HEADER_SIZE, MHD_OPTION_NOTIFY_COMPLETED, close_exchange, http,
                             MHD_OPTION_NOTIFY_CONNECTION, notify_connection, http, MHD_OPTION_END);
 }
 
-struct serve_http *serve_http_create(const struct serve_http_params *params)
+struct serve_http *serve_http_create(const struct serve_api *api, const struct serve_access *access,
+                                     const struct serve_sockets *sockets)
 {
     struct serve_http *http = cli_alloc(1, sizeof(*http));
-    http->params = *params;
+    http->api = api;
+    http->settings = api->settings;
+    http->access = access;
     pthread_mutex_init(&http->lock, NULL);
-    raise_file_limit((uint64_t)params->max_connections * params->sockets->count + 256);
-    for (size_t i = 0; i < params->sockets->count; i++) {
-        http->daemons[i] = start(http, params->sockets->fds[i]);
+    raise_file_limit((uint64_t)http->settings->n_connections * sockets->count + 256);
+    for (size_t i = 0; i < sockets->count; i++) {
+        http->daemons[i] = start(http, sockets->fds[i]);
         if (!http->daemons[i]) {
             cli_fail(CLI_EXIT_FAILED, "cannot start the HTTP server: %s", strerror(errno));
             serve_http_destroy(http);
@@ -320,18 +326,18 @@ static int look_at(int fd)
     return poll(&item, 1, 0) > 0 ? item.revents & (POLLRDHUP | POLLHUP | POLLERR) : 0;
 }
 
-// True if nothing more can be read.
+// Returns true if all data has been read.
 static bool is_at_end(int fd)
 {
     int n_unread = 0;
     return ioctl(fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
 }
 
-// Ends requests that nobody waits for, and requests whose body takes too long to arrive. A client
-// that sends no more may be gone or may wait for its answer: the first bytes of the answer show it,
-// since a client that is gone resets the connection. libmicrohttpd misses the end of a body that
-// arrives together with its last bytes. So a cut body is found here, by two looks, since a thread
-// may be about to read it.
+// Ends requests whose client has gone, and requests whose body takes too long to arrive. A client
+// that has stopped sending may be gone or may wait for its answer. The first bytes of the answer
+// tell, since a client that is gone resets the connection. libmicrohttpd misses the end of a body
+// that arrives together with its last bytes. So a cut body is found here, by two looks, since a
+// thread may be about to read it.
 static void drop_vanished(struct serve_http *http)
 {
     const double now = cli_now();
@@ -348,7 +354,7 @@ static void drop_vanished(struct serve_http *http)
         }
         if (mailbox && (atomic_load(&e->is_vanished) || (seen != 0 && !had_ended))) {
             serve_mailbox_wake(mailbox);
-        } else if (is_cut || (!is_whole && now - e->began > http->params.timeout_s)) {
+        } else if (is_cut || (!is_whole && now - e->began > (double)http->settings->timeout_s)) {
             shutdown(fd, SHUT_RDWR);
         }
     }
@@ -359,7 +365,7 @@ static void drop_vanished(struct serve_http *http)
 static void drop_idle(struct serve_http *http)
 {
     const double now = cli_now();
-    const uint32_t limit = http->params.max_connections / 10 * 9;
+    const int64_t limit = http->settings->n_connections / 10 * 9;
     const double longest = http->n_links > limit ? 1 : IDLE_S;
     for (const struct serve_link *link = http->links; link; link = link->next) {
         const double wait = link->is_busy ? 0 : now - link->since;

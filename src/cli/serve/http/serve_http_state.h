@@ -7,12 +7,12 @@
 
 #include <microhttpd.h>
 
-// A connection, idle or not.
+// A connection, with or without a request.
 struct serve_link {
     struct serve_link *previous, *next;
     int fd;
     bool is_busy; // it has a request
-    double since; // cli_now() when it was made, or its last request was over
+    double since; // cli_now() at its creation, or at the end of its last request
 };
 
 // A request, from its first header to the last byte of its answer.
@@ -22,30 +22,32 @@ struct serve_exchange {
     struct MHD_Connection *connection;
     struct serve_link *link;
     struct cli_bytes body;
-    bool is_refused;                         // reply says so since the headers
+    bool is_refused;                         // by its headers: reply has the error
     double began;                            // cli_now()
-    atomic_bool is_whole;                    // all of it is here
-    atomic_bool is_handled;                  // reply was asked for
+    atomic_bool is_whole;                    // all of it has been read
+    atomic_bool is_handled;                  // reply is filled
     atomic_bool has_ended;                   // the client sends no more
     atomic_bool is_vanished;                 // the client is gone
-    _Atomic(struct serve_mailbox *) mailbox; // of the answer, once there is one
+    _Atomic(struct serve_mailbox *) mailbox; // of the answer; NULL: no answer yet
     struct serve_reply reply;
-    char allowed_origin[256]; // "": none
+    char allowed_origin[256]; // "": no header
 };
 
 struct serve_http {
-    struct serve_http_params params;
+    const struct serve_api *api;           // borrowed
+    const struct serve_settings *settings; // borrowed
+    const struct serve_access *access;     // borrowed
     struct MHD_Daemon *daemons[SERVE_MAX_SOCKETS];
     pthread_mutex_t lock; // of the lists
     struct serve_link *links;
     struct serve_exchange *exchanges;
     uint32_t n_links, n_exchanges;
-    _Atomic double drained; // cli_now() when it began to; 0: it has not
+    _Atomic double drained; // cli_now() at the beginning of draining; 0: not draining
 };
 
-// Queues the reply of an exchange, whole or bit by bit.
+// Queues the reply of an exchange, whole or in pieces.
 enum MHD_Result serve_send(struct serve_exchange *exchange);
-// Suspends the connection until the answer has more; false if it has some already.
+// Suspends the connection until the answer has events. Returns false if it has some already.
 bool serve_await(struct serve_exchange *exchange);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
     BACKLOG = 256,
-    FIRST_FD = 3, // of those that systemd hands over
+    FIRST_FD = 3, // of the sockets of systemd
 };
 
 //-- systemd ---------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ static bool read_variable(const char *name, long *value)
     return errno == 0 && end != text && !*end;
 }
 
-// Takes what is handed over: sockets that listen already.
+// Takes the listening sockets of systemd.
 static bool take_sockets(struct serve_sockets *sockets)
 {
     long pid, n;
@@ -73,7 +73,7 @@ void serve_notify_manager(const char *state)
 
 //-- paths -----------------------------------------------------------------------------------------
 
-// Removes a socket that nobody listens on any more.
+// Removes a socket that no process listens on.
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat status;
@@ -177,7 +177,7 @@ static void print_address(const struct sockaddr *address, socklen_t size, const 
     }
 }
 
-// Says where others in the network find what listens on all addresses of IPv4.
+// Prints the addresses for other machines of a socket that listens on all addresses of IPv4.
 static void print_own_addresses(const char *port)
 {
     struct ifaddrs *all = NULL;

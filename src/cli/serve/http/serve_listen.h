@@ -1,4 +1,4 @@
-// The sockets that the server listens on: addresses of TCP, a path, or what systemd hands over.
+// The sockets that the server listens on: addresses of TCP, a path, or sockets of systemd.
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H
 
@@ -11,19 +11,19 @@ enum { SERVE_MAX_SOCKETS = 8 };
 struct serve_sockets {
     int fds[SERVE_MAX_SOCKETS];
     size_t count;
-    const char *unlink_path; // of a socket that was made here; borrowed. NULL: none
+    const char *unlink_path; // of a socket that was created here; borrowed. NULL: no path
 };
 
-// Takes the sockets of systemd (LISTEN_FDS) if there are any; else opens the path, or with path
-// NULL every address of the host. Prints what failed; false then.
+// Takes the sockets of systemd (LISTEN_FDS) if there are any; else opens the path or, with path
+// NULL, every address of the host. Prints an error and returns false if that fails.
 bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_t port,
                         const char *path);
-// Prints where the sockets are, a line each.
+// Prints the addresses of the sockets, one a line.
 void serve_sockets_print(const struct serve_sockets *sockets);
-// Closes them and removes the path.
+// Closes the sockets and removes the path.
 void serve_sockets_close(struct serve_sockets *sockets);
 
-// Tells systemd (NOTIFY_SOCKET), if it wants to know: "READY=1", "STOPPING=1".
+// Sends a state to systemd if NOTIFY_SOCKET is set: "READY=1", "STOPPING=1".
 void serve_notify_manager(const char *state);
 
 #endif

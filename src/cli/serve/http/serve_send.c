@@ -1,4 +1,4 @@
-// Sends replies: whole bodies, and answers bit by bit.
+// Sends replies: whole bodies, and answers in pieces.
 #include "cli/serve/http/serve_http_state.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ bool serve_await(struct serve_exchange *exchange)
     return serve_mailbox_wait(&exchange->reply.answer->task->mailbox, suspend, resume, exchange);
 }
 
-// Copies what there is of a stream, or waits for more.
+// Copies the data of a stream, or waits for more.
 static ssize_t read_stream(void *user, uint64_t position, char *data, size_t capacity)
 {
     struct serve_exchange *exchange = user;
@@ -48,14 +48,14 @@ static ssize_t read_stream(void *user, uint64_t position, char *data, size_t cap
     return 0;
 }
 
-// True if the answer goes out as events; what fails before the first of them is a reply of its own.
+// Returns true if the answer is sent as events; a failure before the first event is a plain reply.
 static bool is_streamed(const struct serve_answer *answer)
 {
     return answer && answer->is_stream && (answer->has_begun || !answer->failure);
 }
 
-// Begins the body of an answer whose client sends no more, to detect a closed connection: a comment
-// among events, white space before JSON.
+// Begins the body of an answer whose client has stopped sending, to detect a closed connection: a
+// comment before events, white space before JSON.
 static void begin_early(struct serve_answer *answer)
 {
     const char *text = answer->is_stream ? ":\n\n" : " ";
@@ -99,7 +99,7 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
         MHD_add_response_header(response, "Connection", "close");
     }
     if (is_stream) {
-        MHD_add_response_header(response, "X-Accel-Buffering", "no"); // nginx sends at once then
+        MHD_add_response_header(response, "X-Accel-Buffering", "no"); // lets nginx send at once
     }
     if (reply->retry_s > 0) {
         snprintf(seconds, sizeof(seconds), "%u", reply->retry_s);

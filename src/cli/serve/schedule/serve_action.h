@@ -1,4 +1,4 @@
-// Does what /slots/ID?action= asks for with what a slot holds: saves it, restores it, erases it.
+// Saves, restores or erases the content of a slot, for /slots/ID?action=.
 #ifndef SERVE_ACTION_H
 #define SERVE_ACTION_H
 
@@ -13,7 +13,7 @@ enum serve_action_kind {
 
 struct serve_action {
     enum serve_action_kind kind;
-    char *path; // of the file; owned. NULL: none
+    char *path; // of the file; owned. NULL: the action needs no file
 };
 
 struct serve_action_result {
@@ -22,8 +22,8 @@ struct serve_action_result {
     double ms;
 };
 
-// Fails as glinfer_session_save and glinfer_session_load do; a slot that could not be restored is
-// empty.
+// Runs an action. Fails as glinfer_session_save and glinfer_session_load do; after a failed restore
+// the slot is empty.
 bool serve_action_run(const struct serve_action *action, struct glinfer_session *session,
                       struct serve_action_result *result, struct glinfer_error *err);
 

@@ -36,7 +36,7 @@ static void append(struct serve_events *events, const struct serve_event *event,
     }
 }
 
-// Wakes whoever waits, once; the lock is held.
+// Wakes the connection if it waits; the lock is held.
 static void wake(struct serve_mailbox *mailbox)
 {
     if (mailbox->is_waiting) {

@@ -1,6 +1,6 @@
-// Carries what happens to answers from the thread of the GPU to that of the connection. The
-// scheduler sends events, which costs it a copy of a token; a connection takes all that there are
-// and makes them JSON in its own time. A connection that has nothing to take asks to be woken.
+// Carries the events of answers from the thread of the GPU to the thread of the connection. The
+// scheduler sends events, which costs it a copy of a token. The connection takes all events at once
+// and writes JSON in its own time; without events it asks to be woken.
 #ifndef SERVE_MAILBOX_H
 #define SERVE_MAILBOX_H
 
@@ -11,20 +11,20 @@
 #include <pthread.h>
 
 enum serve_event_kind {
-    SERVE_EVENT_QUEUED,   // the answer waits for a slot, and `done` others come before it
+    SERVE_EVENT_QUEUED,   // the answer waits for a slot, after `done` others
     SERVE_EVENT_PROMPT,   // a token of a prompt that is echoed, with its probs; the first has none
-    SERVE_EVENT_START,    // the answer has a slot; n_cached tokens of its prompt were there already
+    SERVE_EVENT_START,    // the answer has a slot, which held n_cached tokens of its prompt
     SERVE_EVENT_PROGRESS, // done of total tokens of the prompt were submitted
     SERVE_EVENT_TOKEN,
     SERVE_EVENT_VALUES, // an embedding: its text is the bytes of its floats
-    SERVE_EVENT_END,    // the last of an answer: stats hold
-    SERVE_EVENT_FAIL,   // the last of one that failed: status and text hold
+    SERVE_EVENT_END,    // the last event of an answer, with stats
+    SERVE_EVENT_FAIL,   // the last event of an answer that failed, with status and text
 };
 
 struct serve_event {
     enum serve_event_kind kind;
     uint32_t choice;                   // the answer's index within its task
-    int32_t id;                        // TOKEN, PROMPT; -1: text that was held back
+    int32_t id;                        // TOKEN, PROMPT; -1: only text, which was held back
     size_t text, text_size;            // TOKEN, VALUES, FAIL: the place in texts
     size_t probs, n_probs;             // TOKEN, PROMPT: the place in probs
     uint32_t slot, n_cached;           // START
@@ -51,7 +51,7 @@ void serve_events_finish(struct serve_events *events);
 struct serve_mailbox {
     pthread_mutex_t lock;
     struct serve_events events;
-    bool is_waiting;          // somebody wants to be woken
+    bool is_waiting;          // the connection wants to be woken
     void (*wake)(void *user); // called with the lock held
     void *user;
 };
@@ -59,18 +59,18 @@ struct serve_mailbox {
 void serve_mailbox_init(struct serve_mailbox *mailbox);
 void serve_mailbox_finish(struct serve_mailbox *mailbox);
 
-// Copies an event; text (text_size bytes) and probs (n_probs) are those that it refers to.
+// Copies an event with its text (text_size bytes) and probs (n_probs), and wakes the connection.
 void serve_mailbox_send(struct serve_mailbox *mailbox, const struct serve_event *event,
                         const char *text, const struct glinfer_prob *probs);
-// Moves all events into *events, which is empty; false if there are none.
+// Moves all events into *events, which is empty. Returns false without events.
 bool serve_mailbox_take(struct serve_mailbox *mailbox, struct serve_events *events);
-// Calls rest and returns true if there are no events: wake_up is called with the next one, once.
+// Without events, calls rest, arranges one call of wake_up at the next event, and returns true.
 // Both get user.
 bool serve_mailbox_wait(struct serve_mailbox *mailbox, void (*rest)(void *user),
                         void (*wake_up)(void *user), void *user);
-// Wakes whoever waits without an event.
+// Wakes the connection without an event.
 void serve_mailbox_wake(struct serve_mailbox *mailbox);
-// Forgets whom to wake.
+// Cancels the call of wake_up.
 void serve_mailbox_leave(struct serve_mailbox *mailbox);
 
 #endif

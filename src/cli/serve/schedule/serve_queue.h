@@ -1,4 +1,4 @@
-// Answers that wait for a slot: in order, bounded. Any thread.
+// A bounded queue of answers that wait for a slot. Any thread may call.
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H
 
@@ -8,7 +8,7 @@ struct serve_queue {
     pthread_mutex_t lock;
     struct serve_job *first, *last;
     uint32_t count, capacity;
-    bool is_closed; // nothing is taken in any more
+    bool is_closed; // refuses new answers
 };
 
 enum serve_queued {
@@ -18,18 +18,19 @@ enum serve_queued {
 };
 
 void serve_queue_init(struct serve_queue *queue, uint32_t capacity);
-// Drops all that wait.
+// Drops all waiting answers.
 void serve_queue_finish(struct serve_queue *queue);
 
-// Takes all answers of a task in, or none of them; each has a reference to the task then. n_idle
-// answers beyond the capacity are taken in: those that have a slot and need not wait.
+// Adds all answers of a task, each with a reference to it, or none of them. The queue takes n_idle
+// answers beyond its capacity, since these get a slot at once.
 enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task *task,
                                    uint32_t n_idle);
-// Returns the first that `suits` accepts or that was cancelled, taken out; NULL if there is none.
+// Removes and returns the first answer that `suits` accepts or that was cancelled; NULL if there is
+// no such answer.
 struct serve_job *serve_queue_pop(struct serve_queue *queue,
                                   bool (*suits)(void *user, const struct serve_job *job),
                                   void *user);
-// Sends tasks with progress the places of their answers in the queue that have changed.
+// Sends their new places in the queue to answers of tasks with progress.
 void serve_queue_tell(struct serve_queue *queue);
 void serve_queue_close(struct serve_queue *queue);
 uint32_t serve_queue_count(struct serve_queue *queue);

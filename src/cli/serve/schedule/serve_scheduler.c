@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 enum {
-    STEP_US = 4000,  // a call of glinfer_step: how late a new or a vanished client is seen
-    WAIT_MS = 100,   // for a descriptor that may be an estimate
-    MAX_RECOVER = 2, // times for one answer
+    STEP_US = 4000,  // of a call of glinfer_step; bounds how late a new or lost client is noticed
+    WAIT_MS = 100,   // limit of a wait for the device, whose descriptor may be late
+    MAX_RECOVER = 2, // recoveries for one answer
 };
 
 struct serve_scheduler {
-    struct serve_scheduler_params params;
-    struct cli_session session; // its session is not used
+    const struct serve_settings *settings;   // borrowed
+    struct glinfer_generate_params expected; // what to compile for in advance
+    struct cli_session session;              // its own glinfer_session is not used
     pthread_t thread;
     bool has_thread;
     int wake_fd, ready_fd; // eventfd
@@ -26,7 +27,7 @@ struct serve_scheduler {
     // The thread's own:
     struct serve_slots slots;
     int device_fd;
-    bool is_device_lost; // and not recovered yet
+    bool is_device_lost; // and not yet recovered
     // Shared:
     pthread_mutex_t lock;
     struct serve_snapshot seen;
@@ -36,7 +37,7 @@ static void notify(int fd)
 {
     const uint64_t one = 1;
     if (write(fd, &one, sizeof(one)) < 0) {
-        // The counter is full, so that the descriptor is readable anyway.
+        // The counter is full: the descriptor is readable already.
     }
 }
 
@@ -108,7 +109,7 @@ static void send_failure(const struct serve_job *job, const struct glinfer_error
     serve_mailbox_send(&job->task->mailbox, &event, err->message, NULL);
 }
 
-// Sends the failure of an answer that never had a slot.
+// Fails an answer that never had a slot.
 static void refuse_job(struct serve_job *job, const struct glinfer_error *err)
 {
     send_failure(job, err);
@@ -194,7 +195,7 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         refuse_job(job, &err);
         return;
     }
-    if (!slot->job) { // an action, or an embedding, which is there already
+    if (!slot->job) { // an action or an embedding, which is complete
         serve_task_unref(job->task);
         return;
     }
@@ -255,12 +256,12 @@ static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
     }
 }
 
-// Brings the device back once no answer goes on any more; those that broke off do then.
+// Recovers the device when no answer is running, and resumes the broken answers.
 static void recover(struct serve_scheduler *s)
 {
     struct glinfer_error err;
     s->is_device_lost = false;
-    cli_note("recovering: a new context, the model loaded again, the answers go on");
+    cli_note("recovering the GPU: creating a context, loading the model, resuming the answers");
     if (!glinfer_device_recover(s->session.device, NULL, NULL, &err)) {
         cli_say("error: %s", err.message);
         fail_all(s, &err);
@@ -288,7 +289,7 @@ static void rest(const struct serve_scheduler *s, bool has_answers)
     if (poll(fds, 2, has_answers ? WAIT_MS : -1) > 0 && fds[0].revents) {
         uint64_t n;
         if (read(s->wake_fd, &n, sizeof(n)) < 0) {
-            // Another call took it; what it told is looked at next.
+            // Another call has read it; its cause is handled next.
         }
     }
 }
@@ -323,9 +324,9 @@ static bool load(struct serve_scheduler *s)
     }
     cli_template_warn(&s->session);
     cli_session_fill(&s->session, &params);
-    params.expected = s->session.info.is_encoder ? NULL : &s->params.expected;
-    const bool is_done =
-        serve_slots_init(&s->slots, s->session.model, &params, s->params.n_slots, &err);
+    params.expected = s->session.info.is_encoder ? NULL : &s->expected;
+    const bool is_done = serve_slots_init(&s->slots, s->session.model, &params,
+                                          (uint32_t)s->settings->n_slots, &err);
     s->device_fd = is_done ? glinfer_device_fd(s->session.device, &err) : -1;
     return cli_bar_end(&s->session.bar, s->device_fd >= 0, &err);
 }
@@ -353,7 +354,7 @@ static bool suits_all(void *user, const struct serve_job *job)
     return true;
 }
 
-// Fails what is under way and what waits; nothing comes after that.
+// Fails all running and waiting answers, and refuses new ones.
 static void close_all(struct serve_scheduler *s)
 {
     const struct glinfer_error err = {GLINFER_STATUS_CANCELLED, "the server is shutting down"};
@@ -385,16 +386,19 @@ static void *run(void *user)
     return NULL;
 }
 
-struct serve_scheduler *serve_scheduler_create(const struct serve_scheduler_params *params)
+struct serve_scheduler *serve_scheduler_create(const struct serve_settings *settings)
 {
     struct serve_scheduler *s = cli_alloc(1, sizeof(*s));
-    s->params = *params;
+    s->settings = settings;
+    glinfer_generate_params_init(&s->expected);
+    cli_sampling_fill(&settings->sampling, 0, &s->expected);
+    s->expected.grammar = NULL;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    s->seen.n_slots = params->n_slots;
+    s->seen.n_slots = (uint32_t)settings->n_slots;
     pthread_mutex_init(&s->lock, NULL);
-    serve_queue_init(&s->queue, params->n_queue);
-    cli_session_init(&s->session, params->flags);
+    serve_queue_init(&s->queue, (uint32_t)settings->n_queue);
+    cli_session_init(&s->session, &settings->session);
     if (!cli_session_check(&s->session)) {
         serve_scheduler_destroy(s);
         return NULL;
@@ -415,7 +419,7 @@ void serve_scheduler_destroy(struct serve_scheduler *s)
         return;
     }
     serve_scheduler_stop(s);
-    cli_session_finish(&s->session); // nobody uses the tokenizer any more
+    cli_session_finish(&s->session); // no answer uses the tokenizer now
     serve_queue_finish(&s->queue);
     pthread_mutex_destroy(&s->lock);
     close(s->wake_fd);

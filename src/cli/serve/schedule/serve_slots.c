@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Creates sessions whose answers decode together; one alone is a plain session.
+// Creates sessions whose answers decode together; a single one is a plain session.
 static bool create_sessions(struct glinfer_model *model,
                             const struct glinfer_session_params *params, uint32_t n,
                             struct glinfer_session *sessions[SERVE_MAX_SLOTS],
@@ -115,8 +115,8 @@ static void send_prompt_token(const struct serve_job *job, size_t index,
     serve_mailbox_send(&job->task->mailbox, &event, NULL, probs);
 }
 
-// Computes the log-probabilities of a prompt and sends each of its tokens with its own, after those
-// of the likeliest. The session then holds the prompt.
+// Computes the log-probabilities of a prompt and sends each of its tokens with those of the
+// likeliest tokens and, last, its own. The session then holds the prompt.
 static bool score(struct serve_slot *slot, const struct serve_job *job, struct glinfer_error *err)
 {
     const size_t n = job->prompt.count;

@@ -1,6 +1,5 @@
-// A task is what one request asks of the model: one answer or several, with the settings that they
-// share. A task is owned together by its connection and by its answers in the scheduler: each has a
-// reference, and the last frees it.
+// A task is the work of one request: one answer or several, with the settings that they share. The
+// connection and each answer in the scheduler have a reference to it; the last one frees it.
 #ifndef SERVE_TASK_H
 #define SERVE_TASK_H
 
@@ -15,11 +14,11 @@ struct serve_task;
 struct serve_job {
     struct serve_task *task; // borrowed
     struct serve_job *next;  // in the scheduler's queue
-    uint32_t choice;         // its index
-    struct cli_ids prompt;   // the whole of it
-    const char *text;        // of the prompt, borrowed from the body; NULL: it was given as ids
+    uint32_t choice;         // its index in the task
+    struct cli_ids prompt;   // all tokens
+    const char *text; // of the prompt, borrowed from the body; NULL: the prompt was given as ids
     uint64_t seed;
-    uint32_t n_before; // answers before it in the queue, as sent last; UINT32_MAX: not yet
+    uint32_t n_before; // its place in the queue that was sent last; UINT32_MAX: not sent
 };
 
 enum {
@@ -35,7 +34,7 @@ struct serve_task {
     struct serve_mailbox mailbox;
     cJSON *body; // the request, which the settings point into; owned
 
-    // The settings of every answer, but for prompt and seed:
+    // Settings of every answer, except prompt and seed:
     struct glinfer_generate_params params;
     struct glinfer_samplers samplers;
     struct glinfer_grammar grammar;
@@ -43,33 +42,34 @@ struct serve_task {
     const char *stops[SERVE_MAX_STOPS];
     const char *breakers[SERVE_MAX_BREAKERS];
     int32_t trigger_token;
-    char *order;        // the samplers' names; owned
+    char *order;        // names of the samplers; owned
     char *grammar_text; // owned
     struct {
-        char **items; // the schemas of the grammar; owned
+        char **items; // schemas of the grammar; owned
         size_t count, capacity;
     } schemas;
-    bool is_fresh;              // nothing that a slot holds is used again
-    int32_t slot;               // the one that is asked for, -1: any
-    bool has_progress;          // events PROGRESS are wanted
+    bool is_fresh;              // the content of the slot is not reused
+    int32_t slot;               // requested slot; -1: any
+    bool has_progress;          // events PROGRESS are sent
     bool has_echo;              // the prompt comes before the answer
-    uint32_t n_echo_probs;      // likeliest tokens wanted with each token of the echo
+    uint32_t n_echo_probs;      // likeliest tokens that are sent with each token of the echo
     bool has_echo_probs;        // the tokens of the echo have log-probabilities
-    struct serve_action action; // what is asked for in place of an answer
+    struct serve_action action; // runs in place of an answer
 
-    bool is_embedding; // which has none of the settings above
+    bool is_embedding; // an embedding uses only the settings below
 
     enum glinfer_pooling pooling;
     int64_t norm;          // as cli_scale_values has it
-    uint32_t n_dimensions; // numbers of an embedding, from its first on; 0: all
+    uint32_t n_dimensions; // first numbers of an embedding that are returned; 0: all
 
     uint32_t n_jobs;
     struct serve_job jobs[SERVE_MAX_JOBS];
 };
 
-// Returns a task with one reference and the library's defaults; takes the body over, also NULL.
+// Returns a task with one reference and the library's defaults. Takes over the body, which may be
+// NULL.
 struct serve_task *serve_task_create(cJSON *body);
-// Gives a task another answer and returns it.
+// Adds an answer to a task and returns it.
 struct serve_job *serve_task_add(struct serve_task *task);
 struct serve_task *serve_task_ref(struct serve_task *task);
 // Drops a reference. Accepts NULL.

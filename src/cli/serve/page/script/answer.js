@@ -1,9 +1,9 @@
-// Asks the model for answers: sends requests, waits while the server is busy, takes answers as they come, and says how
-// they ended.
+// Requests answers: sends requests, waits while the server is busy, shows answers as they arrive, and tells how they
+// ended.
 
-const jobs = new Map(); // by id of the conversation that is being answered
+const jobs = new Map(); // by the id of the conversation
 const SAVE_MS = 1000;   // how often an answer is saved while it is written
-let isLeaving = false;  // the page is being closed: what breaks now is no failure
+let isLeaving = false;  // the page is being closed: errors are expected
 
 function pause(ms, signal) {
     return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ function keepAnswer({ conversation, message }) {
     }
 }
 
-// Shows what is there of the answer with the next frame, and saves it now and then.
+// Shows the answer so far in the next frame, and saves it at intervals.
 function showJob(job) {
     if (job.isShown) {
         return;
@@ -47,10 +47,10 @@ function setProgress(job, text) {
     showJob(job);
 }
 
-//-- ask ---------------------------------------------------------------------------------------------------------------
+//-- request ---------------------------------------------------------------------------------------------------------------
 
 async function waitForTurn(job, refusal) {
-    const reason = /loading/i.test(refusal.message) ? "The model is being loaded" : "The server is busy";
+    const reason = /loading/i.test(refusal.message) ? "The model is loading" : "The server is busy";
     announce(reason);
     for (let seconds = Math.max(1, refusal.retrySeconds); seconds > 0; seconds--) {
         setProgress(job, `${reason}, next try in ${seconds} s`);
@@ -59,7 +59,7 @@ async function waitForTurn(job, refusal) {
     setProgress(job, "Waiting for the model");
 }
 
-// Returns the response as soon as the server takes the request.
+// Returns the response once the server accepts the request.
 async function askForAnswer(job) {
     const { conversation, message, controller } = job;
     for (;;) {
@@ -78,9 +78,9 @@ async function askForAnswer(job) {
 
 //-- take --------------------------------------------------------------------------------------------------------------
 
-// Says how many answers come before one that waits for its turn.
+// Shows how many answers come before a waiting one.
 function describePlace(before) {
-    const others = server.slots > 1 ? "Other answers are under way" : "Another answer is under way";
+    const others = server.slots > 1 ? "Other answers are running" : "Another answer is running";
     return before === 0 ? `${others}; you are next.`
         : before === 1 ? `${others}; 1 more comes before you.` : `${others}; ${before} more come before you.`;
 }
@@ -138,7 +138,7 @@ function endWell(job) {
     } else if (job.finish === "length") {
         message.note = "The answer ends here because it reached the limit of tokens.";
     } else if (message.text.trim() === "") {
-        message.note = "The model ended its answer at once.";
+        message.note = "The model returned an empty answer.";
         message.action = "retry";
     }
 }
@@ -164,7 +164,7 @@ function endBadly(job, error) {
     }
 }
 
-// Says the answer's end to a screen reader: as it is written it would be read in shreds.
+// Announces the end of the answer to a screen reader, which would read a growing text in pieces.
 function announceEnd(message) {
     const view = messageViews.get(message);
     const text = view && message.state === "done" ? view.body.innerText : "";
@@ -186,7 +186,7 @@ function endJob(job) {
     }
 }
 
-// Saves what there is when the page goes, which may come back.
+// Saves the answers when the page is hidden; it may come back.
 function startLeaving() {
     addEventListener("pagehide", () => {
         jobs.forEach(keepAnswer);
@@ -197,7 +197,7 @@ function startLeaving() {
     });
 }
 
-// Answers the last message of a conversation that has no answer under way.
+// Answers the last message of a conversation without a running answer.
 async function startAnswer(conversation) {
     const message = { role: "assistant", text: "", state: "waiting", progress: "Waiting for the model" };
     const now = performance.now();
@@ -224,7 +224,7 @@ function stopAnswer(conversation) {
     return job !== undefined;
 }
 
-//-- what a reader does with messages ----------------------------------------------------------------------------------
+//-- actions of the reader ----------------------------------------------------------------------------------------------
 
 function sendMessage(text) {
     const message = { role: "user", text };
@@ -233,7 +233,7 @@ function sendMessage(text) {
     startAnswer(current);
 }
 
-// Answers again from a place of the conversation on. Tells of messages that go with it, which may be had back.
+// Answers again from a place in the conversation. Offers to restore the messages that are deleted with it.
 function answerFrom(at, lost) {
     const undo = cutMessages(current, at);
     showConversation(current);
@@ -275,12 +275,12 @@ async function countContext(conversation) {
             keepAnswer({ conversation, message: last });
         }
     } catch {
-        // The server is away or has no template: the number stays.
+        // The server is unreachable or has no template: keep the number.
     }
     updateContext();
 }
 
-// Takes an edited text over: an answer stays where it is, a message is answered again.
+// Applies an edited text: an answer stays, a message is answered again.
 function saveEdit(message, text) {
     const at = current.messages.indexOf(message);
     if (message.role === "assistant") {
@@ -294,6 +294,6 @@ function saveEdit(message, text) {
         showConversation(current);
         startAnswer(current);
         focusPrompt();
-        showToast("The message was changed, and what followed it is gone.", undo);
+        showToast("The message was changed, and the messages after it were deleted.", undo);
     }
 }

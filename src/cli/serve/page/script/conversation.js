@@ -1,6 +1,6 @@
-// Makes requests of conversations: the messages that are sent, and those that are left out.
+// Builds requests from conversations: the messages that are sent, and those that are left out.
 
-// Returns the messages to send. One without an answer and the next make one message, since many templates want turns.
+// Returns the messages to send. A message without an answer is joined with the next one, since many templates want turns.
 function messagesFor(conversation, end = conversation.messages.length) {
     const messages = settings.system.trim() ? [{ role: "system", content: settings.system.trim() }] : [];
     for (const { role, text } of conversation.messages.slice(conversation.skip, end)) {
@@ -21,8 +21,8 @@ function requestFor(conversation, end) {
     };
 }
 
-// Leaves out about half of the turns that were sent so far, at least one, but never the last. Returns false if there is
-// none to leave out.
+// Leaves out about half of the turns that were sent so far, at least one, but never the last. Returns false if no turn
+// can be left out.
 function skipOldTurns(conversation) {
     const { messages } = conversation;
     const middle = conversation.skip + Math.max(1, Math.ceil((messages.length - conversation.skip) / 2) - 1);
@@ -37,8 +37,8 @@ function skipOldTurns(conversation) {
 
 const canSkip = (conversation) => skipOldTurns({ ...conversation });
 
-// Returns {thought, answer, isThinking} of an answer's text. Templates that open the thought themselves have the model
-// write its end alone.
+// Returns {thought, answer, isThinking} of the text of an answer. If the template opens the thought, the text has only
+// its end.
 function splitThought(text) {
     const open = /^\s*<think>/.exec(text);
     const end = text.indexOf("</think>");

@@ -1,5 +1,5 @@
-// Builds the page's elements. A text only ever becomes a text: nothing in this page parses HTML, and the page's policy
-// (require-trusted-types-for) makes the browser refuse if something did.
+// Builds the elements of the page. Text only becomes text nodes: nothing in this page parses HTML, and the policy of the
+// page (require-trusted-types-for) makes the browser refuse it.
 
 const byId = (id) => document.getElementById(id);
 
@@ -17,7 +17,7 @@ function make(tag, attributes = {}, ...children) {
     return element;
 }
 
-// Returns a picture of page.html. Its button has the name.
+// Returns an icon of page.html; its button has the name.
 function makeIcon(name) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
@@ -41,20 +41,20 @@ function makeIconButton(name, label, onclick) {
     return make("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick }, makeIcon(name));
 }
 
-// Moves to the field for a message, but not where that would bring up a keyboard of glass.
+// Focuses the field for a message, except where that would open an on-screen keyboard.
 function focusPrompt() {
     if (!matchMedia("(pointer: coarse)").matches) {
         byId("prompt").focus();
     }
 }
 
-// Says a text to a screen reader. One that is the same as before is made another, since only changes are said.
+// Announces a text to a screen reader. A repeated text is altered, since only changes are announced.
 function announce(text) {
     const announcer = byId("announcer");
     announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
 }
 
-// Copies by way of a selection, which also works where the page came over plain HTTP.
+// Copies through a selection, which also works over plain HTTP.
 function copyBySelection(text) {
     const area = make("textarea", { class: "unseen", readonly: true, "aria-hidden": "true" });
     const before = document.activeElement;
@@ -76,11 +76,11 @@ async function copyText(text) {
     }
 }
 
-// Returns a button that copies what `read` returns, and shows for a moment that it did.
+// Returns a button that copies the result of `read` and confirms it for a moment.
 function makeCopyButton(label, read) {
     const button = makeIconButton("copy", label, async () => {
         const isDone = await copyText(read());
-        announce(isDone ? "Copied" : "The browser does not let this page copy");
+        announce(isDone ? "Copied" : "The browser does not allow copying");
         setIcon(button, isDone ? "done" : "close");
         setTimeout(() => setIcon(button, "copy"), 1500);
     });

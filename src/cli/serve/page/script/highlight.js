@@ -1,4 +1,4 @@
-// Colours code: comments, strings, numbers and the words that most languages share. One pass, one pattern a language.
+// Colours code: comments, strings, numbers and the words that most languages share. One pass, one pattern for each language.
 
 const HIGHLIGHT_LIMIT = 20000; // characters; longer code stays plain
 

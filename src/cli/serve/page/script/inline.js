@@ -1,13 +1,13 @@
 // Markdown within a paragraph: code, emphasis, links, line breaks. Each reader looks at one place of a text and returns
-// [node, end], or null where the text there means itself.
+// [node, end], or null for plain text.
 
-const INLINE_DEPTH = 6; // of emphasis and links within each other
+const INLINE_DEPTH = 6; // of nested emphasis and links
 const LABEL_LIMIT = 2000; // characters of a link's text, of its address, and of an emphasis
 
 const isSpace = (c) => c === undefined || /\s/.test(c);
 const isWord = (c) => c !== undefined && /[\p{L}\p{N}_]/u.test(c);
 
-// Returns the number of times that the character at a place stands there in a row.
+// Returns the length of the run of one character at a place.
 function countRun(text, at) {
     let end = at;
     while (text[end] === text[at]) {
@@ -16,7 +16,7 @@ function countRun(text, at) {
     return end - at;
 }
 
-// Returns the address if it is of a kind that a click may open; null if not.
+// Returns the address if a click may open it; null otherwise.
 function readAddress(text) {
     try {
         const address = new URL(text);
@@ -34,7 +34,7 @@ function readEscape(text, at) {
     return /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "") ? [text[at + 1], at + 2] : null;
 }
 
-// Returns where the backticks that close a code stand; -1 if they do not.
+// Returns the place of the backticks that close a code span; -1 if they are missing.
 function findCodeEnd(text, at, n) {
     for (let end = text.indexOf("`", at + n); end >= 0; end = text.indexOf("`", end)) {
         const run = countRun(text, end);
@@ -57,7 +57,7 @@ function readCode(text, at) {
     return [make("code", {}, isPadded ? code.slice(1, -1) : code), end + n];
 }
 
-// Returns where the mark that closes an emphasis stands; -1 if it does not.
+// Returns the place of the mark that closes an emphasis; -1 if it is missing.
 function findCloser(text, from, mark) {
     for (let at = from; at < text.length && at - from < LABEL_LIMIT;) {
         if (text[at] === "\\") {
@@ -96,7 +96,7 @@ function readEmphasis(text, at, depth) {
     return [make(tag, {}, renderInline(text.slice(at + n, end), depth + 1)), end + n];
 }
 
-// Returns the end of what is between a bracket and its partner; -1 if there is none near.
+// Returns the end of the text in brackets; -1 if no closing bracket is near.
 function findPartner(text, at, open, close) {
     let level = 0;
     for (let i = at; i < text.length && i - at < LABEL_LIMIT; i++) {
@@ -121,7 +121,7 @@ function readLink(text, at, depth) {
     const target = text.slice(middle + 2, end).trim().split(/\s+/)[0].replace(/^<(.*)>$/, "$1");
     const address = readAddress(target);
     const label = text.slice(begin + 1, middle);
-    // A picture is not loaded: it would tell its host who reads this.
+    // Pictures are not loaded: that would tell their host about the reader.
     const content = begin > at ? label || "picture" : renderInline(label, depth + 1);
     return address ? [makeLink(address, content), end + 1] : null;
 }
@@ -154,7 +154,7 @@ const INLINE_READERS = {
     "<": readAngle, "h": readBareAddress, "\n": (text, at) => [make("br"), at + 1],
 };
 
-// Returns a fragment with what a paragraph's text means.
+// Returns a fragment with the content of a paragraph.
 function renderInline(text, depth = 0) {
     const result = document.createDocumentFragment();
     let begin = 0;

@@ -1,4 +1,4 @@
-// The list of conversations, and the side in which it is: beside the thread, or over it on a narrow screen.
+// The list of conversations and its side panel: next to the thread, or over it on a narrow screen.
 
 const narrow = matchMedia("(max-width: 760px)");
 
@@ -8,7 +8,7 @@ function openConversation(id) {
     focusPrompt();
 }
 
-// Deletes a conversation, and lets that be undone.
+// Deletes a conversation and offers to undo that.
 function deleteConversation(entry) {
     const conversation = loadConversation(entry.id);
     stopAnswer(conversation);
@@ -67,7 +67,7 @@ function makeListItem(entry) {
     return item;
 }
 
-// Draws the list again, but for the time of a rename.
+// Redraws the list, except during a rename.
 function updateList() {
     if (byId("list").querySelector("input")) {
         return;

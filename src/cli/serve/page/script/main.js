@@ -1,9 +1,9 @@
-// Starts the page: the server's state, the keyboard, and what other tabs do.
+// Starts the page: the state of the server, the keyboard, and changes in other tabs.
 
 const WATCH_MS = 2000;
 
 const SUGGESTIONS = [
-    "Explain in three sentences how a rainbow comes about.",
+    "Explain in three sentences how a rainbow forms.",
     "Write a short poem about a lighthouse in the fog.",
     "Write a Python function that counts the words of a text.",
     "Which five things belong in a first-aid kit?",
@@ -16,7 +16,7 @@ let watching = false;
 function showServer(props, model) {
     const settingsOf = props.default_generation_settings ?? {};
     const slots = props.total_slots ?? 1;
-    const place = props.is_software ? "There is no GPU: it runs on the CPU, slowly." : props.device ? `It runs on ${props.device}.` : "";
+    const place = props.is_software ? "It runs on the CPU, slowly: no GPU was found." : props.device ? `It runs on ${props.device}.` : "";
     Object.assign(server, { limit: settingsOf.n_ctx ?? 0, defaults: settingsOf.params ?? {}, name: model.replace(/\.gguf$/i, ""), slots });
     byId("model").textContent = server.name;
     byId("model").title = server.name;
@@ -27,7 +27,7 @@ function showServer(props, model) {
     updateContext();
 }
 
-// Returns true once the server has told of itself.
+// Returns true once the state of the server is known.
 async function loadServer() {
     try {
         await request("health");
@@ -41,12 +41,12 @@ async function loadServer() {
             showBanner("This server needs an API key.");
             return (await askForKey(true)) ? loadServer() : true;
         }
-        showBanner(error.status === 503 ? "The model is being loaded…" : `${error.message} This page tries again…`);
+        showBanner(error.status === 503 ? "The model is loading…" : `${error.message} This page tries again…`);
         return false;
     }
 }
 
-// Asks until the server is there. One at a time.
+// Retries until the server replies; one request at a time.
 async function watchServer() {
     if (watching) {
         return;
@@ -123,7 +123,7 @@ function startNew() {
 
 //-- other tabs, and the end -------------------------------------------------------------------------------------------
 
-// Takes over what another tab has changed, but for what is being answered here.
+// Applies the changes of another tab, except to conversations that are being answered here.
 function takeChange(event) {
     const id = event.key?.startsWith(`${STORE_PREFIX}chat.`) ? event.key.slice(STORE_PREFIX.length + 5) : null;
     if (id && !jobs.has(id)) {

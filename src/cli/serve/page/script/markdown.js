@@ -1,7 +1,7 @@
-// Markdown's blocks: paragraphs, headings, lists, quotes, tables, code. A text becomes a list of blocks, each with its
-// source, so that a text that grows only has the blocks drawn again that changed.
+// Blocks of Markdown: paragraphs, headings, lists, quotes, tables, code. A text becomes a list of blocks with their
+// source, so that only changed blocks of a growing text are redrawn.
 
-const BLOCK_DEPTH = 6; // of lists and quotes within each other
+const BLOCK_DEPTH = 6; // of nested lists and quotes
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
@@ -16,7 +16,7 @@ function indentOf(line) {
     return space.replaceAll("\t", "    ").length;
 }
 
-// Removes as many columns of space as there are, at most n.
+// Removes up to n columns of space.
 function dedent(line, n) {
     const indent = Math.min(n, indentOf(line));
     return line.replace(/^[ \t]*/, (space) => space.replaceAll("\t", "    ").slice(indent));
@@ -65,7 +65,7 @@ function readQuote(lines, at, depth) {
     return end > at ? [{ kind: "quote", blocks: parseBlocks(inner, depth + 1) }, end] : null;
 }
 
-// Returns the cells of a table's row. A bar behind a backslash is no border.
+// Returns the cells of a row. A bar after a backslash does not separate cells.
 function splitRow(line) {
     const cells = [""];
     const text = line.trim().replace(/^\|/, "");
@@ -104,12 +104,12 @@ function readTable(lines, at) {
 
 const isOrdered = (item) => /\d/.test(item[2]);
 
-// True if a line that is not indented ends the list's item.
+// Returns true if a line without indent ends the item of a list.
 function endsItem(line, wasBlank) {
     return wasBlank || HEADING.test(line) || FENCE.test(line) || QUOTE.test(line) || RULE.test(line);
 }
 
-// Returns the item's lines without their indent, and the line behind them.
+// Returns the lines of an item without their indent, and the next line.
 function readItem(lines, at) {
     const item = ITEM.exec(lines[at]);
     const outer = indentOf(lines[at]);
@@ -197,7 +197,7 @@ function writeTable(block) {
     return make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "table" }, table);
 }
 
-// Returns an item; "[ ]" and "[x]" in front of its text become a box.
+// Returns an item; "[ ]" and "[x]" before its text become a box.
 function writeItem(blocks) {
     const [first] = blocks;
     const task = first?.kind === "paragraph" ? /^\[([ xX])\] /.exec(first.text) : null;
@@ -214,7 +214,7 @@ function writeList(block) {
     return make(block.isOrdered ? "ol" : "ul", { start }, ...block.items.map(writeItem));
 }
 
-// The page's own headings are h1 and h2: those of an answer are below.
+// The page itself uses h1 and h2; headings of an answer start below.
 const BLOCK_WRITERS = {
     code: writeCode,
     table: writeTable,
@@ -227,7 +227,7 @@ const BLOCK_WRITERS = {
 
 const writeBlock = (block) => BLOCK_WRITERS[block.kind](block);
 
-// Makes an element show a reader's own text: as it is, but for fenced code, which looks like that of an answer.
+// Shows the reader's own text in an element: plain, except fenced code, which looks as in answers.
 function showPlain(element, text) {
     const lines = text.replaceAll("\r\n", "\n").split("\n");
     const pieces = [];
@@ -253,7 +253,7 @@ function showPlain(element, text) {
     element.replaceChildren(...pieces);
 }
 
-// Makes an element show a text. Blocks that are there already stay, with what is selected in them.
+// Shows a text in an element. Unchanged blocks stay, with any selection in them.
 function showMarkdown(element, text) {
     const blocks = parseBlocks(text.replaceAll("\r\n", "\n").split("\n"));
     const before = element.sources ?? [];

@@ -11,7 +11,7 @@ const ACTIONS = {
     key: ["Enter the key", (message) => retryWithKey(message)],
 };
 
-// Returns texts and elements that tell the length and the speed of an answer.
+// Returns texts and elements with the length and the speed of an answer.
 function describeStats(stats) {
     const result = [];
     if (stats?.n) {
@@ -41,7 +41,7 @@ function makeThought() {
     return Object.assign(make("details", { class: "thought", hidden: true }, summary, content), { summary, content });
 }
 
-// Returns the element of a message, and remembers its pieces.
+// Returns the element of a message, and keeps its pieces.
 function createMessageView(message) {
     const isUser = message.role === "user";
     const view = {
@@ -100,7 +100,7 @@ function updateMessage(message) {
 
 //-- edit --------------------------------------------------------------------------------------------------------------
 
-// Makes a text field as high as its text.
+// Fits the height of a text field to its text.
 function growField(field) {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight + 2}px`;

@@ -1,5 +1,5 @@
-// Tells what happens beside the conversation: a line at the top while something is wrong, a line at the bottom for what
-// was removed and can be had back.
+// Shows notices next to the conversation: a line at the top while there is a problem, a line at the bottom for a removal
+// that can be undone.
 
 const TOAST_MS = 8000;
 let toastTimer = 0;
@@ -28,7 +28,7 @@ function hideToastLater() {
     }, TOAST_MS);
 }
 
-// Shows a text, with a button that undoes if `undo` is given.
+// Shows a text, with an undo button if `undo` is given.
 function showToast(text, undo) {
     const button = byId("toast-undo");
     byId("toast").hidden = false;
@@ -42,11 +42,11 @@ function showToast(text, undo) {
     hideToastLater();
 }
 
-// Tells once that what is written now will not be there tomorrow.
+// Warns once that conversations are not stored.
 function warnOfStorage() {
     if (!warnOfStorage.isDone) {
         warnOfStorage.isDone = true;
-        showToast("The browser has no room for this conversation, or keeps nothing: it lasts as long as this tab.");
+        showToast("The browser cannot store this conversation: it is lost when this tab is closed.");
     }
 }
 

@@ -2,7 +2,7 @@
 
 const KEY_NAME = "glinfer.key";
 
-// The server's facts: the tokens of its context, the answers at a time, and the settings of requests that give none.
+// Limits of the server: tokens of its context, answers at a time, and the default settings of requests.
 const server = { limit: 0, defaults: {}, name: "", slots: 1 };
 
 function readKey() {
@@ -20,11 +20,11 @@ function writeKey(key, isKept) {
         sessionStorage.removeItem(KEY_NAME);
         (isKept ? localStorage : sessionStorage).setItem(KEY_NAME, key);
     } catch {
-        // The key lasts as long as the page then.
+        // Then the key lasts as long as the page.
     }
 }
 
-// An answer of the server that is none. Status 0: it did not answer.
+// An error of the server. Status 0: no reply.
 class Refusal extends Error {
     constructor(status, message, retrySeconds = 0) {
         super(message);
@@ -35,7 +35,7 @@ class Refusal extends Error {
 
 async function readRefusal(response) {
     const body = await response.json().catch(() => null);
-    const message = body?.error?.message ?? `The server answers with status ${response.status}.`;
+    const message = body?.error?.message ?? `The server replied with status ${response.status}.`;
     return new Refusal(response.status, message, Number(response.headers.get("Retry-After")) || 0);
 }
 
@@ -47,7 +47,7 @@ async function request(path, body, signal) {
     try {
         response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
     } catch (error) {
-        throw signal?.aborted ? error : new Refusal(0, "The server cannot be reached.");
+        throw signal?.aborted ? error : new Refusal(0, "Cannot reach the server.");
     }
     if (!response.ok) {
         throw await readRefusal(response);
@@ -55,14 +55,14 @@ async function request(path, body, signal) {
     return response;
 }
 
-// Yields the lines of a body as they come.
+// Yields the lines of a body as they arrive.
 async function* readLines(response, signal) {
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     let rest = "";
     for (;;) {
         const { done, value } = await reader.read().catch((error) => {
-            throw signal.aborted ? error : new Refusal(0, "The connection broke.");
+            throw signal.aborted ? error : new Refusal(0, "The connection was lost.");
         });
         if (done) {
             return;
@@ -73,7 +73,7 @@ async function* readLines(response, signal) {
     }
 }
 
-// Yields the objects of a stream of events. Throws if it ends before its end.
+// Yields the objects of a stream of events. Throws if the stream is cut.
 async function* readEvents(response, signal) {
     for await (const line of readLines(response, signal)) {
         const data = line.startsWith("data:") ? line.slice(5).trim() : "";
@@ -88,5 +88,5 @@ async function* readEvents(response, signal) {
             yield event;
         }
     }
-    throw new Refusal(0, "The connection broke.");
+    throw new Refusal(0, "The connection was lost.");
 }

@@ -3,24 +3,24 @@
 // Numbers of a request. An empty field means the server's value, which is shown in grey.
 const NUMBERS = [
     { name: "temperature", label: "Temperature", hint: "0 takes the likeliest token, more is more varied", min: 0, max: 5, step: "any" },
-    { name: "top_k", label: "Top-k", hint: "Only the k likeliest tokens, 0 is all", min: 0, max: 1 << 24, step: 1 },
-    { name: "top_p", label: "Top-p", hint: "Tokens up to this sum of probabilities", min: 0, max: 1, step: "any" },
+    { name: "top_k", label: "Top-k", hint: "Only the k most likely tokens; 0 = all", min: 0, max: 1 << 24, step: 1 },
+    { name: "top_p", label: "Top-p", hint: "The most likely tokens up to this total probability", min: 0, max: 1, step: "any" },
     { name: "min_p", label: "Min-p", hint: "Drop tokens less likely than this share of the top one", min: 0, max: 1, step: "any" },
     { name: "max_tokens", label: "Max tokens", hint: "Length of an answer", min: 1, max: 1 << 24, step: 1 },
     { name: "seed", label: "Seed", hint: "The same seed gives the same answer", min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 },
 ];
 
-// Shows the meaning of a field or, if its value is not valid, the valid values.
+// Shows the meaning of a field or, if its value is invalid, the valid values.
 function showHint(input, { hint, min, max, step }) {
     const isGood = input.validity.valid;
     const limits = `${step === 1 ? "a whole number, " : ""}${min} to ${max}`;
     const element = byId(`hint-${input.name}`);
     input.setAttribute("aria-invalid", String(!isGood));
     element.classList.toggle("is-bad", !isGood);
-    element.textContent = isGood ? hint : `Not valid: enter ${limits}`;
+    element.textContent = isGood ? hint : `Invalid: enter ${limits}`;
 }
 
-// Takes over a valid value; one that is not valid leaves the setting as it was.
+// Applies a valid value; an invalid one leaves the setting unchanged.
 function takeNumber(input, number) {
     showHint(input, number);
     if (input.validity.valid && input.value !== "") {
@@ -31,7 +31,7 @@ function takeNumber(input, number) {
     saveSettings();
 }
 
-// Returns false and moves to the field if one is not valid.
+// Returns false and focuses the field if a value is invalid.
 function checkNumbers() {
     const wrong = byId("numbers").querySelector("[aria-invalid=true]");
     wrong?.focus();
@@ -48,7 +48,7 @@ function makeNumberField(number) {
         make("span", { class: "hint", id: `hint-${name}` }, hint));
 }
 
-// Shows what holds now, and what the server takes where nothing is entered.
+// Shows the current settings, and the defaults of the server for empty fields.
 function fillSettings() {
     byId("system").value = settings.system;
     byId("theme-choice").value = settings.theme;
@@ -95,7 +95,7 @@ function exportAll() {
     setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-// A click beside the settings closes them.
+// Closes the settings on a click outside.
 function closeByClick(dialog) {
     dialog.addEventListener("click", (event) => {
         const box = dialog.getBoundingClientRect();
@@ -155,9 +155,9 @@ function startTheme() {
 
 //-- the key -----------------------------------------------------------------------------------------------------------
 
-let keyAnswer = null; // the question that is open, as a promise
+let keyAnswer = null; // the open question, as a promise
 
-// Returns true if a key was entered. isRefused: the server asked for it. Callers share the answer to an open question.
+// Returns true if a key was entered. isRefused: the server requires one. Callers share an open question.
 function askForKey(isRefused) {
     keyAnswer ??= new Promise((resolve) => {
         const dialog = byId("key-dialog");

@@ -1,8 +1,8 @@
-// Keeps conversations and settings in the browser. Where it lets nothing be kept, or has no room left, they last as long
-// as the tab. What is read back may have been damaged and is checked.
+// Stores conversations and settings in the browser. If it refuses or is full, they last as long as the tab. Stored data
+// may be damaged and is checked.
 
 const STORE_PREFIX = "glinfer.";
-const memory = new Map(); // what the browser did not take
+const memory = new Map(); // data that the browser did not store
 
 function readStored(name) {
     try {
@@ -12,7 +12,7 @@ function readStored(name) {
     }
 }
 
-// Returns false if the value lasts as long as the tab alone.
+// Returns false if the value lasts only as long as the tab.
 function writeStored(name, value) {
     const text = JSON.stringify(value);
     try {
@@ -30,7 +30,7 @@ function removeStored(name) {
     try {
         localStorage.removeItem(STORE_PREFIX + name);
     } catch {
-        // Nothing was kept then.
+        // Then nothing was stored.
     }
 }
 
@@ -56,7 +56,7 @@ function saveSettings() {
 
 //-- conversations -----------------------------------------------------------------------------------------------------
 
-const opened = new Map(); // by id; one that is being answered is an object that must stay the same
+const opened = new Map(); // by id; a conversation that is being answered must stay the same object
 
 function makeId() {
     return Date.now().toString(36) + Math.random().toString(36).slice(2, 8);
@@ -80,7 +80,7 @@ function createConversation() {
     return { id: makeId(), title: "", isNamed: false, skip: 0, messages: [] };
 }
 
-// Returns a message as it is after a reload: one that was being written has stopped.
+// Returns a message after a reload: an unfinished one has stopped.
 function restoreMessage(message) {
     const isOpen = ["waiting", "writing"].includes(message.state);
     return isOpen ? { ...message, state: "stopped", note: "The page was closed before the answer ended." } : message;
@@ -105,7 +105,7 @@ function titleOf(conversation) {
     return line.length > 48 ? `${line.slice(0, 47).trimEnd()}…` : line || "Conversation";
 }
 
-// Returns false if it lasts as long as the tab alone.
+// Returns false if it lasts only as long as the tab.
 function saveConversation(conversation) {
     opened.set(conversation.id, conversation);
     if (!conversation.isNamed) {

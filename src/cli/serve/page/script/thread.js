@@ -1,17 +1,17 @@
-// Shows the conversation that is open, and follows its end while it grows, unless the reader has gone up.
+// Shows the open conversation, and follows its growing end unless the reader has scrolled up.
 
-const END_DISTANCE = 60; // pixels from the end that count as the end
+const END_DISTANCE = 60; // pixels from the end that count as at the end
 
 let current = createConversation(); // the conversation that is shown
 let follows = true;
-let lastTop = 0; // where the thread was scrolled to
+let lastTop = 0; // last scroll position of the thread
 
 function scrollToEnd() {
     const scroll = byId("scroll");
     scroll.scrollTop = scroll.scrollHeight;
 }
 
-// A reader who goes up is not followed any more; one who comes to the end is. What grows below changes nothing.
+// Stops following when the reader scrolls up, and resumes at the end. Growth below changes nothing.
 function noteScroll() {
     const { scrollTop, scrollHeight, clientHeight } = byId("scroll");
     const isAtEnd = scrollHeight - scrollTop - clientHeight < END_DISTANCE;
@@ -27,7 +27,7 @@ function followEnd() {
     noteScroll();
 }
 
-// Tells how much of the context is used, by the last answer that knows.
+// Shows how much of the context is used, by the last answer that tells.
 function updateContext() {
     const used = current.messages.findLast((message) => message.stats?.used)?.stats.used;
     const limit = server.limit;
@@ -76,7 +76,7 @@ function showNewConversation() {
     focusPrompt();
 }
 
-// Adds a message at the end of what is shown.
+// Adds a message at the end of the thread.
 function appendMessage(message) {
     byId("welcome").hidden = true;
     byId("thread").append(createMessageView(message));
@@ -84,7 +84,7 @@ function appendMessage(message) {
     followEnd();
 }
 
-// Removes messages from a place on, and lets that be undone.
+// Removes messages from a place on, and offers to undo that.
 function cutMessages(conversation, at) {
     const before = { messages: [...conversation.messages], skip: conversation.skip };
     conversation.messages.length = at;

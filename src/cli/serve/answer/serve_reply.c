@@ -1,4 +1,4 @@
-#include "cli/serve/api/serve_reply.h"
+#include "cli/serve/answer/serve_reply.h"
 
 #include "cli/common/cli_json.h"
 #include "cli/serve/answer/serve_answer.h"

@@ -1,0 +1,328 @@
+// Requests for completions and chats.
+#include "cli/common/cli_json_read.h"
+#include "cli/serve/api/serve_conversation.h"
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_request.h"
+#include "cli/serve/api/serve_sampling.h"
+#include "cli/serve/api/serve_tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TOP = 64 };
+
+//-- shared fields ---------------------------------------------------------------------------------
+
+static void read_length(struct serve_request *request)
+{
+    static const char *const names[] = {"n_predict", "max_tokens", "max_completion_tokens"};
+    int64_t n = request->api->settings->n_predict;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        serve_fields_int(&request->fields, names[i], -1, 1 << 24, &n);
+    }
+    request->task->params.n_predict = (int32_t)n;
+}
+
+static void read_stream(struct serve_request *request)
+{
+    struct serve_fields *fields = &request->fields;
+    serve_fields_bool(fields, "stream", &request->answer->is_stream);
+    serve_fields_bool(fields, "return_progress", &request->task->has_progress);
+    const cJSON *options = serve_fields_get(fields, "stream_options");
+    request->answer->has_usage =
+        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(options, "include_usage"));
+    request->task->has_progress = request->task->has_progress && request->answer->is_stream;
+}
+
+static void read_slot(struct serve_request *request)
+{
+    bool keeps_cache = true;
+    int64_t slot = -1, n_keep = 0;
+    struct serve_snapshot seen;
+    serve_scheduler_look(request->api->scheduler, &seen);
+    serve_fields_bool(&request->fields, "cache_prompt", &keeps_cache);
+    serve_fields_int(&request->fields, "id_slot", -1, seen.n_slots - 1, &slot);
+    serve_fields_int(&request->fields, "n_keep", -1, 1 << 24, &n_keep);
+    request->task->is_fresh = !keeps_cache;
+    request->task->slot = (int32_t)slot;
+    request->task->params.n_keep = (int32_t)n_keep;
+}
+
+// Reads the number of log-probabilities that are wanted. The token itself is looked for among the
+// likeliest.
+static void read_probs(struct serve_request *request)
+{
+    struct serve_fields *fields = &request->fields;
+    const cJSON *logprobs = serve_fields_get(fields, "logprobs");
+    int64_t n_top = 0;
+    bool has_probs = serve_fields_int(fields, "n_probs", 0, MAX_TOP, &n_top) && n_top > 0;
+    if (cJSON_IsBool(logprobs)) {
+        has_probs = cJSON_IsTrue(logprobs);
+        serve_fields_int(fields, "top_logprobs", 0, 20, &n_top);
+    } else if (serve_fields_int(fields, "logprobs", 0, 20, &n_top)) {
+        has_probs = true;
+    }
+    request->answer->n_top = (uint32_t)n_top;
+    request->task->params.n_probs = has_probs ? MAX_TOP : 0;
+}
+
+// Sets the JSON schema of the task.
+static void set_schema(struct serve_request *request, const cJSON *schema)
+{
+    struct serve_task *task = request->task;
+    free(task->grammar_text);
+    task->grammar_text = cJSON_PrintUnformatted(schema);
+    task->grammar.json_schema = task->grammar_text;
+}
+
+static void read_format(struct serve_request *request)
+{
+    struct serve_fields *fields = &request->fields;
+    const cJSON *format = serve_fields_get(fields, "response_format");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(format, "type");
+    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(format, "schema");
+    const cJSON *named = cJSON_GetObjectItemCaseSensitive(format, "json_schema");
+    const char *name = cJSON_IsString(type) ? type->valuestring : "";
+    schema = cJSON_IsObject(named) ? cJSON_GetObjectItemCaseSensitive(named, "schema") : schema;
+    if (!format || strcmp(name, "text") == 0) {
+        return;
+    }
+    if (strcmp(name, "json_schema") != 0 && strcmp(name, "json_object") != 0) {
+        serve_fields_expect(fields, "response_format", "the type text, json_object or json_schema");
+    } else if (schema) {
+        set_schema(request, schema);
+    } else if (strcmp(name, "json_object") == 0) {
+        request->task->grammar.json_schema = "{\"type\":\"object\"}";
+    } else {
+        serve_fields_expect(fields, "response_format", "a \"json_schema\" with a \"schema\"");
+    }
+}
+
+static void read_grammar(struct serve_request *request)
+{
+    struct glinfer_grammar *grammar = &request->task->grammar;
+    const struct glinfer_grammar *own = &request->api->settings->sampling.grammar;
+    const cJSON *schema = serve_fields_get(&request->fields, "json_schema");
+    read_format(request);
+    if (schema) {
+        set_schema(request, schema);
+    }
+    const char *gbnf = NULL;
+    if (serve_fields_text(&request->fields, "grammar", &gbnf) && gbnf[0]) {
+        grammar->gbnf = gbnf;
+    }
+    if (grammar->gbnf && grammar->json_schema) {
+        serve_fields_refuse(&request->fields, 400,
+                            "invalid \"grammar\": a JSON schema is given too");
+    }
+    if (!grammar->gbnf && !grammar->json_schema) {
+        *grammar = *own;
+    }
+    request->task->params.grammar = grammar->gbnf || grammar->json_schema ? grammar : NULL;
+}
+
+static void read_shared(struct serve_request *request)
+{
+    const struct serve_api *api = request->api;
+    if (serve_scheduler_info(api->scheduler)->is_encoder) {
+        serve_fields_refuse(&request->fields, 400,
+                            "this model is an encoder: it cannot generate text; /v1/embeddings "
+                            "computes embeddings");
+    }
+    serve_sampling_read(&request->fields, &api->settings->sampling, request->tokenizer,
+                        request->task, &request->seed);
+    read_length(request);
+    read_stream(request);
+    read_slot(request);
+    read_probs(request);
+    read_grammar(request);
+    serve_fields_int(&request->fields, "n", 1, SERVE_MAX_JOBS, &request->n_choices);
+    serve_fields_bool(&request->fields, "return_tokens", &request->answer->has_ids);
+}
+
+//-- prompts ---------------------------------------------------------------------------------------
+
+// Adds the answers to one prompt; takes over its ids. text: of the prompt; NULL: unknown.
+static void add_jobs(struct serve_request *request, const char *text, struct cli_ids *ids)
+{
+    struct serve_task *task = request->task;
+    const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
+    if (ids->count == 0) {
+        serve_fields_refuse(&request->fields, 400, "invalid prompt: it is empty");
+    } else if (ids->count >= n_ctx) {
+        serve_fields_refuse(&request->fields, 400,
+                            "invalid prompt: it has %zu tokens, but the context has %u", ids->count,
+                            n_ctx);
+    }
+    for (int64_t i = 0; i < request->n_choices && !request->fields.is_wrong; i++) {
+        if (task->n_jobs == SERVE_MAX_JOBS) {
+            serve_fields_refuse(&request->fields, 400, "invalid request: more than %d answers",
+                                SERVE_MAX_JOBS);
+            break;
+        }
+        struct serve_job *job = serve_task_add(task);
+        job->seed = request->seed + (uint64_t)i;
+        cli_ids_append(&job->prompt, ids->items, ids->count);
+        job->text = text;
+    }
+    free(ids->items);
+    *ids = (struct cli_ids){0};
+}
+
+static void add_prompt(struct serve_request *request, const cJSON *prompt)
+{
+    struct cli_ids ids = {0};
+    if (serve_read_prompt(&request->fields, request->tokenizer, prompt, &ids)) {
+        add_jobs(request, cJSON_IsString(prompt) ? prompt->valuestring : NULL, &ids);
+    } else {
+        free(ids.items);
+    }
+}
+
+// Returns true for a list of prompts; a list with an id is one prompt.
+static bool is_list_of_prompts(const cJSON *prompt)
+{
+    const cJSON *item;
+    if (!cJSON_IsArray(prompt)) {
+        return false;
+    }
+    cJSON_ArrayForEach(item, prompt)
+    {
+        if (cli_json_is_number(item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_prompts(struct serve_request *request)
+{
+    const cJSON *prompt = serve_fields_get(&request->fields, "prompt"), *item;
+    if (!prompt) {
+        serve_fields_refuse(&request->fields, 400, "missing \"prompt\"");
+    } else if (!is_list_of_prompts(prompt)) {
+        add_prompt(request, prompt);
+    } else {
+        cJSON_ArrayForEach(item, prompt)
+        {
+            if (!request->fields.is_wrong) {
+                add_prompt(request, item);
+            }
+        }
+    }
+    if (!request->fields.is_wrong && request->task->n_jobs == 0) {
+        serve_fields_refuse(&request->fields, 400, "invalid \"prompt\": it is an empty list");
+    }
+}
+
+//-- handlers --------------------------------------------------------------------------------------
+
+// Reads "echo". With "logprobs", the prompt gets log-probabilities too.
+static void read_echo(struct serve_request *request)
+{
+    struct serve_task *task = request->task;
+    serve_fields_bool(&request->fields, "echo", &task->has_echo);
+    task->has_echo_probs = task->has_echo && task->params.n_probs > 0;
+    task->n_echo_probs = request->answer->n_top;
+}
+
+// Refuses fields of OpenAI's completions that this server does not support.
+static void refuse_absent(struct serve_fields *fields)
+{
+    int64_t best_of = 1;
+    const cJSON *suffix = serve_fields_get(fields, "suffix");
+    serve_fields_int(fields, "best_of", 1, SERVE_MAX_JOBS, &best_of);
+    if (best_of > 1) {
+        serve_fields_refuse(fields, 400, "\"best_of\" is not supported; \"n\" gives all answers");
+    } else if (cJSON_IsString(suffix) && suffix->valuestring[0]) {
+        serve_fields_refuse(fields, 400,
+                            "\"suffix\" is not supported; write the fill-in tokens of the model "
+                            "into the \"prompt\"");
+    }
+}
+
+static void complete(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                     struct serve_reply *reply)
+{
+    struct serve_request request;
+    serve_request_open(&request, api, body, format);
+    read_shared(&request);
+    if (format == &serve_format_completion) {
+        refuse_absent(&request.fields);
+        read_echo(&request);
+    }
+    if (!request.fields.is_wrong) {
+        read_prompts(&request);
+    }
+    serve_request_close(&request, reply);
+}
+
+void serve_handle_completion(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    complete(api, body, &serve_format_native, reply);
+}
+
+void serve_handle_completions(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    complete(api, body, &serve_format_completion, reply);
+}
+
+// Returns true if thoughts are separated from answers.
+static bool read_reasoning(struct serve_request *request)
+{
+    const char *name =
+        request->api->settings->reasoning_format == SERVE_REASONING_NONE ? "none" : "auto";
+    serve_fields_text(&request->fields, "reasoning_format", &name);
+    if (strcmp(name, "none") == 0) {
+        return false;
+    }
+    if (strcmp(name, "auto") != 0 && strcmp(name, "deepseek") != 0) {
+        serve_fields_expect(&request->fields, "reasoning_format", "auto, deepseek or none");
+    }
+    return true;
+}
+
+// Ends a thought that the prompt leaves open if a grammar applies from the first token on: the
+// thought would have to follow the grammar.
+static void close_thought(const struct serve_request *request, struct cli_ids *ids)
+{
+    const struct glinfer_grammar *grammar = request->task->params.grammar;
+    const bool is_free = !grammar || grammar->n_trigger_words > 0;
+    const char *end = cli_reasoning_end_of(cli_reasoning_find_open(request->tokenizer, ids));
+    char text[32];
+    int32_t more[32];
+    size_t n = 0;
+    snprintf(text, sizeof(text), "\n%s\n\n", end ? end : "");
+    if (!is_free && end &&
+        glinfer_tokenize(request->tokenizer, text, strlen(text), GLINFER_TOKENIZE_NO_BOS, more, 32,
+                         &n, NULL) &&
+        n <= 32) {
+        cli_ids_append(ids, more, n);
+    }
+}
+
+void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct serve_request request;
+    struct serve_tools tools = {0};
+    struct cli_ids ids = {0};
+    serve_add_variables(api->variables, body);
+    serve_request_open(&request, api, body, &serve_format_chat);
+    read_shared(&request);
+    const bool has_thoughts = read_reasoning(&request);
+    serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
+    if (!request.fields.is_wrong &&
+        serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids)) {
+        close_thought(&request, &ids);
+        add_jobs(&request, NULL, &ids);
+    }
+    for (uint32_t i = 0; i < request.task->n_jobs; i++) {
+        const struct cli_ids *prompt = &request.task->jobs[i].prompt;
+        serve_thoughts_begin(&request.answer->choices[i].thoughts,
+                             cli_reasoning_find_open(request.tokenizer, prompt), has_thoughts);
+    }
+    request.answer->calls = tools.style;
+    serve_tools_finish(&tools);
+    free(ids.items);
+    serve_request_close(&request, reply);
+}

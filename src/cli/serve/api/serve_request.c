@@ -1,0 +1,48 @@
+#include "cli/serve/api/serve_request.h"
+
+#include <math.h>
+
+void serve_request_open(struct serve_request *request, const struct serve_api *api, cJSON *body,
+                        const struct serve_format *format)
+{
+    *request = (struct serve_request){.api = api, .fields = {.object = body}, .n_choices = 1};
+    request->tokenizer = serve_scheduler_tokenizer(api->scheduler);
+    request->task = serve_task_create(body);
+    request->answer = serve_answer_create(api->scheduler, format, request->task);
+    request->answer->model = api->model_name;
+}
+
+// Tells when it is worth asking again: after about half of the waiting answers have had their turn.
+static void reply_busy(const struct serve_api *api, struct serve_reply *reply)
+{
+    struct serve_snapshot seen;
+    serve_scheduler_look(api->scheduler, &seen);
+    const double turns = (double)seen.n_waiting / seen.n_slots / 2;
+    const double seconds = ceil(turns * seen.counts.answer_ms / 1e3);
+    serve_reply_error(reply, 503, "all %u slots are busy and %u answers wait: try again later",
+                      seen.n_slots, seen.n_waiting);
+    reply->retry_s = seconds < 1 ? 1 : seconds > 60 ? 60 : (unsigned)seconds;
+}
+
+void serve_request_close(struct serve_request *request, struct serve_reply *reply)
+{
+    struct serve_answer *answer = request->answer;
+    const struct serve_fields *fields = &request->fields;
+    const enum serve_queued queued =
+        fields->is_wrong ? SERVE_QUEUE_CLOSED
+                         : serve_scheduler_submit(request->api->scheduler, request->task);
+    if (queued == SERVE_QUEUED) {
+        reply->status = 200;
+        reply->type = answer->is_stream ? "text/event-stream" : "application/json; charset=utf-8";
+        reply->answer = answer;
+        return;
+    }
+    serve_answer_destroy(answer);
+    if (fields->is_wrong) {
+        serve_reply_error(reply, fields->status, "%s", fields->message);
+    } else if (queued == SERVE_QUEUE_FULL) {
+        reply_busy(request->api, reply);
+    } else {
+        serve_reply_error(reply, 503, "the server is shutting down");
+    }
+}

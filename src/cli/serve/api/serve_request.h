@@ -1,0 +1,25 @@
+// A request for answers, from its JSON to the scheduler.
+#ifndef SERVE_REQUEST_H
+#define SERVE_REQUEST_H
+
+#include "cli/serve/answer/serve_answer.h"
+#include "cli/serve/api/serve_api.h"
+
+// A request while it is read: its first mistake, its task, and the answer that writes its body.
+struct serve_request {
+    const struct serve_api *api;
+    const struct glinfer_tokenizer *tokenizer; // borrowed
+    struct serve_fields fields;
+    struct serve_answer *answer; // owned up to serve_request_close
+    struct serve_task *task;     // borrowed from the answer
+    uint64_t seed;               // of the first answer to each prompt
+    int64_t n_choices;           // answers to each prompt
+};
+
+// Begins a request and takes its body over; the body may be NULL.
+void serve_request_open(struct serve_request *request, const struct serve_api *api, cJSON *body,
+                        const struct serve_format *format);
+// Submits the task and makes the answer the reply, or replies with an error.
+void serve_request_close(struct serve_request *request, struct serve_reply *reply);
+
+#endif

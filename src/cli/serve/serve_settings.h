@@ -1,0 +1,32 @@
+// The settings of `glinfer serve`, as its flags fill them. They do not change while it runs.
+#ifndef SERVE_SETTINGS_H
+#define SERVE_SETTINGS_H
+
+#include "cli/common/cli_session.h"
+#include "cli/sampling/cli_sampling.h"
+
+struct serve_settings {
+    struct cli_session_flags session;
+    const char *host, *socket_path; // host and port count if the path is NULL
+    int64_t port;
+    const char *keys, *key_file; // NULL: none
+    struct cli_texts origins;    // of other pages that may call
+    const char *alias;           // name of the model; NULL: the name of its file
+    const char *slot_folder;     // where slots are saved; NULL: nowhere
+    int64_t n_slots, n_queue;
+    int64_t n_threads, n_connections; // for each socket
+    int64_t timeout_s;                // of a request, and of an answer that a client does not read
+    int64_t drain_s;
+    uint64_t max_body;                        // bytes
+    bool has_metrics, has_slots, is_slotless; // endpoints; the last flag overrides the second
+
+    // Defaults of requests:
+    struct cli_sampling sampling;
+    int64_t n_predict; // -1: to the end of the context
+    int pooling;       // enum glinfer_pooling, of embeddings; DEFAULT: as the file says
+    int64_t norm;      // of embeddings, as --embd-normalize has it
+    int reasoning_format;
+};
+enum { SERVE_REASONING_NONE = 2 }; // thoughts are text of the answer, with their marks
+
+#endif
