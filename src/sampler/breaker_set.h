@@ -12,7 +12,7 @@ struct gi_breaker_set *gi_breaker_set_share(struct gi_breaker_set *set);
 // Ends one owner's share; accepts NULL.
 void gi_breaker_set_destroy(struct gi_breaker_set *set);
 
-// Returns the *n breakers that begin with a token; any pointer if there are none.
+// Returns the *n breakers that begin with a token; the pointer is unspecified if *n is 0.
 const struct gi_breaker *gi_breaker_set_find(const struct gi_breaker_set *set, uint32_t first,
                                              uint32_t *n);
 

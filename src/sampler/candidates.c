@@ -111,7 +111,7 @@ static uint32_t part(struct gi_candidate *data, uint32_t n, bool is_by_weight, u
     return front;
 }
 
-// Brings the first k of data[0..n) in front of the others: cuts by one digit of their places after
+// Moves the first k of data[0..n) before the others: cuts by one digit of their places after
 // the other, so that the time does not depend on how they lie.
 static void cut(uint32_t *bins, struct gi_candidate *data, uint32_t n, uint32_t k,
                 bool is_by_weight)

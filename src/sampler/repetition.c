@@ -92,7 +92,7 @@ static uint32_t count_last(const struct gi_history *history, uint32_t last_n)
     return history->n_total < last_n ? (uint32_t)history->n_total : last_n;
 }
 
-// Returns the token that has `back` behind it.
+// Returns the token with `back` tokens after it.
 static uint32_t token_at(const struct gi_history *history, uint32_t back)
 {
     return history->tokens[(history->n_total - 1 - back) % history->capacity];
@@ -144,7 +144,7 @@ void gi_history_penalize(const struct gi_history *history, struct gi_candidates 
 
 //-- DRY -------------------------------------------------------------------------------------------
 
-// Returns how many tokens there are behind the last breaker, of n.
+// Returns the number of tokens after the last breaker, at most n.
 static uint32_t find_limit(const struct gi_history *history, uint32_t n)
 {
     for (uint32_t back = 0; back < n; back++) {

@@ -5,7 +5,7 @@
 
 #include "sampler/candidates.h"
 
-// Tokens behind which DRY sees no repetition: a sequence of them.
+// A sequence of tokens that ends a repetition: DRY looks only at the tokens after it.
 struct gi_breaker {
     const uint32_t *ids;
     uint32_t n_ids; // at least 1
@@ -45,7 +45,7 @@ struct gi_history {
 bool gi_history_init(struct gi_history *history, uint32_t n_vocab,
                      const struct gi_penalties *penalties, const struct gi_dry *dry,
                      struct glinfer_error *err);
-// Begins a copy of another one. Fails likewise.
+// Begins a copy of another one. Fails with NO_MEMORY.
 bool gi_history_copy(struct gi_history *history, const struct gi_history *other,
                      struct glinfer_error *err);
 // Accepts all-zero.
@@ -60,8 +60,8 @@ void gi_history_clear(struct gi_history *history);
 // 2019 for the first).
 void gi_history_penalize(const struct gi_history *history, struct gi_candidates *list);
 // Subtracts multiplier * base^(length - allowed_length) from the logit of each token with which the
-// text would end like it did before, length being the number of tokens in front of both that are
-// equal, if that is allowed_length or more ("don't repeat yourself"). Nothing counts that lies
+// text would end like it did before, length being the number of equal tokens before
+// both, if that is allowed_length or more ("don't repeat yourself"). Nothing counts that lies
 // before the last breaker, and a token that is a breaker alone is left as it is.
 void gi_history_dry(const struct gi_history *history, struct gi_candidates *list);
 

@@ -1,7 +1,6 @@
-// A chain of samplers: what chooses a token from logits on the host, with the names, formulas,
-// defaults and order of llama.cpp's. Knows no GPU and no text; tokens are numbers below n_vocab. A
-// chain allocates when it is created or copied, and at no other time. Chains of one origin are of
-// one thread.
+// A chain of samplers chooses a token from logits on the host, with the names, formulas, defaults
+// and order of llama.cpp's. Tokens are numbers below n_vocab. A chain allocates only when it is
+// created or copied. A chain and its copies belong to one thread.
 #ifndef GI_SAMPLER_SAMPLER_H
 #define GI_SAMPLER_SAMPLER_H
 
@@ -49,8 +48,8 @@ void gi_sampler_chain_destroy(struct gi_sampler_chain *chain);
 #define GI_SAMPLER_NO_TOKEN UINT32_MAX
 
 // Returns the token chosen for a position of the text; GI_SAMPLER_NO_TOKEN if all are banned.
-// Changes what the next choice depends on only by gi_sampler_chain_accept. Random numbers come from
-// the seed, the position and the token's id: the same whatever was chosen before.
+// Only gi_sampler_chain_accept changes later choices. Random numbers depend on the seed, the
+// position and the token's id, and not on earlier choices.
 //   logits   (n_vocab)            biases are added to them; -INFINITY bans a token
 //   allowed  ((n_vocab + 31) / 32)  bits, 0 for tokens that are banned; NULL: none
 uint32_t gi_sampler_chain_apply(struct gi_sampler_chain *chain, float *logits,
@@ -60,7 +59,7 @@ void gi_sampler_chain_accept(struct gi_sampler_chain *chain, uint32_t token);
 // Forgets the text.
 void gi_sampler_chain_reset(struct gi_sampler_chain *chain);
 
-// Returns what the last choice was made from, by exp(logit); lives until the next.
+// Returns the candidates of the last choice; valid until the next one.
 const struct gi_candidates *gi_sampler_chain_kept(const struct gi_sampler_chain *chain);
 
 #endif

@@ -432,11 +432,12 @@ static bool run_bench(struct bench *bench)
     for (size_t i = 0; i < bench->settings->n_parallel.count; i++) {
         const int64_t n = bench->settings->n_parallel.items[i];
         if (n < 1 || n > CLI_MAX_PARALLEL) {
-            return cli_fail(CLI_EXIT_USAGE, "-np %lld: expected sequences from 1 to %d",
+            return cli_fail(CLI_EXIT_USAGE, "invalid -np \"%lld\": expected 1 to %d sequences",
                             (long long)n, CLI_MAX_PARALLEL);
         }
         if (n > 1 && bench->settings->pairs.count > 0) {
-            return cli_fail(CLI_EXIT_USAGE, "-np applies to tests of -n only; leave out -pg");
+            return cli_fail(CLI_EXIT_USAGE,
+                            "cannot use -np with -pg: it applies to tests of -n only");
         }
     }
     if (!check_models(bench) || !open_files(bench)) {
@@ -469,8 +470,7 @@ bool cli_bench(void *user)
     struct bench bench = {.settings = settings};
     cli_bench_fill(settings);
     if (settings->svg && settings->n_prompt.count < 2) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "--svg needs two prompt lengths, for example -p 64,128,256");
+        return cli_fail(CLI_EXIT_USAGE, "--svg needs two prompt lengths, such as -p 64,128,256");
     }
     cli_session_init(&bench.session, &settings->session);
     bench.result.device = &bench.session.device_info;

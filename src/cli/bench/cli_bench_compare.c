@@ -43,7 +43,8 @@ cJSON *cli_baseline_load(const char *path)
     }
     cJSON *rows = cJSON_CreateArray();
     if (!parse_rows(bytes.data, rows)) {
-        cli_fail(CLI_EXIT_FAILED, "%s is not an output of `glinfer bench -o json`", path);
+        cli_fail(CLI_EXIT_FAILED,
+                 "invalid baseline %s: expected the output of `glinfer bench -o json`", path);
         cJSON_Delete(rows);
         rows = NULL;
     }
@@ -57,7 +58,7 @@ static double number_of(const cJSON *row, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-// True if a number of the row, 0 if it is missing, is near a value.
+// Returns true if a number of the row, 0 if it is missing, is near a value.
 static bool is_near(const cJSON *row, const char *name, double value)
 {
     return fabs(number_of(row, name) - value) < 1e-3;
@@ -69,7 +70,7 @@ static bool is_text(const cJSON *row, const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-// True if a row is of n sequences; older files do not name the number.
+// Returns true if a row is of n sequences; older files do not name the number.
 static bool is_parallel(const cJSON *row, uint32_t n)
 {
     return is_near(row, "n_parallel", n) || (n == 1 && is_near(row, "n_parallel", 0));

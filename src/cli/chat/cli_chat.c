@@ -157,8 +157,7 @@ static void ask(struct cli_chat *chat, const struct cli_bytes *text)
         cli_chat_ask(chat, text);
         return;
     }
-    cli_fail(CLI_EXIT_FAILED,
-             "the message has a zero byte at offset %zu, which a chat cannot carry", size);
+    cli_fail(CLI_EXIT_FAILED, "invalid message: zero byte at offset %zu", size);
     if (!chat->lines.is_terminal) {
         cli_chat_leave(chat, CLI_EXIT_FAILED);
     }

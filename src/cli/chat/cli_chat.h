@@ -41,7 +41,8 @@ bool cli_chat_find_kept(char *path, size_t size);
 void cli_chat_drop_kept(void);
 // Shows the last question and its answer, on a terminal.
 void cli_chat_show_last(const struct cli_chat *chat, bool with_answer);
-// Sets or prints settings, as /set does: "top_k 20", "temp", "". False with the reason printed.
+// Sets or prints settings, as /set does: "top_k 20", "temp", "". Returns false with the reason
+// printed.
 bool cli_chat_set(struct cli_chat *chat, const char *argument);
 bool cli_chat_set_system(struct cli_chat *chat, const char *text);
 // Returns the name of a setting, which it may write to name; NULL after the last.

@@ -49,7 +49,7 @@ static bool run_undo(struct cli_chat *chat, const char *argument)
 {
     (void)argument;
     if (!cli_turns_undo(&chat->turns)) {
-        return cli_fail(CLI_EXIT_FAILED, "there is no message to forget");
+        return cli_fail(CLI_EXIT_FAILED, "cannot undo: the conversation has no question");
     }
     const struct cli_conversation *conversation = &chat->turns.conversation;
     const size_t n = conversation->count - cli_conversation_count_system(conversation);
@@ -64,7 +64,7 @@ static bool run_retry(struct cli_chat *chat, const char *argument)
     const struct cli_conversation *conversation = &chat->turns.conversation;
     (void)argument;
     if (conversation->count == cli_conversation_count_system(conversation)) {
-        return cli_fail(CLI_EXIT_FAILED, "there is no message to answer again");
+        return cli_fail(CLI_EXIT_FAILED, "cannot retry: the conversation has no question");
     }
     cli_chat_show_last(chat, false);
     if (chat->settings->sampling.temperature <= 0 && chat->lines.is_terminal) {
@@ -98,7 +98,7 @@ static bool run_system(struct cli_chat *chat, const char *argument)
 
 //-- files -----------------------------------------------------------------------------------------
 
-// True if path is the file that this conversation was in before.
+// Returns true if path is the file that this conversation was in before.
 static bool is_own(const struct cli_chat *chat, const char *path)
 {
     return chat->file.data && strcmp(chat->file.data, path) == 0;
@@ -128,7 +128,7 @@ static bool save(struct cli_chat *chat, const char *argument, bool may_replace)
     if (path.size == 0) {
         cli_fail(CLI_EXIT_FAILED, "/save needs a file");
     } else if (!may_replace && !is_own(chat, path.data) && is_file(path.data)) {
-        cli_fail(CLI_EXIT_FAILED, "%s is there already; /save! %s replaces it", path.data,
+        cli_fail(CLI_EXIT_FAILED, "cannot save to %s: it exists; /save! %s replaces it", path.data,
                  argument);
     } else if (cli_conversation_save(conversation, path.data)) {
         fprintf(stderr, "%zu message%s %s saved to %s\n", conversation->count,
@@ -160,7 +160,7 @@ static bool run_load(struct cli_chat *chat, const char *argument)
     cli_message_path(argument, &path);
     const bool is_kept = path.size == 0 && cli_chat_find_kept(kept, sizeof(kept));
     if (path.size == 0 && !is_kept) {
-        cli_fail(CLI_EXIT_FAILED, "/load needs a file: there is no unsaved conversation");
+        cli_fail(CLI_EXIT_FAILED, "/load needs a file, as no conversation was left unsaved");
     } else if (cli_conversation_load(conversation, is_kept ? kept : path.data)) {
         cli_turns_begin(&chat->turns);
         fprintf(stderr, "%zu message%s %s loaded\n", conversation->count,

@@ -11,8 +11,8 @@ static bool is_user(const struct glinfer_message *message)
     return strcmp(message->role, "user") == 0;
 }
 
-// Fills a conversation without the first n messages behind the system's. Questions that follow each
-// other, as an interrupt leaves them, are one: some templates want turns that alternate.
+// Fills a conversation without the first n messages after the system message. Questions that follow
+// each other, as an interrupt leaves them, are one: some templates want turns that alternate.
 static void fill_view(const struct cli_conversation *conversation, size_t n,
                       struct cli_conversation *view)
 {
@@ -34,7 +34,7 @@ static void fill_view(const struct cli_conversation *conversation, size_t n,
     cli_bytes_finish(&text);
 }
 
-// Encodes the conversation without the first n messages behind the system's.
+// Encodes the conversation without the first n messages after the system message.
 static bool encode_without(struct cli_turns *turns, size_t n)
 {
     struct cli_conversation view = {0};
@@ -44,7 +44,7 @@ static bool encode_without(struct cli_turns *turns, size_t n)
     return is_encoded;
 }
 
-// Returns the next n at which a user's message is the first that is left; 0: there is none.
+// Returns the next n that leaves a user's message first; 0 if there is none.
 static size_t forget_more(const struct cli_turns *turns, size_t n)
 {
     const struct cli_conversation *conversation = &turns->conversation;
@@ -73,11 +73,10 @@ static bool fit(struct cli_turns *turns)
         return false;
     }
     if (turns->ids.count >= n_ctx) {
-        return cli_fail(
-            CLI_EXIT_FAILED,
-            "the message takes %zu tokens, the context %zu, which leaves no room for an answer: "
-            "shorten it, or start with a larger -c",
-            turns->ids.count, n_ctx);
+        return cli_fail(CLI_EXIT_FAILED,
+                        "cannot answer: the message takes %zu of the %zu tokens of the context; "
+                        "shorten it, or start with a larger -c",
+                        turns->ids.count, n_ctx);
     }
     if (n > turns->n_forgotten) {
         cli_note("the context of %zu tokens is full: the model no longer sees %zu message%s at the "
@@ -90,7 +89,7 @@ static bool fit(struct cli_turns *turns)
 
 //-- the answer ------------------------------------------------------------------------------------
 
-// Takes what is shown alone: tokens that come behind an interrupt are not.
+// Keeps only the text that is shown: tokens after an interrupt are dropped.
 static bool receive_token(void *user, const struct glinfer_token *token)
 {
     struct cli_turns *turns = user;

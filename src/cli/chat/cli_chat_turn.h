@@ -16,7 +16,7 @@ struct cli_turns {
     struct cli_conversation conversation;
     uint64_t seed; // of the first answer
     // Kept here:
-    size_t n_forgotten;  // messages behind the system's that the context has no room for
+    size_t n_forgotten;  // messages after the system message that the context has no room for
     struct cli_ids ids;  // the conversation that is asked about
     struct cli_ids held; // what the session holds for certain
     struct cli_bytes answer;
@@ -36,12 +36,12 @@ enum cli_turn {
 
 // Asks text and prints the answer as it comes; both are then part of the conversation.
 enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *text);
-// Answers the last question again, by another seed; it has an answer or none. The old answer stays
+// Answers the last question again, by another seed; it may lack an answer. The old answer stays
 // if there is no new one.
 enum cli_turn cli_turns_retry(struct cli_turns *turns);
 // Forgets the last question and its answer; false if there is none.
 bool cli_turns_undo(struct cli_turns *turns);
-// True if the last question has no answer.
+// Returns true if the last question has no answer.
 bool cli_turns_is_open(const struct cli_turns *turns);
 // Begins anew with a conversation that was put in the place of another.
 void cli_turns_begin(struct cli_turns *turns);

@@ -132,9 +132,8 @@ static bool save_text(const char *path, const char *text)
 bool cli_conversation_save(const struct cli_conversation *conversation, const char *path)
 {
     char *text = print_json(conversation);
-    const bool is_saved =
-        save_text(path, text) ||
-        cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
+    const bool is_saved = save_text(path, text) ||
+                          cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
     cJSON_free(text);
     return is_saved;
 }
@@ -146,7 +145,7 @@ static bool read_messages(struct cli_conversation *conversation, const cJSON *js
     const cJSON *entry;
     if (!cJSON_IsArray(list)) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s is no conversation: expected JSON with a list \"messages\"", path);
+                        "invalid conversation %s: expected JSON with a list \"messages\"", path);
     }
     cJSON_ArrayForEach(entry, list)
     {

@@ -90,7 +90,7 @@ static enum cli_line fill_buffer(struct cli_lines *lines)
         return CLI_LINE_INTERRUPT;
     }
     if (size < 0 && errno != EINTR) {
-        cli_say("standard input cannot be read: %s", strerror(errno));
+        cli_say("cannot read standard input: %s", strerror(errno));
         return CLI_LINE_FAILED;
     }
     lines->begin = 0;

@@ -16,7 +16,7 @@ static void remove_bytes(struct cli_bytes *text, size_t at, size_t n)
     text->data[text->size] = 0;
 }
 
-// True if the text ends in a backslash that no other one stands in front of.
+// Returns true if the text ends in an odd number of backslashes.
 static bool goes_on(const struct cli_bytes *text)
 {
     size_t n = 0;
@@ -36,7 +36,7 @@ static enum cli_line read_marked(struct cli_lines *lines, struct cli_bytes *text
     return result;
 }
 
-// Returns the """ that opens a text: in front of all, or behind a command; NULL if there is none.
+// Returns the """ that opens a text, at the beginning or after a command; NULL without one.
 static char *find_quotes(const struct cli_bytes *text)
 {
     char *start = text->data + strspn(text->data, " \t");
@@ -48,7 +48,7 @@ static char *find_quotes(const struct cli_bytes *text)
     return strncmp(start, quotes, 3) == 0 ? start : NULL;
 }
 
-// Reads up to the closing """ and removes both, and a newline behind the first and before the last.
+// Reads up to the closing """ and removes both, and a newline after the first and before the last.
 static enum cli_line read_quoted(struct cli_lines *lines, struct cli_bytes *text, size_t at)
 {
     enum cli_line result = CLI_LINE_TEXT;

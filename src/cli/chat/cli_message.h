@@ -1,12 +1,12 @@
 // One message of a chat from one line or several: a line that ends in a backslash goes on with the
-// next one, and so does text behind """ up to the next """.
+// next one, and so does text after """ up to the next """.
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
 #include "cli/chat/cli_lines.h"
 
 // Replaces *text by the next message. A text that the end of input cuts is a message. With
-// CLI_LINE_INTERRUPT *text is what was dropped. *is_quoted: """ stood in front, so that it is no
+// CLI_LINE_INTERRUPT *text is the dropped text. *is_quoted: the text began with """, so it is not a
 // command.
 enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text, bool *is_quoted);
 

@@ -33,7 +33,7 @@ extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_prec
 
 // Fills *params; software renderers are allowed. flags must outlive the device.
 void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params);
-// Opens the device and notes in one line if it is not a GPU. NULL with the reason printed.
+// Opens the device and notes in one line if it is not a GPU. Returns NULL with the reason printed.
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
                                        struct glinfer_device_info *info);
 // Notes the exit status for devices of which none can be used: wrong usage if the name is unknown.

@@ -6,7 +6,7 @@
 // with the man page and with those that the code reads.
 extern const char cli_environment[];
 
-// Warns on stderr of every variable GLINFER_... that is none of these, such as a misspelt one.
+// Warns on stderr about every unknown variable GLINFER_..., such as a misspelt one.
 void cli_check_environment(void);
 
 #endif

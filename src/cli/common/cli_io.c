@@ -271,7 +271,7 @@ bool cli_is_too_long(const struct cli_bytes *bytes, const char *name)
     if (bytes->size < CLI_MAX_BYTES) {
         return false;
     }
-    cli_fail(CLI_EXIT_FAILED, "%s is longer than the %d MiB that are taken", name,
+    cli_fail(CLI_EXIT_FAILED, "cannot read %s: it is longer than %d MiB", name,
              CLI_MAX_BYTES >> 20);
     return true;
 }
@@ -292,8 +292,7 @@ static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
     if (cli_is_interrupted()) {
         return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
-    return !ferror(file) ||
-           cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", name, strerror(errno));
+    return !ferror(file) || cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", name, strerror(errno));
 }
 
 bool cli_read_all(const char *path, struct cli_bytes *bytes)
@@ -301,7 +300,7 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
     FILE *file = path ? fopen(path, "rb") : stdin;
     *bytes = (struct cli_bytes){0};
     if (!file) {
-        return cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", path, strerror(errno));
+        return cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", path, strerror(errno));
     }
     const bool is_read = read_stream(file, path ? path : "standard input", bytes);
     if (path) {
@@ -349,8 +348,8 @@ bool cli_close_output(void)
     if (output_errno == EPIPE) {
         return cli_end(CLI_EXIT_PIPE);
     }
-    return cli_fail(CLI_EXIT_FAILED, "standard output cannot be written%s%s",
-                    output_errno ? ": " : "", output_errno ? strerror(output_errno) : "");
+    return cli_fail(CLI_EXIT_FAILED, "cannot write standard output%s%s", output_errno ? ": " : "",
+                    output_errno ? strerror(output_errno) : "");
 }
 
 bool cli_close_help(void)
@@ -363,13 +362,13 @@ bool cli_create(const char *path, FILE **file)
 {
     *file = path ? fopen(path, "w") : NULL;
     return !path || *file ||
-           cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
+           cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
 
 bool cli_check_written(FILE *file, const char *path)
 {
     return (fflush(file) == 0 && !ferror(file)) ||
-           cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
+           cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
 
 //-- signals ---------------------------------------------------------------------------------------

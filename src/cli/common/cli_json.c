@@ -135,7 +135,7 @@ bool cli_json_print(cJSON *value)
     char *text = cJSON_PrintUnformatted(value);
     cJSON_Delete(value);
     if (!text) {
-        return cli_fail(CLI_EXIT_FAILED, "no memory for the JSON text");
+        return cli_fail(CLI_EXIT_FAILED, "cannot allocate memory for the JSON text");
     }
     cli_write(text, strlen(text));
     cli_write("\n", 1);

@@ -1,4 +1,4 @@
-// JSON that cJSON does not make by itself: the fields of a struct, numbers with all their digits.
+// Writes JSON that cJSON lacks: the fields of a struct, numbers with all their digits.
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -45,28 +45,28 @@ struct cli_json_field {
 // clang-format on
 void cli_json_add(cJSON *object, const void *record, const struct cli_json_field *fields, size_t n);
 
-// Makes a string of a text that may hold zero bytes; bytes that are no UTF-8 become U+FFFD.
+// Returns a string of a text that may hold zero bytes; invalid UTF-8 becomes U+FFFD.
 cJSON *cli_json_text(const char *text, size_t size);
-// Makes an array of bytes, as numbers.
+// Returns an array of bytes, as numbers.
 cJSON *cli_json_bytes(const char *bytes, size_t size);
-// Makes an array of ids, also of none.
+// Returns an array of ids.
 cJSON *cli_json_ids(const int32_t *ids, size_t n);
-// Adds an integer up to 2^63, every digit of it.
+// Adds an integer up to 2^63 with all its digits.
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value);
-// Adds a float in the digits that it has.
+// Adds a float with the digits that it needs.
 void cli_json_add_float(cJSON *object, const char *name, float value);
 // Adds an object "step_ns": times of a step by the names of the ways to dispatch that were timed.
 void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAYS]);
-// Gives an object a member in place of one of that name, if it has one; takes the value over.
+// Sets a member of an object, replacing one of that name; takes ownership of the value.
 void cli_json_set(cJSON *object, const char *name, cJSON *value);
-// Adds a member unless there is one of that name; takes the value over. False if there is one.
+// Adds a member and takes ownership of the value; returns false if the name exists.
 bool cli_json_add_first(cJSON *object, const char *name, cJSON *value);
 // Appends the text of a value without white space; nothing for NULL.
 void cli_append_json(struct cli_bytes *bytes, const cJSON *json);
 // Appends an empty object to an array and returns it.
 cJSON *cli_json_append(cJSON *array);
 
-// Prints a value as the last of standard output and deletes it; false if it did not arrive.
+// Prints a value, flushes standard output and deletes the value. Returns false if the write fails.
 bool cli_json_print(cJSON *value);
 
 #endif

@@ -39,7 +39,7 @@ static bool skip_digits(const char **at, const char *end)
     return *at > begin;
 }
 
-// True if size bytes are a number in JSON's syntax, which is narrower than that of strtod.
+// Returns true if size bytes are a number in JSON's syntax, which is narrower than that of strtod.
 static bool is_number(const char *at, size_t size)
 {
     const char *const end = at + size;

@@ -8,7 +8,7 @@
 static void *check(void *memory, size_t count)
 {
     if (!memory) {
-        cli_say("no memory for %zu more items", count);
+        cli_say("cannot allocate memory for %zu more items", count);
         exit(CLI_EXIT_FAILED);
     }
     return memory;

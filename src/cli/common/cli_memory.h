@@ -1,4 +1,4 @@
-// Memory of the command, which is there: without it the command says so and ends with status 1.
+// Memory of the command. If an allocation fails, the command prints that and exits with status 1.
 // Texts and lists that grow.
 #ifndef CLI_MEMORY_H
 #define CLI_MEMORY_H

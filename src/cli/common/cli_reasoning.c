@@ -4,7 +4,7 @@
 
 struct marks {
     const char *begin, *end;
-    const char *token;  // of begin, where that goes on behind it; NULL: all of it
+    const char *token;  // the first token of begin; NULL: all of begin
     bool is_throughout; // such thoughts come anywhere in an answer
 };
 static const struct marks marks[] = {
@@ -192,7 +192,7 @@ static bool take_marked(struct cli_reasoning *reasoning, struct cli_piece *piece
 
 //-- channels --------------------------------------------------------------------------------------
 
-// True if a text may be a header of a message, or the beginning of one.
+// Returns true if a text may be a header of a message, or the beginning of one.
 static bool is_like_header(const char *text, size_t size)
 {
     static const char *const begins[] = {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>",

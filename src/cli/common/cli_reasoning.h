@@ -1,5 +1,5 @@
-// Thoughts of models that reason, told from the rest of an answer while it comes: between marks
-// such as <think> and </think>, or in messages of a channel of their own, as gpt-oss has them.
+// Separates the thoughts of reasoning models from the rest of an answer while it is generated: text
+// between marks such as <think> and </think>, or messages of their own channel, as in gpt-oss.
 #ifndef CLI_REASONING_H
 #define CLI_REASONING_H
 
@@ -8,21 +8,21 @@
 
 #include <stdbool.h>
 
-// How an answer begins, as the end of its prompt tells.
+// The beginning of an answer, found at the end of its prompt.
 enum cli_reasoning_kind {
     CLI_REASONING_PLAIN,      // with text, or the mark of a thought
-    CLI_REASONING_CHANNELS,   // with the header of a message, behind <|start|>assistant
+    CLI_REASONING_CHANNELS,   // with the header of a message, after <|start|>assistant
     CLI_REASONING_THROUGHOUT, // as PLAIN, and thoughts may follow text: Gemma 4
     CLI_REASONING_OPEN,       // within a thought; those above tell by which mark it was opened
 };
 
 struct cli_reasoning {
-    bool is_thinking;         // what comes next is a thought
+    bool is_thinking;         // a thought comes next
     bool has_channels;        // the answer is messages with headers
     bool is_throughout;       // thoughts come anywhere in it
-    bool is_header;           // what comes next is a header, or text if it is none
+    bool is_header;           // a header may come next, or text
     const char *end;          // the mark that ends the thought
-    struct cli_bytes waiting; // text that may be the beginning of a mark, behind what was taken
+    struct cli_bytes waiting; // text that may begin a mark, after the pieces that were taken
     size_t taken;
 };
 
@@ -51,11 +51,11 @@ void cli_reasoning_begin(struct cli_reasoning *reasoning, int kind);
 void cli_reasoning_append(struct cli_reasoning *reasoning, const char *text, size_t size);
 // Takes the next piece; false if the rest may be the beginning of a mark.
 bool cli_reasoning_next(struct cli_reasoning *reasoning, struct cli_piece *piece);
-// Takes all that waits, of an answer that is over.
+// Takes the waiting text of a finished answer.
 struct cli_piece cli_reasoning_rest(struct cli_reasoning *reasoning);
 void cli_reasoning_finish(struct cli_reasoning *reasoning);
 
-// Appends what an answer of a kind says beside its thoughts.
+// Appends an answer of a kind without its thoughts.
 void cli_reasoning_strip(int kind, const char *text, size_t size, struct cli_bytes *content);
 
 #endif

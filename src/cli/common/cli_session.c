@@ -70,7 +70,7 @@ bool cli_parse_template_file(const char *path, void *field, char *why, size_t si
         return false;
     }
     if (!is_template_text(text)) {
-        snprintf(why, size, "%.200s is not a chat template: it has neither {%% nor {{", path);
+        snprintf(why, size, "invalid chat template %.200s: it has neither {%% nor {{", path);
         free((char *)text);
         return false;
     }

@@ -1,6 +1,6 @@
-// A device with a model and a session on it, and the flags for them. Functions print what failed
-// and return false; commands call them in this order, their own checks in between, so that what
-// costs little fails first.
+// A device with a model and a session on it, and the flags for them. Functions print the failure
+// and return false. Commands call them in this order, with their own checks between, so that cheap
+// checks fail first.
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -9,9 +9,9 @@
 
 #include <cjson/cJSON.h>
 
-// Tells whether a chat template is to have the model think before it answers.
+// Whether the chat template asks the model to think before it answers.
 enum cli_thinking {
-    CLI_THINKING_AUTO, // as the template does by itself
+    CLI_THINKING_AUTO, // the template's own default
     CLI_THINKING_ON,
     CLI_THINKING_OFF,
 };
@@ -100,16 +100,16 @@ void cli_session_init(struct cli_session *session, const struct cli_session_flag
 // Fills *params but for progress; path is that of the model.
 void cli_session_params(const struct cli_session_flags *flags, const char *path,
                         struct glinfer_model_params *params);
-// Finds the model, which may be fetched, and fills info from the file's directory; false if it
-// cannot be run.
+// Finds the model, fetching it if needed, and fills info from the file's header. Returns false if
+// glinfer cannot run it.
 bool cli_session_check(struct cli_session *session);
-// The same for commands whose models generate text: an encoder is refused, too.
+// Does cli_session_check, and refuses encoders, for commands that generate text.
 bool cli_session_check_decoder(struct cli_session *session);
 // Opens the device, unless it is open, and loads the model.
 bool cli_session_load(struct cli_session *session);
-// Fills *params of a session, but for what is expected.
+// Fills *params of a session except for `expected`.
 void cli_session_fill(struct cli_session *session, struct glinfer_session_params *params);
-// Creates the session, compiled for the generation that is expected; NULL: for none.
+// Creates the session and compiles for the expected generation; NULL: no generation.
 bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
 // Destroys the session alone; another may be started.
 void cli_session_stop(struct cli_session *session);
@@ -125,29 +125,28 @@ cJSON *cli_json_messages(const struct glinfer_message *messages, size_t n);
 // Tokenizes messages with the model's template, with room for all. Fails as glinfer_chat_tokenize.
 bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfer_message *messages,
                   size_t n, struct cli_ids *ids, struct glinfer_error *err);
-// The same of a conversation as JSON; err may be NULL.
+// Tokenizes a conversation in JSON with the model's template; err may be NULL.
 bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
                        const struct glinfer_chat_json *chat, struct cli_ids *ids,
                        struct glinfer_error *err);
-// The same of messages for a session's model, with the variables that its flags ask for; prints
-// what failed.
+// Tokenizes messages for a session's model, with the template variables of its flags. Prints the
+// failure.
 bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
                        size_t n, struct cli_ids *ids);
-// Returns what the flags say to the chat template, as JSON, to be freed; NULL: nothing.
+// Returns the template variables of the flags as JSON, owned by the caller; NULL: none.
 char *cli_session_variables(const struct cli_session_flags *flags);
 
 // Runs glinfer_generate with the progress bar until the first token or the end; on_token clears it.
-// Where the GPU is lost, or computes something impossible, recovers once, says so, and goes on.
+// If the GPU is lost or computes something impossible, recovers once with a note and continues.
 bool cli_generate(struct cli_session *session, struct glinfer_generate_params *params,
                   struct glinfer_stats *stats, struct glinfer_error *err);
 // Returns n in ms milliseconds as a rate; 0 where there was no time.
 double cli_per_second(uint32_t n, double ms);
-// Returns how many tokens of an answer its time is of: the first comes with the prompt.
+// Returns the number of timed tokens of an answer: all but the first, which comes with the prompt.
 uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
-// Adds "<what>_n", "_ms", "_per_token_ms" and "_per_second": n tokens, of n_timed of which the time
-// is.
+// Adds "<what>_n", "_ms", "_per_token_ms" and "_per_second" of n tokens, n_timed of them timed.
 void cli_add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms);
-// Returns ms of CPU time a token of the answer, but for the first.
+// Returns the CPU time in ms per token of the answer, without the first.
 double cli_cpu_per_token(const struct glinfer_stats *stats);
 // Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single
 // token of an answer comes with the prompt and has no time of its own.

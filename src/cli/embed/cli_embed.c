@@ -71,7 +71,7 @@ static void add_text(struct embed *self, const char *data, size_t size)
     *CLI_APPEND(&self->texts) = (struct text){.data = data, .size = size};
 }
 
-// True if a line has nothing but white space and zero bytes.
+// Returns true if a line has nothing but white space and zero bytes.
 static bool is_blank(const char *data, size_t size)
 {
     while (size > 0 && (isspace((unsigned char)data[size - 1]) || !data[size - 1])) {
@@ -108,7 +108,7 @@ static bool find_texts(struct embed *self)
         add_lines(self);
     }
     return self->texts.count > 0 ||
-           cli_fail(CLI_EXIT_FAILED, "cannot embed: the input has no text");
+           cli_fail(CLI_EXIT_FAILED, "cannot embed the input: it has no text");
 }
 
 static bool tokenize_text(struct embed *self, const struct text *text)
@@ -155,7 +155,7 @@ static bool embed_texts(struct embed *self)
 
 //-- results ---------------------------------------------------------------------------------------
 
-// True if each text has one vector.
+// Returns true if each text has one vector.
 static bool has_cosines(const struct embed *self)
 {
     return self->texts.count > 1 && self->pooling != GLINFER_POOLING_NONE &&

@@ -10,7 +10,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// Returns Levenshtein's distance; names are short.
+// Returns the Levenshtein distance; names are short.
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1];
@@ -33,7 +33,7 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-// Returns the only one that the word is the beginning of; NULL if there are more, or none.
+// Returns the only word that begins with `word`; NULL if there are several, or none.
 static const char *only_beginning(const char *word, const char *const *words, size_t count)
 {
     const char *only = NULL;
@@ -53,7 +53,7 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
     size_t least = 3;
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, words[i]);
-        // Words that differ in most letters are no misspellings.
+        // Words that differ in most letters are not misspellings.
         if (distance < least && 2 * distance <= strlen(word) + 1 && strlen(word) > 2) {
             least = distance;
             nearest = words[i];

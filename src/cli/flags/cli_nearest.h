@@ -1,4 +1,4 @@
-// Guesses which word somebody meant who misspelt one.
+// Guesses the word that a misspelt one means.
 #ifndef CLI_NEAREST_H
 #define CLI_NEAREST_H
 

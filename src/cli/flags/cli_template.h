@@ -4,10 +4,10 @@
 
 #include "cli/common/cli_session.h"
 
-// True if the model has a chat template that is known, or one was chosen; otherwise prints what to
-// do.
+// Returns true if the model has a chat template that is known, or one was chosen; otherwise prints
+// what to do.
 bool cli_template_check(const struct cli_session *session);
-// True if the model has no chat template and none was chosen, as base models do.
+// Returns true if the model has no chat template and none was chosen, as base models do.
 bool cli_template_is_missing(const struct cli_session *session);
 // Says so where the tokens that begin turns are not in the model's vocabulary.
 void cli_template_warn(const struct cli_session *session);

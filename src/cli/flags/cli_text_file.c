@@ -17,12 +17,12 @@ static char *read_text(FILE *file, const char *name, char *why, size_t size)
         cli_bytes_append(&bytes, block, n);
     }
     if (ferror(file)) {
-        snprintf(why, size, "%.200s cannot be read: %s", name, strerror(errno));
+        snprintf(why, size, "cannot read %.200s: %s", name, strerror(errno));
     } else if (bytes.size >= CLI_MAX_TEXT) {
-        snprintf(why, size, "%.200s is longer than the %d MiB that are taken", name,
+        snprintf(why, size, "cannot read %.200s: it is longer than %d MiB", name,
                  CLI_MAX_TEXT >> 20);
     } else if (strlen(bytes.data) != bytes.size) {
-        snprintf(why, size, "%.200s is not text: it has a zero byte at offset %zu", name,
+        snprintf(why, size, "invalid text in %.200s: zero byte at offset %zu", name,
                  strlen(bytes.data));
     } else {
         cli_bytes_skip_mark(&bytes);
@@ -36,7 +36,7 @@ bool cli_parse_text_file(const char *path, void *field, char *why, size_t size)
 {
     FILE *file = fopen(path, "rb");
     if (!file) {
-        snprintf(why, size, "%.200s cannot be read: %s", path, strerror(errno));
+        snprintf(why, size, "cannot read %.200s: %s", path, strerror(errno));
         return false;
     }
     char *text = read_text(file, path, why, size);

@@ -23,7 +23,7 @@ bool models_cache_folder(char path[MODELS_MAX_PATH])
         size = snprintf(path, MODELS_MAX_PATH, "%s/.cache/glinfer/models", home);
     }
     return (size > 0 && size < MODELS_MAX_PATH - 1024) ||
-           cli_fail(CLI_EXIT_FAILED, "there is no folder for models: set HOME or XDG_CACHE_HOME");
+           cli_fail(CLI_EXIT_FAILED, "cannot find a folder for models: set HOME or XDG_CACHE_HOME");
 }
 
 bool models_cache_path(const char *place, char path[MODELS_MAX_PATH])
@@ -34,7 +34,7 @@ bool models_cache_path(const char *place, char path[MODELS_MAX_PATH])
     const size_t used = strlen(path);
     const int size = snprintf(path + used, MODELS_MAX_PATH - used, "/%s", place);
     return (size > 0 && (size_t)size < MODELS_MAX_PATH - used - 16) ||
-           cli_fail(CLI_EXIT_FAILED, "%.100s...: the path is too long", place);
+           cli_fail(CLI_EXIT_FAILED, "invalid path %.100s...: it is too long", place);
 }
 
 //-- listing ---------------------------------------------------------------------------------------
@@ -82,8 +82,7 @@ static bool list_folder(struct models_list *list, char *folder)
     if (tree) {
         fts_close(tree);
     }
-    return reason == 0 ||
-           cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", folder, strerror(reason));
+    return reason == 0 || cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", folder, strerror(reason));
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -240,7 +239,7 @@ const struct models_entry *models_list_source(const struct models_list *list,
 
 //-- removing --------------------------------------------------------------------------------------
 
-// True if another process is fetching the file.
+// Returns true if another process is fetching the file.
 static bool is_fetched(const char *path)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -272,12 +271,12 @@ static bool remove_file(const char *path)
     char file[MODELS_MAX_PATH + 16];
     snprintf(file, sizeof(file), "%s.part", path);
     if (is_fetched(file)) {
-        return cli_fail(CLI_EXIT_FAILED, "%s is being fetched by another glinfer", path);
+        return cli_fail(CLI_EXIT_FAILED, "cannot remove %s: another glinfer is fetching it", path);
     }
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         snprintf(file, sizeof(file), "%s%s", path, endings[i]);
         if (unlink(file) != 0 && errno != ENOENT) {
-            return cli_fail(CLI_EXIT_FAILED, "%s cannot be removed: %s", file, strerror(errno));
+            return cli_fail(CLI_EXIT_FAILED, "cannot remove %s: %s", file, strerror(errno));
         }
     }
     return true;

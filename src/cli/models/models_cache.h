@@ -8,9 +8,9 @@
 
 #define MODELS_MAX_PATH 4096
 
-// Writes the folder to path, which need not exist; false with the reason printed.
+// Writes the folder to path, which need not exist. Returns false with the reason printed.
 bool models_cache_folder(char path[MODELS_MAX_PATH]);
-// Writes the path of a place in it; false with the reason printed.
+// Writes the path of a place in it. Returns false with the reason printed.
 bool models_cache_path(const char *place, char path[MODELS_MAX_PATH]);
 
 // A model; one in several files is one entry, with the place of its first.
@@ -25,7 +25,8 @@ struct models_list {
     size_t count, capacity;
 };
 
-// Lists the models that are there; an absent folder has none. False with the reason printed.
+// Lists the models that are there; an absent folder has none. Returns false with the reason
+// printed.
 bool models_cache_list(struct models_list *list);
 void models_list_finish(struct models_list *list);
 
@@ -43,7 +44,8 @@ const struct models_entry *models_list_source(const struct models_list *list,
 
 // Removes folders on the way to a path in the cache that are empty.
 void models_cache_prune(const char *path);
-// Removes a model, whole or not, and folders that become empty; false with the reason printed.
+// Removes a model, whole or not, and folders that become empty. Returns false with the reason
+// printed.
 bool models_cache_remove(const struct models_entry *entry);
 
 #endif

@@ -77,12 +77,12 @@ static bool refuse_outcome(const struct models_wanted *wanted, const char *why, 
     }
     if (cli_is_interrupted()) {
         return cli_fail(CLI_EXIT_INTERRUPTED,
-                        "interrupted; %s of %s are kept, and the same command goes on from there",
+                        "interrupted; %s of %s are kept; the same command continues from there",
                         cli_format_size(size, kept), wanted->name);
     }
     if (kept > 0) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s: %s: %s; %s are kept, and the same command goes on from there",
+                        "%s: %s: %s; %s are kept; the same command continues from there",
                         wanted->name, host_of(wanted->url, host), why, cli_format_size(size, kept));
     }
     return cli_fail(CLI_EXIT_FAILED, "%s: %s: %s", wanted->name, host_of(wanted->url, host), why);
@@ -169,7 +169,7 @@ static bool start_answer(struct fetch *fetch, const struct models_reply *reply)
     return accept_size(fetch, reply) || refuse(fetch);
 }
 
-// True if the file begins as GGUF does, or has not got that far.
+// Returns true if the file begins as GGUF does, or has not got that far.
 static bool is_gguf(struct fetch *fetch, const char *type)
 {
     char head[4], shown[MODELS_MAX_URL];
@@ -211,7 +211,7 @@ static bool take_bytes(void *user, const struct models_reply *reply, const char 
 
 //-- tries -----------------------------------------------------------------------------------------
 
-// True if what is here is a part of what is wanted, as far as can be told.
+// Returns true if what is here is a part of what is wanted, as far as can be told.
 static bool is_usable(const struct fetch *fetch)
 {
     const struct models_part *part = &fetch->part;
@@ -495,7 +495,7 @@ bool models_hash_path(const char *path, char sha256[65])
     struct stat state;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &state) != 0) {
-        cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", path, strerror(errno));
+        cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", path, strerror(errno));
         if (file >= 0) {
             close(file);
         }

@@ -16,12 +16,12 @@ struct models_wanted {
     int64_t timeout_s;  // for which a server may send nothing
 };
 
-// Fetches it; false with the reason printed.
+// Fetches it. Returns false with the reason printed.
 bool models_fetch(const struct models_wanted *wanted);
-// Fetches a text of at most 16 MiB; false with the reason printed.
+// Fetches a text of at most 16 MiB. Returns false with the reason printed.
 bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text,
                        char next[MODELS_MAX_URL]);
-// Computes the sha256 of a file, "" where that cannot be; false with the reason printed.
+// Computes the sha256 of a file, "" where that cannot be. Returns false with the reason printed.
 bool models_hash_path(const char *path, char sha256[65]);
 
 // False if the file at a path is a damaged GGUF file or ends before its tensors do; why then says

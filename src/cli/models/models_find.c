@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-//-- files that are no models ----------------------------------------------------------------------
+//-- files that are not models ---------------------------------------------------------------------
 
-// Names a file in a folder with an ending; false: there is none.
+// Finds a file of a folder by its ending; returns false if there is none.
 static bool find_in_folder(const char *path, const char *ending, char name[256])
 {
     DIR *dir = opendir(path);
@@ -71,7 +71,7 @@ static const char *recognise(const unsigned char *head, size_t size, const char 
     return NULL;
 }
 
-// Refuses what is known to be something else than a model; the rest is the loader's to judge.
+// Refuses files of known other formats; the loader judges the rest.
 static bool check_path(const char *path, const struct stat *state)
 {
     unsigned char head[65] = {0};
@@ -87,14 +87,14 @@ static bool check_path(const char *path, const struct stat *state)
         size >= 4 && memcmp(head, "GGUF", 4) != 0 ? recognise(head, (size_t)size, path) : NULL;
     if (what && !strchr(what, ';')) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s %s: a GGUF of the model is wanted; `glinfer pull hf:USER/REPO` fetches "
-                        "one, llama.cpp converts",
+                        "cannot use %s: it %s; `glinfer pull hf:USER/REPO` fetches a GGUF of a "
+                        "model, llama.cpp converts one",
                         path, what);
     }
-    return !what || cli_fail(CLI_EXIT_FAILED, "%s %s", path, what);
+    return !what || cli_fail(CLI_EXIT_FAILED, "cannot use %s: it %s", path, what);
 }
 
-//-- words that are no files -----------------------------------------------------------------------
+//-- words that are not files ----------------------------------------------------------------------
 
 static bool refuse_path(const char *word)
 {
@@ -164,7 +164,7 @@ static bool find_pulled(const char *word, const struct models_source *source,
     const struct models_entry *entry = models_list_find(&list, word, &count);
     bool is_found = entry && entry->is_whole && models_cache_path(entry->place, path);
     if (entry && !entry->is_whole) {
-        cli_fail(CLI_EXIT_FAILED, "%s is here in part; `glinfer pull` goes on with it", word);
+        cli_fail(CLI_EXIT_FAILED, "%s is incomplete; `glinfer pull` continues the download", word);
     } else if (!is_found && source->kind == MODELS_PATH && count == 0) {
         refuse_path(word);
     } else if (!is_found) {
@@ -186,7 +186,7 @@ static bool find_source(struct models_source *source, const char *word,
     const bool is_here = entry && models_cache_path(entry->place, path);
     models_list_finish(&list);
     if (!is_here && asked->is_offline) {
-        return cli_fail(CLI_EXIT_FAILED, "%s is not here, and --offline was given",
+        return cli_fail(CLI_EXIT_FAILED, "cannot fetch %s: --offline was given",
                         models_shown(word, shown));
     }
     return is_here || models_pull(source, word, asked, path);
@@ -198,17 +198,16 @@ bool models_find(const char *word, const struct models_asked *asked, char path[M
     struct stat state;
     struct models_source source;
     if (!word[0]) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "the model is an empty word: expected a path, a name or a URL");
+        return cli_fail(CLI_EXIT_USAGE, "invalid model \"\": expected a path, a name or a URL");
     }
     if (!models_source_read(&source, word, why, sizeof(why))) {
-        return cli_fail(CLI_EXIT_USAGE, "%s %s", word, why);
+        return cli_fail(CLI_EXIT_USAGE, "invalid model %s: %s", word, why);
     }
     if (source.kind == MODELS_HUB || source.kind == MODELS_URL) {
         return find_source(&source, word, asked, path);
     }
     if (strlen(word) >= MODELS_MAX_PATH) {
-        return cli_fail(CLI_EXIT_FAILED, "%.100s...: the path is too long", word);
+        return cli_fail(CLI_EXIT_FAILED, "invalid path %.100s...: it is too long", word);
     }
     if (stat(word, &state) == 0) {
         snprintf(path, MODELS_MAX_PATH, "%s", word);
@@ -237,7 +236,8 @@ const char *models_path(const char *word, const struct cli_hub_flags *hub)
     return *CLI_APPEND(&found) = cli_copy(path);
 }
 
-// Writes what -hf with -hff, or -mu, means in the words of -m; false with the reason printed.
+// Writes what -hf with -hff, or -mu, means in the words of -m. Returns false with the reason
+// printed.
 static bool take_hub(const struct cli_hub_flags *hub, char *word, size_t size)
 {
     char why[512];
@@ -245,10 +245,11 @@ static bool take_hub(const struct cli_hub_flags *hub, char *word, size_t size)
     if (hub->url) {
         snprintf(word, size, "%s", hub->url);
         return (strlen(hub->url) < MODELS_MAX_URL && strstr(word, "://")) ||
-               cli_fail(CLI_EXIT_USAGE, "-mu %.200s: expected a URL, such as https://...", word);
+               cli_fail(CLI_EXIT_USAGE, "invalid -mu %.200s: expected a URL, such as https://...",
+                        word);
     }
     if (!models_source_read_hub(&source, hub->repo, hub->file, why, sizeof(why))) {
-        return cli_fail(CLI_EXIT_USAGE, "-hf %s %s", hub->repo, why);
+        return cli_fail(CLI_EXIT_USAGE, "invalid -hf %s: %s", hub->repo, why);
     }
     if (source.file[0]) {
         snprintf(word, size, "hf:%s/%s", source.repo, source.file);
@@ -286,7 +287,7 @@ bool models_take_flags(const struct cli_command *command, const struct cli_repor
         return cli_fail(CLI_EXIT_USAGE, "-m, -hf and -mu exclude each other");
     }
     if (hub->file && !hub->repo) {
-        return cli_fail(CLI_EXIT_USAGE, "-hff needs -hf, the repository of the file");
+        return cli_fail(CLI_EXIT_USAGE, "-hff needs -hf");
     }
     if (hub->repo || hub->url) {
         return choose_word(model, settings + model->offset, hub);

@@ -76,7 +76,7 @@ static bool is_type(const char *quant)
            strpbrk(quant, "0123456789");
 }
 
-// True if a path has a type as a word of its own, in any case: Q4_0 is in "x-q4_0.gguf" and
+// Returns true if a path has a type as a word of its own, in any case: Q4_0 is in "x-q4_0.gguf" and
 // "x_q4_0-it.gguf", not in "x-Q4_0_4_4.gguf".
 static bool has_quant(const char *path, const char *quant)
 {
@@ -92,7 +92,7 @@ static bool has_quant(const char *path, const char *quant)
     return false;
 }
 
-// True if a path has a word with no letter or digit next to it, in any case.
+// Returns true if a path has a word with no letter or digit next to it, in any case.
 static bool has_word(const char *path, const char *word)
 {
     const size_t size = strlen(word);
@@ -121,7 +121,8 @@ static bool is_later_piece(const char *path)
     return number > 1;
 }
 
-// True if a is to be taken rather than b: in one file rather than in several, with a shorter name.
+// Returns true if a is to be taken rather than b: in one file rather than in several, with a
+// shorter name.
 static bool is_better(const char *a, const char *b)
 {
     unsigned number, count_a, count_b;

@@ -29,11 +29,11 @@ static bool fail_write(const struct models_part *part, int reason)
     char size[24];
     if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s: there is no room (%s); the first %s are kept: make room, and the same "
-                        "command goes on from there",
+                        "%s: there is no room (%s); the first %s are kept; make room, and the same "
+                        "command continues from there",
                         part->path, strerror(reason), cli_format_size(size, part->size));
     }
-    return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", part->path, strerror(reason));
+    return cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", part->path, strerror(reason));
 }
 
 //-- what it is a part of --------------------------------------------------------------------------
@@ -94,8 +94,8 @@ static bool make_folders(const struct models_part *part)
         reason = mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : reason ? reason : errno;
         *slash = '/';
     }
-    return reason == 0 || cli_fail(CLI_EXIT_FAILED, "the folder of %s cannot be created: %s", path,
-                                   strerror(reason));
+    return reason == 0 ||
+           cli_fail(CLI_EXIT_FAILED, "cannot create the folder of %s: %s", path, strerror(reason));
 }
 
 static bool lock(const struct models_part *part)
@@ -111,7 +111,7 @@ static bool lock(const struct models_part *part)
             return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
         }
         if (errno != EINTR) {
-            return cli_fail(CLI_EXIT_FAILED, "%s.part cannot be locked: %s", part->path,
+            return cli_fail(CLI_EXIT_FAILED, "cannot lock %s.part: %s", part->path,
                             strerror(errno));
         }
     }
@@ -123,7 +123,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-// True if the open file still is the part: the process that had it may have made it the whole file.
+// Returns true if the open file still is the part: the process that had it may have made it the
+// whole file.
 static bool is_current(const struct models_part *part)
 {
     struct stat open_state, state;
@@ -131,7 +132,8 @@ static bool is_current(const struct models_part *part)
            lstat(path_with(part, ".part").text, &state) == 0 && is_same_file(&state, &open_state);
 }
 
-// Opens the part, which has to be a regular file and not a link; false with the reason printed.
+// Opens the part, which has to be a regular file and not a link. Returns false with the reason
+// printed.
 static bool open_part(struct models_part *part)
 {
     struct stat state;
@@ -314,7 +316,7 @@ bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar 
         return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
     if (n < 0) {
-        return cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", path, strerror((int)-n));
+        return cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", path, strerror((int)-n));
     }
 #if NETTLE_VERSION_MAJOR >= 4
     sha256_digest(&context, digest);

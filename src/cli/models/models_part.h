@@ -16,23 +16,24 @@ struct models_part {
 };
 
 // Creates folders and opens and locks the part, waiting for a process that has it. *is_there is set
-// if the whole file is there meanwhile, and nothing is opened then. False with the reason printed.
+// if the whole file is there meanwhile, and nothing is opened then. Returns false with the reason
+// printed.
 bool models_part_open(struct models_part *part, const char *path, bool *is_there);
-// Empties the part and notes what it will be a part of; false with the reason printed.
+// Empties the part and notes what it will be a part of. Returns false with the reason printed.
 bool models_part_begin(struct models_part *part, const char *url, const char *etag,
                        const char *sha256);
-// Appends bytes; false with the reason printed.
+// Appends bytes. Returns false with the reason printed.
 bool models_part_append(struct models_part *part, const char *data, size_t size);
-// True if there is room for size more bytes; false with the reason printed.
+// Returns true if there is room for size more bytes. Returns false with the reason printed.
 bool models_part_has_room(const struct models_part *part, uint64_t size);
-// Puts the part in the file's place, for good; false with the reason printed.
+// Puts the part in the file's place, for good. Returns false with the reason printed.
 bool models_part_finish(struct models_part *part);
 // Removes the part.
 void models_part_discard(struct models_part *part);
 // Closes it, and removes it if it is empty; the rest stays for the next process.
 void models_part_close(struct models_part *part);
 
-// Computes the sha256 of an open file of a size; false with the reason printed.
+// Computes the sha256 of an open file of a size. Returns false with the reason printed.
 bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar *bar,
                       char sha256[65]);
 

@@ -21,7 +21,7 @@ struct remote {
 
 //-- the hub ---------------------------------------------------------------------------------------
 
-// Writes the hub's address without a slash at its end; false with the reason printed.
+// Writes the hub's address without a slash at its end. Returns false with the reason printed.
 static bool get_hub(char hub[512])
 {
     const char *value = getenv("HF_ENDPOINT");
@@ -29,13 +29,13 @@ static bool get_hub(char hub[512])
     const size_t size = strlen(value);
     if (size >= 512 ||
         (strncasecmp(value, "http://", 7) != 0 && strncasecmp(value, "https://", 8) != 0)) {
-        return cli_fail(CLI_EXIT_USAGE, "HF_ENDPOINT is no URL: %.100s", value);
+        return cli_fail(CLI_EXIT_USAGE, "invalid HF_ENDPOINT \"%.100s\": expected a URL", value);
     }
     snprintf(hub, 512, "%.*s", (int)(size - (size > 0 && value[size - 1] == '/')), value);
     return true;
 }
 
-// Sets *token to what is to be sent, NULL if there is none; false with the reason printed.
+// Sets *token to what is to be sent, NULL if there is none. Returns false with the reason printed.
 static bool get_token(const struct models_asked *asked, const char **token)
 {
     const char *value = asked->token ? asked->token : getenv("HF_TOKEN");
@@ -61,7 +61,7 @@ static void append_path(char *url, size_t room, const char *path)
 }
 
 // Reads all pages of the list at a URL, which is overwritten; *is_list: they are one. The next page
-// is asked of the hub that has the first. False with the reason printed.
+// is asked of the hub that has the first. Returns false with the reason printed.
 static bool read_pages(const struct models_wanted *wanted, const char *hub,
                        char url[MODELS_MAX_URL], struct models_files *files, bool *is_list)
 {
@@ -80,7 +80,7 @@ static bool read_pages(const struct models_wanted *wanted, const char *hub,
     return is_read;
 }
 
-// Asks the hub for the repository's files and chooses one; false with the reason printed.
+// Asks the hub for the repository's files and chooses one. Returns false with the reason printed.
 static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
                     struct models_files *files, const char *hub)
 {
@@ -130,8 +130,8 @@ static bool locate(const struct models_source *source, const char *hub,
 
 //-- pulling ---------------------------------------------------------------------------------------
 
-// Sets *is_right if the file at a path is what is wanted; false with the reason printed if that
-// cannot be told.
+// Sets *is_right if the file at a path is what is wanted. Returns false with the reason printed if
+// that cannot be told.
 static bool check_file(const struct models_wanted *wanted, bool *is_right)
 {
     struct stat state;
@@ -170,7 +170,7 @@ static bool fetch(struct models_wanted *wanted, const struct models_known *known
         return false;
     }
     if (is_right) {
-        cli_say("%s is here already", wanted->name);
+        cli_say("%s is already on this machine", wanted->name);
         return true;
     }
     if (known) {
@@ -225,7 +225,7 @@ static bool pull_pieces(struct models_source *source, struct models_wanted *want
         return pull_file(source, wanted, hub, files, asked, path);
     }
     if (asked->sha256) {
-        return cli_fail(CLI_EXIT_USAGE, "%s: --sha256 is that of one file, and the model has %u",
+        return cli_fail(CLI_EXIT_USAGE, "cannot check %s with one --sha256: the model has %u files",
                         wanted->name, count);
     }
     for (number = 1; number <= count; number++) {

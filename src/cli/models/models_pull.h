@@ -16,7 +16,7 @@ struct models_asked {
 };
 
 // Fetches a source that may be fetched and writes its path; what is here already is compared with
-// what is known of it, or what the hub says. False with the reason printed.
+// what is known of it, or what the hub says. Returns false with the reason printed.
 bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
                  char path[MODELS_MAX_PATH]);
 

@@ -128,18 +128,18 @@ bool models_source_read_hub(struct models_source *source, const char *word, cons
     const size_t user = strcspn(word, "/");
     const size_t repo = word[user] ? user + 1 + strcspn(word + user + 1, "/:") : user;
     if (!copy(source->repo, sizeof(source->repo), word, repo) || !is_repo(source->repo)) {
-        snprintf(why, size, "names no repository of Hugging Face: expected USER/REPO");
+        snprintf(why, size, "expected USER/REPO on Hugging Face");
         return false;
     }
     const char *rest = word + repo;
     if (*rest == ':' &&
         (!rest[1] || !copy(source->quant, sizeof(source->quant), rest + 1, strlen(rest + 1)))) {
-        snprintf(why, size, "has no type of weights after its colon, such as :Q8_0");
+        snprintf(why, size, "expected a type of weights after the colon, such as :Q8_0");
         return false;
     }
     file = file ? file : *rest == '/' ? rest + 1 : NULL;
     if (file && (!models_ends_with(file, ".gguf") || !models_source_choose(source, file))) {
-        snprintf(why, size, "has \"%.200s\" for its file, which is no name of a GGUF file", file);
+        snprintf(why, size, "\"%.200s\" is not the name of a GGUF file", file);
         return false;
     }
     return true;
@@ -221,7 +221,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
 {
     for (const char *c = url; *c; c++) {
         if ((unsigned char)*c <= ' ' || *c == 0x7F) {
-            snprintf(why, size, "is not a URL: it has a space; write %%20");
+            snprintf(why, size, "a URL has no spaces; write %%20");
             return false;
         }
     }
@@ -237,7 +237,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     if (!copy(source->url, sizeof(source->url), url, strlen(url)) ||
         !copy(source->place, room, host, size_of_path) ||
         (!models_ends_with(source->place, ".gguf") && !add_query(source->place, room, query))) {
-        snprintf(why, size, "is too long for a URL");
+        snprintf(why, size, "the URL is too long");
         return false;
     }
     decode(source->place);
@@ -247,8 +247,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     // A host of the name hf would share the hub's folder.
     if (!strchr(source->place, '/') || !models_is_place(source->place) ||
         strncmp(source->place, "hf/", 3) == 0) {
-        snprintf(why, size,
-                 "is a URL without a usable file name; give the address of the file itself");
+        snprintf(why, size, "the URL has no usable file name; give the address of the file itself");
         return false;
     }
     return true;

@@ -130,7 +130,7 @@ static void place_labels(struct picture *picture)
     }
 }
 
-// Puts the largest first, and in front of it the higher of two as large.
+// Sorts by share, largest first; of two equal shares the higher one first.
 static int compare_shares(const void *a, const void *b)
 {
     const struct mark *x = a, *y = b;

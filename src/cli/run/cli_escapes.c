@@ -11,8 +11,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// Returns the character of the escape at text, behind its backslash; *n_used is the bytes that it
-// takes there, 0 if it is none.
+// Returns the character of the escape at text, after its backslash. Sets *n_used to its bytes; 0 if
+// it is not an escape.
 static char read_escape(const char *text, size_t size, size_t *n_used)
 {
     static const char letters[] = "nrt\\\"'", values[] = "\n\r\t\\\"'";

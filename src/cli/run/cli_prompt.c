@@ -35,7 +35,7 @@ static bool read_file(const struct cli_prompt_flags *flags, const char *path,
     return true;
 }
 
-// True if standard input is a pipe or a file. Says so where a pipe keeps one waiting.
+// Returns true if standard input is a pipe or a file. Says so where a pipe keeps one waiting.
 static bool has_input(void)
 {
     enum { PATIENCE_MS = 1000 };

@@ -16,7 +16,7 @@ bool cli_prompt_cache_check(const struct cli_prompt_cache *cache)
         snprintf(folder, sizeof(folder), "%.*s", (int)size, cache->path);
     }
     return access(folder, W_OK | X_OK) == 0 ||
-           cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", cache->path, strerror(errno));
+           cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", cache->path, strerror(errno));
 }
 
 bool cli_prompt_cache_load(struct cli_prompt_cache *cache, struct glinfer_session *session,

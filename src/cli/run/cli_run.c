@@ -63,9 +63,10 @@ static const struct cli_flag flags[] = {
               "end the answer before this text; may be given many times"),
     CLI_SWITCH(ignores_eos, "--ignore-eos", "go on past end-of-text tokens, to -n"),
     CLI_SWITCH(shifts, "--context-shift",
-               "when the context is full, drop half of the tokens behind those that --keep says "
-               "and go on"),
-    CLI_SWITCH(stops_when_full, "--no-context-shift", "end the answer then, as without either"),
+               "when the context is full, drop half of the tokens after those of --keep and "
+               "continue"),
+    CLI_SWITCH(stops_when_full, "--no-context-shift",
+               "end the answer when the context is full, as without either flag"),
     CLI_INT(n_keep, -1, 1 << 24, "--keep", "N",
             "tokens of the prompt that --context-shift keeps, beside the one that begins a text; "
             "-1: all; 0 (default): none"),
@@ -140,7 +141,8 @@ static bool has_system(const struct settings *settings)
     return settings->prompt.system || settings->prompt.system_file;
 }
 
-// Chooses between chat and plain completion; false, with the reason printed, if neither will do.
+// Chooses between chat and plain completion. Returns false, with the reason printed, if neither is
+// possible.
 static bool choose_template(struct run *run)
 {
     const struct settings *settings = run->settings;
@@ -155,9 +157,8 @@ static bool check_prompt(const struct run *run)
     const struct cli_bytes *text = &run->prompt.text;
     const size_t size = text->data ? strlen(text->data) : 0;
     if (run->is_chat && size < text->size) { // messages end at a zero byte
-        return cli_fail(
-            CLI_EXIT_FAILED,
-            "the prompt has a zero byte at offset %zu, which a chat cannot carry; --raw can", size);
+        return cli_fail(CLI_EXIT_FAILED,
+                        "invalid prompt: zero byte at offset %zu; --raw accepts it", size);
     }
     if (text->size == 0) {
         return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
@@ -178,7 +179,7 @@ static bool check_fit(const struct run *run)
                                   n, n_ctx);
 }
 
-// Refuses a prompt that is too long by itself before it takes a template's memory.
+// Refuses a prompt that is too long for the context before the template is applied.
 static bool check_long(struct run *run, const struct glinfer_tokenizer *tokenizer)
 {
     enum { LONG = 1 << 16 };
@@ -249,8 +250,8 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     return cli_write(text, size);
 }
 
-// Returns the tokens that a shift keeps: those that were asked for, and the one that the vocabulary
-// sets in front of a text.
+// Returns the number of tokens that a shift keeps: those of --keep, and the one that the vocabulary
+// adds before a text.
 static int32_t count_kept(const struct run *run)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->session.model);
@@ -421,7 +422,7 @@ static void finish_run(struct run *run)
     free(run->answer_ids.items);
 }
 
-// Returns what is wrong with the flags; NULL: nothing.
+// Returns the mistake in the flags; NULL: none.
 static const char *check_settings(const struct settings *settings)
 {
     const struct cli_prompt_flags *prompt = &settings->prompt;

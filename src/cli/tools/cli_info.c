@@ -423,10 +423,10 @@ static bool show_model(const struct settings *settings)
     }
     const bool is_over =
         info.is_supported && asked->mem_budget > 0 && device_total(&info) > asked->mem_budget;
-    return !is_over ||
-           cli_fail(CLI_EXIT_FAILED, "the model takes %s on the device, more than the budget of %s",
-                    cli_format_size(needed, device_total(&info)),
-                    cli_format_size(budget, asked->mem_budget));
+    return !is_over || cli_fail(CLI_EXIT_FAILED,
+                                "cannot fit the model: it takes %s on the device, the budget is %s",
+                                cli_format_size(needed, device_total(&info)),
+                                cli_format_size(budget, asked->mem_budget));
 }
 
 static bool run_command(void *user)

@@ -1,4 +1,4 @@
-// `glinfer models`: what was pulled, what is known, and how to be rid of it.
+// `glinfer models`: lists the models on this machine and the known ones, and removes some.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_io.h"
 #include "cli/common/cli_json.h"
@@ -84,7 +84,7 @@ static bool print_list(const struct models_list *list)
     for (size_t i = 0; i < list->count; i++) {
         models_entry_name(&list->items[i], name, sizeof(name));
         printf("%9s  %s%s\n", cli_format_size(size, list->items[i].size), name,
-               list->items[i].is_whole ? "" : "  (in part; `glinfer pull` goes on)");
+               list->items[i].is_whole ? "" : "  (incomplete; `glinfer pull` continues)");
         total += list->items[i].size;
     }
     printf("%9s  in %s\n", cli_format_size(size, total), folder);
@@ -100,9 +100,10 @@ static bool remove_model(const struct models_list *list, const char *name)
     const struct models_entry *entry = models_list_find(list, name, &count);
     if (!entry) {
         return cli_fail(CLI_EXIT_FAILED,
-                        count > 1 ? "%s is the name of more than one model; `glinfer models` lists "
-                                    "names that are each the name of one"
-                                  : "no model here is called %s; `glinfer models` lists them",
+                        count > 1
+                            ? "%s is the name of several models; `glinfer models` lists "
+                              "unique names"
+                            : "unknown model %s; `glinfer models` lists the models on this machine",
                         name);
     }
     if (!models_cache_remove(entry)) {

@@ -234,7 +234,7 @@ static bool run_command(void *user)
     }
     self.n_ctx = (uint32_t)self.flags.n_ctx;
     if (settings->n_chunk == 0) {
-        return cli_fail(CLI_EXIT_USAGE, "--chunks 0 asks for no window; -1 takes all");
+        return cli_fail(CLI_EXIT_USAGE, "invalid --chunks \"0\": expected at least 1, or -1: all");
     }
     cli_session_init(&self.session, &self.flags);
     const bool is_done = measure(&self);

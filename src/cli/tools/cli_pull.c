@@ -36,7 +36,7 @@ static bool pull(const char *word, const struct models_asked *asked)
     char why[512], path[MODELS_MAX_PATH];
     struct models_source source;
     if (!models_source_read(&source, word, why, sizeof(why))) {
-        return cli_fail(CLI_EXIT_USAGE, "%s %s", word, why);
+        return cli_fail(CLI_EXIT_USAGE, "invalid model %s: %s", word, why);
     }
     if (source.kind == MODELS_PATH) {
         const bool is_repo = models_source_read_hub(&source, word, NULL, why, sizeof(why));
@@ -49,11 +49,11 @@ static bool pull(const char *word, const struct models_asked *asked)
     if (source.kind == MODELS_NAME && !source.known) {
         const char *nearest = models_known_nearest(word);
         if (models_known_beginning(word, why, sizeof(why))) {
-            return cli_fail(CLI_EXIT_USAGE, "no model is known as %s; known are %s", word, why);
+            return cli_fail(CLI_EXIT_USAGE, "unknown model %s; the known ones are %s", word, why);
         }
         return cli_fail(CLI_EXIT_USAGE,
-                        nearest ? "no model is known as %s; is it %s?"
-                                : "no model is known as %s; `glinfer models --known` lists names, "
+                        nearest ? "unknown model %s; is it %s?"
+                                : "unknown model %s; `glinfer models --known` lists names, "
                                   "and hf:USER/REPO fetches any GGUF of Hugging Face%s",
                         word, nearest ? nearest : "");
     }
@@ -73,7 +73,7 @@ static bool run_command(void *user)
                                         "lists, hf:USER/REPO[:QUANT] or a URL");
     }
     if (settings->asked.sha256 && settings->words.count > 1) {
-        return cli_fail(CLI_EXIT_USAGE, "--sha256 is that of one model");
+        return cli_fail(CLI_EXIT_USAGE, "cannot check several models with one --sha256");
     }
     for (size_t i = 0; i < settings->words.count && is_done; i++) {
         is_done = pull(settings->words.items[i], &settings->asked);

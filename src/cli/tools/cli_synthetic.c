@@ -149,7 +149,7 @@ static void write_block(struct writer *writer, const struct type *type)
     write_bytes(writer, type->n_value == 1 ? (const void *)&number : block, type->size);
 }
 
-// Counts a tensor, writes its entry in the directory or its data. Dimensions that are 0 are none.
+// Counts a tensor, writes its entry in the directory or its data. Dimensions of 0 are not used.
 static void add(struct writer *writer, const char *name, uint32_t index, const uint32_t dims[3])
 {
     const struct type *type = &types[index];

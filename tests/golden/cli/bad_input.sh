@@ -42,15 +42,15 @@ run()
 
 : >empty.gguf
 for flag in --grammar-file -jf -sysf --chat-template-file; do
-    refused 1 'glinfer: missing cannot be read: No such file or directory' \
+    refused 1 'glinfer: cannot read missing: No such file or directory' \
         "$glinfer" run -m missing.gguf -p x $flag missing
 done
 printf 'a\000b' >zero
-refused 1 'zero is not text: it has a zero byte at offset 1' "$glinfer" run -m missing.gguf -p x -sysf zero
+refused 1 'invalid text in zero: zero byte at offset 1' "$glinfer" run -m missing.gguf -p x -sysf zero
 printf text >text
-refused 1 'text is not a chat template' "$glinfer" run -m "$model" -p x --chat-template-file text
+refused 1 'invalid chat template text' "$glinfer" run -m "$model" -p x --chat-template-file text
 refused 1 'the chat template cannot be run' "$glinfer" run -m "$model" -p x --chat-template '{{ messages'
-refused 1 'missing/cache cannot be written: No such file or directory' \
+refused 1 'cannot write missing/cache: No such file or directory' \
     "$glinfer" run -m missing.gguf -p x --prompt-cache missing/cache
 refused 1 'empty.gguf: the file is empty' "$glinfer" run -m empty.gguf -p x
 size=$(wc -c <"$model")
@@ -87,9 +87,9 @@ refused 2 'raw and --reasoning exclude each other' run -p x --raw --reasoning of
 head -c 2000000 /dev/zero | tr '\000' 'x' >long
 refused 1 'tokens, the context 16: shorten it' "$glinfer" run -m "$model" -c 16 --chat-template zephyr -f long
 truncate -s 300000000 zeros
-refused 1 'zeros is longer than the 256 MiB that are taken' run -f zeros
+refused 1 'cannot read zeros: it is longer than 256 MiB' run -f zeros
 check 'an endless line' "$("$glinfer" chat -m "$model" --chat-template chatml <zeros 2>&1 | tail -n 1)" \
-    'glinfer: a line is longer than the 256 MiB that are taken'
+    'glinfer: cannot read a line: it is longer than 256 MiB'
 run -n 3 -p "$(printf 'a\377\303')" >output 2>errors
 check 'invalid UTF-8 is read' $? 0
 iconv -f UTF-8 -t UTF-8 output >/dev/null

@@ -176,7 +176,7 @@ check 'a warning comes once' "$(grep -c 'warning: GLINFER_HALF' "$dir/errors")" 
 check 'a list as JSON' "$("$glinfer" info --json --list-devices 2>/dev/null | head -c 1)" '['
 "$glinfer" info -m "$model" --mem-budget 1K >/dev/null 2>"$dir/errors"
 check 'info of a model over the budget' $? 1
-check 'with sizes that can be read' "$(grep -cE 'takes [0-9.]+ MiB on the device, more than the budget of 1 KiB' "$dir/errors")" 1
+check 'with sizes that can be read' "$(grep -cE 'takes [0-9.]+ MiB on the device, the budget is 1 KiB' "$dir/errors")" 1
 "$glinfer" run -m "$model" --raw -p x -n 1 --mem-budget 1K 2>"$dir/errors"
 check 'a model over the budget' $? 1
 

@@ -161,7 +161,7 @@ def lines_go_on():
     t.type("/undo\n")
     t.wait_for("0 messages are left.*\n.*" + prompt)
     t.type("/undo\n")
-    t.wait_for("there is no message to forget.*\n.*" + prompt)
+    t.wait_for("the conversation has no question.*\n.*" + prompt)
     t.type("/bye\n")
     check("bye leaves", t.status(), 0)
 
@@ -173,14 +173,14 @@ def files_are_not_replaced():
     t.wait_for("0 messages are saved.*\n.*" + prompt)
     check("~ is the home folder", os.path.exists(path))
     t.type('/save "~/a file.json"\n')
-    t.wait_for("cannot be written.*\n.*" + prompt, "a ~ within quotes is a name")
+    t.wait_for("cannot write.*\n.*" + prompt, "a ~ within quotes is a name")
     t.type(f"/save {path}\n")
     t.wait_for("0 messages are saved.*\n.*" + prompt, "the file of this chat may be written again")
     other = f"{folder}/other.json"
     with open(other, "w") as file:
         file.write("mine")
     t.type(f"/save {other}\n")
-    t.wait_for("is there already; /save! .*\n.*" + prompt)
+    t.wait_for("it exists; /save! .*\n.*" + prompt)
     with open(other) as file:
         check("another file stays", file.read(), "mine")
     t.type(f"/save! {other}\n")

@@ -122,8 +122,8 @@ def goes_on_in_the_next_process(place):
     said = place.pull(f"{place.hub.url}/x.gguf", status=1)
     assert "97.7 KiB are kept" in said or "98 KiB are kept" in said, said
     assert place.found() == [f"{place.host}/x.gguf.part", f"{place.host}/x.gguf.part.from"]
-    assert "in part" in place.run("models")
-    assert "in part" in place.run("info", "-m", "x", status=1)
+    assert "incomplete" in place.run("models")
+    assert "incomplete" in place.run("info", "-m", "x", status=1)
     place.pull(f"{place.hub.url}/x.gguf")
     assert file.sent == len(DATA) and place.found() == [f"{place.host}/x.gguf"]
 
@@ -398,7 +398,7 @@ def keeps_to_the_cache(place):
                  place.hub.url, f"{place.hub.url}/", f"{place.hub.url}/../x.gguf", f"{place.hub.url}/a/../../x.gguf",
                  f"{place.hub.url}/{'x' * 3000}.gguf", "http://", "no/such/one", "x.gguf", "smollm2", "../smollm2-135m"):
         assert place.pull(word, status=2).startswith("glinfer: "), word
-    assert "known are qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b" in place.pull("qwen", status=2)
+    assert "the known ones are qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b" in place.pull("qwen", status=2)
     assert "is it hf:u/r?" in place.pull("u/r", status=2)
     assert place.found() == [] and len(place.hub.requests) == 1
 
@@ -537,7 +537,7 @@ def says_that_the_disk_is_full(place):
     file = place.hub.files["/x.gguf"] = File(DATA)
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
     said = place.pull(f"{place.hub.url}/x.gguf", status=1, preexec_fn=limit)
-    assert "there is no room" in said and "goes on from there" in said, said
+    assert "there is no room" in said and "continues from there" in said, said
     file.sent = 0
     place.pull(f"{place.hub.url}/x.gguf")
     assert file.sent == len(DATA) - 100_000
@@ -567,7 +567,7 @@ def runs_what_was_pulled(place):
     place.hub.add_repo("u/r", {"tiny-Q4_0.gguf": model})
     place.hub.files["/d/t.gguf"] = File(model)
     url = f"{place.hub.url}/d/t.gguf"
-    assert "not here" in place.run("info", "-hf", "u/r", "--offline", status=1)
+    assert "--offline was given" in place.run("info", "-hf", "u/r", "--offline", status=1)
     assert not place.hub.requests
     wanted = place.describe("-m", MODEL)
     for words in (["-hf", "u/r"], ["-m", "hf:u/r"], ["-hf", "u/r:q4_0"], ["-hf", "u/r", "-hff", "tiny-Q4_0.gguf"], ["-m", "tiny-Q4_0"],
@@ -588,7 +588,7 @@ def takes_models_in_several_files(place):
     place.hub.add_repo("u/r", files)
     place.hub.files.update({f"/d/{name}?download=true": File(data) for name, data in files.items()})
     wanted = {**place.describe("-m", MODEL), "file_size": 0}
-    assert "not here" in place.run("info", "-hf", "u/r", "--offline", status=1)
+    assert "--offline was given" in place.run("info", "-hf", "u/r", "--offline", status=1)
     for words in (["-hf", "u/r:q4_0"], ["-hf", "u/r", "-hff", names[1]], ["-m", f"hf:u/r/{names[2]}"], ["-m", "t-Q4_0-00001-of-00003"],
                   ["-mu", f"{place.hub.url}/d/{names[1]}?download=true"]):
         assert {**place.describe(*words), "file_size": 0} == wanted, words
@@ -602,7 +602,7 @@ def takes_models_in_several_files(place):
     (place.cache / "hf/u/r" / names[1]).unlink()
     said = place.run("info", "-m", str(place.cache / "hf/u/r" / names[0]), status=1)
     assert f"{names[1]}: the file is missing, piece 2 of 3" in said, said
-    assert "in part" in place.run("models")
+    assert "incomplete" in place.run("models")
     place.hub.files[f"/u/r/resolve/main/{names[1]}"] = File(pieces[1], cut=[100, 0, 0, 0])
     assert f"{names[1].split('/')[1]}: " in place.pull("hf:u/r", status=1)
     assert place.pull("hf:u/r").strip().endswith(names[0])
@@ -610,7 +610,7 @@ def takes_models_in_several_files(place):
     assert all(name.startswith(place.host) for name in place.found()) and len(place.found()) == 3
     place.hub.add_repo("u/r", {name: files[name] for name in names[:2]})
     assert f"u/r has no {names[2]}, which is a piece of the model" in place.pull("hf:u/r", status=1)
-    assert "--sha256 is that of one file" in place.pull("--sha256", "0" * 64, "hf:u/r", status=2)
+    assert "with one --sha256" in place.pull("--sha256", "0" * 64, "hf:u/r", status=2)
 
 
 def takes_names_with_spaces(place):
@@ -638,7 +638,7 @@ def lists_and_removes(place):
     assert "is the name of 2 models" in place.run("info", "-m", "t.gguf", status=1)
     assert "removed hf:u/r/a/t.gguf" in place.run("models", "--remove", "hf:u/r/a/t.gguf")
     assert not (place.cache / "hf").exists() and place.cache.exists()
-    assert "no model here is called" in place.run("models", "--remove", "../../x", status=1)
+    assert "unknown model" in place.run("models", "--remove", "../../x", status=1)
     place.run("models", "--remove", "t", "--remove", "smollm2-135m")
     assert place.found() == []
     assert "exclude each other" in place.run("models", "--known", "--remove", "t", status=2)
@@ -651,7 +651,7 @@ def leaves_what_is_being_fetched(place):
     process = place.start("pull", f"{place.hub.url}/x.gguf")
     while process.poll() is None and not list(place.cache.rglob("*.part.from")):
         time.sleep(0.01)
-    assert "is being fetched" in place.run("models", "--remove", "x", status=1)
+    assert "another glinfer is fetching" in place.run("models", "--remove", "x", status=1)
     process.communicate(timeout=60)
     assert process.returncode == 0
 
@@ -690,7 +690,7 @@ def says_what_a_word_was_taken_for(place):
                        ("qwen", "knows qwen2.5-0.5b, qwen3-0.6b, qwen3-1.7b"), ("nothing", "no model of that name"), ("smollm2-135m", "not on this machine yet"), ("x" * 5000, "too long")):
         errors = place.run("info", "-m", word, status=1, cwd=folder)
         assert said in errors and errors.count("\n") == 1, (word, errors)
-    assert "is a URL without a usable file name" in place.run("info", "-m", "https://example.org/", status=2)
+    assert "the URL has no usable file name" in place.run("info", "-m", "https://example.org/", status=2)
     (folder / "smollm2-135m").write_bytes(pathlib.Path(MODEL).read_bytes())
     place.run("info", "-m", "smollm2-135m", cwd=folder)  # a file comes before a name
     assert not place.hub.requests
