@@ -1,17 +1,34 @@
-// The references of all kernels, by the names of their files; reference.c lists them with their
-// programs.
+// The kernels that have a reference, gi_ref_<name>: first and last program, name, tolerance and
+// filled bindings, as struct gi_kernel has them.
 #ifndef GI_REFERENCE_KERNELS_H
 #define GI_REFERENCE_KERNELS_H
 
 #include "reference/reference.h"
 
-void gi_ref_delta_step(struct gi_ref *ref);
-void gi_ref_delta_conv(struct gi_ref *ref);
-void gi_ref_delta_scan(struct gi_ref *ref);
-void gi_ref_delta_norm(struct gi_ref *ref);
-void gi_ref_ssm_step(struct gi_ref *ref);
-void gi_ref_ssm_conv(struct gi_ref *ref);
-void gi_ref_ssm_scan(struct gi_ref *ref);
-void gi_ref_ssm_norm(struct gi_ref *ref);
+#define GI_KERNEL_MAP(X)                                                                           \
+    X(ALTUP_EMBED, ALTUP_EMBED, altup_embed, 64, 0)                                                \
+    X(ALTUP_PREDICT, ALTUP_PREDICT, altup_predict, 64, 1u << 3)                                    \
+    X(LAUREL_JOIN, LAUREL_JOIN, laurel_join, 64, 1u << 1)                                          \
+    X(ALTUP_CORRECT, ALTUP_CORRECT, altup_correct, 64, 1u << 3)                                    \
+    X(ALTUP_ADD, ALTUP_ADD, altup_add, 64, 1u << 1)                                                \
+    X(ALTUP_MERGE, ALTUP_MERGE, altup_merge, 64, 0)                                                \
+    X(SPARSE_GLU, SPARSE_GLU, sparse_glu, 32, 0)                                                   \
+    X(GATE_ROWS, GATE_ROWS, gate_rows, 32, 0)                                                      \
+    X(ADD_POSITIONS, ADD_POSITIONS, add_positions, 2, 0)                                           \
+    X(ADD_INPUTS, ADD_INPUTS, add_inputs, 18, 0)                                                   \
+    X(GATE_INPUT, GATE_INPUT, gate_input, 16, 0)                                                   \
+    X(SHORT_CONV, SHORT_CONV, short_conv, 12, 0)                                                   \
+    X(DELTA_STEP, DELTA_STEP, delta_step, 300, 0)                                                  \
+    X(DELTA_CONV, DELTA_CONV, delta_conv, 300, 0)                                                  \
+    X(DELTA_SCAN, DELTA_SCAN_SUBGROUP, delta_scan, 300, 0)                                         \
+    X(DELTA_NORM, DELTA_NORM, delta_norm, 32, 0)                                                   \
+    X(SSM_STEP, SSM_STEP, ssm_step, 100, 0)                                                        \
+    X(SSM_CONV, SSM_CONV, ssm_conv, 300, 0)                                                        \
+    X(SSM_SCAN, SSM_SCAN, ssm_scan, 100, 0)                                                        \
+    X(SSM_NORM, SSM_NORM, ssm_norm, 32, 0)
+
+#define GI_KERNEL_REFERENCE(first, last, name, ...) void gi_ref_##name(struct gi_ref *ref);
+GI_KERNEL_MAP(GI_KERNEL_REFERENCE)
+#undef GI_KERNEL_REFERENCE
 
 #endif

@@ -1,6 +1,7 @@
 #include "reference/reference.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "reference/kernels.h"
 
 #include <math.h>
@@ -8,14 +9,10 @@
 #include <string.h>
 
 static const struct gi_kernel kernels[] = {
-    {GI_PROGRAM_DELTA_STEP, GI_PROGRAM_DELTA_STEP, gi_ref_delta_step, 300},
-    {GI_PROGRAM_DELTA_CONV, GI_PROGRAM_DELTA_CONV, gi_ref_delta_conv, 300},
-    {GI_PROGRAM_DELTA_SCAN, GI_PROGRAM_DELTA_SCAN_SUBGROUP, gi_ref_delta_scan, 300},
-    {GI_PROGRAM_DELTA_NORM, GI_PROGRAM_DELTA_NORM, gi_ref_delta_norm, 32},
-    {GI_PROGRAM_SSM_STEP, GI_PROGRAM_SSM_STEP, gi_ref_ssm_step, 100},
-    {GI_PROGRAM_SSM_CONV, GI_PROGRAM_SSM_CONV, gi_ref_ssm_conv, 300},
-    {GI_PROGRAM_SSM_SCAN, GI_PROGRAM_SSM_SCAN, gi_ref_ssm_scan, 100},
-    {GI_PROGRAM_SSM_NORM, GI_PROGRAM_SSM_NORM, gi_ref_ssm_norm, 32},
+#define ROW(first, last, name, roundings, filled)                                                  \
+    {GI_PROGRAM_##first, GI_PROGRAM_##last, gi_ref_##name, roundings, filled},
+    GI_KERNEL_MAP(ROW)
+#undef ROW
 };
 
 const struct gi_kernel *gi_kernel_find(enum gi_program_id id)
@@ -49,10 +46,19 @@ size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap)
     const struct gi_ref_result *results = ref->results.data;
     size_t end = first + 1;
     while (end < ref->results.count && results[end].binding == results[first].binding &&
-           results[end].at <= results[end - 1].at + 1 + gap) {
+           results[end].at <= results[end - 1].at + results[end - 1].n_sum + gap) {
         end++;
     }
     return end;
+}
+
+double gi_ref_found(const struct gi_ref_result *result, const float *words, uint64_t first)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < result->n_sum; i++) {
+        sum += words[result->at - first + i];
+    }
+    return sum;
 }
 
 void gi_ref_finish(struct gi_ref *ref)
@@ -118,9 +124,73 @@ uint32_t gi_ref_next(const struct gi_ref *ref, uint32_t i, uint32_t n, uint64_t 
 void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                    double value, double magnitude)
 {
-    const struct gi_ref_result result = {what, binding, at, {value, magnitude}};
+    gi_ref_expect_sum(ref, what, binding, at, 1, value, magnitude);
+}
+
+void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                       uint32_t n, double value, double magnitude)
+{
+    const struct gi_ref_result result = {what, binding, at, n, {value, magnitude}};
     ref->has_failed =
         ref->has_failed || !GI_ARRAY_PUSH(&ref->results, "a reference", ref->err, result);
+}
+
+void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
+                        uint32_t n, uint32_t gamma, uint32_t norm, uint32_t ssq)
+{
+    const uint64_t sums = norm + gi_round_up(n, 64);
+    const float *weights = gi_ref_floats(ref, 2, gamma, n);
+    struct gi_ref_value sum = {0, 0}, squares = {0, 0};
+    for (uint32_t i = 0; weights && i < n; i++) {
+        const double value = residual[i].value * weights[i];
+        const double magnitude = residual[i].magnitude * fabs((double)weights[i]);
+        gi_ref_expect(ref, "norm", binding, norm + i, value, 1e-6 + magnitude);
+        sum.value += value;
+        sum.magnitude += magnitude;
+        if (i % 16 == 15 && gi_ref_define(ref, "WRITE_SUMS")) {
+            gi_ref_expect(ref, "sums", binding, sums + i / 16, sum.value, sum.magnitude);
+        }
+        sum = i % 16 == 15 ? (struct gi_ref_value){0, 0} : sum;
+        squares.value += residual[i].value * residual[i].value;
+        squares.magnitude += fabs(residual[i].value) * residual[i].magnitude;
+    }
+    gi_ref_expect_sum(ref, "ssq", binding, ssq, ref->dispatch->grid.size[0], squares.value,
+                      squares.value + 2 * squares.magnitude);
+}
+
+double gi_ref_mean_square(const float *x, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (double)x[i] * x[i];
+    }
+    return sum / n;
+}
+
+double gi_ref_activate(uint32_t activation, const struct gi_xielu *xielu, double x)
+{
+    if (activation == GI_ACTIVATION_XIELU) {
+        const double bend = exp(fmin(x, (double)xielu->edge)) - 1 - x;
+        return (x > 0 ? (double)xielu->square * x * x : (double)xielu->fall * bend) +
+               (double)xielu->slope * x;
+    }
+    if (activation == GI_ACTIVATION_RELU_SQUARED) {
+        return x > 0 ? x * x : 0;
+    }
+    if (activation == GI_ACTIVATION_RELU) {
+        return fmax(x, 0);
+    }
+    if (activation == GI_ACTIVATION_CLAMPED) {
+        return fmin(x, 7) / (1 + exp(-1.702 * fmin(x, 7)));
+    }
+    const double argument =
+        activation == GI_ACTIVATION_SILU ? x : 1.5957691216057308 * x * (1 + 0.044715 * x * x);
+    return x / (1 + exp(-argument));
+}
+
+double gi_ref_linear_factor(uint32_t activation, double x)
+{
+    return activation == GI_ACTIVATION_CLAMPED ? fmin(fmax(x, -7), 7) + 1 : x;
 }
 
 double gi_ref_silu(double x)

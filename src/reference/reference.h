@@ -9,6 +9,7 @@
 #define GI_REFERENCE_H
 
 #include "gpu/dispatch/dispatch_table.h"
+#include "ops/record/activation.h"
 
 #define GI_REF_NONE UINT32_MAX // an offset of something that a kernel does not have
 
@@ -16,11 +17,12 @@ struct gi_ref_value {
     double value, magnitude; // magnitude: the sum of the magnitudes that went into the value
 };
 
-// One word that the dispatch has to write.
+// A word that the dispatch has to write.
 struct gi_ref_result {
     const char *what; // a literal
     uint32_t binding;
-    uint64_t at; // index of the word in the binding
+    uint64_t at;    // index of the word in the binding
+    uint32_t n_sum; // words from `at` on whose sum is expected; mostly 1
     struct gi_ref_value expected;
 };
 
@@ -59,6 +61,7 @@ struct gi_kernel {
     enum gi_program_id first, last;
     void (*reference)(struct gi_ref *ref);
     double roundings; // of the magnitude of a result, in FLT_EPSILON
+    uint32_t filled;  // bit i: the self-test fills binding i, which may hold halves
 };
 
 // Returns the kernel of a program; NULL if there is no reference of it.
@@ -68,6 +71,8 @@ bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref);
 // Returns the end of the results from `first` on that lie in one binding, at most `gap` other words
 // between two of them.
 size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap);
+// Returns a result, or the sum of its words, among words from `first` on.
+double gi_ref_found(const struct gi_ref_result *result, const float *words, uint64_t first);
 // Frees the results and the memory of a reference. Accepts all-zero.
 void gi_ref_finish(struct gi_ref *ref);
 
@@ -92,6 +97,20 @@ uint32_t gi_ref_next(const struct gi_ref *ref, uint32_t i, uint32_t n, uint64_t 
 void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                    double value, double magnitude);
 
+// Lists the sum of n words that the dispatch may share among them.
+void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                       uint32_t n, double value, double magnitude);
+// Lists what the next product of a step reads of a residual of n values: their products with gamma,
+// a vector at binding 2; the sums of these by 16 if the program has WRITE_SUMS; and the sum of the
+// residual's squares, a word from each group.
+void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
+                        uint32_t n, uint32_t gamma, uint32_t norm, uint32_t ssq);
+
+double gi_ref_mean_square(const float *x, uint32_t n);
+// Returns f(x) as GI_ACTIVATION_ says; xielu counts of GI_ACTIVATION_XIELU alone.
+double gi_ref_activate(uint32_t activation, const struct gi_xielu *xielu, double x);
+// Returns the other factor of a gated network.
+double gi_ref_linear_factor(uint32_t activation, double x);
 double gi_ref_silu(double x);
 double gi_ref_softplus(double x);
 

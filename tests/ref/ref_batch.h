@@ -12,15 +12,6 @@
 double ref_embed(const float *row, const float *gamma, size_t n_embd, double scale, double *x,
                  double *norm);
 
-// Returns element i of a row x with row `position` of a table (n, width) added.
-double ref_add_position(const float *x, const float *table, size_t width, size_t position,
-                        size_t i);
-
-// input = (y / sqrt(mean(y^2) + eps) * gamma + embedding) / sqrt(2): a layer's own input; magnitude
-// the sums of what is added.
-void ref_layer_input(const float *y, const float *gamma, const float *embedding, size_t width,
-                     double eps, double *input, double *magnitude);
-
 // y (n_tokens, n_rows) = x (n_tokens, n_cols) W^T + bias; magnitude the sums of |w x| + |bias|.
 struct ref_gemm {
     const float *x, *weight, *bias; // weight (n_rows, n_cols)
@@ -87,16 +78,5 @@ struct ref_attention {
 };
 // magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);
-
-struct ref_short_conv {
-    size_t n_tokens, n_channel, n_taps;
-    size_t n_column, section; // of a row of bcx; b, c and x begin at 0, section and 2 section
-    const float *bcx;         // (n_tokens, n_column)
-    const float *past;        // (n_taps - 1, n_channel), b * x of the token before first
-    const float *taps;        // (n_channel, n_taps)
-};
-
-// The short convolution, y and the sums of its magnitudes (n_tokens, n_channel).
-void ref_short_conv(const struct ref_short_conv *conv, double *y, double *magnitude);
 
 #endif

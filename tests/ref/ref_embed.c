@@ -11,8 +11,3 @@ double ref_embed(const float *row, const float *gamma, size_t n_embd, double sca
     }
     return sum;
 }
-
-double ref_add_position(const float *x, const float *table, size_t width, size_t position, size_t i)
-{
-    return (double)x[i] + (double)table[position * width + i];
-}

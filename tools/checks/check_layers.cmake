@@ -2,12 +2,12 @@
 #
 # Holds every #include line to the table below: code is included leftwards only,
 #     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
-# with gguf, quant, sampler, jinja, grammar and tokenizer beside the GPU layers, and persistent and reference between gpu and engine. A row is a folder and what it may include;
+# with gguf, quant, sampler, jinja, grammar and tokenizer beside the GPU layers, and persistent between gpu and engine, and reference between ops and engine. A row is a folder and what it may include;
 # glinfer.h is free to all. File names of C code are unique in the tree, too.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
-set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer glsl src/gpu src/persistent src/reference src/ops src/graph models
+set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer glsl src/gpu src/persistent src/ops src/reference src/graph models
     src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
 set(any base platform gguf quant sampler jinja grammar tokenizer glsl gpu persistent reference ops graph models engine)
 
@@ -22,8 +22,8 @@ set(may_src/tokenizer base jinja tokenizer)
 set(may_glsl glsl)
 set(may_src/gpu base platform gpu glsl)
 set(may_src/persistent base platform gpu persistent)
-set(may_src/reference base gpu glsl quant reference)
 set(may_src/ops base platform gpu quant ops glsl)
+set(may_src/reference base gpu glsl quant ops reference)
 set(may_src/graph base platform gpu quant gguf ops graph)
 set(may_models base platform gpu quant gguf ops graph models)
 set(may_src/engine ${any})

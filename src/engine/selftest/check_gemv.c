@@ -5,6 +5,7 @@
 #include "glsl/experts/experts_params.h"
 #include "glsl/gemm/gemm_params.h"
 #include "glsl/gemv/gemv_params.h"
+#include "reference/reference.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,7 +182,7 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
         // The slope of the activations but those with a square is below 1.2.
         const double slope = 1.2 + fabs((double)xielu.slope) + fabs((double)xielu.fall) +
                              square * (2 * fabs(g.value) + g.magnitude);
-        g.value = gi_test_activate(activation, &xielu, g.value);
+        g.value = gi_ref_activate(activation, &xielu, g.value);
         g.magnitude = slope * g.magnitude + fabs(g.value);
         u = side == 3 ? u : (struct gi_test_value){1, 0};
     }
@@ -192,10 +193,10 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
         return false;
     }
     if (side == 2) {
-        g.value = gi_test_linear_factor(activation, g.value);
+        g.value = gi_ref_linear_factor(activation, g.value);
         g.magnitude += 1;
     } else if (side == 0) {
-        u.value = gi_test_linear_factor(activation, u.value);
+        u.value = gi_ref_linear_factor(activation, u.value);
         u.magnitude += 1;
     }
     *act = (struct gi_test_value){g.value * u.value,

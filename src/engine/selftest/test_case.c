@@ -267,32 +267,6 @@ bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bi
     return is_known && !test->has_failed;
 }
 
-double gi_test_activate(uint32_t activation, const struct gi_xielu *xielu, double x)
-{
-    if (activation == GI_ACTIVATION_XIELU) {
-        const double bend = exp(fmin(x, (double)xielu->edge)) - 1 - x;
-        return (x > 0 ? (double)xielu->square * x * x : (double)xielu->fall * bend) +
-               (double)xielu->slope * x;
-    }
-    if (activation == GI_ACTIVATION_RELU_SQUARED) {
-        return x > 0 ? x * x : 0;
-    }
-    if (activation == GI_ACTIVATION_RELU) {
-        return fmax(x, 0);
-    }
-    if (activation == GI_ACTIVATION_CLAMPED) {
-        return fmin(x, 7) / (1 + exp(-1.702 * fmin(x, 7)));
-    }
-    const double argument =
-        activation == GI_ACTIVATION_SILU ? x : 1.5957691216057308 * x * (1 + 0.044715 * x * x);
-    return x / (1 + exp(-argument));
-}
-
-double gi_test_linear_factor(uint32_t activation, double x)
-{
-    return activation == GI_ACTIVATION_CLAMPED ? fmin(fmax(x, -7), 7) + 1 : x;
-}
-
 //-- checks ----------------------------------------------------------------------------------------
 
 static const struct {
@@ -318,24 +292,12 @@ static const struct {
     {GI_PROGRAM_ATTENTION_QKV, GI_PROGRAM_ATTENTION_QKV, gi_check_attention_qkv},
     {GI_PROGRAM_ATTENTION_ROW, GI_PROGRAM_ATTENTION_ROW, gi_check_attention},
     {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed_batch},
-    {GI_PROGRAM_ADD_INPUTS, GI_PROGRAM_ADD_INPUTS, gi_check_add_inputs},
-    {GI_PROGRAM_GATE_INPUT, GI_PROGRAM_GATE_INPUT, gi_check_gate_input},
-    {GI_PROGRAM_ADD_POSITIONS, GI_PROGRAM_ADD_POSITIONS, gi_check_add_positions},
     {GI_PROGRAM_RMSNORM, GI_PROGRAM_RMSNORM, gi_check_rmsnorm},
     {GI_PROGRAM_LAYERNORM, GI_PROGRAM_LAYERNORM, gi_check_layernorm},
     {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF_2, gi_check_gemm},
     {GI_PROGRAM_ROPE_KV, GI_PROGRAM_NORM_ROPE_KV, gi_check_rope_kv},
     {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
     {GI_PROGRAM_GLU, GI_PROGRAM_GLU, gi_check_glu},
-    {GI_PROGRAM_SPARSE_GLU, GI_PROGRAM_SPARSE_GLU, gi_check_sparse_glu},
-    {GI_PROGRAM_GATE_ROWS, GI_PROGRAM_GATE_ROWS, gi_check_gate_rows},
-    {GI_PROGRAM_ALTUP_EMBED, GI_PROGRAM_ALTUP_EMBED, gi_check_altup_embed},
-    {GI_PROGRAM_ALTUP_PREDICT, GI_PROGRAM_ALTUP_PREDICT, gi_check_altup_predict},
-    {GI_PROGRAM_LAUREL_JOIN, GI_PROGRAM_LAUREL_JOIN, gi_check_laurel_join},
-    {GI_PROGRAM_ALTUP_CORRECT, GI_PROGRAM_ALTUP_CORRECT, gi_check_altup_correct},
-    {GI_PROGRAM_ALTUP_ADD, GI_PROGRAM_ALTUP_ADD, gi_check_altup_add},
-    {GI_PROGRAM_ALTUP_MERGE, GI_PROGRAM_ALTUP_MERGE, gi_check_altup_merge},
-    {GI_PROGRAM_SHORT_CONV, GI_PROGRAM_SHORT_CONV, gi_check_short_conv},
     {GI_PROGRAM_HALF_ROWS, GI_PROGRAM_HALF_ROWS, gi_check_half_rows},
     {GI_PROGRAM_PACK_ROWS, GI_PROGRAM_PACK_ROWS, gi_check_pack_rows},
     {GI_PROGRAM_LAST_ROW, GI_PROGRAM_LAST_ROW, gi_check_last_row},

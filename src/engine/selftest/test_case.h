@@ -108,10 +108,6 @@ struct gi_test_value {
 // (GI_NO_OFFSET: none). Returns false if the row is not in the sample, or has_failed.
 bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
                  struct gi_test_value *y);
-// Returns f(x) as GI_ACTIVATION_ says; xielu counts of GI_ACTIVATION_XIELU alone.
-double gi_test_activate(uint32_t activation, const struct gi_xielu *xielu, double x);
-// Returns the other factor of a gated network.
-double gi_test_linear_factor(uint32_t activation, double x);
 
 //-- the cache -------------------------------------------------------------------------------------
 
@@ -155,10 +151,7 @@ void gi_check_sort_experts(struct gi_test *test);
 void gi_check_gather_rows(struct gi_test *test);
 void gi_check_embed_token(struct gi_test *test);
 void gi_check_embed_batch(struct gi_test *test);
-void gi_check_add_inputs(struct gi_test *test);
 void gi_check_gemv_post(struct gi_test *test);
-void gi_check_gate_input(struct gi_test *test);
-void gi_check_add_positions(struct gi_test *test);
 void gi_check_last_row(struct gi_test *test);
 void gi_check_rmsnorm(struct gi_test *test);
 void gi_check_layernorm(struct gi_test *test);
@@ -166,15 +159,6 @@ void gi_check_post_norm(struct gi_test *test);
 void gi_check_half_rows(struct gi_test *test);
 void gi_check_pack_rows(struct gi_test *test);
 void gi_check_glu(struct gi_test *test);
-void gi_check_sparse_glu(struct gi_test *test);
-void gi_check_altup_embed(struct gi_test *test);
-void gi_check_altup_predict(struct gi_test *test);
-void gi_check_laurel_join(struct gi_test *test);
-void gi_check_altup_correct(struct gi_test *test);
-void gi_check_altup_add(struct gi_test *test);
-void gi_check_altup_merge(struct gi_test *test);
-void gi_check_gate_rows(struct gi_test *test);
-void gi_check_short_conv(struct gi_test *test);
 void gi_check_route(struct gi_test *test);
 void gi_check_add_experts(struct gi_test *test);
 void gi_check_rope_kv(struct gi_test *test);

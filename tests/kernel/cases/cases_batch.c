@@ -189,32 +189,11 @@ static void position_name(size_t index, char *text, size_t size)
 static bool run_positions(struct kt_run *run, size_t index)
 {
     const uint32_t n = position_cases[index].n_tokens, width = position_cases[index].width;
-    const uint32_t n_past = position_cases[index].n_past, stride = kt_pad32(width) + 32;
-    const size_t n_table = 4 + (size_t)(n_past + n) * width;
-    float *x = kt_alloc((size_t)n * stride, sizeof(*x)), *table = kt_alloc(n_table, sizeof(*x));
-    double *want = kt_alloc((size_t)n * width, sizeof(*want));
-    double *bound = kt_alloc((size_t)n * width, sizeof(*bound));
-    kt_fill(run, x, (size_t)n * stride, -4, 4);
-    kt_fill(run, table, n_table, -4, 4);
-    for (size_t i = 0; i < (size_t)n * width; i++) {
-        want[i] = ref_add_position(x + i / width * stride, table + 4, width, n_past + i / width,
-                                   i % width);
-        bound[i] = 8 * (double)FLT_EPSILON;
-    }
-    struct gi_rows rows = {kt_range(run, "x", x, (size_t)n * stride * sizeof(*x)), stride, false};
-    const struct gi_vectors vectors = {
-        .range = kt_range(run, "vectors", table, n_table * sizeof(*table))};
-    bool is_good = !run->has_failed;
-    if (is_good) {
-        gi_op_add_positions(&run->recorder, &vectors, 4, width, &rows);
-    }
-    is_good = is_good && kt_seal(run) && kt_replay(run, n_past, n) &&
-              kt_compare_f32(run, "x", &rows.range, 0, want, bound, width);
-    free(x);
-    free(table);
-    free(want);
-    free(bound);
-    return is_good;
+    const uint32_t n_past = position_cases[index].n_past;
+    const struct gi_rows x = kt_random_rows(run, "x", n, kt_pad32(width) + 32, 4);
+    const struct gi_vectors vectors = kt_random_vectors(run, 4 + (size_t)(n_past + n) * width);
+    gi_op_add_positions(&run->recorder, &vectors, 4, width, &x);
+    return kt_seal(run) && kt_check(run, n_past, n);
 }
 
 const struct kt_suite kt_add_positions = {"add_positions", COUNT(position_cases), position_name,

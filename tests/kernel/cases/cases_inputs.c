@@ -2,7 +2,6 @@
 // layer makes of its own.
 #include "ops/embed/inputs.h"
 #include "tests/kernel/fixture/kernel_rows.h"
-#include "tests/ref/ref_batch.h"
 
 #include <float.h>
 #include <math.h>
@@ -40,78 +39,33 @@ static void name_bench(size_t index, char *text, size_t size)
     write_name(&benches[index], text, size);
 }
 
-// Two matrices of random rows, the second with a row more of padding, and what is wanted.
+// Two matrices of random rows, the second with more padding.
 struct input_run {
-    const struct input_case *c;
-    size_t n, n_a, n_b;
-    float *a, *b, *gamma;
-    struct gi_rows a_rows, b_rows;
+    struct gi_rows a, b;
     struct gi_vectors vectors;
-    double *want, *bound;
 };
 
 static void init(struct input_run *s, struct kt_run *run, const struct input_case *c)
 {
-    const uint32_t n_column = c->width * c->n_layer, stride = kt_pad32(n_column);
-    *s = (struct input_run){.c = c,
-                            .n = (size_t)c->n_tokens * n_column,
-                            .n_a = (size_t)c->n_tokens * stride,
-                            .n_b = (size_t)c->n_tokens * (stride + 32)};
-    s->a = kt_alloc(s->n_a, sizeof(float));
-    s->b = kt_alloc(s->n_b, sizeof(float));
-    s->gamma = kt_alloc(32 + (size_t)c->width, sizeof(float));
-    s->want = kt_alloc(s->n, sizeof(double));
-    s->bound = kt_alloc(s->n, sizeof(double));
-    kt_fill(run, s->a, s->n_a, -2, 2);
-    kt_fill(run, s->b, s->n_b, -3, 3);
-    kt_fill(run, s->gamma, 32 + (size_t)c->width, 0.5f, 2);
-    s->a_rows = (struct gi_rows){kt_range(run, "a", s->a, s->n_a * sizeof(float)), stride, false};
-    s->b_rows =
-        (struct gi_rows){kt_range(run, "b", s->b, s->n_b * sizeof(float)), stride + 32, false};
-    s->vectors = kt_vectors(run, s->gamma, 32 + (size_t)c->width, 0);
+    const uint32_t stride = kt_pad32(c->width * c->n_layer);
+    s->a = kt_random_rows(run, "a", c->n_tokens, stride, 2);
+    s->b = kt_random_rows(run, "b", c->n_tokens, stride + 32, 3);
+    s->vectors = kt_random_vectors(run, 32 + (size_t)c->width);
     run->recorder.form.group_size = c->is_stage ? kt_uniform_size(run) : 0;
-}
-
-static void finish(struct input_run *s)
-{
-    free(s->a);
-    free(s->b);
-    free(s->gamma);
-    free(s->want);
-    free(s->bound);
 }
 
 //-- add_inputs ------------------------------------------------------------------------------------
 
-// A sum of width / 64 terms an invocation, six more levels, the root and four products.
-#define NORM_ROUNDINGS 18
-
 static bool run_add(struct kt_run *run, const struct input_case *c)
 {
-    struct input_run s;
-    init(&s, run, c);
     const struct gi_input_norm norm = {
         .width = c->width, .n = c->n_layer, .gamma = 32, .eps = 1e-3f};
-    for (size_t i = 0; i < s.n; i += c->width) {
-        const size_t token = i / ((size_t)c->width * c->n_layer);
-        const size_t column = i % ((size_t)c->width * c->n_layer);
-        ref_layer_input(s.b + token * s.b_rows.stride + column, s.gamma + 32,
-                        s.a + token * s.a_rows.stride + column, c->width, (double)norm.eps,
-                        s.want + i, s.bound + i);
-    }
-    for (size_t i = 0; i < s.n; i++) {
-        s.bound[i] *= NORM_ROUNDINGS * (double)FLT_EPSILON;
-    }
-    gi_op_add_inputs(&run->recorder, "inputs", &norm, &s.b_rows, &s.vectors, &s.a_rows);
-    bool is_good = kt_seal(run);
-    if (is_good && !run->is_bench) {
-        is_good = kt_replay(run, 3, c->n_tokens) &&
-                  kt_compare_rows(run, "inputs", &s.a_rows, c->n_tokens, 0, c->width * c->n_layer,
-                                  s.want, s.bound);
-    }
-    is_good = is_good && kt_bench(run, 3, c->n_tokens, 3 * s.n * sizeof(float));
-    finish(&s);
-    return is_good;
+    const uint64_t n = (uint64_t)c->n_tokens * c->width * c->n_layer;
+    struct input_run s;
+    init(&s, run, c);
+    gi_op_add_inputs(&run->recorder, "inputs", &norm, &s.b, &s.vectors, &s.a);
+    return kt_seal(run) && kt_check(run, 3, c->n_tokens) &&
+           kt_bench(run, 3, c->n_tokens, 3 * n * sizeof(float));
 }
 
 static bool run_add_case(struct kt_run *run, size_t index)
@@ -136,24 +90,11 @@ static bool run_gate(struct kt_run *run, const struct input_case *c)
     const uint32_t width = c->width, begin = width * (c->n_layer - 1);
     struct input_run s;
     init(&s, run, c);
-    struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(width));
-    for (size_t i = 0; i < (size_t)c->n_tokens * width; i++) {
-        const size_t token = i / width, column = i % width;
-        const double gate = (double)s.b[token * s.b_rows.stride + column];
-        s.want[i] = ref_glu(gate, (double)s.a[token * s.a_rows.stride + begin + column], REF_GELU);
-        // An error of the exponential grows with its argument.
-        s.bound[i] = 8 * (2 + 2 * fabs(gate)) * (double)FLT_EPSILON * fabs(s.want[i]);
-    }
-    gi_op_gate_input(&run->recorder, "act", &s.b_rows, &s.a_rows, begin, width,
-                     GI_ACTIVATION_GELU_TANH, &act);
-    bool is_good = kt_seal(run);
-    if (is_good && !run->is_bench) {
-        is_good = kt_replay(run, 3, c->n_tokens) &&
-                  kt_compare_rows(run, "act", &act, c->n_tokens, 0, width, s.want, s.bound);
-    }
-    is_good = is_good && kt_bench(run, 3, c->n_tokens, 3ull * c->n_tokens * width * sizeof(float));
-    finish(&s);
-    return is_good;
+    const struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(width));
+    gi_op_gate_input(&run->recorder, "act", &s.b, &s.a, begin, width, GI_ACTIVATION_GELU_TANH,
+                     &act);
+    return kt_seal(run) && kt_check(run, 3, c->n_tokens) &&
+           kt_bench(run, 3, c->n_tokens, 3ull * c->n_tokens * width * sizeof(float));
 }
 
 static bool run_gate_case(struct kt_run *run, size_t index)
