@@ -29,35 +29,11 @@ void gi_embedder_destroy(struct gi_embedder *embedder)
 //-- set-up ----------------------------------------------------------------------------------------
 
 // Records the norm of all rows that a batch leaves in the residual stream.
-static bool record(struct gi_embedder *embedder, struct glinfer_session *session,
-                   struct glinfer_error *err)
+static void record(void *user, struct gi_recorder *recorder)
 {
-    struct gi_graph *graph = &session->tables.graph;
-    const struct gi_dispatch_table_params params = {.state = session->runner.state};
-    struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
-                                   .programs = session->model->device->programs};
-    gi_recorder_begin(&recorder, &params, err);
-    gi_graph_norm_rows(graph, &recorder, "output_norm", graph->hparams->n_layer - 1, GI_NORM_NEXT,
+    struct gi_graph *graph = user;
+    gi_graph_norm_rows(graph, recorder, "output_norm", graph->hparams->n_layer - 1, GI_NORM_NEXT,
                        &graph->norm);
-    embedder->norm = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
-    return embedder->norm != NULL;
-}
-
-// Records anew without the programs that the self-test found to be wrong, if there are any.
-static bool record_tested(struct gi_embedder *embedder, struct glinfer_session *session,
-                          struct glinfer_error *err)
-{
-    bool is_changed = true;
-    while (is_changed) {
-        gi_executor_destroy(embedder->norm);
-        embedder->norm = NULL;
-        if (!record(embedder, session, err) ||
-            !gi_selftest_run_rows(&session->tables, gi_multi_executor_list(embedder->norm),
-                                  session->tables.n_batch, &is_changed, err)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 // An encoder whose layers end in a norm has none before an output, and needs no table.
@@ -78,7 +54,11 @@ bool gi_embedder_open(struct glinfer_session *session, struct glinfer_error *err
         return true;
     }
     struct gi_embedder *embedder = gi_array_zeroed(1, sizeof(*embedder), "embeddings", err);
-    if (!embedder || (has_norm(session) && !record_tested(embedder, session, err))) {
+    if (embedder && has_norm(session)) {
+        embedder->norm = gi_tables_create_rows(&session->tables, session->tables.n_batch, record,
+                                               &session->tables.graph, err);
+    }
+    if (!embedder || (has_norm(session) && !embedder->norm)) {
         gi_embedder_destroy(embedder);
         return false;
     }

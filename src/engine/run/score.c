@@ -67,42 +67,19 @@ static bool allocate(struct gi_scorer *scorer, const struct glinfer_session *ses
     return gi_arena_place(&scorer->arena, gi_session_gpu(session), &request, scorer->ranges, err);
 }
 
-static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
-                   struct glinfer_error *err)
+static void record(void *user, struct gi_recorder *recorder)
 {
-    const struct glinfer_model *model = session->model;
-    const struct gi_hparams *hparams = &model->hparams;
+    struct glinfer_session *session = user;
+    const struct gi_range *ranges = session->scorer->ranges;
+    const struct gi_hparams *hparams = &session->model->hparams;
     struct gi_graph *graph = &session->tables.graph;
-    const struct gi_dispatch_table_params params = {.state = session->runner.state};
-    const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
-    struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
-                                   .programs = model->device->programs};
-    gi_recorder_begin(&recorder, &params, err);
-    gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+    const struct gi_rows logits = {ranges[SCORE_LOGITS], logits_stride(session), false};
+    gi_graph_norm_rows(graph, recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
                        &graph->norm);
-    gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f, &logits);
-    gi_op_logprob(&recorder, &logits, hparams->n_vocab, hparams->logit_scale,
-                  hparams->logit_softcap, scorer->ranges[SCORE_TARGETS],
-                  scorer->ranges[SCORE_RESULT]);
-    scorer->executor = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
-    return scorer->executor != NULL;
-}
-
-// Records anew without the programs that the self-test found to be wrong, if there are any.
-static bool record_tested(struct gi_scorer *scorer, struct glinfer_session *session,
-                          struct glinfer_error *err)
-{
-    bool is_changed = true;
-    while (is_changed) {
-        gi_executor_destroy(scorer->executor);
-        scorer->executor = NULL;
-        if (!record(scorer, session, err) ||
-            !gi_selftest_run_rows(&session->tables, gi_multi_executor_list(scorer->executor),
-                                  scorer->n_rows, &is_changed, err)) {
-            return false;
-        }
-    }
-    return true;
+    gi_op_gemm(recorder, "output", session->model->weights.output, &graph->norm, false, 1.0f,
+               &logits);
+    gi_op_logprob(recorder, &logits, hparams->n_vocab, hparams->logit_scale, hparams->logit_softcap,
+                  ranges[SCORE_TARGETS], ranges[SCORE_RESULT]);
 }
 
 bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
@@ -110,17 +87,21 @@ bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
     if (session->scorer) {
         return true;
     }
-    struct gi_scorer *scorer = calloc(1, sizeof(*scorer));
+    struct gi_scorer *scorer = gi_array_zeroed(1, sizeof(*scorer), "scoring", err);
     if (!scorer) {
-        return gi_error_no_memory(err, sizeof(*scorer), "scoring");
-    }
-    scorer->n_rows = choose_rows(session);
-    if (!allocate(scorer, session, err) || !record_tested(scorer, session, err)) {
-        gi_scorer_destroy(scorer, gi_session_gpu(session));
         return false;
     }
     session->scorer = scorer;
-    return true;
+    scorer->n_rows = choose_rows(session);
+    scorer->executor =
+        allocate(scorer, session, err)
+            ? gi_tables_create_rows(&session->tables, scorer->n_rows, record, session, err)
+            : NULL;
+    if (!scorer->executor) {
+        gi_scorer_destroy(scorer, gi_session_gpu(session));
+        session->scorer = NULL;
+    }
+    return session->scorer != NULL;
 }
 
 //-- scoring ---------------------------------------------------------------------------------------

@@ -185,6 +185,27 @@ struct gi_executor *gi_tables_build(struct gi_program_table *programs,
     return gi_multi_executor_create(list, err);
 }
 
+struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_rows,
+                                          void (*record)(void *user, struct gi_recorder *recorder),
+                                          void *user, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
+    struct gi_executor *executor = NULL;
+    for (bool is_changed = true; is_changed;) {
+        struct gi_recorder recorder = tables->recorder;
+        gi_executor_destroy(executor);
+        gi_recorder_begin(&recorder, &params, err);
+        record(user, &recorder);
+        executor = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
+        if (!executor || !gi_selftest_run_rows(tables, gi_multi_executor_list(executor), n_rows,
+                                               &is_changed, err)) {
+            gi_executor_destroy(executor);
+            return NULL;
+        }
+    }
+    return executor;
+}
+
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err)
 {

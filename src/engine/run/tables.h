@@ -116,6 +116,12 @@ void gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logit
 // recorded, and err says why.
 struct gi_executor *gi_tables_build(struct gi_program_table *programs,
                                     struct gi_dispatch_table *list, struct glinfer_error *err);
+// Creates the executor of a list that takes the rows which a batch of at most n_rows tokens leaves.
+// record appends it to a recorder, and is called again where the self-test found a program to be
+// wrong. NULL with the first failure of the recording, DRIVER, GPU_LOST, NO_MEMORY.
+struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_rows,
+                                          void (*record)(void *user, struct gi_recorder *recorder),
+                                          void *user, struct glinfer_error *err);
 // Creates the executor of a list that ends a step behind its logits, after that was recorded.
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);

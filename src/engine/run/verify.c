@@ -64,21 +64,12 @@ static bool allocate(struct gi_verifier *verifier, struct glinfer_session *sessi
 
 //-- lists -----------------------------------------------------------------------------------------
 
-static struct gi_recorder begin(const struct glinfer_session *session, struct glinfer_error *err)
-{
-    struct gi_recorder recorder = session->tables.recorder;
-    const struct gi_dispatch_table_params params = {.state = session->runner.state};
-    recorder.packs_rows = false; // for many rows
-    gi_recorder_begin(&recorder, &params, err);
-    return recorder;
-}
-
 // Records the logits of all rows. Ops choose kernels for few rows by the sizes of their ranges.
-static struct gi_executor *record_rows(struct gi_verifier *verifier,
-                                       struct glinfer_session *session, struct glinfer_error *err)
+static void record_rows(void *user, struct gi_recorder *recorder)
 {
+    struct glinfer_session *session = user;
+    struct gi_verifier *verifier = session->verifier;
     struct gi_graph graph = session->tables.graph;
-    struct gi_recorder recorder = begin(session, err);
     const struct gi_hparams *hparams = graph.hparams;
     const struct gi_rows logits = {verifier->logits.range,
                                    (uint32_t)(verifier->logits.stride / sizeof(float)), false};
@@ -87,19 +78,20 @@ static struct gi_executor *record_rows(struct gi_verifier *verifier,
     graph.is_batch = true;
     verifier->layout = graph.logits;
     verifier->layout.is_fine = false;
-    gi_graph_norm_rows(&graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+    gi_graph_norm_rows(&graph, recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
                        &graph.norm);
-    gi_op_gemm(&recorder, "output", graph.weights.output, &graph.norm, false, 1.0f, &logits);
-    gi_op_logit_rows(&recorder, "logit_rows", &logits, hparams->logit_scale, hparams->logit_softcap,
+    gi_op_gemm(recorder, "output", graph.weights.output, &graph.norm, false, 1.0f, &logits);
+    gi_op_logit_rows(recorder, "logit_rows", &logits, hparams->logit_scale, hparams->logit_softcap,
                      &verifier->layout);
-    return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
 }
 
 static struct gi_executor *record_choices(const struct gi_verifier *verifier,
                                           struct glinfer_session *session, enum gi_step_end end,
                                           struct glinfer_error *err)
 {
-    struct gi_recorder recorder = begin(session, err);
+    const struct gi_dispatch_table_params params = {.state = session->runner.state};
+    struct gi_recorder recorder = session->tables.recorder;
+    gi_recorder_begin(&recorder, &params, err);
     for (uint32_t i = 0; i < verifier->n_rows; i++) {
         struct gi_logits logits = verifier->layout;
         const struct gi_step_buffers buffers = {.state = gi_slot_range(&verifier->states, i),
@@ -110,23 +102,6 @@ static struct gi_executor *record_choices(const struct gi_verifier *verifier,
         gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, end, &buffers);
     }
     return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
-}
-
-// Records the rows anew without the programs that the self-test found to be wrong, if there are.
-static bool record_tested(struct gi_verifier *verifier, struct glinfer_session *session,
-                          struct glinfer_error *err)
-{
-    bool is_changed = true;
-    while (is_changed) {
-        gi_executor_destroy(verifier->rows);
-        verifier->rows = record_rows(verifier, session, err);
-        if (!verifier->rows ||
-            !gi_selftest_run_rows(&session->tables, gi_multi_executor_list(verifier->rows),
-                                  verifier->n_rows, &is_changed, err)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 // Creates the executor of choices that end so, likewise.
@@ -163,17 +138,24 @@ bool gi_verifier_suits(const struct glinfer_session *session)
     return gi_verifier_rows(session) > 0 && !gi_has_recurrence(hparams) && !hparams->is_encoder;
 }
 
+// Sets session->verifier; returns it, or NULL.
 static struct gi_verifier *create(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_verifier *verifier = gi_array_zeroed(1, sizeof(*verifier), "drafts", err);
-    if (verifier) {
-        verifier->n_rows = gi_verifier_rows(session);
-        if (!allocate(verifier, session, err) || !record_tested(verifier, session, err)) {
-            gi_verifier_destroy(verifier, session);
-            verifier = NULL;
-        }
+    if (!verifier) {
+        return NULL;
     }
-    return verifier;
+    session->verifier = verifier;
+    verifier->n_rows = gi_verifier_rows(session);
+    verifier->rows =
+        allocate(verifier, session, err)
+            ? gi_tables_create_rows(&session->tables, verifier->n_rows, record_rows, session, err)
+            : NULL;
+    if (!verifier->rows) {
+        gi_verifier_destroy(verifier, session);
+        session->verifier = NULL;
+    }
+    return session->verifier;
 }
 
 bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
@@ -182,10 +164,7 @@ bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
     if (gi_verifier_rows(session) == 0) {
         return true;
     }
-    if (!session->verifier) {
-        session->verifier = create(session, err);
-    }
-    struct gi_verifier *verifier = session->verifier;
+    struct gi_verifier *verifier = session->verifier ? session->verifier : create(session, err);
     if (verifier && !verifier->choices[end]) {
         verifier->choices[end] = create_choices(verifier, session, end, err);
     }
