@@ -29,9 +29,13 @@ static void rewrite(const struct gi_source *source, const struct gi_state_head *
     const size_t size = head->has_rows ? (size_t)head->n_tokens * ROW_SIZE : 0;
     struct gi_state_writer writer = {.memory = malloc(source->size)};
     uint8_t *copy = writer.memory;
-    if (copy && gi_state_read_rows(source, head, 0, size, rows, NULL) &&
-        gi_state_write_begin(&writer, &shape, head, tokens, origins, NULL) &&
-        gi_state_write(&writer, rows, size, NULL) && gi_state_write_end(&writer, NULL)) {
+    if (!copy || !gi_state_read_rows(source, head, 0, size, rows, NULL)) {
+        free(copy);
+        return;
+    }
+    gi_state_write_begin(&writer, &shape, head, tokens, origins);
+    gi_state_write(&writer, rows, size);
+    if (gi_state_write_end(&writer, NULL)) {
         // Padding may be anything, and is part of the hash behind it.
         const size_t same = GI_STATE_HEAD_SIZE + (size_t)head->n_tokens * 5;
         if (memcmp(copy, source->memory, same) != 0) {

@@ -39,7 +39,7 @@ static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec
             gi_plan_has(plan, stem, layer, gi_norm_suffix(spec->norm)));
 }
 
-static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct glinfer_error *err)
+static void plan_layer_norms(struct gi_model_plan *plan, uint32_t layer)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     const bool is_recurrent = gi_layer_kind(hparams, layer) == GI_LAYER_RECURRENT;
@@ -51,14 +51,11 @@ static bool plan_layer_norms(struct gi_model_plan *plan, uint32_t layer, struct 
         const char *name = norm_name(plan, spec, layer);
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, layer, spec->size, &n_cols, &n_rows);
-        if (name && has_norm(plan, spec, name, layer) &&
-            !gi_plan_require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols,
-                             n_rows, 1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm],
-                             err)) {
-            return false;
+        if (name && has_norm(plan, spec, name, layer)) {
+            gi_plan_require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols, n_rows,
+                            1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm]);
         }
     }
-    return true;
 }
 
 // True if the norm before the output adds a vector, as those of layers do.
@@ -73,24 +70,23 @@ static bool has_output_shift(const struct gi_model_plan *plan)
     return false;
 }
 
-static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
+static void plan_norms(struct gi_model_plan *plan)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     const size_t n_norm = (size_t)hparams->n_layer * GI_NORM_COUNT, count = n_norm + 2;
-    plan->norms = gi_array_zeroed(count, sizeof(plan->norms[0]), "the list of norms", err);
+    plan->norms =
+        gi_array_zeroed(count, sizeof(plan->norms[0]), "the list of norms", &plan->failure);
     if (!plan->norms) {
-        return false;
+        return;
     }
     for (uint32_t layer = 0; layer < hparams->n_layer; layer++) {
-        if (!plan_layer_norms(plan, layer, err)) {
-            return false;
-        }
+        plan_layer_norms(plan, layer);
     }
     const char *output = plan->family->output_norm ? plan->family->output_norm : "output_norm";
-    return gi_plan_require(plan, output, 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm],
-                           err) &&
-           (!has_output_shift(plan) || gi_plan_require(plan, output, 0, "bias", hparams->n_embd, 1,
-                                                       1, &plan->norms[n_norm + 1], err));
+    gi_plan_require(plan, output, 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm]);
+    if (has_output_shift(plan)) {
+        gi_plan_require(plan, output, 0, "bias", hparams->n_embd, 1, 1, &plan->norms[n_norm + 1]);
+    }
 }
 
 static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
@@ -162,22 +158,22 @@ static const char *find_stack(const struct gi_model_plan *plan, const struct gi_
 }
 
 // Refuses a shared expert whose pieces do not end where its blocks do.
-static bool check_pieces(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                         struct glinfer_error *err)
+static void check_pieces(struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor)
 {
     const uint32_t n = plan->hparams.n_expert_ff;
-    return plan->hparams.n_shared == 1 || n % tensor->type->block_size == 0 ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: tensor %.*s is of type %s, whose blocks of %u do not divide pieces as "
-                        "wide as an expert (%u)",
-                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
-                        tensor->type->name, tensor->type->block_size, n);
+    if (!plan->failure.status && plan->hparams.n_shared > 1 && n % tensor->type->block_size != 0) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_UNSUPPORTED,
+                     "%s: tensor %.*s is of type %s, whose blocks of %u do not divide pieces as "
+                     "wide as an expert (%u)",
+                     gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                     tensor->type->name, tensor->type->block_size, n);
+    }
 }
 
 // Finds the next n sources of a weight, which the tensor `name` holds.
-static bool find_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+static void find_sources(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                          const char *name, uint32_t layer, uint32_t n,
-                         struct gi_plan_weight *weight, struct glinfer_error *err)
+                         struct gi_plan_weight *weight)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     const uint32_t first = weight->n_sources, n_expert = gi_plan_expert_sources(spec->order);
@@ -189,12 +185,11 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
     for (uint32_t i = 0; i < n; i++) {
         n_rows += gi_dim_size(hparams, layer, spec->sources[first + i].rows);
     }
-    if (!gi_plan_find_source(
-            plan, name, layer,
-            (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, layer, spec->cols), n_rows,
-            n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole, err) ||
-        (is_cut && !check_pieces(plan, whole.tensor, err))) {
-        return false;
+    gi_plan_find_source(plan, name, layer,
+                        (is_cut ? hparams->n_shared : 1) * gi_dim_size(hparams, layer, spec->cols),
+                        n_rows, n_expert > 0 && !is_shared ? hparams->n_expert : 1, &whole);
+    if (is_cut) {
+        check_pieces(plan, whole.tensor);
     }
     for (uint32_t i = first; i < first + n; i++) {
         struct gi_plan_source *source = &weight->sources[i];
@@ -204,7 +199,6 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
         source->run_step = n_rows / n_group;
         whole.row_begin += source->n_rows / n_group;
     }
-    return true;
 }
 
 // Returns the form of a matrix that a file has.
@@ -217,16 +211,15 @@ static const struct gi_weight_spec *choose_form(const struct gi_model_plan *plan
     return is_other ? spec->other : spec;
 }
 
-static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
-                              uint32_t layer, const struct gi_plan_limits *limits,
-                              struct glinfer_error *err)
+static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                              uint32_t layer)
 {
     struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
     snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
     weight->order = spec->order;
     weight->layer = layer;
     if (!has_source(plan, spec, 0, layer)) {
-        return true;
+        return;
     }
     uint32_t n_all = count_sources(plan, spec);
     while (!has_source(plan, spec, n_all - 1, layer)) {
@@ -239,9 +232,7 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
         const char *name = stack ? stack : source_name(plan, spec, weight->n_sources, layer);
         n = !stack ? count_slices(spec, weight->n_sources) : n_expert > 0 ? n_expert : n_all;
         stack = NULL;
-        if (!find_sources(plan, spec, name, layer, n, weight, err)) {
-            return false;
-        }
+        find_sources(plan, spec, name, layer, n, weight);
     }
     weight->weight.is_ungated =
         spec->slot == GI_SLOT_GATE_UP && spec->order == GI_WEIGHT_ORDER_PLAIN;
@@ -251,72 +242,65 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
         weight->weight.is_normed = weight->post != NULL;
         weight->scale = norm_after(plan, layer, GI_NORM_OUT_SCALE);
     }
-    return gi_weight_layout(plan, weight, limits, err);
+    gi_weight_layout(plan, weight);
 }
 
-static bool plan_end(struct gi_model_plan *plan, const char *name, enum gi_dim cols,
-                     enum gi_dim rows, const struct gi_plan_limits *limits,
-                     struct glinfer_error *err)
+static void plan_end(struct gi_model_plan *plan, const char *name, enum gi_dim cols,
+                     enum gi_dim rows)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
     snprintf(weight->name, sizeof(weight->name), "%s", name);
     weight->n_sources = 1;
-    return gi_plan_find_source(plan, name, 0, gi_dim_size(hparams, 0, cols),
-                               gi_dim_size(hparams, 0, rows), 1, &weight->sources[0], err) &&
-           gi_weight_layout(plan, weight, limits, err);
+    gi_plan_find_source(plan, name, 0, gi_dim_size(hparams, 0, cols), gi_dim_size(hparams, 0, rows),
+                        1, &weight->sources[0]);
+    gi_weight_layout(plan, weight);
 }
 
 // Plans n matrices, from the given one on, of those that `name` has for all streams of the residual
 // but the first.
-static bool plan_stream_end(struct gi_model_plan *plan, const char *name, uint32_t first,
-                            uint32_t n, const struct gi_plan_limits *limits,
-                            struct glinfer_error *err)
+static void plan_stream_end(struct gi_model_plan *plan, const char *name, uint32_t first,
+                            uint32_t n)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
     struct gi_plan_source *source = &weight->sources[0];
     snprintf(weight->name, sizeof(weight->name), "%s.%u", name, first);
     weight->n_sources = 1;
-    if (!gi_plan_find_source(plan, name, 0, hparams->n_embd, hparams->n_embd, hparams->altup.n - 1,
-                             source, err)) {
-        return false;
-    }
+    gi_plan_find_source(plan, name, 0, hparams->n_embd, hparams->n_embd, hparams->altup.n - 1,
+                        source);
     source->row_begin = first * hparams->n_embd;
     source->n_rows = n * hparams->n_embd;
-    return gi_weight_layout(plan, weight, limits, err);
+    gi_weight_layout(plan, weight);
 }
 
-static bool plan_stream_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
-                             struct glinfer_error *err)
+static void plan_ends(struct gi_model_plan *plan)
 {
-    const uint32_t n = plan->hparams.altup.n > 0 ? plan->hparams.altup.n - 1 : 0;
-    bool ok = n == 0 || plan_stream_end(plan, "altup_proj", 0, n, limits, err);
-    for (uint32_t i = 0; ok && i < n; i++) {
-        ok = plan_stream_end(plan, "altup_unembd_proj", i, 1, limits, err);
+    const uint32_t n_stream = plan->hparams.altup.n;
+    plan_end(plan, "token_embd", GI_DIM_EMBD, GI_DIM_VOCAB);
+    if (!plan->is_tied) {
+        plan_end(plan, "output", GI_DIM_EMBD, GI_DIM_VOCAB);
     }
-    return ok;
+    if (plan->hparams.inputs.width > 0) {
+        plan_end(plan, "per_layer_token_embd", GI_DIM_INPUTS, GI_DIM_VOCAB);
+        plan_end(plan, "per_layer_model_proj", GI_DIM_EMBD, GI_DIM_INPUTS);
+    }
+    if (n_stream > 1) {
+        plan_stream_end(plan, "altup_proj", 0, n_stream - 1);
+    }
+    for (uint32_t i = 0; i + 1 < n_stream; i++) {
+        plan_stream_end(plan, "altup_unembd_proj", i, 1);
+    }
 }
 
-static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
-                      struct glinfer_error *err)
-{
-    return plan_end(plan, "token_embd", GI_DIM_EMBD, GI_DIM_VOCAB, limits, err) &&
-           (plan->is_tied || plan_end(plan, "output", GI_DIM_EMBD, GI_DIM_VOCAB, limits, err)) &&
-           (plan->hparams.inputs.width == 0 ||
-            (plan_end(plan, "per_layer_token_embd", GI_DIM_INPUTS, GI_DIM_VOCAB, limits, err) &&
-             plan_end(plan, "per_layer_model_proj", GI_DIM_EMBD, GI_DIM_INPUTS, limits, err))) &&
-           plan_stream_ends(plan, limits, err);
-}
-
-static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
-                         struct glinfer_error *err)
+static void plan_weights(struct gi_model_plan *plan)
 {
     const uint32_t n_layer = plan->hparams.n_layer;
     const size_t count = (size_t)n_layer * GI_SLOT_COUNT + GI_MAX_ENDS;
-    plan->weights = gi_array_zeroed(count, sizeof(plan->weights[0]), "the list of weights", err);
-    if (!plan->weights) {
-        return false;
+    plan->weights =
+        gi_array_zeroed(count, sizeof(plan->weights[0]), "the list of weights", &plan->failure);
+    if (!plan->weights || !plan->norms) {
+        return;
     }
     for (uint32_t layer = 0; layer < n_layer; layer++) {
         const bool is_recurrent = gi_layer_kind(&plan->hparams, layer) == GI_LAYER_RECURRENT;
@@ -326,14 +310,12 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
         for (size_t i = 0; i < n; i++) {
             const struct gi_weight_spec *spec =
                 is_recurrent ? &family->recurrent->weights[i] : &family->weights[i];
-            if (!plan_layer_weight(plan, choose_form(plan, spec, layer), layer, limits, err)) {
-                return false;
-            }
+            plan_layer_weight(plan, choose_form(plan, spec, layer), layer);
         }
     }
     plan->n_weights = n_layer * GI_SLOT_COUNT;
     plan->is_tied = !gi_gguf_tensor_find(plan->gguf, "output.weight");
-    return plan_ends(plan, limits, err);
+    plan_ends(plan);
 }
 
 //-- the whole -----------------------------------------------------------------------------------
@@ -420,29 +402,28 @@ static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
 }
 
 // Leaves *out as it is if the file has no such tensor.
-static bool find_factors(const struct gi_model_plan *plan, const char *name,
-                         const struct gi_gguf_tensor **out, struct glinfer_error *err)
+static void find_factors(struct gi_model_plan *plan, const char *name,
+                         const struct gi_gguf_tensor **out)
 {
     const struct gi_gguf_tensor *factors = gi_gguf_tensor_find(plan->gguf, name);
-    if (!factors) {
-        return true;
+    if (!factors || plan->failure.status) {
+        return;
     }
     *out = factors;
     if (factors->type->type != GI_GGML_TYPE_F32) {
-        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s is of type %s, expected f32",
-                            gi_gguf_path(plan->gguf), name, factors->type->name);
+        gi_error_set(&plan->failure, GLINFER_STATUS_UNSUPPORTED,
+                     "%s: %s is of type %s, expected f32", gi_gguf_path(plan->gguf), name,
+                     factors->type->name);
     }
-    return gi_plan_check_shape(plan, factors, plan->hparams.n_rot / 2, 1, 1, err);
+    gi_plan_check_shape(plan, factors, plan->hparams.n_rot / 2, 1, 1);
 }
 
-static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
+static void find_rope_factors(struct gi_model_plan *plan)
 {
-    if (!find_factors(plan, "rope_freqs.weight", &plan->rope_factors, err) ||
-        !find_factors(plan, "rope_factors_short.weight", &plan->rope_factors, err)) {
-        return false;
-    }
+    find_factors(plan, "rope_freqs.weight", &plan->rope_factors);
+    find_factors(plan, "rope_factors_short.weight", &plan->rope_factors);
     plan->long_rope_factors = plan->rope_factors;
-    return find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors, err);
+    find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors);
 }
 
 static bool has_gate(const struct gi_model_family *family)
@@ -472,16 +453,17 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
 {
     memset(plan, 0, sizeof(*plan));
     plan->gguf = gguf;
-    if (!find_family(plan, err) || !read_hparams(plan, err)) {
-        goto fail;
+    plan->limits = *limits;
+    if (find_family(plan, err) && read_hparams(plan, err)) {
+        lay_out_vectors(plan);
+        find_rope_factors(plan);
+        plan_norms(plan);
+        plan_weights(plan);
+        if (!plan->failure.status) {
+            return true;
+        }
+        gi_error_set(err, plan->failure.status, "%s", plan->failure.message);
     }
-    lay_out_vectors(plan);
-    if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
-        !plan_weights(plan, limits, err)) {
-        goto fail;
-    }
-    return true;
-fail:
     gi_model_plan_finish(plan);
     return false;
 }

@@ -31,6 +31,12 @@ struct gi_plan_weight {
 
 #define GI_MAX_ENDS 8u // weights outside the layers
 
+// The limits of a layout.
+struct gi_plan_limits {
+    uint64_t max_range; // bytes of a storage range
+    uint32_t alignment; // of a range
+};
+
 struct gi_model_plan {
     const struct gi_gguf *gguf; // borrowed
     const struct gi_model_family *family;
@@ -50,12 +56,8 @@ struct gi_model_plan {
     const struct gi_gguf_tensor *rope_factors, *long_rope_factors;
     uint64_t weight_bytes;  // on the GPU, padding and alignment included
     uint64_t largest_range; // bytes
-};
-
-// The limits of a layout.
-struct gi_plan_limits {
-    uint64_t max_range; // bytes of a storage range
-    uint32_t alignment; // of a range
+    struct gi_plan_limits limits;
+    struct glinfer_error failure; // the first; after it nothing more is planned
 };
 
 // Fails with BAD_FILE and UNSUPPORTED (family, type or shape; names the tensor), NO_MEMORY.

@@ -17,16 +17,14 @@ void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
     }
 }
 
-static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                       struct glinfer_error *err)
+static void check_type(struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor)
 {
-    if (gi_quant_find(tensor->type->type)) {
-        return true;
+    if (!plan->failure.status && !gi_quant_find(tensor->type->type)) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_UNSUPPORTED,
+                     "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
+                     gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                     tensor->type->name, gi_quant_names());
     }
-    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
-                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
-                        tensor->type->name, gi_quant_names());
 }
 
 bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
@@ -37,50 +35,48 @@ bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t
     return gi_gguf_tensor_find(plan->gguf, name);
 }
 
-bool gi_plan_check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                         struct glinfer_error *err)
+void gi_plan_check_shape(struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix)
 {
-    if (tensor->dims[0] == n_cols && tensor->dims[1] == n_rows && tensor->dims[2] == n_matrix &&
-        tensor->dims[3] == 1) {
-        return true;
+    const bool is_right = tensor->dims[0] == n_cols && tensor->dims[1] == n_rows &&
+                          tensor->dims[2] == n_matrix && tensor->dims[3] == 1;
+    if (!plan->failure.status && !is_right) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_BAD_FILE,
+                     "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u x %u",
+                     gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                     (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
+                     (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3],
+                     n_cols, n_rows, n_matrix);
     }
-    return gi_error_set(
-        err, GLINFER_STATUS_BAD_FILE,
-        "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u x %u",
-        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
-        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
-        (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3], n_cols, n_rows,
-        n_matrix);
 }
 
-bool gi_plan_require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                      const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                     const struct gi_gguf_tensor **out, struct glinfer_error *err)
+                     const struct gi_gguf_tensor **out)
 {
     char name[GI_PLAN_NAME_SIZE];
     gi_plan_name(pattern, layer, suffix, name);
     *out = gi_gguf_tensor_find(plan->gguf, name);
-    if (!*out) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
-                            gi_gguf_path(plan->gguf), name);
+    if (*out) {
+        check_type(plan, *out);
+        gi_plan_check_shape(plan, *out, n_cols, n_rows, n_matrix);
+    } else if (!plan->failure.status) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
+                     gi_gguf_path(plan->gguf), name);
     }
-    return check_type(plan, *out, err) &&
-           gi_plan_check_shape(plan, *out, n_cols, n_rows, n_matrix, err);
 }
 
-bool gi_plan_find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                          uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                         struct gi_plan_source *source, struct glinfer_error *err)
+                         struct gi_plan_source *source)
 {
     char name[GI_PLAN_NAME_SIZE];
-    if (!gi_plan_require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor,
-                         err)) {
-        return false;
-    }
+    gi_plan_require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor);
     gi_plan_name(pattern, layer, "bias", name);
     source->n_rows = n_rows;
     source->bias = gi_gguf_tensor_find(plan->gguf, name);
-    return !source->bias || (check_type(plan, source->bias, err) &&
-                             gi_plan_check_shape(plan, source->bias, n_rows, n_matrix, 1, err));
+    if (source->bias) {
+        check_type(plan, source->bias);
+        gi_plan_check_shape(plan, source->bias, n_rows, n_matrix, 1);
+    }
 }

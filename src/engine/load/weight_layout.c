@@ -71,17 +71,18 @@ static void lay_out_part(struct gi_weight_part *part, const struct run *run, uin
     part->scale = place(run->has_scale, 4, &word);
 }
 
-static bool lay_out_run(struct gi_plan_weight *weight, const struct run *run,
-                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+static void lay_out_run(struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                        const struct run *run)
 {
     struct gi_weight *w = &weight->weight;
+    const struct gi_plan_limits *limits = &plan->limits;
     const uint32_t most = rows_that_fit(run, w->n_cols, limits->max_range);
-    for (uint32_t done = 0; done < run->n_rows;) {
+    for (uint32_t done = 0; done < run->n_rows && !plan->failure.status;) {
         if (w->n_parts == GI_MAX_PARTS || most == 0) {
-            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                                "%s: %u rows of %u do not fit %d ranges of %llu bytes",
-                                weight->name, w->n_rows, w->n_cols, GI_MAX_PARTS,
-                                (unsigned long long)limits->max_range);
+            gi_error_set(&plan->failure, GLINFER_STATUS_UNSUPPORTED,
+                         "%s: %u rows of %u do not fit %d ranges of %llu bytes", weight->name,
+                         w->n_rows, w->n_cols, GI_MAX_PARTS, (unsigned long long)limits->max_range);
+            return;
         }
         const uint32_t left = run->n_rows - done;
         const uint32_t n_rows = left < most ? left : most;
@@ -89,7 +90,6 @@ static bool lay_out_run(struct gi_plan_weight *weight, const struct run *run,
                      limits->alignment);
         done += n_rows;
     }
-    return true;
 }
 
 static const struct gi_quant *source_quant(const struct gi_plan_weight *weight, uint32_t source)
@@ -108,8 +108,8 @@ static bool has_any_bias(const struct gi_plan_weight *weight)
 }
 
 // Sections of the same type that are neighbours share a part.
-static bool lay_out_sections(struct gi_plan_weight *weight, const struct gi_plan_sections *sections,
-                             const struct gi_plan_limits *limits, struct glinfer_error *err)
+static void lay_out_sections(struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                             const struct gi_plan_sections *sections)
 {
     for (uint32_t first = 0, next; first < sections->n; first = next) {
         const struct gi_quant *quant = source_quant(weight, sections->sources[first]);
@@ -121,18 +121,14 @@ static bool lay_out_sections(struct gi_plan_weight *weight, const struct gi_plan
                                 .n_rows = sections->begins[next] - sections->begins[first],
                                 .step = 2 * GI_TILE_ROWS,
                                 .has_bias = has_any_bias(weight)};
-        if (!lay_out_run(weight, &run, limits, err)) {
-            return false;
-        }
+        lay_out_run(plan, weight, &run);
     }
-    return true;
 }
 
 // Lays out the experts of a matrix, or of its gate or up alone, from row `begin` on. Those of the
 // pieces of the shared one have parts of their own if its type is another.
-static bool lay_out_experts(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                            uint32_t half, uint32_t begin, const struct gi_plan_limits *limits,
-                            struct glinfer_error *err)
+static void lay_out_experts(struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                            uint32_t half, uint32_t begin)
 {
     const uint32_t each = gi_plan_expert_rows(weight), n_expert = plan->hparams.n_expert;
     const uint32_t n_all = gi_plan_experts(plan, weight);
@@ -145,23 +141,22 @@ static bool lay_out_experts(const struct gi_model_plan *plan, struct gi_plan_wei
     const struct gi_quant *shared =
         n_all > n_expert ? source_quant(weight, gi_plan_expert_sources(weight->order) + half)
                          : run.quant;
-    if (shared == run.quant) {
-        return lay_out_run(weight, &run, limits, err);
-    }
     struct run rest = run;
-    run.n_rows = n_expert * each;
+    run.n_rows = shared == run.quant ? run.n_rows : n_expert * each;
     rest.quant = shared;
     rest.begin += run.n_rows;
     rest.n_rows -= run.n_rows;
-    return lay_out_run(weight, &run, limits, err) && lay_out_run(weight, &rest, limits, err);
+    lay_out_run(plan, weight, &run);
+    lay_out_run(plan, weight, &rest);
 }
 
-static bool cut_weight(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                       const struct gi_plan_limits *limits, struct glinfer_error *err)
+static void cut_weight(struct gi_model_plan *plan, struct gi_plan_weight *weight)
 {
+    const uint64_t max_range = plan->limits.max_range;
     const struct gi_plan_sections sections = gi_plan_sections(plan, weight);
     if (sections.n > 0) {
-        return lay_out_sections(weight, &sections, limits, err);
+        lay_out_sections(plan, weight, &sections);
+        return;
     }
     const uint32_t n_runs = weight->weight.is_split ? 2 : 1, n_cols = weight->weight.n_cols;
     const uint32_t glu_step = 4 * GI_TILE_ROWS;
@@ -175,22 +170,17 @@ static bool cut_weight(const struct gi_model_plan *plan, struct gi_plan_weight *
         run.quant = source_quant(weight, i);
         run.begin = i * run.n_rows;
         if (gi_plan_has_experts(weight->order)) {
-            if (!lay_out_experts(plan, weight, i, run.begin, limits, err)) {
-                return false;
-            }
+            lay_out_experts(plan, weight, i, run.begin);
             continue;
         }
         // Parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
         if (weight->order == GI_WEIGHT_ORDER_GATE_UP && n_runs == 1 &&
-            gi_quant_quads_size(run.quant, glu_step, n_cols) <= limits->max_range &&
-            aux_size(&run, glu_step, n_cols) + 32 <= limits->max_range) {
+            gi_quant_quads_size(run.quant, glu_step, n_cols) <= max_range &&
+            aux_size(&run, glu_step, n_cols) + 32 <= max_range) {
             run.step = glu_step;
         }
-        if (!lay_out_run(weight, &run, limits, err)) {
-            return false;
-        }
+        lay_out_run(plan, weight, &run);
     }
-    return true;
 }
 
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
@@ -221,24 +211,23 @@ static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
     return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
 }
 
-bool gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                      const struct gi_plan_limits *limits, struct glinfer_error *err)
+void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight)
 {
+    if (plan->failure.status) {
+        return;
+    }
     weight->weight.name = weight->name;
     weight->weight.is_split = gi_plan_has_gate(weight->order) &&
                               (plan->hparams.is_sparse[weight->layer] || has_two_types(weight, 0) ||
                                (weight->n_sources > 2 && has_two_types(weight, 2)));
     weight->weight.n_rows = gpu_rows(plan, weight);
     weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
-    if (!cut_weight(plan, weight, limits, err)) {
-        return false;
-    }
+    cut_weight(plan, weight);
     for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
         const struct gi_weight_part *part = &weight->weight.parts[i];
         const uint64_t range =
             part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
         plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
-        plan->weight_bytes += gi_plan_part_size(part, limits->alignment);
+        plan->weight_bytes += gi_plan_part_size(part, plan->limits.alignment);
     }
-    return true;
 }

@@ -4,9 +4,8 @@
 
 #include "engine/load/model_plan.h"
 
-// Fills weight->weight from the sources, which are checked, and adds its bytes to the plan's. Fails
-// with UNSUPPORTED if it takes more than GI_MAX_PARTS.
-bool gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight,
-                      const struct gi_plan_limits *limits, struct glinfer_error *err);
+// Fills weight->weight from the sources, which are checked, and adds its bytes to the plan's. The
+// plan fails with UNSUPPORTED if it takes more than GI_MAX_PARTS. Does nothing after a failure.
+void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight);
 
 #endif

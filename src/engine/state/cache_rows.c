@@ -148,49 +148,48 @@ void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparam
 
 //-- save ------------------------------------------------------------------------------------------
 
-static bool drain(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_state_writer *writer,
-                  struct glinfer_error *err)
+static void drain(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_state_writer *writer)
 {
+    struct glinfer_error *failure = &writer->failure;
     const void *rows =
-        gi_readback_end(readback, gpu, err) ? gi_readback_wait(readback, gpu, err) : NULL;
-    const bool ok = rows && gi_state_write(writer, rows, readback->size, err);
+        gi_readback_end(readback, gpu, failure) ? gi_readback_wait(readback, gpu, failure) : NULL;
+    if (rows) {
+        gi_state_write(writer, rows, readback->size);
+    }
     gi_readback_begin(readback);
-    return ok;
 }
 
 // Fetches a run, as much of it at a time as the readback has room for.
-static bool save_run(const struct row_run *run, struct gi_readback *readback, struct gi_gpu *gpu,
-                     struct gi_state_writer *writer, struct glinfer_error *err)
+static void save_run(const struct row_run *run, struct gi_readback *readback, struct gi_gpu *gpu,
+                     struct gi_state_writer *writer)
 {
-    for (uint64_t done = 0, n; done < run->size; done += n) {
+    for (uint64_t done = 0, n; done < run->size && !writer->failure.status; done += n) {
         const uint64_t room = readback->capacity - readback->size, left = run->size - done;
         n = left < room ? left : room;
         gi_readback_add_checked(readback, gpu, run->buffer, run->offset + done, n);
-        if (readback->size == readback->capacity && !drain(readback, gpu, writer, err)) {
-            return false;
+        if (readback->size == readback->capacity) {
+            drain(readback, gpu, writer);
         }
     }
-    return true;
 }
 
-bool gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                        struct gi_gpu *gpu, struct gi_state_writer *writer,
-                        struct glinfer_error *err)
+void gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, struct gi_state_writer *writer)
 {
     struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = sequence->n_past};
     struct gi_readback readback;
     struct row_run run;
-    if (!gi_readback_init(&readback, gpu, CHUNK_SIZE, err)) {
-        return false;
+    if (writer->failure.status || !gi_readback_init(&readback, gpu, CHUNK_SIZE, &writer->failure)) {
+        return;
     }
     gi_readback_begin(&readback);
-    bool ok = true;
-    while (ok && next_run(&walk, &run)) {
-        ok = save_run(&run, &readback, gpu, writer, err);
+    while (!writer->failure.status && next_run(&walk, &run)) {
+        save_run(&run, &readback, gpu, writer);
     }
-    ok = ok && (readback.size == 0 || drain(&readback, gpu, writer, err));
+    if (!writer->failure.status && readback.size > 0) {
+        drain(&readback, gpu, writer);
+    }
     gi_readback_finish(&readback, gpu);
-    return ok;
 }
 
 //-- load ------------------------------------------------------------------------------------------

@@ -23,12 +23,12 @@ void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams 
 // behind it is to be computed anew, and no more.
 void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                             struct gi_gpu *gpu);
-// Writes those of all tokens in the cache out. The context is entered. Fails with NO_MEMORY, IO,
-// GPU_LOST, DRIVER.
-bool gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                        struct gi_gpu *gpu, struct gi_state_writer *writer,
-                        struct glinfer_error *err);
-// Reads those of head->n_tokens tokens into the cache. Fails likewise; the cache is then lost.
+// Writes those of all tokens in the cache. The context is entered. The writer keeps a failure:
+// NO_MEMORY, IO, GPU_LOST, DRIVER.
+void gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, struct gi_state_writer *writer);
+// Reads those of head->n_tokens tokens into the cache. Fails with NO_MEMORY, IO, GPU_LOST, DRIVER;
+// the cache is then lost.
 bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                         struct gi_gpu *gpu, const struct gi_source *source,
                         const struct gi_state_head *head, struct glinfer_error *err);

@@ -142,11 +142,11 @@ static bool write_state(struct glinfer_session *session, struct gi_state_writer 
     gi_sequence_settle(&session->sequence);
     const struct gi_state_shape shape = describe(session);
     const struct gi_state_head head = head_of(sequence);
-    const bool ok =
-        gi_state_write_begin(writer, &shape, &head, sequence->tokens, sequence->origins, err) &&
-        (!head.has_rows ||
-         gi_cache_rows_save(sequence, hparams_of(session), gi_session_gpu(session), writer, err)) &&
-        gi_state_write_end(writer, err);
+    gi_state_write_begin(writer, &shape, &head, sequence->tokens, sequence->origins);
+    if (head.has_rows) {
+        gi_cache_rows_save(sequence, hparams_of(session), gi_session_gpu(session), writer);
+    }
+    const bool ok = gi_state_write_end(writer, err);
     gi_state_write_finish(writer);
     return ok;
 }

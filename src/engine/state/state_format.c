@@ -221,45 +221,44 @@ bool gi_state_read_rows(const struct gi_source *source, const struct gi_state_he
 
 //-- writing ---------------------------------------------------------------------------------------
 
-static bool emit(struct gi_state_writer *writer, const void *data, size_t size,
-                 struct glinfer_error *err)
+static void emit(struct gi_state_writer *writer, const void *data, size_t size)
 {
-    if (writer->file) {
-        return gi_new_file_write(writer->file, data, size, err);
+    if (writer->failure.status) {
+        return;
     }
-    memcpy(writer->memory + writer->at, data, size);
-    writer->at += size;
-    return true;
+    if (writer->file) {
+        gi_new_file_write(writer->file, data, size, &writer->failure);
+    } else {
+        memcpy(writer->memory + writer->at, data, size);
+        writer->at += size;
+    }
 }
 
-static bool emit_block(struct gi_state_writer *writer, struct glinfer_error *err)
+static void emit_block(struct gi_state_writer *writer)
 {
     if (writer->used > 0) {
         gi_hash_add(&writer->hash, writer->block, writer->used);
     }
-    const bool ok = emit(writer, writer->block, writer->used, err);
+    emit(writer, writer->block, writer->used);
     writer->used = 0;
-    return ok;
 }
 
-bool gi_state_write(struct gi_state_writer *writer, const void *data, size_t size,
-                    struct glinfer_error *err)
+void gi_state_write(struct gi_state_writer *writer, const void *data, size_t size)
 {
     const uint8_t *bytes = data;
-    for (size_t n; size > 0; size -= n, bytes += n) {
+    for (size_t n; size > 0 && !writer->failure.status; size -= n, bytes += n) {
         const size_t room = GI_STATE_BLOCK - writer->used;
         n = size < room ? size : room;
         memcpy(writer->block + writer->used, bytes, n);
         writer->used += (uint32_t)n;
-        if (writer->used == GI_STATE_BLOCK && !emit_block(writer, err)) {
-            return false;
+        if (writer->used == GI_STATE_BLOCK) {
+            emit_block(writer);
         }
     }
-    return true;
 }
 
-static bool write_head(struct gi_state_writer *writer, const struct gi_state_shape *shape,
-                       const struct gi_state_head *head, struct glinfer_error *err)
+static void write_head(struct gi_state_writer *writer, const struct gi_state_shape *shape,
+                       const struct gi_state_head *head)
 {
     uint8_t bytes[GI_STATE_HEAD_SIZE] = {0};
     memcpy(bytes, magic, sizeof(magic));
@@ -273,39 +272,36 @@ static bool write_head(struct gi_state_writer *writer, const struct gi_state_sha
     store_u32(bytes + AT_N_SHIFTED, head->n_shifted);
     const struct gi_hash hash = hash_head(bytes);
     store_hash(bytes + AT_HASH, &hash);
-    return emit(writer, bytes, sizeof(bytes), err);
+    emit(writer, bytes, sizeof(bytes));
 }
 
-bool gi_state_write_begin(struct gi_state_writer *writer, const struct gi_state_shape *shape,
+void gi_state_write_begin(struct gi_state_writer *writer, const struct gi_state_shape *shape,
                           const struct gi_state_head *head, const uint32_t *tokens,
-                          const uint8_t *origins, struct glinfer_error *err)
+                          const uint8_t *origins)
 {
     static const uint8_t zeros[4] = {0};
     gi_hash_init(&writer->hash);
-    writer->block = gi_array_zeroed(GI_STATE_BLOCK, 1, "a block of a saved session", err);
-    if (!writer->block || !write_head(writer, shape, head, err)) {
-        return false;
-    }
+    writer->block =
+        gi_array_zeroed(GI_STATE_BLOCK, 1, "a block of a saved session", &writer->failure);
+    write_head(writer, shape, head);
     for (uint32_t i = 0; i < head->n_tokens; i++) {
         uint8_t bytes[4];
         store_u32(bytes, tokens[i]);
-        if (!gi_state_write(writer, bytes, sizeof(bytes), err)) {
-            return false;
-        }
+        gi_state_write(writer, bytes, sizeof(bytes));
     }
     const size_t padding = (4 - head->n_tokens % 4) % 4;
-    return gi_state_write(writer, origins, head->n_tokens, err) &&
-           gi_state_write(writer, zeros, padding, err);
+    gi_state_write(writer, origins, head->n_tokens);
+    gi_state_write(writer, zeros, padding);
 }
 
 bool gi_state_write_end(struct gi_state_writer *writer, struct glinfer_error *err)
 {
     uint8_t bytes[GI_STATE_HASH_SIZE];
-    if (!emit_block(writer, err)) {
-        return false;
-    }
+    const struct glinfer_error *failure = &writer->failure;
+    emit_block(writer);
     store_hash(bytes, &writer->hash);
-    return emit(writer, bytes, sizeof(bytes), err);
+    emit(writer, bytes, sizeof(bytes));
+    return !failure->status || gi_error_set(err, failure->status, "%s", failure->message);
 }
 
 void gi_state_write_finish(struct gi_state_writer *writer)

@@ -67,17 +67,16 @@ struct gi_state_writer {
     uint8_t *block;           // GI_STATE_BLOCK bytes, of which used are filled
     uint32_t used;
     struct gi_hash hash;
+    struct glinfer_error failure; // the first; after it nothing more is written
 };
 
-// Begins with the head, the tokens and the origins; file and memory are set. Fails with IO,
-// NO_MEMORY.
-bool gi_state_write_begin(struct gi_state_writer *writer, const struct gi_state_shape *shape,
+// Begins with the head, the tokens and the origins; file and memory are set.
+void gi_state_write_begin(struct gi_state_writer *writer, const struct gi_state_shape *shape,
                           const struct gi_state_head *head, const uint32_t *tokens,
-                          const uint8_t *origins, struct glinfer_error *err);
-// Appends bytes of the rows. Fails with IO.
-bool gi_state_write(struct gi_state_writer *writer, const void *data, size_t size,
-                    struct glinfer_error *err);
-// Writes what is left and the hash. Fails with IO.
+                          const uint8_t *origins);
+// Appends bytes of the rows.
+void gi_state_write(struct gi_state_writer *writer, const void *data, size_t size);
+// Writes the last block and the hash. Fails with the first failure of writing: IO, NO_MEMORY.
 bool gi_state_write_end(struct gi_state_writer *writer, struct glinfer_error *err);
 // Frees what writing took. Accepts all-zero.
 void gi_state_write_finish(struct gi_state_writer *writer);
