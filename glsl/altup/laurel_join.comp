@@ -1,6 +1,6 @@
 // z = ((x + norm(y)) + (norm(x) + norm(l))) / sqrt(2), each norm with a gamma of its own,
 //   norm(v) = v * gamma / sqrt(mean(v^2) + eps):
-// the residual x behind attention, whose result is y, and its low-rank branch (LAuReL), whose result is l.
+// the residual x after attention, whose result is y, and its low-rank branch (LAuReL), whose result is l.
 //
 //   x        BATCH 1: (n_tokens, x_stride), replaced by z; BATCH 0: the stream: residual read, norm and ssq of
 //            z written

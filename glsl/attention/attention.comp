@@ -13,7 +13,7 @@
 // slot, too, the grid's third axis; each has its scratch and its cache.
 //
 // BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m, with
-// AFTER some behind it, too
+// AFTER also over later keys
 //   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q        (n_tokens, stride)  (n_head, HEAD_DIM), pair order
 //   cache    k and v as above

@@ -1,5 +1,5 @@
-// Attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m, with AFTER some
-// behind it, too; for llvmpipe. Formula and bindings: attention/tile.glsl.
+// Attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m, with AFTER also
+// over later keys; for llvmpipe. Formula and bindings: attention/tile.glsl.
 //
 // A group is one vector: invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens of a head,
 // with q and the sum of weighted v in private memory, and softmax needs no other invocation. Keys

@@ -1,8 +1,8 @@
 // Attention of a prompt's batch by tiles of 128 keys, with products in f16: attention/tile.glsl.
 // For devices whose mediump is f16 and fast; the cache is f16, and the result, too.
 //
-// k lies in shared memory as the cache has it, v by pairs of keys, the weights likewise, so that
-// pairs of halves meet pairs of halves. Sums of pairs go into f32 after 64 elements of a head, and
+// k lies in shared memory as in the cache, v and the weights by pairs of keys, so that pairs of halves
+// meet pairs of halves. Sums of pairs go into f32 after 64 elements of a head, and
 // after 32 keys. A token's q is scaled by a power of two to below 2, so that keys may grow to 1000.
 // Shared memory: 4 KiB of q for every 64 elements of the head, 16 KiB of k or v, 8 KiB of weights.
 // Measurements: glsl/measurements.md.
@@ -135,7 +135,7 @@ void load_values(out Stage stage, Share share, uint first_key, uint chunk)
     stage.word3 = cached(params.v, share, key + 65u, chunk);
 }
 
-// Stores two keys' word as two quads of pairs, the second 8 quads behind the first: QUAD_OF.
+// Stores two keys' word as two quads of pairs, the second 8 quads after the first: QUAD_OF.
 void store_pairs(uint pair, uvec4 a, uvec4 b)
 {
     uint at = pair * LANES + gl_LocalInvocationID.x % WORDS;

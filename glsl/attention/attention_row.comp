@@ -3,8 +3,8 @@
 // A group is one vector: invocation i owns keys i, i + 8, ... of the range's tiles, for HEADS heads
 // of one kv head, with q, the weighted values and softmax in private memory. Nothing branches but
 // the loop over the tiles, 8 VECTORS keys each, and keys come by texel fetches, which serve all
-// heads. At the end the invocations' results meet in shared memory, behind a barrier that a group
-// of one vector does not feel. Ranges take tiles in turn; the last group to finish merges them. A
+// heads. At the end the invocations' results meet in shared memory, after a barrier that is free for
+// a group of one vector. Ranges take tiles in turn; the last group to finish merges them. A
 // group costs 5 us before its first key, so there are few. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"

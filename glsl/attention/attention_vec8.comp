@@ -5,7 +5,7 @@
 // A group takes a head, and every RANGES-th row of N_SLOT keys; there are no more ranges than
 // groups that run at once. N_VEC8 neighbouring invocations share a key, a vec8 of elements each. A
 // tile is four rows; while one is worked out the next is loaded. An invocation has a softmax of its
-// own, so that invocations meet only behind a group's last tile.
+// own, so that invocations meet only after a group's last tile.
 //
 // One range takes all rows if they are few. Else each range publishes its partial result, and in a
 // chain that is settled each group of a head merges a share of the elements, and consumes what the

@@ -17,7 +17,7 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-#if ROWS // kv heads of a slot behind those of the one before it
+#if ROWS // kv heads of all slots, one slot after another
 #define KV_HEAD ((gl_WorkGroupID.z + first_group) % params.n_kv_head)
 #define query_at(i) uintBitsToFloat(cache_word(i))
 #else
@@ -80,8 +80,7 @@ uint bound(int n)
     return uint(n) + (params.n_ctx >> 31u);
 }
 
-// The quads of the group's result that the invocation owns, behind those of heads that another
-// group has.
+// The quads of the group's result that the invocation owns, after the heads of another group.
 #if REP % HEADS == 0
 #define FIRST_OWN 0u
 #else

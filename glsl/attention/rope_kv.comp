@@ -6,7 +6,7 @@
 //   vectors  table of rotations (n_ctx, n_rot), cos and sin of each pair
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
-// With TEMPERATURE q becomes so many times as large: 1 + temperature log(1 + floor(position / period)).
+// With TEMPERATURE q is multiplied by 1 + temperature log(1 + floor(position / period)).
 //
 // With ROWS (lib/slot.glsl) row m is of slot m, its position and its cache.
 //

@@ -1,5 +1,5 @@
 // Attention of a prompt's batch by tiles, the core of attention_batch.comp and attention_half.comp:
-// token m, at position n_past + m, over the keys 0..n_past + m, with AFTER some behind it, too.
+// token m, at position n_past + m, over the keys 0..n_past + m, with AFTER also over later keys.
 //   out[m, h] = sum over j of softmax_j(scale * q[m, h] . k[g, j]) v[g, j]
 //   with g = h * n_kv_head / n_head
 //
@@ -15,8 +15,8 @@
 // rescales what was summed before.
 //
 // ROLLED 1 is for compilers that run out of registers, or have fewer lanes or waves then: loops
-// over a tile have a bound that they do not know, a chunk is loaded when it is stored, and what
-// follows from an invocation's number is computed again for each tile, and behind its scores.
+// over a tile have a bound that they do not know, a chunk is loaded when it is stored, and values
+// derived from an invocation's number are computed again for each tile, and after its scores.
 //
 // A kernel defines KEYS, HALF, QUAD_OF(lane), and in front of this file the structs Stage (a chunk
 // of k or v on its way to shared memory) and Scores (of a token and the invocation's keys of a

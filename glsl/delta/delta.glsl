@@ -14,7 +14,7 @@
 //   ring    (TAPS, n_channel)    row p % TAPS: the projection's row of position p
 //   matrix  (n_head, DIM, DIM)   row i: of element i of k
 //
-// Where a text begins the state is zero, whatever lies in memory: nobody needs to clear it.
+// At the beginning of a text the state counts as zero, whatever lies in memory, so nobody clears it.
 #include "lib/exp_log.glsl"
 
 #if !defined(DIM) || !defined(TAPS)

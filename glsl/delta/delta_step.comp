@@ -32,7 +32,7 @@ layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
 shared float lines[3 * DIM], results[DIM];
 shared float sum_k[4 * WG_SIZE], sum_q[4 * WG_SIZE];
 
-// The channel of element i of q, k and v of a head, one behind the other.
+// The channel of element i of the concatenated q, k and v of a head.
 uint channel_of(uint head, uint i)
 {
     uint k_head = key_of(head), line = i / uint(DIM);

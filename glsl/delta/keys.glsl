@@ -1,5 +1,5 @@
-// Says which head of q and k a head of v has: head h that of h % n_k_head, or, with NEIGHBOURS, so many
-// heads side by side the same one.
+// Maps a head h of v to its head of q and k: h % n_k_head, or, with NEIGHBOURS, one head for that many
+// neighbouring heads.
 
 #ifdef NEIGHBOURS
 

@@ -1,5 +1,5 @@
-// Three sums over a group, in all invocations. To be called once: nobody waits behind it for those that
-// read the sums.
+// Three sums over a group, in all invocations. May be called once: no barrier follows the reads of the
+// sums.
 shared float sums_x[WG_SIZE], sums_y[WG_SIZE], sums_z[WG_SIZE];
 
 vec3 sum_all(vec3 own)

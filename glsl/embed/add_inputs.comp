@@ -2,7 +2,7 @@
 //   norm(y) = y * gamma / sqrt(mean(y^2) + eps)
 //
 //   inputs   (n_tokens, stride)    n slices of width columns, read and written
-//   y        (n_tokens, y_stride)  likewise, what the residual is projected to
+//   y        (n_tokens, y_stride)  n slices of width columns, the projection of the residual
 //   vectors  gamma (width), which all slices share
 //
 // Group (i, m) owns slice i of token m; an invocation strides over its columns by fours, once for the

@@ -7,7 +7,7 @@
 //
 // An invocation owns four columns, group g WG_SIZE times as many and ssq[g]; a last group copies
 // the rotations. Only the part that holds the token's row writes. Reads one row of W and of gamma,
-// a few kilobytes: bound by the dispatch and by two loads, one behind the other.
+// a few kilobytes: bound by the dispatch and by two dependent loads.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/publish.glsl"

@@ -85,7 +85,7 @@ float rank_value(uint begin, uint i)
 #endif
 }
 
-// Returns the largest logit of this token after (logit, expert), behind a barrier: the next
+// Returns the largest logit of this token after (logit, expert). Ends with a barrier: the next
 // reduction may follow.
 void find_next(uint begin, inout float logit, inout uint expert)
 {

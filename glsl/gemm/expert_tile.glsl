@@ -1,8 +1,8 @@
-// Says what a group of a product owns; stands behind Params. With EXPERTS 1 the rows of x are sorted
-// by expert (experts/sort_experts.comp); they begin at x_begin, and at tiles lies what each group along
-// y owns: { expert, first row of x, end, how many rows more x has before them than y }. W is then a part
+// The rows that a group of a product owns; included after Params. With EXPERTS 1 the rows of x are
+// sorted by expert (experts/sort_experts.comp) and begin at x_begin; `tiles` has for each group along
+// y: { expert, first row of x, end, number of rows that x has more than y before them }. W is then a part
 // of n_expert experts from first_expert on, n_rows each. Groups whose expert is elsewhere walk over no
-// blocks: a barrier may not lie behind a return.
+// blocks: a barrier may not follow a return.
 #if EXPERTS
 uint first_token, token_end, first_row, block_end, token_shift;
 

@@ -45,7 +45,7 @@
 #define SLICE_SIZE uint(PAIRS * (TOKENS + ROWS) / 4)
 #define ROW_WORDS 8u // of a row in a step
 #if EXPERTS
-#define SECOND_QUAD 2u // of an invocation's tokens, behind the first
+#define SECOND_QUAD 2u // of an invocation's tokens, after the first
 #else
 #define SECOND_QUAD (X_QUADS / 2u)
 #endif

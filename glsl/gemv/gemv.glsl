@@ -22,7 +22,7 @@
 //                  s, s + N_SLICE, ..., so that neighbouring rows read one run of memory and a group
 //                  has many loads in flight. Partial sums meet in shared memory, with SUBGROUP (its size)
 //                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
-//                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
+//                  a group repeats that for all pairs of a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (gemv/gemv_half.glsl), with PREFETCH 1 or 2 of as many blocks at a time, the next
 //                  ones loaded before (gemv/gemv_prefetch.glsl).
@@ -34,7 +34,7 @@
 //                  GPUs make least of (quant/dot.glsl). With SERIAL its rows come one after the other.
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   PIECES 1       The dispatch may run in pieces (lib/first_group.glsl); not with LOOP.
-//   PARTED 1       x is a + s b, b being behind a, rounded up to two blocks, as gemv/gemv_post.comp
+//   PARTED 1       x is a + s b, b following a, rounded up to two blocks, as gemv/gemv_post.comp
 //                  leaves the residual or its norm; ssq (in vec4) are its n_ssq sums. Not with
 //                  PIPELINED.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
@@ -128,7 +128,7 @@ void gemv_finish(uint pair, uint row, vec2 y);
 // Invocations of a reduction over owners: a power of two.
 #define GEMV_REDUCED uint(2 << findMSB(GEMV_OWNERS - 1))
 
-// Vec4 from x to what lies behind it: x rounded up to two blocks.
+// Vec4 from x to the data after it: x rounded up to two blocks.
 #define GEMV_BEHIND ((params.n_block + 1u) / 2u * 16u)
 
 #if PARTED
@@ -261,7 +261,7 @@ vec2 gemv_collect(uint owner)
     return y;
 }
 
-// Leaves an invocation's sums where gemv_collect finds them behind a barrier.
+// Stores an invocation's sums where gemv_collect finds them after a barrier.
 void gemv_leave(uint lane, vec2 y, float ssq)
 {
 #if SUBGROUP
@@ -322,9 +322,9 @@ vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 #endif
 #endif
 
-// Groups begin by asking for weights. Where these lie hangs on params as little as can be: those
-// come from memory, too. EVEN says that every group has all of its pairs. Groups that loop take
-// 1.15 times as long with a number of blocks that the compiler knows.
+// Groups begin by loading weights. Their addresses depend on params, an extra load, as little as
+// possible. EVEN says that every group has all of its pairs. Groups that loop take 1.15 times as long
+// with a number of blocks that the compiler knows.
 #if HALF && !PIPELINED && !LOOP
 #define GEMV_N_BLOCK uint(N_BLOCK)
 #else

@@ -5,9 +5,9 @@
 //   W       (n_rows, n_cols)
 //   aux     bias and gamma, one value a row
 //
-// Whoever writes the residual also leaves what the next norm needs: the product with its weights,
-// and the sum of squares in parts that the next projection adds up, so that no dispatch is a
-// norm's. A part is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes:
+// The kernel that writes the residual also stores the input of the next norm: the product with its
+// weights, and partial sums of squares that the next projection adds up, so that a norm takes no
+// dispatch. A part is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes:
 // gemv/gemv.glsl.
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
@@ -102,7 +102,7 @@ void main()
 #else
     write_ssq(reduce_sum(own_ssq, GEMV_REDUCED));
 #endif
-#if WRITE_SUMS // behind the barriers of the reduction
+#if WRITE_SUMS // after the barriers of the reduction
     if (gemv_has_sum(1u)) {
         uint sums = params.norm + sums_begin(params.n_embd) + params.row_begin / SUM_SIZE;
         stream[sums + gemv_sum_index(1u)] = gemv_pair_sum(gl_LocalInvocationIndex);

@@ -19,7 +19,7 @@ void gemv_share_ssq(uint lane, float ssq)
     }
 }
 
-// 1 / rms of x, behind a barrier.
+// 1 / rms of x, after a barrier.
 float gemv_shared_inv_rms()
 {
     float ssq = gemv_ssq_sums[0];

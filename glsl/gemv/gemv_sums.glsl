@@ -1,5 +1,5 @@
 // Sums of what the rows of a gemv leave, for norm/sums.glsl, in the shapes of gemv/gemv_row.glsl:
-// an invocation notes the elements of a row of a pair of tiles; behind a barrier each sum is that
+// an invocation notes the elements of a row of a pair of tiles; after a barrier each sum is that
 // of one or two pairs of the group, `step`. There are at most WG_SIZE.
 #include "norm/sums.glsl"
 

@@ -50,10 +50,9 @@ bool ranks_before(float value, uint index, float other, uint other_index)
     return value > other || (value == other && index < other_index);
 }
 
-// Leaves in the first `left` of reduce_values and reduce_indices, a power of two, the largest value
-// of those that lie a multiple of `left` behind each, and its index, the lowest on ties. `left` is
-// to be what the compiler cannot know: with a constant bound the compiler of V3D does not come back
-// from this loop.
+// Reduces reduce_values and reduce_indices to their first `left` elements, a power of two: each
+// becomes the largest of the values at multiples of `left` after it, with its index, the lowest on
+// ties. `left` must not be a constant: with a constant bound the compiler of V3D hangs in this loop.
 void reduce_max_to(float value, uint index, uint count, uint left)
 {
     uint lane = gl_LocalInvocationIndex;

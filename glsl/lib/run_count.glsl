@@ -1,6 +1,6 @@
-// The main of a program whose dispatches are counted, behind that of its kernel, which the assembler
-// renames: the last group of a dispatch adds 1 at its end, so that the host notices a dispatch that
-// never ran, or broke off (gpu/dispatch/run_count.h). With COUNT_GROUPS it adds another 1 if the
+// The main of a program whose dispatches are counted. It calls the kernel's main, which the assembler
+// renames. The last group of a dispatch adds 1 at its end, so that the host notices a dispatch that
+// did not run to its end (gpu/dispatch/run_count.h). With COUNT_GROUPS it adds another 1 if the
 // groups along the three axes are odd together, so that a grid with one group less shows.
 #undef main
 

@@ -1,7 +1,7 @@
 // The step_state of a group. With ROWS 0 there is one. With ROWS n the dispatch serves the n slots of
 // a joint step (src/README.md), each with a step_state of its own, and the group works for SLOT:
 // the third coordinate of its place in the grid unless the kernel says another before. The list's
-// own step_state comes behind theirs; bit i of its token is set if slot i takes part.
+// own step_state follows theirs; bit i of its token is set if slot i takes part.
 #ifndef ROWS
 #define ROWS 0
 #endif

@@ -1,6 +1,6 @@
 // step_state as every kernel reads it: the twin of struct gi_step_state. A kernel that defines
 // STEP_STATE_WRITTEN has it as storage at binding 2 and advances it; with STEP_STATE_COHERENT all
-// groups see that at once. With STATE_ROWS it is a type: lib/slot.glsl has so many of them.
+// groups see that at once. With STATE_ROWS it is a type, of which lib/slot.glsl has STATE_ROWS.
 #if defined(STEP_STATE_COHERENT)
 layout(std430, binding = 2) coherent buffer StepState
 #elif defined(STATE_ROWS)

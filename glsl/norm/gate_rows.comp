@@ -1,5 +1,5 @@
-// x[m][i] *= 1 / (1 + exp(-g)): the gate of attention's output, g being what the stacked projection
-// has for element i behind v, in pair order (ops/record/weight.h).
+// x[m][i] *= 1 / (1 + exp(-g)): the gate of attention's output, g being the value of the stacked
+// projection for element i after v, in pair order (ops/record/weight.h).
 //
 //   x    (n_tokens, x_stride)    n_column columns read and written
 //   qkv  (n_tokens, qkv_stride)  g from column gate_begin on

@@ -1,6 +1,6 @@
-// act[m][i] = f(max(g - cutoff, 0)) * u, the cutoff lying so many standard deviations of a token's g over their mean:
+// act[m][i] = f(max(g - cutoff, 0)) * u, the cutoff from the mean and standard deviation of a token's g:
 //   cutoff = mean(g) + deviations * sqrt(sum (g - mean(g))^2 / (n - 1))
-// A gated network of which few gates are open.
+// A sparsely activated gated network.
 //
 //   act      (n_tokens, act_stride)      n columns written
 //   gate_up  (n_tokens, gate_up_stride)  g in front, u from up_begin on

@@ -1,8 +1,7 @@
 // Edges between the stages of a program that computes whole steps itself: what a stage left is
 // there for the next one, in whatever group. OpenGL ES does not promise that groups run at the same
-// time, so nobody waits for ever: who has asked spin_limit times in vain leaves a fault behind, and
-// the same happens to all that wait with it. What groups leave for others must be in coherent
-// buffers.
+// time, so every wait is bounded: a group that has polled spin_limit times stores a fault, which ends
+// the waits of all others. Data that groups pass to others must be in coherent buffers.
 //
 // A barrier has two halves: grid_arrive() counts a group in, and grid_wait() asks until all have
 // come. What is done between them costs no time.
@@ -33,7 +32,7 @@ uint grid_goal; // arrivals at the next barrier
 uint grid_turn = 0u;          // edges so far, the same in all groups
 uint grid_tag = 0u;           // of what is published now
 uint grid_expected = 0u;      // of what is consumed now
-uint grid_care = 0u;          // TAG_BITS, or 0 behind a barrier: all is there, tagged or not
+uint grid_care = 0u;          // TAG_BITS, or 0 after a barrier: all is there, tagged or not
 // All that will be consumed has tags: from the second step of a dispatch on, or the first of one that
 // goes on.
 bool grid_is_settled = false;

@@ -17,7 +17,7 @@ struct StepNow {
 };
 StepNow step_now = StepNow(0u, 0u, 0u);
 
-// These belong to the entry that is at work.
+// The values of the entry that runs.
 uint entry_params = 0u;
 uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
 

@@ -182,7 +182,7 @@ void dot_bytes(uint w, vec4 a, inout DotSum s)
 }
 #endif
 
-// Adds x, the sum of elements 8 k .. 8 k + 3 and of the four behind them, to the sums of the first
+// Adds x, the sum of elements 8 k .. 8 k + 3 and of the next four, to the sums of the first
 // half of a block, xy, or of the last, zw.
 vec4 dot_add_halves(vec4 sums, int k, vec4 x)
 {

@@ -89,7 +89,7 @@ void clear_sums()
     barrier();
 }
 
-// Sums up those bins that an invocation has set itself, behind clear_sums().
+// Adds up the bins that an invocation has set itself, after clear_sums().
 void add_up_bins()
 {
     for (uint bin = gl_LocalInvocationIndex; bin < N_BIN; bin += uint(WG_SIZE)) {

@@ -72,7 +72,7 @@ void load_sums()
 
 //-- cuts ------------------------------------------------------------------------------------------
 
-// A cut by number that does not end with a bin leaves that bin open, and the cut by mass behind it
+// A cut by number that does not end with a bin leaves that bin open, and the cut by mass after it
 // only lowers where open bins begin: its share is at least that of what comes before the bin. Any
 // other cut by mass opens its bin alone.
 void find_cuts()

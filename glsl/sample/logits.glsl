@@ -1,5 +1,5 @@
-// Logits and partial maxima as gemv_vocab leaves them, their maximum, and what kernels leave behind
-// them at word `scratch`. Needs WG_SIZE, sample/best.glsl and sample/stop_id.glsl; LOGITS_SHARED
+// Logits and partial maxima as gemv_vocab stores them, their maximum, and scratch data of kernels
+// after them at word `scratch`. Needs WG_SIZE, sample/best.glsl and sample/stop_id.glsl; LOGITS_SHARED
 // where groups write.
 #include "gemm/no_rows.glsl"
 

@@ -3,7 +3,7 @@
 // in the order of logits (larger first, then lower ids first) and how heavy these are
 // (sample/mass.glsl). Nothing else knows what a setting means.
 //
-//   ban_stop     passes what is no stop id
+//   ban_stop     passes ids that are not stop ids
 //   top_k        passes the first top_k of those
 //   top_p        passes the fewest of the first of those whose mass reaches top_p of that of all of them
 //   min_p        passes those that are at least min_p times as heavy as the first

@@ -2,11 +2,11 @@
 // sample/logits.glsl with LOGITS_SHARED.
 //
 //   LISTED   tokens in LIST, and ARRIVED for each group that has looked at its share            zero between steps
-//   BINNED   ARRIVED for each group that has added to SUMS                                      likewise
-//   MASS     the mass of all tokens, in limbs                                                   likewise
-//   SUMS     by bins: counts, then masses in limbs (sample/full.glsl)                           likewise
+//   BINNED   ARRIVED for each group that has added to SUMS                                      zero between steps
+//   MASS     the mass of all tokens, in limbs                                                   zero between steps
+//   SUMS     by bins: counts, then masses in limbs (sample/full.glsl)                           zero between steps
 //   LARGEST  key of the largest logit; its id, NO_ID if the logits are unsound
-//   CUTS     what struct Cuts says (sample/full.glsl)
+//   CUTS     struct Cuts (sample/full.glsl)
 //   LIST     key and id of each token that is listed
 //   BESTS    for each group { score, id } of the best that is left, and of the best that is open
 #define LISTED params.scratch

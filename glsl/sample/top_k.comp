@@ -7,7 +7,7 @@
 //   step_state                                                           (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                                           (binding 3, rewritten, with HAS_COUNTS)
 //
-// If n sets of logits have a largest of at least x each, n logits are no less than x, and few more.
+// If the largest logit of each of n sets is at least x, at least n logits reach x, and few more.
 // So each group folds the partial results into the largest of at least 2 n slots and has the n-th
 // largest slot for a threshold. It lists those of its share of the logits that reach it, some 1.2 n
 // in all. The last group to do so samples from the list: ranks, and the masses before each, come
@@ -34,7 +34,7 @@
 #define N_FOLD uint(WG_SIZE > LIST_ROOM ? WG_SIZE : LIST_ROOM)
 #define SKEW 37u // odd
 #define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
-#define BANNED 0x007FFFFFu   // likewise: of -infinity, as sample/adjust.comp leaves
+#define BANNED 0x007FFFFFu   // a key: of -infinity, which sample/adjust.comp stores
 
 // Arrays of slots, then of the list; for slots the second array holds counters.
 shared uint slot_key[LIST_ROOM]; // then ranks

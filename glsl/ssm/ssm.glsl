@@ -8,15 +8,15 @@
 // softplus of the projection with a bias. A row of the projection:
 //
 //   z (n_head, DIM), then at offsets of their own the channels, which are x (n_head, DIM), b (n_group,
-//   STATE_DIM) and c likewise, and for each head what its dt comes from
+//   STATE_DIM) and c (n_group, STATE_DIM), and for each head the input of its dt
 //
 // Head h has b and c of group h / (n_head / n_group). The state of a layer, f32:
 //
 //   ring    (TAPS, n_channel)              row p % TAPS: the projection's channels of position p
 //   matrix  (n_head, STATE_DIM, DIM)
 //
-// Where a text begins the state is zero, whatever lies in memory: nobody needs to clear it. Everything is
-// read by fours; offsets and strides in Params are in floats, multiples of 4 but for those of heads.
+// At the beginning of a text the state counts as zero, whatever lies in memory, so nobody clears it. All
+// data is read by fours; offsets and strides in Params are in floats, multiples of 4 except those of heads.
 #include "lib/exp_log.glsl"
 
 #if !defined(DIM) || !defined(STATE_DIM) || !defined(TAPS)

@@ -6,7 +6,7 @@
 //            skip (n_head)
 //   state    ring: the rows before the batch
 //
-// An invocation owns four channels of TOKENS tokens, those behind the channels a head. Bound by memory.
+// An invocation owns four channels of TOKENS tokens; those after the channels own a head. Bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"

@@ -39,7 +39,7 @@ uint group_of(uint head)
     return head / (params.n_head / params.n_group);
 }
 
-// The first channel of b; that of c lies n_group * STATE_DIM behind it.
+// The first channel of b; that of c is n_group * STATE_DIM later.
 uint first_b(uint head)
 {
     return params.n_head * uint(DIM) + group_of(head) * uint(STATE_DIM);

@@ -34,7 +34,7 @@ layout(std430, binding = 3) restrict buffer Memory { vec4 memory[]; };
 #define B_QUAD N_QUAD // in lines
 #define C_QUAD (N_QUAD + STATE_QUADS)
 
-// x, b and c, one behind the other; dt and decay; sums over the rows of a slice.
+// x, b and c concatenated; dt and decay; sums over the rows of a slice.
 shared vec4 lines[COLUMNS / 4 + STATE_DIM / 2];
 shared vec2 scalars[1];
 shared vec4 sums[WG_SIZE];

@@ -1,11 +1,15 @@
 # cmake -D DIR=<glsl folder> -D LIST=<file with a name a line> -D OUTPUT=<c file> -P embed_glsl.cmake
 #
 # Writes a C file with the text of every listed shader, in the shape that glsl/embedded.h declares, and with the
-# Params blocks of listed headers (glsl/lib/params.h).
+# Params blocks of listed headers (glsl/lib/params.h). Comments are left out and their lines stay: rewording a comment
+# changes no program, and drivers' messages keep their line numbers.
 include(${CMAKE_CURRENT_LIST_DIR}/embed_chars.cmake)
 
 function(append_text index name)
-    read_chars(bytes ${DIR}/${name})
+    file(READ ${DIR}/${name} text)
+    string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
+    file(WRITE ${OUTPUT}.text "${text}")
+    read_chars(bytes ${OUTPUT}.text)
     file(APPEND ${OUTPUT}.new "static const char text_${index}[] = { // ${name}\n${bytes}0};\n\n")
 endfunction()
 
