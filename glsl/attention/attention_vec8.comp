@@ -105,7 +105,7 @@ Share find_share()
 
 //-- tiles -----------------------------------------------------------------------------------------
 
-// An vec8 of a key and of its value, as the cache has them (attention/kv_vec8.glsl).
+// A vec8 of a key and of its value, as the cache has them (attention/kv_vec8.glsl).
 struct Row {
     uvec4 key_first, key_second, value_first, value_second;
 };

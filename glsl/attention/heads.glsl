@@ -8,7 +8,7 @@
 // N_SLICE-th key. The last group of a run of heads to finish merges its ranges, in their order.
 // Buffers are those of attention.comp. Reads each key and value once per run of heads.
 //
-// Scores are times log2(e), so that a weight is a power of two. Loops turn as often in all groups:
+// Scores are times log2(e), so that a weight is a power of two. Trip counts are the same in all groups:
 // V3D, whose subgroups may have invocations of several groups, else masks each instruction.
 // Measurements: glsl/measurements.md.
 #if !defined(WG_SIZE) || !defined(REP) || !defined(HEADS) || !defined(EACH) || !defined(Q_QUADS)

@@ -374,7 +374,7 @@ uint gemv_near(uint pair)
 }
 #endif
 
-// Each file is there once: this one in front of both that use it.
+// Include guard: gemv_pipeline.glsl and gemv_prefetch.glsl both need this file.
 #if PARTED && GEMV_NORM
 #define gemv_shared_inv_rms() gemv_part_rms
 #elif GEMV_NORM && (PIPELINED || (HALF && PREFETCH))

@@ -115,9 +115,8 @@ uint gemv_slice()
     return gl_LocalInvocationIndex / 8u % uint(N_SLICE);
 }
 
-// Pairs past the last one, of groups without work, take the place of others: every value is set in
-// all groups, so that no register holds an old one in between. Of several, so that not all ask for
-// the same; no remainder, since this stands in front of the first weights.
+// Groups without work read clamped pairs, so that every register is written. They are spread over 16
+// pairs to avoid a hot line; there is no `%`, since this precedes the first weight load.
 uint gemv_some_pair(uint pair)
 {
     return pair < params.n_pair ? pair : min(pair & 15u, params.n_pair - 1u);

@@ -1,7 +1,7 @@
-// A program that takes a driver seconds, compiled for the program cache by a process of its own:
-// NVIDIA's compiler holds up the end of a context and of its process for as long as it takes, and
-// all of GL for the last second. The process is the worker, a small program that is installed
-// beside the library (src/persistent/worker). It outlives its parent.
+// Compiles a slow program for the program cache in a separate process: NVIDIA's compiler delays the
+// end of a context and of its process until it is done, and blocks all of GL for the last second.
+// The process is the worker, a small program that is installed with the library
+// (src/persistent/worker). It outlives its parent.
 #ifndef GI_PERSISTENT_COMPILE_JOB_H
 #define GI_PERSISTENT_COMPILE_JOB_H
 
@@ -12,11 +12,11 @@
 
 struct gi_compile_job {
     struct gi_hash key;  // of the verdict, if it is refused (persistent/persistent_verdict.h)
-    uint32_t capability; // that the kernel needs
+    uint32_t capability; // of the kernel
     const char *text;    // of the kernel; borrowed
 };
 
-#define GI_COMPILE_JOB_SIZE (16 << 20) // bytes that are too many: what was read may be cut
+#define GI_COMPILE_JOB_SIZE (16 << 20) // bytes; a job this long may have been truncated
 
 // Returns the job as bytes, owned by the caller, and their number in *size. NULL with NO_MEMORY.
 char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
@@ -31,11 +31,10 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
 // NO_MEMORY.
 bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
                           const char *cache_dir, struct glinfer_error *err);
-// Does the worker's part with the bytes of a job: compiles for the cache and blocks for as long as
-// the driver takes; true at once where another process does so already. What the driver refuses
-// twice becomes a verdict; so does what ended three processes that compiled it. Fails with
-// INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be kept), NO_DEVICE,
-// DRIVER, NO_MEMORY, GPU_LOST.
+// Runs a job in the worker: compiles the program for the cache and blocks until the driver is done.
+// Returns true at once if another process compiles it. A program that the driver refused twice, or
+// that ended three processes, gets a verdict. Fails with INVALID_ARGUMENT (not a job, or one of
+// another version), IO (the cache cannot be written), NO_DEVICE, DRIVER, NO_MEMORY, GPU_LOST.
 bool gi_compile_job_run(const char *data, size_t size, const char *device, const char *cache_dir,
                         struct glinfer_error *err);
 

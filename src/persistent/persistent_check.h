@@ -1,5 +1,5 @@
-// Tries a persistent executor out against the multi-dispatch executor of the same steps: whether
-// its tokens are the same, and which of the two is faster. It runs in the places of the cache
+// Compares a persistent executor with the multi-dispatch executor of the same steps: are the tokens
+// equal, and which one is faster? It runs in the places of the cache
 // after n_past, which the next step overwrites, so the sequence loses nothing. One depth decides
 // for all (glsl/measurements.md).
 #ifndef GI_PERSISTENT_CHECK_H
@@ -19,8 +19,7 @@ struct gi_persistent_check {
     uint32_t n_past, n_free;          // keys in the cache, and free places after them
     uint32_t token, n_vocab;          // token of the first step; size of the vocabulary
     uint64_t end_ns; // time of the clock after which nothing is begun; 0: unlimited
-    bool is_cold;    // warms the GPU up first, for 0.3 s: it had nothing to do, and may have slowed
-                     // down
+    bool is_cold;    // warm the GPU up for 0.3 s first: it was idle and may have lowered its clock
 };
 
 // Sets *verdict, which a failure does not change. The caller must write step_state and the ring

@@ -1,13 +1,12 @@
 // The persistent executor: whole chains of decode steps in one dispatch. A grid of persistent
 // groups walks the entries of a list itself, step after step, with barriers between groups through
-// an atomic counter. It saves what a dispatch and its barrier cost, which is most of the time of a
+// an atomic counter. It saves the cost of dispatches and their barriers, most of the time of a
 // small model on a large GPU.
 //
-// OpenGL ES does not promise that the groups of a dispatch run at the same time, so this is never
-// relied on: a probe finds how many are seen to run together and no more are used; every wait is
-// bounded, and one that is in vain makes all groups leave and sets the fault, which the runner
-// finds with the results. Its user then goes on with the multi-dispatch executor from the last
-// token that it has.
+// OpenGL ES does not promise that the groups of a dispatch run at the same time, so nothing relies
+// on it: a probe counts how many run together, and no more are used. Every wait is bounded; a wait
+// that times out ends all groups and sets the fault, which the runner finds with the results. The
+// caller then continues with the multi-dispatch executor from the last token.
 #ifndef GI_PERSISTENT_EXECUTOR_H
 #define GI_PERSISTENT_EXECUTOR_H
 
@@ -18,8 +17,8 @@ struct gi_persistent;
 
 // Writes the program of a list whose groups are all alike and that is not sealed; the list and the
 // programs that it was recorded with are not needed afterwards. Nothing is compiled. Fails with
-// UNSUPPORTED (a software renderer with more than one group, a list with a dispatch that cannot be
-// a stage: says which), DRIVER, NO_MEMORY.
+// UNSUPPORTED (a software renderer with more than one group; the dispatch of the list that cannot
+// be a stage), DRIVER, NO_MEMORY.
 struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
                                            const struct gi_dispatch_table *table,
                                            const struct gi_program_table *programs,
@@ -32,7 +31,7 @@ void gi_persistent_destroy(struct gi_persistent *persistent);
 // whose end would make the program too long to compile. Each step is then a dispatch of its own.
 void gi_persistent_set_tail(struct gi_persistent *persistent, struct gi_executor *tail);
 
-// Returns the key that tells it from all others: driver, text and groups.
+// Returns the key of the program: a hash of driver, text and groups.
 const struct gi_hash *gi_persistent_key(const struct gi_persistent *persistent);
 
 // Returns the kernel that is compiled, and the capability that it needs.
@@ -42,21 +41,21 @@ const char *gi_persistent_text(const struct gi_persistent *persistent, uint32_t 
 // be asked again. Fails as a build does.
 bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
                         struct glinfer_error *err);
-// Compiles where it is not loaded, waiting for that, and probes; nothing is submitted before.
-// progress may be NULL; false from it cancels. Fails with UNSUPPORTED (groups do not run together),
-// DRIVER, CANCELLED, NO_MEMORY, GPU_LOST.
+// Compiles the program unless it is loaded, waits for that, and probes; nothing is submitted
+// before. progress may be NULL; if it returns false, the build is cancelled. Fails with UNSUPPORTED
+// (groups do not run together), DRIVER, CANCELLED, NO_MEMORY, GPU_LOST.
 bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
                          struct glinfer_error *err);
 
-// Returns the number of groups that are used.
+// Returns the number of groups in use.
 uint32_t gi_persistent_groups(const struct gi_persistent *persistent);
-// Returns the most steps that one dispatch should be given, at least 1: as many as budget_ns holds
-// of step_ns (0: not known yet, then 1), and no more than any watchdog or compiler bears.
+// Returns the maximum number of steps for one dispatch, at least 1: budget_ns / step_ns (1 if
+// step_ns is 0, unknown), within the limits of watchdogs and compilers.
 uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_t step_ns,
                                  uint64_t budget_ns);
 
-// Returns it as an executor, once it is built. It divides chains into dispatches of
-// gi_persistent_max_steps; steps after step_state is done do nothing.
+// Returns the executor interface, once it is built. It divides chains into dispatches of
+// gi_persistent_max_steps; steps after the end of an answer (step_state) do nothing.
 struct gi_executor *gi_persistent_executor(struct gi_persistent *persistent);
 
 #endif

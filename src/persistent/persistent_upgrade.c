@@ -60,7 +60,7 @@ static void turn_off(struct gi_upgrade *u)
     u->phase = PHASE_OFF;
 }
 
-// Says so aloud to who asked for it.
+// Logs at WARN if the user requested it explicitly.
 static void refuse(struct gi_upgrade *u, const char *why)
 {
     turn_off(u);

@@ -1,6 +1,6 @@
-// Takes decode steps from the multi-dispatch executor over to the persistent one, where that is
-// right and faster: finds the program in the cache or has it compiled, tries it out, and keeps what
-// that showed. One upgrade serves the steps of one session that end in one way. Obstacles are
+// Switches decode steps from the multi-dispatch executor to the persistent one, if that is right
+// and faster: loads the program from the cache or compiles it, tests it, and keeps the verdict. One
+// upgrade serves the steps of one session that end in one way. Obstacles are
 // logged and are not failures, except a lost GPU.
 //
 // Only gi_upgrade_prepare, before an answer, loads programs from the cache and tests each once per
@@ -14,10 +14,10 @@
 
 struct gi_upgrade;
 
-// The owner of the steps, and the work it does for an upgrade.
+// Functions of the owner of the steps.
 struct gi_upgrade_source {
     void *user;
-    uint32_t steps; // which of the owner's steps these are
+    uint32_t steps; // the kind of steps, in the owner's numbering
     // Records the steps into a list of this form.
     bool (*record)(void *user, uint32_t steps, const struct gi_list_form *form,
                    struct gi_program_table *programs, struct gi_dispatch_table *list,
@@ -27,7 +27,7 @@ struct gi_upgrade_source {
     // Creates the executor that ends each step after the program (gi_persistent_set_tail); NULL:
     // the program ends them.
     struct gi_executor *(*tail)(void *user, uint32_t steps, struct glinfer_error *err);
-    // Sets the counters back that a step which was given up half-way may leave.
+    // Resets the counters that an abandoned step may leave changed.
     bool (*clear)(void *user, struct glinfer_error *err);
 };
 
@@ -36,7 +36,7 @@ struct gi_upgrade_params {
     struct gi_runner *runner;        // borrowed
     struct gi_upgrade_source source; // copied
     const char *name;                // of the steps, for the log; a literal
-    uint64_t layer_bytes;            // of the weights of a layer
+    uint64_t layer_bytes;            // bytes of the weights of a layer
     uint32_t n_vocab;
     bool may_be_large;              // groups have room for what the steps share when they are large
     struct gi_range state;          // step_state
@@ -64,25 +64,25 @@ struct gi_upgrade_place {
 bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_place *place,
                         bool is_patient, glinfer_progress_fn progress, void *user,
                         struct glinfer_error *err);
-// True once it is settled which executor the steps take: nothing is tried out any more.
+// Returns true once the executor is decided: no further test runs.
 bool gi_upgrade_is_settled(const struct gi_upgrade *upgrade);
-// Returns the executor that was taken up, NULL: none.
+// Returns the persistent executor, or NULL while the steps use the multi-dispatch one.
 struct gi_executor *gi_upgrade_executor(const struct gi_upgrade *upgrade);
 // Compiles a missing program in the background, if the device allows it and steps of step_ns may
 // become faster.
 void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns);
-// Gives the executor up after a fault, for as long as the upgrade lives, and takes its verdict
-// back. Fails with GPU_LOST.
+// Abandons the executor after a fault, for the lifetime of the upgrade, and deletes its verdict.
+// Fails with GPU_LOST.
 bool gi_upgrade_give_up(struct gi_upgrade *upgrade, struct glinfer_error *err);
 
-// Knowledge of the steps: with what they are submitted once an answer begins, and how long a step
-// took by either executor when they were compared, 0: they never were.
+// State of the steps: the executor of the next answer, and the time of a step with either executor
+// when they were compared; 0: not compared.
 struct gi_upgrade_report {
     bool is_persistent;
     uint64_t multi_ns, persistent_ns;
     const struct gi_hash *key; // of the verdict; NULL: there is no program
 };
-// Looks what is kept, and compiles nothing.
+// Reads the cached verdict; never compiles.
 struct gi_upgrade_report gi_upgrade_recall(struct gi_upgrade *upgrade);
 
 #endif

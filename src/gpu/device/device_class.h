@@ -92,7 +92,7 @@ struct gi_device_class {
     // Invocations of a group times elements of a head, up to which a step's attention turns q and k
     // itself.
     uint32_t attention_turning;
-    uint32_t attention_keys; // of a range, where a step's attention has no form of its own
+    uint32_t attention_keys; // keys per range of the generic decode attention
     struct gi_attention_shape attention;
     enum gi_serial serial;
 

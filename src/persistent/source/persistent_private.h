@@ -1,4 +1,4 @@
-// Shared by the files that make the program of a persistent dispatch, and seen by nobody else:
+// Private to the files that make the program of a persistent dispatch:
 // persistent_source.c reads the table, persistent_stages.c writes its stages, persistent_walk.c the
 // walk over its entries.
 #ifndef GI_PERSISTENT_PRIVATE_H
@@ -13,7 +13,7 @@
 #define GI_PERSISTENT_MAX_STAGES 64 // the table has 8 bits for one
 #define GI_PERSISTENT_MAX_VIEWS  64
 
-// A stage and what its entries agree on.
+// A stage and the values that all of its entries share.
 struct gi_persistent_stage {
     uint32_t program;
     const struct gi_dispatch *first; // of its entries
@@ -44,8 +44,7 @@ struct gi_persistent_maker {
     struct gi_persistent_stage stages[GI_PERSISTENT_MAX_STAGES];
     uint32_t n_stages;
     uint8_t *stage_of; // of each entry
-    bool
-        *is_consumed; // of each entry: all that the one before it publishes is consumed: no barrier
+    bool *is_consumed; // of each entry: consumes all that the previous one publishes; no barrier
     struct gi_persistent_view views[GI_PERSISTENT_MAX_VIEWS];
     uint32_t n_views;
     uint32_t next_binding;
@@ -56,13 +55,14 @@ struct gi_persistent_maker {
     struct glinfer_error *err;
 };
 
-// Fails with UNSUPPORTED: this dispatch, and why.
+// Fails with UNSUPPORTED, the name of the dispatch and the reason.
 bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
                           const char *why);
-// The same for what was found in its text; another error than UNSUPPORTED is passed on.
+// Fails with the name of the dispatch and a reason found in its text; passes other errors than
+// UNSUPPORTED on.
 bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
                          const struct glinfer_error *found);
-// True if a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
+// Returns true if a dispatch binds all of step_state as storage (glsl/lib/step_state.glsl).
 bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
                                    const struct gi_dispatch *dispatch);
 // Bytes of an element of a storage array; 0: of a struct.
@@ -71,7 +71,7 @@ uint32_t gi_persistent_element_size(struct gi_stage_word type);
 struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
                                                    struct gi_stage_word type,
                                                    const struct gi_buffer *buffer);
-// The next storage binding that neither control nor state has.
+// Returns the next storage binding after those of control and state.
 uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m);
 // Fails with UNSUPPORTED if the device has no such binding, or none so large.
 bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
@@ -79,12 +79,12 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
 
 // Writes shared memory, and every stage: run<suffix>(), PREFETCH<suffix>() and what they need.
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
-// Sets is_consumed. An entry whose groups had long nothing to do keeps its barrier: they would take
-// what others left there many edges ago.
+// Sets is_consumed. An entry whose groups were idle for many edges keeps its barrier: they could
+// consume values that others left there long ago.
 void gi_persistent_find_consumed(struct gi_persistent_maker *m);
-// Kinds of tags that tell what is published from all that was there before; 0: no such number.
+// Returns the number of tags that distinguish published values from all older ones; 0: impossible.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
-// True if groups of a stage may tell each other by tags what they publish.
+// Returns true if the groups of a stage may exchange values by tags.
 bool gi_persistent_can_tell(const struct gi_persistent_maker *m);
 // Writes bool run_step(): all entries of the table, once.
 void gi_persistent_write_walk(const struct gi_persistent_maker *m);

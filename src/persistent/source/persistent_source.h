@@ -1,10 +1,9 @@
 // The program of a persistent dispatch: every kernel of a recorded table as a stage of one program,
 // and the table as that program reads it. Used by persistent_executor.c; knows no GL calls.
 //
-// A stage is a kernel with one grid and label. What all of its entries agree on becomes a constant
-// of the text: parameters, places in buffers. What they do not is read from the table. Buffers are
-// bound whole, once for each element type that they are read as; those that any entry writes are
-// coherent.
+// A stage is a kernel with one grid and label. Parameters and offsets that are the same in all of
+// its entries become constants of the text; others are read from the table. Buffers are bound
+// whole, once for each element type; buffers that an entry writes are coherent.
 #ifndef GI_PERSISTENT_SOURCE_H
 #define GI_PERSISTENT_SOURCE_H
 
@@ -25,8 +24,7 @@ struct gi_persistent_source {
 };
 
 // table is recorded, but not sealed; all of its groups have group_size invocations. Fails with
-// UNSUPPORTED (what the table holds that cannot be a stage, or how many bindings there are),
-// NO_MEMORY, DRIVER.
+// UNSUPPORTED (a dispatch that cannot be a stage, too many bindings), NO_MEMORY, DRIVER.
 bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
                                const struct gi_dispatch_table *table,
                                const struct gi_program_table *programs, uint32_t group_size,
