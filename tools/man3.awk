@@ -6,7 +6,7 @@ FNR == 1 && NR == 1 { date = $0; next }
 NR != FNR && FNR == 1 { open_page(); sub(/^\/\/ glinfer: /, "The library "); text = $0; next }
 NR == FNR || is_over { next }
 
-# The head comment ends at the include guard, and the page begins behind the inclusions.
+# The head comment ends at the include guard, and the page begins after the inclusions.
 !is_begun && /^\/\// { add_text(substr($0, 3)); next }
 !is_begun && /^#ifndef/ { put_text(text); text = ""; next }
 /^extern "C"/ { is_begun = 1; next }

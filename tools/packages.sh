@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Installs what is missing of Debian packages. Sourced by tools/quickstart and tools/test.
 
-# What building and running glinfer takes.
+# The packages to build and run glinfer.
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libegl-dev libgles-dev libgbm-dev
     libdrm-dev libpcre2-dev libcjson-dev libedit-dev libmicrohttpd-dev libcurl4-gnutls-dev nettle-dev)
 run_packages=(libegl1 libgles2 libgl1-mesa-dri ca-certificates)
@@ -29,7 +29,7 @@ as_root() { # command...
 need_packages() { # package...
     local missing
     if ! command -v dpkg-query >/dev/null; then
-        printf 'this is no Debian; what Debian calls %s is taken to be here\n' "$*" >&2
+        printf 'this is not Debian; the packages that Debian calls %s are assumed to be installed\n' "$*" >&2
         return 0
     fi
     mapfile -t missing < <(missing_packages "$@")

@@ -41,7 +41,7 @@ void egl_host_start(struct egl_host *host);
 void egl_host_make_current(const struct egl_host *host);
 // Draws a frame of another colour than the last one, and expects it.
 void egl_host_render(struct egl_host *host);
-// Saves the state and raises an error behind that: the number chooses which.
+// Saves the state, then raises the error with this number.
 void egl_host_remember(struct host_state *state, uint32_t error);
 // Expects the error, and the same state.
 void egl_host_expect(const struct host_state *state, uint32_t error);

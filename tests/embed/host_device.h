@@ -36,7 +36,7 @@ void load(struct tiny_model *f, const struct glinfer_host_gl *gl);
 // Expects the tokens of a device of its own.
 void answer(struct glinfer_session *session);
 
-// cmocka's, behind egl_host_open.
+// Group fixtures of cmocka, after egl_host_open.
 int open_host_group(void **state);
 int close_host_group(void **state);
 

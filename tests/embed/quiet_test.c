@@ -133,7 +133,7 @@ int __wrap_pthread_join(pthread_t thread, void **result)
 
 //-- what the library does -------------------------------------------------------------------------
 
-// Opens, answers and destroys; threads have ended behind each call.
+// Opens, answers and destroys; threads have ended after each call.
 static void use(const char *cache_dir)
 {
     struct tiny_model f = {0};

@@ -11,7 +11,7 @@
 
 #define MAX_FILE_SIZE   (1u << 24)
 #define MAX_DAMAGE_SIZE 2048u  // larger files are damaged by chance alone
-#define MAX_HEAD_SIZE   16384u // of a file; chance damages nothing behind it
+#define MAX_HEAD_SIZE   16384u // bytes of a file that are damaged by chance
 #define N_BY_CHANCE     500    // damaged copies of a file
 
 struct bytes {

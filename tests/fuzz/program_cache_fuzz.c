@@ -1,6 +1,6 @@
 // Feeds bytes to the program cache as its files, with a driver that takes every binary: it gets
 // only those of files that are whole and of their key, and they lie within the file. The first byte
-// of an input says whether its key and hash are mended, so that damage behind them is reached too.
+// of an input says whether its key and hash are mended, so that damage after them is reached too.
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/program_cache.h"
 #include "tests/fuzz/fuzz.h"

@@ -36,7 +36,7 @@ static void rewrite(const struct gi_source *source, const struct gi_state_head *
     gi_state_write_begin(&writer, &shape, head, tokens, origins);
     gi_state_write(&writer, rows, size);
     if (gi_state_write_end(&writer, NULL)) {
-        // Padding may be anything, and is part of the hash behind it.
+        // Padding may have any value, and is part of the hash after it.
         const size_t same = GI_STATE_HEAD_SIZE + (size_t)head->n_tokens * 5;
         if (memcmp(copy, source->memory, same) != 0) {
             abort();

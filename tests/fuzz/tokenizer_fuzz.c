@@ -176,7 +176,7 @@ static void check_error(const struct glinfer_error *err)
     FUZZ_CHECK(err->status != GLINFER_STATUS_OK && err->message[0]);
 }
 
-// Stops at what is no well-formed UTF-8 (Unicode, table 3-7).
+// Stops at invalid UTF-8 (Unicode, table 3-7).
 static void check_utf8(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size;) {

@@ -44,7 +44,7 @@ for package in "$scratch"/*.deb; do
     wanted=same
     [ "$name" != glinfer ] || wanted=foreign
     [ "$(dpkg-deb -f "$package" Multi-Arch)" = "$wanted" ] || die "$package is not Multi-Arch: $wanted"
-    # What packages of two architectures both have has to be the same; all that depends on one has its name in its path.
+    # Files that packages of two architectures share must be equal; files that differ have the architecture in their path.
     [ "$wanted" = foreign ] || ! dpkg-deb -x "$package" "$scratch/$name" || ! find "$scratch/$name" -type f -not -path \
         "*/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/*" -exec file {} + | grep -E 'ELF|pkg-config' || die "$package is not for two"
 done
@@ -65,7 +65,7 @@ if ldd "$build/glinfer" | grep -q libmicrohttpd; then
     for name in $(sed -n 's/^#\([A-Z]*\)=.*/\1/p' "$settings"); do
         grep -qE "^ExecStart=.*[$]\{?$name\b" "$units/glinfer.service" || die "the service does not read $name"
     done
-    [ "$(dpkg-deb -I "$scratch"/glinfer_*.deb conffiles)" = /etc/default/glinfer ] || die "the settings are no conffile"
+    [ "$(dpkg-deb -I "$scratch"/glinfer_*.deb conffiles)" = /etc/default/glinfer ] || die "the settings are not a conffile"
     # Scripts that dpkg runs stop the service on removal alone, and do nothing where no systemd runs.
     mkdir "$scratch/control" "$scratch/bin"
     dpkg-deb -e "$scratch"/glinfer_*.deb "$scratch/control"

@@ -6,7 +6,7 @@
 
 static struct glinfer_error err;
 
-// Takes the answer under way to its end, cancelled behind n_most tokens; returns how many came.
+// Continues the answer to its end, or cancels it after n_most tokens. Returns the number of tokens.
 static int answer(struct glinfer_device *device, struct glinfer_session *session, int n_most)
 {
     struct glinfer_event event = {sizeof(event)};

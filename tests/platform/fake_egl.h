@@ -16,8 +16,8 @@ struct fake_egl {
     EGLint refused[3];           // context attributes that eglCreateContext refuses
     EGLint newest_minor;         // of ES 3; a newer context is refused; 0: any
     EGLint no_current;           // the error that eglMakeCurrent of a context fails with; 0: none
-    unsigned reset_status;       // what glGetGraphicsResetStatus returns; 0: what the driver says
-    int reserve_error;           // what posix_fallocate returns; 0: what the system does
+    unsigned reset_status;       // result of glGetGraphicsResetStatus; 0: the driver's
+    int reserve_error;           // result of posix_fallocate; 0: the system's
     bool is_disk_full;           // statvfs finds no free block
     int n_terminates, n_tracked; // calls counted; displays that were asked for with references
 };

@@ -4,7 +4,7 @@
 
 #include "platform/platform.h"
 
-extern char default_device[128]; // what auto chose at the start
+extern char default_device[128]; // the device that auto chose at the start
 extern bool default_is_software;
 
 // Before the tests: finds out what auto opens; false, and said why, if there is nothing.

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     glinfer_device_params_init(&dp);
     glinfer_model_params_init(&mp);
     glinfer_session_params_init(&sp);
-    setvbuf(stdout, NULL, _IOLBF, 0); // what drivers print stays in order
+    setvbuf(stdout, NULL, _IOLBF, 0); // keeps the order with the output of drivers
     dp.allow_software = true;
     dp.cache_dir = "";
     dp.log = print_line;

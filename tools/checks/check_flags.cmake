@@ -65,7 +65,7 @@ function(read_page prefix file)
     set(${prefix}_names ${unique} PARENT_SCOPE)
 endfunction()
 
-# Reads the flags of a command's help likewise, up to those that have no effect.
+# Reads the flags of a command's help, up to those that have no effect.
 function(read_help prefix command)
     execute_process(COMMAND ${GLINFER} ${command} --help OUTPUT_VARIABLE text RESULT_VARIABLE status)
     string(REGEX MATCHALL "\n" newlines "${text}")

@@ -77,7 +77,7 @@ function(check_quoted folder file header)
         fail(${file} ${header} "include from src/ or the top, not through \"../\"")
     elseif(folder MATCHES "^tests/" AND
            (EXISTS ${SOURCE}/${folder}/${header} OR EXISTS ${SOURCE}/tests/${header}))
-        # What a test shares with others lies beside it or in tests/, such as "ref/ref_gemv.h".
+        # Headers that tests share are next to them or in tests/, such as "ref/ref_gemv.h".
     elseif(folder STREQUAL "tools/examples" AND EXISTS ${SOURCE}/${beside}/${header})
         # An example's own headers lie beside it.
     elseif(NOT header MATCHES "/")

@@ -34,7 +34,7 @@ list(APPEND pages ${PAGE})
 foreach(page IN LISTS pages)
     execute_process(COMMAND ${command} ${page}
         OUTPUT_VARIABLE output ERROR_VARIABLE output)
-    # What depends on the machine that checks, the length of lines in the sources, and declarations of C that end in ";".
+    # Ignores messages that depend on the machine, on the length of source lines, and on C declarations that end in ";".
     string(REGEX REPLACE "[^\n]*(glinfer.3:[0-9:]* STYLE: no blank before trailing delimiter|referenced manual not found|operating system explicitly|line longer than)[^\n]*\n" "" output
         "${output}")
     file(STRINGS ${page} lines REGEX "^\\.(Ql|Dl|Li|Sq|Dq|Cm|Ar|Pa) .*[^ ]\"|^\\.(Ql|Dl|Li) .*\\{\"")

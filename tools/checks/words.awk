@@ -89,6 +89,7 @@ FILENAME in is_allowed { next }
         check_opening()
     }
     was_comment = is_comment
+    gsub(/ is (not )?None/, "") # Python's test
     count_phrases(tolower($0))
 }
 

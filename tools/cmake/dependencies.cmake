@@ -11,7 +11,7 @@ pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 pkg_check_modules(LIBEDIT IMPORTED_TARGET libedit)
 # The server of the command alone; without it `glinfer serve` says so.
 pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.70)
-# What fetches models, of the command alone; without them `glinfer pull` says so.
+# Libraries of the command that fetch models; `glinfer pull` says if they are missing.
 pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.68)
 pkg_check_modules(NETTLE IMPORTED_TARGET nettle)
 if(GLINFER_TESTS)

@@ -15,7 +15,7 @@ target_include_directories(glinfer PUBLIC
 target_link_libraries(glinfer PRIVATE ${folders} m)
 target_link_options(glinfer PRIVATE
     LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/glinfer.map LINKER:--as-needed
-    LINKER:-z,nodelete) # libEGL leaves threads behind whenever it is unloaded and loaded again
+    LINKER:-z,nodelete) # libEGL leaks threads whenever it is unloaded and loaded again
 if(NOT GLINFER_SANITIZE)
     target_link_options(glinfer PRIVATE LINKER:--no-undefined)
 endif()

@@ -42,7 +42,7 @@ if(GLINFER_STATIC)
         ", libegl-dev, libgles-dev, libgbm-dev, libdrm-dev, libpcre2-dev, libcjson-dev")
 endif()
 
-# What the files themselves link is found by dpkg-shlibdeps, the library of the build among it.
+# dpkg-shlibdeps finds the libraries that the files link, the library of the build among them.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 # Packages of programs that link the library find it by its shlibs file.

@@ -42,7 +42,7 @@ for line in '^intervals of frames: [0-9]+; median [0-9.]+ ms' '^frames missed: [
     grep -qE "$line" "$scratch/out.txt" || die "kiosk printed no line like $line"
 done
 for picture in "$scratch"/kiosk-{0,1,2,3}.png; do
-    [ "$(head -c 8 "$picture" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || die "$picture is no PNG"
+    [ "$(head -c 8 "$picture" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || die "$picture is not a PNG"
 done
 cmp -s "$scratch/kiosk-0.png" "$scratch/kiosk-3.png" && die "the sign does not move"
 cat "$scratch/out.txt"

@@ -53,7 +53,7 @@ def main():
     fields = gguf.GGUFReader(args.model).fields
     n_vocab = len(fields["tokenizer.ggml.tokens"].data)
     labels = [field for name, field in fields.items() if name.endswith(".classifier.output_labels")]
-    # Behind scores the reference returns what its memory held.
+    # After the scores the reference returns uninitialised memory.
     n_value = len(labels[0].data) if args.pooling == "rank" else None
     random = np.random.Generator(np.random.PCG64(7))
     with twin_of(args.model, None) as twin, open(args.out, "w") as out:

@@ -74,7 +74,7 @@ def unigram_pieces(n_vocab):
     return [(piece, -2.0 - 1.37 * (7 * i % 11) / len(piece)) for i, piece in enumerate(pieces)][: n_vocab - 5]
 
 
-# What the normaliser replaces: a ligature, full-width and accented letters, spaces, and what becomes nothing.
+# Replacements of the normaliser: a ligature, full-width and accented letters, spaces, and characters that it removes.
 RULES = {"\ufb01": "fi", "\uff41": "a", "\uff42": "b", "\u00e9": "e", "e\u0301": "e", "\u00a0": " ", "\t": " ", "\n": " ",
          "\u3000": " ", "\u2026": "...", "\u00bd": "1\u20442", "\u200b": "", "\u0410": "\u0430"}
 

@@ -119,11 +119,11 @@ def parse_arguments():
                         "and taps are those of linear attention")
     parser.add_argument("--state-norm", action="store_true", help="falcon-h1: a norm of what states give")
     parser.add_argument("--one-in", type=int, default=0, help="qwen3next: first layers with one tensor for q, k, v and gate")
-    parser.add_argument("--next", type=int, default=0, help="qwen35: layers behind the last, which predict further tokens")
-    parser.add_argument("--interval", type=int, default=4, help="of so many layers one has attention")
+    parser.add_argument("--next", type=int, default=0, help="qwen35: layers after the last, which predict further tokens")
+    parser.add_argument("--interval", type=int, default=4, help="one layer in this many has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
     parser.add_argument("--window-head-dim", type=int, help="gemma4: of layers with a window; default: the others'")
-    parser.add_argument("--window-kv-heads", type=int, help="likewise")
+    parser.add_argument("--window-kv-heads", type=int, help="gemma4: of layers with a window; default: the others'")
     parser.add_argument("--shared-kv", type=int, default=0, help="gemma4: layers that read the keys of earlier ones")
     parser.add_argument("--input", type=int, default=0, help="gemma4, gemma3n: width of layers' own inputs")
     parser.add_argument("--rank", type=int, default=64, help="gemma3n: of the branch beside attention")
@@ -131,7 +131,7 @@ def parse_arguments():
     parser.add_argument("--parallel", action="store_true", help="stablelm: blocks side by side, norms of each head")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--pooling", type=int, help="of embeddings: 0 none, 1 mean, 2 cls, 3 last, 4 rank")
-    parser.add_argument("--dense", action="store_true", help="projections behind the pooling")
+    parser.add_argument("--dense", action="store_true", help="projections after the pooling")
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -351,7 +351,7 @@ class TensorMaker:
         kind = TYPES[self.args.types.get(kind or stem, "f32")]
         block, _ = quants.GGML_QUANT_SIZES[kind]
         if n_cols % block:
-            sys.exit(f"{name}: rows of {n_cols} are no multiple of {block}, the block of {kind.name}")
+            sys.exit(f"{name}: rows of {n_cols} are not a multiple of {block}, the block of {kind.name}")
         rms = gain / math.sqrt(n_cols)
         data = self.draw(name, (n_rows, n_cols)) * np.float32(rms)
         data[quiet_rows] *= np.float32(0.1)

@@ -71,7 +71,7 @@ def open_library():
 
 
 def set_f32_cache(params):
-    """Of the words behind the floats, the first two neighbours that say F16 are the cache's types."""
+    """Sets the types of the cache: the first two neighbouring words after the floats that are F16."""
     for i in range(22, 40):
         if params.words[i] == F16 and params.words[i + 1] == F16:
             params.words[i] = params.words[i + 1] = F32

@@ -7,7 +7,7 @@ The samplers are those of the llama.cpp in PyPI's xllamacpp 2026.10.11549, calle
 of each case, without a model. unit.sampler_golden holds src/sampler to the file.
 
 A line "logits NAME v..." is a vocabulary. A line "case NAME key=value..." is a chain, in the words of the
-test: history and breakers are token ids. The line "kept" behind it has id:probability of every token that
+test: history and breakers are token ids. The line "kept" after it has id:probability of every token that
 has one, by id; with mirostat and adaptive-p, what they chose from.
 """
 

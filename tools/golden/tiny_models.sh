@@ -64,7 +64,7 @@ make tiny-olmoe --arch olmoe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 
 # A seed for which rounding to an f16 cache stays within the tolerance.
 make tiny-gpt-oss --arch gpt-oss --types attn=q8_0,ffn=mxfp4,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 4 --experts 5 --experts-used 2 --window 40 --rope-scaling yarn --untied --seed 6
-# Gate and up of different types, and widths that are no multiple of two tiles.
+# Gate and up of different types, and widths that are not a multiple of two tiles.
 make tiny-moe-mixed --arch qwen3moe --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
     --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 40 --layers 2 --experts 6 --experts-used 2 --seed 3
 make tiny-granitemoe --arch granitemoe --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 \
@@ -157,7 +157,7 @@ make tiny-lfm2moe --arch lfm2moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q
 # A decoder as a reranker.
 embedding tiny-qwen3_rank rank --arch qwen3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 32 \
     --ff 64 --layers 1 --pooling 4 --classes 2
-# Encoders, whose tokens see those behind them; a window of 24 is passed by the longer texts.
+# Encoders, whose tokens attend to later ones; the longer texts exceed the window of 24.
 embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
     --head-dim 64 --ff 64 --layers 6 --window 24 --rope-base 1000000 --pooling 1 --dense
 encoder tiny-bert cls --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 2

@@ -110,7 +110,7 @@ bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
 
 //-- copies of states ------------------------------------------------------------------------------
 
-// Copies each layer's state to the place behind it, or back.
+// Copies each layer's state to the checkpoint after it, or back.
 static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                         struct gi_gpu *gpu, bool is_back)
 {

@@ -15,20 +15,20 @@ uint64_t gi_cache_states_size(const struct gi_hparams *hparams);
 bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
                         const struct gi_hparams *hparams, uint32_t n, struct gi_gpu *gpu,
                         struct glinfer_error *err);
-// Keeps a copy of the states of recurrent layers, which are of the first n tokens, in place of the
-// one that there was.
+// Stores a checkpoint of the recurrent layers' states, which are those after n tokens, in place of
+// the previous one.
 void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                           struct gi_gpu *gpu, uint32_t n);
-// Takes that copy for the states where they are not those of the tokens in the cache: what is
-// behind it is to be computed anew, and no more.
+// Restores the checkpoint if recurrent state and cache disagree; only the tokens after it are
+// recomputed.
 void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                             struct gi_gpu *gpu);
-// Writes those of all tokens in the cache. The context is entered. The writer keeps a failure:
+// Writes the rows of all tokens in the cache. The context is entered. The writer keeps a failure:
 // NO_MEMORY, IO, GPU_LOST, DRIVER.
 void gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
                         struct gi_gpu *gpu, struct gi_state_writer *writer);
-// Reads those of head->n_tokens tokens into the cache. Fails with NO_MEMORY, IO, GPU_LOST, DRIVER;
-// the cache is then lost.
+// Reads the rows of head->n_tokens tokens into the cache. Fails with NO_MEMORY, IO, GPU_LOST,
+// DRIVER; the cache is then lost.
 bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                         struct gi_gpu *gpu, const struct gi_source *source,
                         const struct gi_state_head *head, struct glinfer_error *err);

@@ -1,8 +1,8 @@
-// Decides what an answer does when its context is full: it ends, fails, or goes on behind a shift,
-// which keeps the first tokens and drops half of the others. Keys were turned to their positions
-// and values depend on all tokens in front, so that the rows of tokens that move are computed anew
-// from their ids: as if the prompt had been these. A token that is generated pays for one that is
-// processed again at the most, and those are several times cheaper.
+// The behaviour of an answer when its context is full: it ends, fails, or continues after a shift,
+// which keeps the first tokens and drops half of the others. Keys were rotated to their positions
+// and values depend on all earlier tokens, so the rows of tokens that move are recomputed from
+// their ids, as those of a prompt. There is at most one recomputed token per generated token, and
+// it is several times cheaper.
 #ifndef GI_ENGINE_CONTEXT_FULL_H
 #define GI_ENGINE_CONTEXT_FULL_H
 
@@ -10,14 +10,14 @@
 
 // Returns the tokens of the prompts that an answer may process, as gi_tables_choose takes them.
 size_t gi_generation_prompt_size(const struct gi_generation *run);
-// Ends the answer behind its last token, or notes that the context is full.
+// Ends the answer after its last token, or notes that the context is full.
 void gi_generation_reach_limit(struct gi_generation *run);
 // Makes room in a context that is full, for the next chain to go on in: begins to compute the rows
 // that moved; no chain is in flight. Fails with CONTEXT_FULL if that was asked for, else as a
 // prompt does.
 bool gi_generation_make_room(struct gi_generation *run);
-// Sets where steps go on behind a shift, and how many there may be: step n computes the token at
-// base + n - 1.
+// Sets the position and the number of steps after a shift: step n computes the token at base + n
+// - 1.
 void gi_generation_count_anew(struct gi_generation *run);
 
 #endif

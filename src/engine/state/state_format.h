@@ -8,8 +8,8 @@
 //           says that there are none, and the cache is computed anew from the tokens; a layer that
 //           keeps a state has it before them, or in their place, one that reads the keys of another
 //           layer nothing
-//   hash    (16) of all behind the head, block by block of GI_STATE_BLOCK bytes
-// Nothing in it is trusted: what is handed out was checked. Knows no GPU.
+//   hash    (16) of all data after the head, by blocks of GI_STATE_BLOCK bytes
+// A file is not trusted: all values are checked before they are returned. Knows no GPU.
 #ifndef GI_ENGINE_STATE_FORMAT_H
 #define GI_ENGINE_STATE_FORMAT_H
 
@@ -35,7 +35,7 @@ struct gi_state_shape {
 struct gi_state_head {
     uint32_t n_tokens;
     int32_t pending;    // as in struct gi_sequence
-    uint32_t n_shifted; // likewise
+    uint32_t n_shifted; // as in struct gi_sequence
     bool has_rows;
 };
 
@@ -50,7 +50,7 @@ uint64_t gi_state_size(const struct gi_state_shape *shape, const struct gi_state
 bool gi_state_check(const struct gi_source *source, const struct gi_state_shape *shape,
                     struct gi_state_head *head, struct glinfer_error *err);
 // Reads n_tokens tokens and origins. Fails with BAD_FILE (a token that the model does not have, an
-// origin that is none), IO.
+// invalid origin), IO.
 bool gi_state_read_tokens(const struct gi_source *source, const struct gi_state_shape *shape,
                           const struct gi_state_head *head, uint32_t *tokens, uint8_t *origins,
                           struct glinfer_error *err);

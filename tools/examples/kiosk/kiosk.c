@@ -16,7 +16,7 @@ enum {
     N_PREDICT = 160,
     N_WARM = 24, // tokens of the answer before the sign starts
     MAX_LATE = 12,
-    BOX_US = 8000, // what glinfer_step may take beyond its budget
+    BOX_US = 8000, // time by which glinfer_step may exceed its budget
 };
 
 static const char usage[] = "usage: kiosk -m MODEL [--seconds N] [--fps N] [--budget-us N] "
@@ -145,8 +145,8 @@ static bool step(struct kiosk *kiosk, struct glinfer_error *err)
     return ok;
 }
 
-// Has the beginning of an answer before the sign starts: drivers compile much of a program only
-// when it first runs, and the library learns how long its parts take.
+// Generates the beginning of an answer before the sign starts: drivers compile much of a program
+// only when it first runs, and the library measures how long its parts take.
 static bool warm_up(struct kiosk *kiosk, struct glinfer_error *err)
 {
     const double start = timing_now();
@@ -164,9 +164,9 @@ static bool warm_up(struct kiosk *kiosk, struct glinfer_error *err)
     return ok;
 }
 
-// Gives the model its part of a frame: one call, and more while there is something to do and a call
-// as long as the slowest of late would end before the next frame. Behind an answer that is over the
-// next one begins in the same frame.
+// Runs the model within a frame: one call, and more while there is work and a call as long as the
+// slowest recent one would end before the next frame. After the end of an answer the next one
+// begins in the same frame.
 static bool answer(struct kiosk *kiosk, double next, struct glinfer_error *err)
 {
     do {

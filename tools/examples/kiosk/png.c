@@ -26,7 +26,7 @@ static uint32_t crc32_of(const uint8_t *data, size_t size)
     return ~crc;
 }
 
-// Writes a chunk; data has 4 bytes of room before and behind its size bytes.
+// Writes a chunk; data has 4 bytes of room before and after its size bytes.
 static bool write_chunk(FILE *file, const char *type, uint8_t *data, uint32_t size)
 {
     uint8_t length[4];

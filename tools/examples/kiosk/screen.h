@@ -20,8 +20,8 @@ struct screen {
     uint32_t connector, crtc;
     drmModeModeInfo mode;
     drmModeCrtc *before;           // what the output showed before; NULL: nothing yet of ours
-    struct gbm_bo *shown, *coming; // coming: is shown from the next refresh on; NULL: none is
-    char failure[128];             // what the functions return
+    struct gbm_bo *shown, *coming; // coming: shown from the next refresh on, or NULL
+    char failure[128];             // the message that the functions return
 };
 
 // Opens a card such as /dev/dri/card0, or with "auto" the first one that has a display. Returns
