@@ -7,7 +7,7 @@
 // The first step of argmax costs nothing here: the logits are in registers. Ties go to the lowest
 // index. A NaN or infinity comes before every number, as (infinity, 0xFFFFFFFF): nothing later can
 // hide it. A partial result is a group's, or with WG_SIZE 8 an invocation's: there is no barrier
-// then. With FINE each persistent group stores that number of them. Sizes: gemv/gemv.glsl.
+// then. With FINE a group stores FINE of them. Sizes: gemv/gemv.glsl.
 #include "lib/common.glsl"
 
 #if !defined(HAS_BIAS) || !defined(SOFTCAP)

@@ -72,7 +72,7 @@ static const struct gi_gemv_row v3d_gemv[] = {
     {0},
 };
 
-// Loads are what Mali G is short of: x is read once for four rows.
+// Loads limit Mali G: x is read once for four rows.
 static const struct gi_gemv_row mali_g_gemv[] = {
     {0, 0, {GI_GEMV_FORM_BYTES, 64, 2, 0}},
     {0, 0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},

@@ -34,7 +34,7 @@ struct gi_gl_ext {
     bool has_subgroups;                                    // KHR_shader_subgroup, compute stage
 };
 
-// Looks up what the current context offers.
+// Looks up the extensions of the current context.
 void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform);
 
 #endif

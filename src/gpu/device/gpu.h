@@ -61,7 +61,7 @@ struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_p
                              struct glinfer_error *err);
 void gi_gpu_destroy(struct gi_gpu *gpu);
 
-// Destroys what the gpu made in its context, which is entered.
+// Destroys the GL objects of the gpu; its context is entered.
 void gi_gpu_release(struct gi_gpu *gpu);
 // Begins anew in the context of another platform, after gi_gpu_release; limits are read again. The
 // gpu is lost no more. Fails as gi_gpu_create does.
@@ -79,7 +79,7 @@ const struct gi_settings *gi_gpu_settings(const struct gi_gpu *gpu); // settings
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu);
 uint32_t gi_gpu_quirks(const struct gi_gpu *gpu); // flags of quirk.h
-// Returns the form of a prompt batch's kernels: the class's, or what measuring found.
+// Returns the form of a prompt batch's kernels, from the class or from a measurement.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
 // True if ranges are better joined in few buffers: an executor has all of a model bound at once.

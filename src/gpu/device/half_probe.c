@@ -192,7 +192,7 @@ static bool take_turns(struct probe *probe, struct rate *rate)
     return true;
 }
 
-// Measures again while times are unsteady: other processes that use the GPU hide what is faster.
+// Measures again while times vary: other processes that use the GPU distort the comparison.
 static bool is_faster(struct probe *probe, bool *is_fast)
 {
     enum { N_ROUND = 64, N_TRY = 4, MOST_MS = 300 };

@@ -1,6 +1,6 @@
-// Quirks of drivers: what a device has to do without, or in another way, because of the driver that
-// it opened. Data, not code: a row names a part of GL_RENDERER, a range of the driver's versions
-// and flags, and GLINFER_QUIRKS adds rows. Knows no GL calls.
+// Quirks of drivers: features that a device must not use, or must use in another way, because of
+// the driver that it opened. Data, not code: a row names a part of GL_RENDERER, a range of the
+// driver's versions and flags, and GLINFER_QUIRKS adds rows. Knows no GL calls.
 #ifndef GI_GPU_QUIRK_H
 #define GI_GPU_QUIRK_H
 

@@ -77,7 +77,7 @@ struct gi_settings {
     enum gi_choice half;                 // GLINFER_HALF: fast halves, in place of the probe
     enum gi_choice large_pages;          // GLINFER_PAGES
     char glsl_dir[GI_SETTING_PATH_SIZE]; // GLINFER_GLSL_DIR; "": the embedded kernels
-    char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": what was measured here
+    char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": the file of the device
     enum gi_choice selftest;           // GLINFER_SELFTEST
     struct gi_fault_setting fault;     // GLINFER_FAULT
     const struct gi_device_class *device_class; // GLINFER_CLASS; NULL: that of the renderer

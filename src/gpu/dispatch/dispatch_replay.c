@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
-// Keeps what is bound, so that it is not bound again. A replay begins with nothing bound: others
-// who use the context need not put anything back.
+// The current bindings, so that nothing is bound twice. A replay begins with nothing bound: other
+// users of the context need not restore anything.
 struct bound {
     GLuint program;
     struct bound_range {
@@ -67,7 +67,7 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
     }
 }
 
-// Does what GLINFER_FAULT asks for; returns true if the dispatch is to be left out.
+// Applies GLINFER_FAULT; returns true if the dispatch must be skipped.
 static bool inject_fault(const struct gi_dispatch_table *table,
                          const struct gi_dispatch_entry *entry)
 {
@@ -84,7 +84,7 @@ static bool inject_fault(const struct gi_dispatch_table *table,
     return fault->kind == GI_FAULT_SKIP;
 }
 
-// Binds scratch in place of what an entry writes.
+// Binds scratch in place of the ranges that an entry writes.
 static void bind_scratch(const struct gi_dispatch_table *table, struct bound *bound,
                          const struct gi_dispatch_entry *entry)
 {
@@ -98,7 +98,7 @@ static void bind_scratch(const struct gi_dispatch_table *table, struct bound *bo
     bind_storage(bound, &dispatch);
 }
 
-// Returns what the GPU adds to its count for a dispatch of a grid.
+// Returns the number that the GPU adds to its count for a dispatch of a grid.
 static uint32_t find_weight(const struct gi_dispatch_table *table,
                             const struct gi_dispatch_entry *entry, const uint32_t count[3])
 {

@@ -8,7 +8,7 @@
 #include "gpu/dispatch/time_box.h"
 #include "gpu/dispatch/timer.h"
 
-// The entries of a list that are run, and what times them, for who measures or tests entries.
+// The entries of a list to run, and their timer, for measurements and tests.
 struct gi_selection {
     uint32_t site;          // only the entries of this site; 0: all
     uint32_t skipped_site;  // all but those of this site; 0: all

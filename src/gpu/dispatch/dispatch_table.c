@@ -158,7 +158,7 @@ static GLbitfield state_bits(const struct gi_dispatch_table *table)
     return table->gpu->limits.is_indirect ? bits | GL_COMMAND_BARRIER_BIT : bits;
 }
 
-// Returns the barrier that must come before the dispatch and books what the dispatch does.
+// Returns the barrier that must precede the dispatch, and notes its reads and writes.
 static GLbitfield plan_barrier(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     GLbitfield barrier = table->pending;

@@ -28,7 +28,7 @@ struct gi_grid {
     enum gi_grid_rule rule;
     uint32_t axis, divisor; // of a rule that is not FIXED
     uint32_t times, added;  // of TOKENS in a table that is always direct
-    bool is_whole; // KEYS: size[axis] is what a full context takes, so that it bounds nothing
+    bool is_whole;          // KEYS: size[axis] covers a full context, so it is not a limit
     // The dispatch may run in pieces along an axis that has no rule: glsl/lib/first_group.glsl.
     bool is_divisible;
     uint32_t divisible_axis;
@@ -84,7 +84,7 @@ struct gi_dispatch {
     uint32_t wg_size; // invocations of a group; 0: not said
     struct gi_owners owners;
     enum gi_publish publishes;
-    bool consumes;    // looks for what the entry before it publishes in its binding 1
+    bool consumes;    // consumes the values that the previous entry publishes, in its binding 1
     uint32_t n_split; // groups that work out one result together and publish to each other; 0: none
     uint64_t runtime_params; // bit i: word i of params depends on the context or is not constant
     uint32_t runtime_begins; // bit i: where binding i begins depends on the size of the context

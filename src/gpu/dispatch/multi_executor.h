@@ -19,7 +19,7 @@ struct gi_multi_executor gi_multi_executor_of(struct gi_dispatch_table *list);
 // destroyed.
 struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
                                              struct glinfer_error *err);
-// Returns the list of a multi-dispatch executor, for who measures it.
+// Returns the list of a multi-dispatch executor, for measurements.
 struct gi_dispatch_table *gi_multi_executor_list(const struct gi_executor *executor);
 
 #endif

@@ -1,8 +1,7 @@
 // A runner submits chains of decode steps for one sequence, or joint ones for several, waits for
-// them and hands their tokens out. It is the one way in which answers, scores, profiles, tuning and
-// checks write step_state, submit and wait. It owns the readbacks of the chains in flight;
-// step_state and the ring of results belong to whoever made them. One thread, with the context
-// current.
+// them and returns their tokens. Answers, scores, profiles, tuning and checks write step_state,
+// submit and wait only through it. It owns the readbacks of the chains in flight; the caller owns
+// step_state and the ring of results. One thread, with the context current.
 #ifndef GI_GPU_RUNNER_H
 #define GI_GPU_RUNNER_H
 
@@ -23,7 +22,7 @@
 struct gi_flight {
     uint32_t first, n_steps;     // steps since the epoch began; n_entries of a chain that says them
     struct gi_joint_place joint; // of a joint chain
-    uint32_t n_entries;          // that were asked for
+    uint32_t n_entries;          // entries to read back
     bool has_fault;              // its executor may have given up
     uint32_t n_submitted;        // dispatches since the epoch began (gpu/dispatch/run_count.h)
     uint32_t n_indirect;         // of a step, with grids from the GPU
@@ -39,7 +38,7 @@ struct gi_runner {
     uint32_t n_slots;            // of joint chains, each with a ring; 0: one sequence
     uint64_t ring_stride;        // bytes between rings
     uint64_t budget_ns;          // GPU time of a submission
-    struct gi_time_box box;      // of what is submitted in a chain's box; has the same budget
+    struct gi_time_box box;      // of chains that are submitted in a box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
     bool wants_fence_fds;        // of the chains that are submitted
     uint32_t epoch;              // of step_state, the first half of the sentinel
@@ -49,7 +48,7 @@ struct gi_runner {
     const struct gi_executor *last; // that ran last since the state was written; NULL: none
 };
 
-// The results of a chain, as gi_runner_take finds them.
+// The results of a chain, from gi_runner_take.
 struct gi_landing {
     uint32_t first, n_steps;
     const struct gi_ring_entry *entries; // n_steps; valid until another landing is taken
@@ -63,8 +62,8 @@ struct gi_landing {
 // Fails with NO_MEMORY, DRIVER.
 bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                     struct gi_range ring, struct glinfer_error *err);
-// The same for joint chains of n_slots sequences: state is that of their list, rings holds a ring
-// every stride bytes.
+// Initialises a runner for joint chains of n_slots sequences: state is that of their list, rings
+// holds a ring every stride bytes. Fails with NO_MEMORY, DRIVER.
 bool gi_runner_init_joint(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                           struct gi_range rings, uint32_t n_slots, uint64_t stride,
                           struct glinfer_error *err);
@@ -73,8 +72,8 @@ void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns);
 // Accepts all-zero.
 void gi_runner_finish(struct gi_runner *runner);
 
-// Begins a new epoch: entries of the ring of earlier ones no longer count, and chains in flight are
-// forgotten unwaited. Fails with GPU_LOST, NO_MEMORY.
+// Begins a new epoch: invalidates older entries of the ring and forgets chains in flight without
+// waiting. Fails with GPU_LOST, NO_MEMORY.
 bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err);
 // Writes step_state, with the runner's epoch. Fails with GPU_LOST, NO_MEMORY.
 bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,
@@ -88,10 +87,10 @@ bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, cons
 // and budget_ns are the runner's. Fails as the executor does.
 bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
                    const struct gi_chain *chain, struct glinfer_error *err);
-// The same, and asks for the ring's entries of its steps, of which `first` is the first since the
-// epoch began (of joint steps chain->joint says that, of those live when all is submitted); fewer
-// than GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor then says is_paused is in flight
-// once the same call, repeated, has submitted the rest.
+// Submits a chain and reads back the ring's entries of its steps. `first` counts the steps since
+// the epoch began; for joint steps chain->joint has the place of each live sequence. Fewer than
+// GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor then says is_paused is in flight once the
+// same call, repeated, has submitted the rest.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
 // Waits for all that was submitted. Fails with GPU_LOST, CANCELLED, DRIVER.
@@ -101,7 +100,7 @@ bool gi_runner_wait(struct gi_runner *runner, struct glinfer_error *err);
 // run.
 bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void *data,
                     uint64_t size, struct glinfer_error *err);
-// Sets *is_ready if taking the oldest chain in flight would not wait; a chain is in flight. Fails
+// Sets *is_ready to whether the oldest chain in flight has completed; a chain is in flight. Fails
 // with GPU_LOST.
 bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
 // Returns the time of the clock at which that chain is expected to be done.
@@ -113,10 +112,11 @@ int gi_runner_fence_fd(const struct gi_runner *runner);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);
-// Returns what a joint chain left of the sequence in a slot; entries is NULL if that took no part.
+// Returns the results of a joint chain for the sequence in a slot; entries is NULL if it took no
+// part.
 struct gi_landing gi_landing_of_slot(const struct gi_landing *landing, uint32_t slot);
-// Forgets the chains in flight. Waits for those that may be given up, and sets *is_faulty if one
-// was. Fails with GPU_LOST.
+// Forgets the chains in flight. Waits for chains that may have a fault, and sets *is_faulty if one
+// has. Fails with GPU_LOST.
 bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err);
 
 // Returns true if all dispatches of the chain and of the chains before it ran; after the first
@@ -124,8 +124,8 @@ bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_er
 // with GPU_LOST otherwise.
 bool gi_runner_check_count(const struct gi_runner *runner, const struct gi_landing *landing,
                            uint32_t n_live, struct glinfer_error *err);
-// True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or
-// GPU_FAULT (a logit that is not a number, a token not below n_vocab).
+// Returns true if the entry is valid. Fails with GPU_LOST (it was not written) or GPU_FAULT (a
+// logit is NaN, or the token is not below n_vocab).
 bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,
                            uint32_t step, uint32_t n_vocab, struct glinfer_error *err);
 

@@ -1,4 +1,4 @@
-// step_state: what changes from token to token, advanced by the GPU itself. Kernels read it as UBO
+// step_state: the values that change with every token, advanced by the GPU. Kernels read it as UBO
 // 1, the sampling kernels write it as a storage block; the twin of glsl/lib/step_state.glsl. 4-byte
 // scalars only, so std140 and std430 agree with C.
 #ifndef GI_GPU_STEP_STATE_H

@@ -41,7 +41,7 @@ struct gi_time_box {
     uint64_t budget_ns;
     struct gi_box_rate *rates; // by index of program, n_rates
     uint32_t n_rates;
-    double scale;              // of all estimates: what mixed submissions took, over theirs
+    double scale; // of all estimates: measured over estimated time of mixed submissions
     struct gi_box_flight open; // not flushed yet; n_pieces 0: nothing is
     struct gi_box_flight flights[GI_BOX_FLIGHTS];
     uint32_t n_flights;
@@ -80,7 +80,8 @@ bool gi_time_box_enter(struct gi_time_box *box, uint32_t program, double class_n
 bool gi_time_box_leave(struct gi_time_box *box, uint32_t program, struct glinfer_error *err);
 // Ends the submission and flushes it unless it is empty. Fails as gi_time_box_enter.
 bool gi_time_box_close(struct gi_time_box *box, struct glinfer_error *err);
-// Forgets what is open and in flight: the caller has flushed, and waits by other means.
+// Discards the open submission and those in flight: the caller has flushed, and waits by other
+// means.
 void gi_time_box_forget(struct gi_time_box *box);
 // Returns the estimated nanoseconds of all that is open and in flight.
 uint64_t gi_time_box_expected(const struct gi_time_box *box);

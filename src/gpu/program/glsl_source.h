@@ -10,7 +10,7 @@
 
 #include "gpu/program/program_table.h"
 
-// Bits for what a row of programs.def may need.
+// Capabilities that a row of programs.def may need.
 enum gi_capability {
     GI_CAPABILITY_BASE = 0,      // OpenGL ES 3.1
     GI_CAPABILITY_WG256 = 1,     // work groups of 256

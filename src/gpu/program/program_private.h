@@ -38,9 +38,9 @@ struct gi_program_table {
     char half_refusal[200]; // "": none is known
 };
 
-// Writes what the program is made of into *params, all of it borrowed from the program.
+// Fills *params with the parts of the program, all borrowed from it.
 void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params);
-// Undoes what a build began and did not finish; finished programs stay.
+// Discards unfinished programs of a build; finished ones stay.
 void gi_program_drop_unbuilt(struct gi_program_table *table);
 
 #endif

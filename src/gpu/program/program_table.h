@@ -39,15 +39,16 @@ void gi_program_table_destroy(struct gi_program_table *table);
 // UNSUPPORTED if the device lacks the row's capability, NO_MEMORY.
 bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
                               uint32_t *index, struct glinfer_error *err);
-// True if the device has what the row needs.
+// Returns true if the device has the capabilities of the row.
 bool gi_program_is_possible(const struct gi_gpu *gpu, enum gi_program_id id);
 // True if, besides, the program is not in quarantine for any type of weights
 // (gpu/program/quarantine.h).
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
 
-// Compiles what was requested since the last build. progress may be NULL; false from it cancels.
-// Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY. A program
-// that the driver refused is not built again, and the next build continues after it.
+// Compiles the programs requested since the last build. progress may be NULL; if it returns false,
+// the build is cancelled. Fails with DRIVER (file:line and the driver's words), CANCELLED,
+// GPU_LOST, NO_MEMORY. A program that the driver refused is not built again, and the next build
+// continues after it.
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
 // Builds all programs, continues after those that the driver refuses or whose text does not
@@ -80,7 +81,7 @@ const char *gi_program_refusal(const struct gi_program_table *table, uint32_t in
 // Returns the key that a program was requested with.
 const struct gi_program_key *gi_program_key(const struct gi_program_table *table, uint32_t index);
 
-// Says what is known of the results of a built program on this driver.
+// The verdict on the results of a built program on this driver.
 enum gi_finding {
     GI_FINDING_NONE, // not tested
     GI_FINDING_RIGHT,

@@ -17,7 +17,8 @@ const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, 
 void gi_quarantine_clear(struct gi_gpu *gpu);
 // True if any program is in quarantine.
 bool gi_quarantine_has_any(const struct gi_gpu *gpu);
-// True if the device has what the program needs and may use it for weights of this type.
+// Returns true if the device has the program's capabilities and may use it for weights of this
+// type.
 bool gi_program_available_for(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
 
 #endif
