@@ -39,9 +39,8 @@ static void assert_refused(const struct glinfer_host_gl *gl, enum glinfer_status
     }
 }
 
-static void what_does_not_go_together_is_refused(void **state)
+TEST(what_does_not_go_together_is_refused)
 {
-    (void)state;
     const enum glinfer_status invalid = GLINFER_STATUS_INVALID_ARGUMENT;
     struct glinfer_host_gl gl = give_display();
     gl.display = NULL;
@@ -66,9 +65,8 @@ static void what_does_not_go_together_is_refused(void **state)
     assert_refused(&gl, GLINFER_STATUS_NO_DEVICE, "not one of OpenGL ES");
 }
 
-static void a_name_beside_a_host_is_refused(void **state)
+TEST(a_name_beside_a_host_is_refused)
 {
-    (void)state;
     struct glinfer_device_params params;
     struct glinfer_error err;
     const struct glinfer_host_gl gl = give_display();
@@ -80,9 +78,8 @@ static void a_name_beside_a_host_is_refused(void **state)
     assert_non_null(strstr(err.message, "a name and a host"));
 }
 
-static void a_context_that_is_not_current_is_refused(void **state)
+TEST(a_context_that_is_not_current_is_refused)
 {
-    (void)state;
     int count = 0;
     struct glinfer_host_gl gl = give_context();
     release_current(NULL);
@@ -100,9 +97,8 @@ static void a_context_that_is_not_current_is_refused(void **state)
     egl_host_make_current(&host);
 }
 
-static void calls_without_the_context_fail_and_lose_nothing(void **state)
+TEST(calls_without_the_context_fail_and_lose_nothing)
 {
-    (void)state;
     struct tiny_model f = {0};
     struct glinfer_error err;
     const struct glinfer_host_gl gl = give_context();
@@ -122,9 +118,8 @@ static void calls_without_the_context_fail_and_lose_nothing(void **state)
     egl_host_render(&host);
 }
 
-static void a_context_of_another_api_is_refused(void **state)
+TEST(a_context_of_another_api_is_refused)
 {
-    (void)state;
     struct glinfer_host_gl gl = give_context();
     EGLConfig config = NULL;
     EGLint n = 0;
@@ -143,9 +138,8 @@ static void a_context_of_another_api_is_refused(void **state)
 }
 
 // Mesa makes contexts as old as MESA_GLES_VERSION_OVERRIDE says.
-static void an_old_context_is_refused(void **state)
+TEST(an_old_context_is_refused)
 {
-    (void)state;
     const EGLint attribs[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE};
     struct glinfer_error err = {0};
     host.context = eglCreateContext(host.display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attribs);

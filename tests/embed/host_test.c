@@ -32,33 +32,29 @@ static void use_all(const struct glinfer_host_gl *gl)
 
 //-- untouched -------------------------------------------------------------------------------------
 
-static void a_device_of_its_own_touches_nothing(void **state)
+TEST(a_device_of_its_own_touches_nothing)
 {
-    (void)state;
     use_all(NULL);
 }
 
-static void a_device_on_the_display_touches_nothing(void **state)
+TEST(a_device_on_the_display_touches_nothing)
 {
-    (void)state;
     struct glinfer_host_gl gl = give_display();
     use_all(&gl);
     gl.share_context = host.context;
     use_all(&gl);
 }
 
-static void a_device_in_the_context_touches_nothing(void **state)
+TEST(a_device_in_the_context_touches_nothing)
 {
-    (void)state;
     struct glinfer_host_gl gl = give_context();
     use_all(&gl);
     gl = give_callbacks(); // which swap the surfaces, and leave nothing current
     use_all(&gl);
 }
 
-static void a_context_is_fetched_and_released(void **state)
+TEST(a_context_is_fetched_and_released)
 {
-    (void)state;
     const struct glinfer_host_gl gl = give_callbacks();
     release_current(NULL);
     has_current = false;
@@ -67,9 +63,8 @@ static void a_context_is_fetched_and_released(void **state)
     egl_host_make_current(&host);
 }
 
-static void transform_feedback_goes_on(void **state)
+TEST(transform_feedback_goes_on)
 {
-    (void)state;
     static const char *const text = "#version 310 es\n"
                                     "out float kept;\n"
                                     "void main()\n"
@@ -129,9 +124,8 @@ static void check_buffers(bool is_to_fill)
     }
 }
 
-static void a_new_context_takes_the_place_of_a_lost_one(void **state)
+TEST(a_new_context_takes_the_place_of_a_lost_one)
 {
-    (void)state;
     struct tiny_model f = {0};
     struct glinfer_error err;
     struct glinfer_host_gl gl = give_context();
@@ -155,9 +149,8 @@ static void a_new_context_takes_the_place_of_a_lost_one(void **state)
     check_buffers(false);
 }
 
-static void a_device_of_its_own_takes_no_host(void **state)
+TEST(a_device_of_its_own_takes_no_host)
 {
-    (void)state;
     struct glinfer_error err;
     const struct glinfer_host_gl gl = give_display();
     struct glinfer_device *device = open_device(NULL, &err);
@@ -176,9 +169,8 @@ static void *answer_in_a_thread(void *user)
     return eglGetCurrentContext();
 }
 
-static void another_thread_may_call(void **state)
+TEST(another_thread_may_call)
 {
-    (void)state;
     struct glinfer_host_gl ways[] = {give_display(), give_callbacks()};
     for (int i = 0; i < 2; i++) {
         struct tiny_model f = {0};
@@ -213,9 +205,8 @@ static void *answer_in_turns(void *user)
     return NULL;
 }
 
-static void two_devices_and_four_sessions_work_at_once(void **state)
+TEST(two_devices_and_four_sessions_work_at_once)
 {
-    (void)state;
     struct tiny_model models[2] = {0};
     pthread_t threads[2];
     const struct glinfer_host_gl gl = give_display();
@@ -235,9 +226,8 @@ static void two_devices_and_four_sessions_work_at_once(void **state)
 
 //-- ends ------------------------------------------------------------------------------------------
 
-static void a_thread_that_egl_has_released_goes_on(void **state)
+TEST(a_thread_that_egl_has_released_goes_on)
 {
-    (void)state;
     struct tiny_model f = {0};
     const struct glinfer_host_gl gl = give_display();
     load(&f, &gl);
@@ -253,9 +243,8 @@ static void a_thread_that_egl_has_released_goes_on(void **state)
 }
 
 // The last test: the display is gone for all afterwards.
-static void a_display_that_is_terminated_is_an_error(void **state)
+TEST(a_display_that_is_terminated_is_an_error)
 {
-    (void)state;
     struct tiny_model f = {0};
     struct glinfer_error err;
     const struct glinfer_host_gl gl = give_display();

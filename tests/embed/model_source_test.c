@@ -164,35 +164,30 @@ static void check_source(struct glinfer_source source)
     glinfer_model_destroy(&other.model);
 }
 
-static void a_part_of_a_file_is_a_model(void **state)
+TEST(a_part_of_a_file_is_a_model)
 {
-    (void)state;
     check_source(make(GLINFER_SOURCE_PATH));
 }
 
-static void a_descriptor_is_a_model(void **state)
+TEST(a_descriptor_is_a_model)
 {
-    (void)state;
     check_source(make(GLINFER_SOURCE_FD));
 }
 
-static void memory_is_a_model(void **state)
+TEST(memory_is_a_model)
 {
-    (void)state;
     check_source(make(GLINFER_SOURCE_MEMORY));
 }
 
-static void callbacks_are_a_model_and_do_not_call_back(void **state)
+TEST(callbacks_are_a_model_and_do_not_call_back)
 {
-    (void)state;
     struct reader reader = {.calls_back = true};
     check_source(make_reader(&reader));
     assert_true(reader.n > 10);
 }
 
-static void sources_are_inspected_and_tokenize(void **state)
+TEST(sources_are_inspected_and_tokenize)
 {
-    (void)state;
     struct reader reader = {0};
     struct glinfer_source sources[] = {make(GLINFER_SOURCE_PATH), make(GLINFER_SOURCE_FD),
                                        make(GLINFER_SOURCE_MEMORY), make_reader(&reader)};
@@ -215,9 +210,8 @@ static void sources_are_inspected_and_tokenize(void **state)
     close(sources[1].fd);
 }
 
-static void a_transient_source_is_not_read_again(void **state)
+TEST(a_transient_source_is_not_read_again)
 {
-    (void)state;
     struct glinfer_error err;
     uint8_t *copy = malloc(fixture.size);
     assert_non_null(copy);
@@ -239,9 +233,8 @@ static void a_transient_source_is_not_read_again(void **state)
     assert_true(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err));
 }
 
-static void a_reader_that_fails_is_an_error(void **state)
+TEST(a_reader_that_fails_is_an_error)
 {
-    (void)state;
     struct reader whole = {0};
     struct glinfer_error err;
     struct glinfer_source source = make_reader(&whole);
@@ -257,9 +250,8 @@ static void a_reader_that_fails_is_an_error(void **state)
     }
 }
 
-static void a_size_that_is_a_lie_is_an_error(void **state)
+TEST(a_size_that_is_a_lie_is_an_error)
 {
-    (void)state;
     struct reader reader = {0};
     struct glinfer_error err;
     struct glinfer_source source = make_reader(&reader);
@@ -288,9 +280,8 @@ static bool cut_file(void *user, enum glinfer_phase phase, uint64_t done, uint64
     return truncate(fixture.path, OFFSET + 5000) == 0;
 }
 
-static void a_file_that_shrinks_meanwhile_is_an_error(void **state)
+TEST(a_file_that_shrinks_meanwhile_is_an_error)
 {
-    (void)state;
     const enum glinfer_source_kind kinds[] = {GLINFER_SOURCE_PATH, GLINFER_SOURCE_FD};
     for (int i = 0; i < 2; i++) {
         struct glinfer_source source = make(kinds[i]);
@@ -310,9 +301,8 @@ static void a_file_that_shrinks_meanwhile_is_an_error(void **state)
     }
 }
 
-static void a_path_beside_a_source_is_refused(void **state)
+TEST(a_path_beside_a_source_is_refused)
 {
-    (void)state;
     struct glinfer_source source = make(GLINFER_SOURCE_MEMORY);
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     struct glinfer_model_params params;

@@ -156,17 +156,15 @@ static void use(const char *cache_dir)
     assert_string_equal(written, "");
 }
 
-static void without_a_cache_nothing_is_written(void **state)
+TEST(without_a_cache_nothing_is_written)
 {
-    (void)state;
     allowed = NULL;
     use("");
     assert_int_equal(n_written, 0);
 }
 
-static void files_are_written_in_the_cache_alone(void **state)
+TEST(files_are_written_in_the_cache_alone)
 {
-    (void)state;
     char path[64];
     snprintf(path, sizeof(path), "%s/given", folder);
     allowed = path;
@@ -174,9 +172,8 @@ static void files_are_written_in_the_cache_alone(void **state)
 }
 
 // The default, which glinfer.h documents.
-static void the_default_cache_is_the_users(void **state)
+TEST(the_default_cache_is_the_users)
 {
-    (void)state;
     char path[64];
     assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
     snprintf(path, sizeof(path), "%s/glinfer", folder);
@@ -184,9 +181,8 @@ static void the_default_cache_is_the_users(void **state)
     use(NULL);
 }
 
-static void nothing_is_printed(void **state)
+TEST(nothing_is_printed)
 {
-    (void)state;
     struct stat st;
     char path[64];
     snprintf(path, sizeof(path), "%s/printed", folder);

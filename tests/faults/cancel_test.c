@@ -84,7 +84,7 @@ static void read_cache(struct glinfer_session *session, uint8_t *bytes, size_t s
     gi_session_leave(session, &saved);
 }
 
-static void a_self_test_that_is_cancelled_keeps_the_text(void **state)
+TEST(a_self_test_that_is_cancelled_keeps_the_text)
 {
     enum { SIZE = 32768 };
     static uint8_t before[SIZE], after[SIZE];

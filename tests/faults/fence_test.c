@@ -137,7 +137,7 @@ static void assert_same_ids(const struct answer *a, const struct answer *b)
 }
 
 // The GPU has a chain to work on while the tokens of another are delivered, one a call.
-static void chains_follow_before_tokens_are_delivered(void **state)
+TEST(chains_follow_before_tokens_are_delivered)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);
@@ -205,7 +205,7 @@ static void let_go(void)
     }
 }
 
-static void a_fence_wakes_the_descriptor(void **state)
+TEST(a_fence_wakes_the_descriptor)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);
@@ -230,7 +230,7 @@ static void a_fence_wakes_the_descriptor(void **state)
 }
 
 // An answer that ends while a fence is watched takes it out of the set.
-static void an_answer_that_ends_takes_its_fence_along(void **state)
+TEST(an_answer_that_ends_takes_its_fence_along)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);

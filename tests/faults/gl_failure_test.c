@@ -90,14 +90,13 @@ static void survive(try_fn call, struct tiny_model *f)
 
 //-- calls -----------------------------------------------------------------------------------------
 
-static void opening_a_device_survives(void **state)
+TEST(opening_a_device_survives)
 {
     struct tiny_model none = {0};
-    (void)state;
     survive(try_open_device, &none);
 }
 
-static void loading_survives(void **state)
+TEST(loading_survives)
 {
     survive(try_load, *state);
 }
@@ -132,7 +131,7 @@ static bool answer(struct tiny_model *f, struct glinfer_error *err)
     return ok;
 }
 
-static void answering_survives(void **state)
+TEST(answering_survives)
 {
     survive(answer, *state);
 }
@@ -156,10 +155,9 @@ static bool compile(struct tiny_model *f, struct glinfer_error *err)
     return ok;
 }
 
-static void compiling_survives(void **state)
+TEST(compiling_survives)
 {
     struct tiny_model none = {0};
-    (void)state;
     survive(compile, &none);
 }
 
@@ -172,7 +170,7 @@ static bool answer_again(struct tiny_model *f, struct glinfer_error *err)
     return answer_in(kept, err);
 }
 
-static void a_session_that_failed_goes_on(void **state)
+TEST(a_session_that_failed_goes_on)
 {
     kept = open_session(*state, 3, 64, 16);
     survive(answer_again, *state);
@@ -198,7 +196,7 @@ static bool score(struct tiny_model *f, struct glinfer_error *err)
     return ok;
 }
 
-static void scoring_survives(void **state)
+TEST(scoring_survives)
 {
     survive(score, *state);
 }
@@ -208,7 +206,7 @@ static bool recover(struct tiny_model *f, struct glinfer_error *err)
     return glinfer_device_recover(f->device, NULL, NULL, err);
 }
 
-static void recovering_survives(void **state)
+TEST(recovering_survives)
 {
     survive(recover, *state);
 }

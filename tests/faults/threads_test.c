@@ -35,12 +35,11 @@ static void *live(void *arg)
     return NULL;
 }
 
-static void threads_have_devices_of_their_own(void **state)
+TEST(threads_have_devices_of_their_own)
 {
     enum { N = 2 };
     static struct worker workers[N];
     const char *path = test_data("data/models/tiny-q4_0.gguf");
-    (void)state;
     for (int i = 0; i < N; i++) {
         workers[i].path = path;
         assert_int_equal(pthread_create(&workers[i].thread, NULL, live, &workers[i]), 0);
@@ -70,7 +69,7 @@ static void *cancel(void *arg)
     return NULL;
 }
 
-static void another_thread_cancels(void **state)
+TEST(another_thread_cancels)
 {
     struct answer answer = {0};
     struct canceller canceller = {.session = open_session(*state, 4, 512, 16)};

@@ -418,7 +418,7 @@ static const struct {
 enum { N_REFUSED = sizeof(refused) / sizeof(refused[0]) };
 enum { N_IGNORED = sizeof(ignored) / sizeof(ignored[0]) };
 
-static void what_cannot_be_taken_is_refused(void **state)
+TEST(what_cannot_be_taken_is_refused)
 {
     for (int i = 0; i < N_REFUSED; i++) {
         struct glinfer_error err = {0};
@@ -433,7 +433,7 @@ static void what_cannot_be_taken_is_refused(void **state)
     }
 }
 
-static void what_cannot_fail_does_nothing(void **state)
+TEST(what_cannot_fail_does_nothing)
 {
     for (int i = 0; i < N_IGNORED; i++) {
         print_message("%s\n", ignored[i].function);
@@ -453,9 +453,8 @@ static bool is_covered(const char *function, size_t size)
 }
 
 // A declaration begins with GLINFER_API and has its name before the first parenthesis.
-static void the_tables_have_every_function(void **state)
+TEST(the_tables_have_every_function)
 {
-    (void)state;
     static char text[200000];
     FILE *file = fopen(test_data("../src/glinfer.h"), "r");
     assert_non_null(file);
@@ -476,7 +475,7 @@ static void the_tables_have_every_function(void **state)
 }
 
 // A session that refused all this answers as before.
-static void nothing_is_lost(void **state)
+TEST(nothing_is_lost)
 {
     const struct fixture *f = *state;
     struct answer answer = {0};

@@ -24,10 +24,9 @@ static void answer_in_each_way(void)
 
 //-- programs of another process -------------------------------------------------------------------
 
-static void what_is_compiled_in_the_background_changes_no_token(void **state)
+TEST(what_is_compiled_in_the_background_changes_no_token)
 {
     const char *mode = pick("background:1", "background");
-    (void)state;
     open_setup(&last, mode);
     answer_in_each_way();
     assert_non_null(strstr(last.log, asked));
@@ -43,10 +42,9 @@ static void what_is_compiled_in_the_background_changes_no_token(void **state)
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS);
 }
 
-static void nothing_is_compiled_that_nobody_asked_for(void **state)
+TEST(nothing_is_compiled_that_nobody_asked_for)
 {
     struct glinfer_device_params params;
-    (void)state;
     glinfer_device_params_init(&params);
     assert_false(params.compile_in_background);
 }
@@ -75,13 +73,12 @@ static void cut_short(const char *path)
     assert_int_equal(truncate(path, 50), 0);
 }
 
-static void preparing_chooses_before_the_first_answer(void **state)
+TEST(preparing_chooses_before_the_first_answer)
 {
     struct glinfer_generate_params params;
     struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
     struct glinfer_error err;
     struct answer answer;
-    (void)state;
     open_setup(&last, pick("background:1", "background"));
     for (int i = 0; i < N_PERSISTENT_ENDS; i++) {
         params = i == 0 ? sample_by(0.0F, 40, 0.95F) : sample_by(1.0F, i == 1 ? 40 : 0, 0.9F);
@@ -95,9 +92,8 @@ static void preparing_chooses_before_the_first_answer(void **state)
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS);
 }
 
-static void what_was_found_is_neither_compiled_nor_tried_again(void **state)
+TEST(what_was_found_is_neither_compiled_nor_tried_again)
 {
-    (void)state;
     assert_true(count_files("persistent") > 0);
     expect_same_tokens(&last, pick("background:1", "background"));
     assert_non_null(strstr(last.log, taken));
@@ -106,9 +102,8 @@ static void what_was_found_is_neither_compiled_nor_tried_again(void **state)
 }
 
 // It is no reason to try nothing any more, but one to try first.
-static void a_fault_takes_the_verdict_back(void **state)
+TEST(a_fault_takes_the_verdict_back)
 {
-    (void)state;
     if (!is_software()) {
         skip();
     }
@@ -119,9 +114,8 @@ static void a_fault_takes_the_verdict_back(void **state)
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS - 1);
 }
 
-static void a_verdict_that_is_damaged_is_found_anew(void **state)
+TEST(a_verdict_that_is_damaged_is_found_anew)
 {
-    (void)state;
     each_file("persistent", cut_short);
     open_setup(&last, pick("background:1", "background"));
     answer_in_each_way();
@@ -131,9 +125,8 @@ static void a_verdict_that_is_damaged_is_found_anew(void **state)
     close_setup(&last);
 }
 
-static void what_was_wrong_is_not_taken_again(void **state)
+TEST(what_was_wrong_is_not_taken_again)
 {
-    (void)state;
     each_file("persistent", make_wrong);
     expect_same_tokens(&last, pick("background:1", "background"));
     assert_non_null(strstr(last.log, "its tokens are not those of many dispatches"));
@@ -142,13 +135,12 @@ static void what_was_wrong_is_not_taken_again(void **state)
 }
 
 // It would be neither right nor fast, and nobody has asked for it.
-static void software_is_left_alone(void **state)
+TEST(software_is_left_alone)
 {
     struct glinfer_generate_params params;
     struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
     struct glinfer_error err;
     struct answer answer;
-    (void)state;
     if (!is_software()) {
         skip();
     }

@@ -66,7 +66,7 @@ static struct glinfer_session *start(struct glinfer_model *model, uint32_t n_ctx
     return glinfer_session_create(model, &params, err);
 }
 
-static void a_session_takes_what_loading_reckoned(void **state)
+TEST(a_session_takes_what_loading_reckoned)
 {
     static const char *const files[] = {"tiny-q4_0", "tiny-mixed", "tiny-qwen3moe", "tiny-gemma3"};
     static const uint32_t contexts[] = {33, 250, 512};
@@ -93,7 +93,7 @@ static void a_session_takes_what_loading_reckoned(void **state)
     }
 }
 
-static void several_sessions_take_what_loading_reckoned(void **state)
+TEST(several_sessions_take_what_loading_reckoned)
 {
     static const char *const files[] = {"tiny-q4_0", "tiny-qwen3moe", "tiny-gemma3"};
     static const uint32_t counts[] = {2, 5, 16};
@@ -137,7 +137,7 @@ static void ask_with_drafts(struct glinfer_session *session)
     assert_true(glinfer_generate(session, &params, NULL, NULL));
 }
 
-static void drafts_take_no_more_than_was_reckoned(void **state)
+TEST(drafts_take_no_more_than_was_reckoned)
 {
     struct glinfer_error err = {0};
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
@@ -155,7 +155,7 @@ static void drafts_take_no_more_than_was_reckoned(void **state)
 }
 
 // Looks for the buffers of drafts in what prepares for them, so that the first answer need not.
-static void drafts_are_prepared(void **state)
+TEST(drafts_are_prepared)
 {
     struct glinfer_error err = {0};
     struct glinfer_generate_params params;
@@ -184,7 +184,7 @@ static bool is_software(const struct tiny_model *f)
 }
 
 // The refusal names a context that fits, and does.
-static void a_hard_limit_is_kept(void **state)
+TEST(a_hard_limit_is_kept)
 {
     struct tiny_model *f = *state;
     struct rlimit before, tight;
@@ -235,7 +235,7 @@ static void run(struct glinfer_session *session)
     assert_true(glinfer_generate(session, &params, NULL, NULL));
 }
 
-static void the_peak_is_the_estimate(void **state)
+TEST(the_peak_is_the_estimate)
 {
     struct tiny_model *f = *state;
     struct glinfer_error err = {0};
@@ -260,7 +260,7 @@ static void the_peak_is_the_estimate(void **state)
 }
 
 // Drivers hold on to what the last dispatches had bound.
-static void memory_goes_back_with_a_session(void **state)
+TEST(memory_goes_back_with_a_session)
 {
     enum { N_CTX = 1 << 18, MIB = 1 << 20 };
     struct tiny_model *f = *state;

@@ -11,9 +11,8 @@ enum { N_LONG = 1000 };
 
 static struct setup last;
 
-static void one_dispatch_gives_the_tokens_of_many(void **state)
+TEST(one_dispatch_gives_the_tokens_of_many)
 {
-    (void)state;
     expect_same_tokens(&last, is_software() ? "persistent:1" : "persistent");
     assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
     assert_null(strstr(last.log, "given up"));
@@ -21,13 +20,12 @@ static void one_dispatch_gives_the_tokens_of_many(void **state)
 
 // Attention spreads its keys over groups from 1,024 of these heads on; in memory is what a longer
 // context left.
-static void keys_that_become_many_change_no_token(void **state)
+TEST(keys_that_become_many_change_no_token)
 {
     static const size_t counts[] = {N_LONG, 2 * N_LONG - N_TOKENS, N_LONG};
     static int32_t prompt[2 * N_LONG];
     struct glinfer_generate_params params = sample_by(0.0F, 40, 0.95F);
     struct answer answers[2][3];
-    (void)state;
     for (int i = 0; i < 2 * N_LONG; i++) {
         prompt[i] = 32 + i * i % 91;
     }
@@ -48,11 +46,10 @@ static void keys_that_become_many_change_no_token(void **state)
 }
 
 // A program takes long to compile: none is made that nobody asked for yet.
-static void what_is_expected_comes_first(void **state)
+TEST(what_is_expected_comes_first)
 {
     const struct glinfer_generate_params greedy = sample_by(0.0F, 40, 0.95F);
     struct answer answer;
-    (void)state;
     open_expecting(&last, pick("persistent:1", "persistent"), &greedy);
     assert_non_null(strstr(last.log, "is one dispatch"));
     assert_null(strstr(last.log, "(sampled, small k)"));
@@ -64,17 +61,15 @@ static void what_is_expected_comes_first(void **state)
 }
 
 // A wait of no spins is a fault as soon as a chain begins.
-static void a_fault_changes_no_token(void **state)
+TEST(a_fault_changes_no_token)
 {
-    (void)state;
     expect_same_tokens(&last, "persistent:1:128:0");
     assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
     assert_non_null(strstr(last.log, "given up"));
 }
 
-static void software_refuses_groups_that_wait_for_each_other(void **state)
+TEST(software_refuses_groups_that_wait_for_each_other)
 {
-    (void)state;
     if (!is_software()) {
         skip();
     }

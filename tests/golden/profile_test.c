@@ -74,7 +74,7 @@ static void check(const struct glinfer_profile_stats *stats, const struct sums *
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): written through taken
-static void decode_profile_adds_up(void **state)
+TEST(decode_profile_adds_up)
 {
     struct fixture *f = *state;
     struct glinfer_stats generated;
@@ -88,7 +88,7 @@ static void decode_profile_adds_up(void **state)
     assert_int_equal(stats.weight_bytes, generated.weight_bytes_per_token);
 }
 
-static void depth_adds_the_keys_that_are_read(void **state)
+TEST(depth_adds_the_keys_that_are_read)
 {
     struct fixture *f = *state;
     struct sums at_start, at_depth;
@@ -100,7 +100,7 @@ static void depth_adds_the_keys_that_are_read(void **state)
                      41 * (at_start.bytes - at_start.weight_bytes));
 }
 
-static void prompt_profile_adds_up_over_batches(void **state)
+TEST(prompt_profile_adds_up_over_batches)
 {
     struct fixture *f = *state;
     struct sums one, two;
@@ -130,9 +130,8 @@ static const struct test_setting split_halves[] = {
     {"GLINFER_HALF", "yes"}, {"GLINFER_BATCH", "split"}, {0}};
 
 // One program both writes and adds products: NVIDIA's driver takes half a second to compile each.
-static void prompt_in_f16_has_one_product(void **state)
+TEST(prompt_in_f16_has_one_product)
 {
-    (void)state;
     struct products products = {0};
     struct fixture f = {
         .precision = GLINFER_PRECISION_F16, .n_batch = 128, .settings = split_halves};
@@ -155,9 +154,8 @@ static void prompt_in_f16_has_one_product(void **state)
 
 // Batches of few tokens may take fewer dispatches than others, which convert what products in f16
 // read.
-static void prompt_profile_adds_up_over_batches_of_few(void **state)
+TEST(prompt_profile_adds_up_over_batches_of_few)
 {
-    (void)state;
     struct fixture f = {.precision = GLINFER_PRECISION_F16, .settings = split_halves};
     struct glinfer_session_params params;
     struct sums few, both;
@@ -176,7 +174,7 @@ static void prompt_profile_adds_up_over_batches_of_few(void **state)
     check(&of_both, &both);
 }
 
-static void profile_leaves_the_session_as_new(void **state)
+TEST(profile_leaves_the_session_as_new)
 {
     struct fixture *f = *state;
     struct glinfer_stats stats;
@@ -189,7 +187,7 @@ static void profile_leaves_the_session_as_new(void **state)
     assert_memory_equal(before, after, sizeof(before));
 }
 
-static void profile_that_does_not_fit_is_refused(void **state)
+TEST(profile_that_does_not_fit_is_refused)
 {
     struct fixture *f = *state;
     struct glinfer_profile_params params;
@@ -208,7 +206,7 @@ static void *cancel_soon(void *session)
     return NULL;
 }
 
-static void profile_can_be_cancelled(void **state)
+TEST(profile_can_be_cancelled)
 {
     struct fixture *f = *state;
     struct glinfer_error err;
@@ -220,7 +218,7 @@ static void profile_can_be_cancelled(void **state)
     assert_true(ok || err.status == GLINFER_STATUS_CANCELLED); // a fast device may be done
 }
 
-static void device_has_rates(void **state)
+TEST(device_has_rates)
 {
     struct fixture *f = *state;
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};

@@ -66,9 +66,8 @@ static void count_row(void *user, const struct glinfer_tuned *tuned)
     (*(uint32_t *)user)++;
 }
 
-static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
+TEST(tuned_shapes_are_kept_and_give_the_same_tokens)
 {
-    (void)state;
     struct fixture f = {0};
     struct glinfer_tune_stats stats;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
@@ -122,9 +121,8 @@ static void sort_row(void *user, const struct glinfer_tuned *tuned)
 }
 
 // Shapes of products in f16 and in f32 do not take each other's place.
-static void precisions_are_tuned_apart(void **state)
+TEST(precisions_are_tuned_apart)
 {
-    (void)state;
     static const struct test_setting has_halves[] = {{"GLINFER_HALF", "yes"}, {0}};
     struct halves halves[2] = {0};
     struct glinfer_tune_stats stats;
@@ -146,9 +144,8 @@ static void precisions_are_tuned_apart(void **state)
     assert_string_equal(halves[0].shapes, halves[1].shapes);
 }
 
-static void reset_forgets(void **state)
+TEST(reset_forgets)
 {
-    (void)state;
     struct fixture f = {0};
     struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
@@ -183,9 +180,8 @@ static bool cancel_by_session(void *session, enum glinfer_phase phase, uint64_t 
     return true;
 }
 
-static void cancelled_tuning_changes_nothing(void **state)
+TEST(cancelled_tuning_changes_nothing)
 {
-    (void)state;
     struct fixture f = {0};
     struct glinfer_error err;
     int32_t before[N_PREDICT], after[N_PREDICT];
@@ -218,9 +214,8 @@ static bool take_folder_away(void *user, enum glinfer_phase phase, uint64_t done
     return true;
 }
 
-static void tuning_that_cannot_be_kept_changes_nothing(void **state)
+TEST(tuning_that_cannot_be_kept_changes_nothing)
 {
-    (void)state;
     struct fixture f = {0};
     struct glinfer_tune_params params;
     struct glinfer_device_info before = {.struct_size = sizeof(before)}, after = before;
@@ -244,9 +239,8 @@ static void tuning_that_cannot_be_kept_changes_nothing(void **state)
     assert_int_equal(remove(cache), 0);
 }
 
-static void tuning_without_a_cache_says_so(void **state)
+TEST(tuning_without_a_cache_says_so)
 {
-    (void)state;
     struct fixture f = {0};
     struct glinfer_tune_params params;
     struct glinfer_error err;

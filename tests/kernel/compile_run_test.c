@@ -80,7 +80,7 @@ static void name_lock(char path[256])
     snprintf(path, 256, "%s/.%s", verdicts, digits);
 }
 
-static void what_is_no_job_is_refused(void **state)
+TEST(what_is_no_job_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -90,28 +90,25 @@ static void what_is_no_job_is_refused(void **state)
         "\n\n\n",
     };
     struct glinfer_error err;
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_false(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", cache, &err));
         assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
     }
 }
 
-static void a_job_compiles_and_leaves_no_verdict(void **state)
+TEST(a_job_compiles_and_leaves_no_verdict)
 {
     struct glinfer_error err = {0};
     char lock[256];
-    (void)state;
     assert_true(run_job(good, &err));
     name_lock(lock);
     assert_int_equal(access(lock, F_OK), -1);
     assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
 }
 
-static void a_text_that_is_refused_twice_becomes_a_verdict(void **state)
+TEST(a_text_that_is_refused_twice_becomes_a_verdict)
 {
     struct glinfer_error err;
-    (void)state;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
         assert_false(run_job(bad, &err));
@@ -122,11 +119,10 @@ static void a_text_that_is_refused_twice_becomes_a_verdict(void **state)
 }
 
 // A driver that crashes in its compiler is not made to at every start.
-static void a_compiler_that_ends_its_process_is_given_up(void **state)
+TEST(a_compiler_that_ends_its_process_is_given_up)
 {
     struct glinfer_error err;
     char lock[256];
-    (void)state;
     name_lock(lock);
     for (int n_begun = 2; n_begun <= 3; n_begun++) {
         FILE *file = fopen(lock, "w");
@@ -140,12 +136,11 @@ static void a_compiler_that_ends_its_process_is_given_up(void **state)
     assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_REFUSED);
 }
 
-static void without_a_cache_nothing_is_compiled(void **state)
+TEST(without_a_cache_nothing_is_compiled)
 {
     const struct gi_compile_job job = {.key = key, .text = good};
     struct glinfer_error err;
     size_t size;
-    (void)state;
     char *data = gi_compile_job_format(&job, &size, &err);
     assert_non_null(data);
     assert_false(gi_compile_job_run(data, size, "auto", "", &err));

@@ -115,9 +115,8 @@ static void assert_alike(const struct outcome *a, const struct outcome *b)
     }
 }
 
-static void answers_take_turns_where_joint_steps_are_wrong(void **state)
+TEST(answers_take_turns_where_joint_steps_are_wrong)
 {
-    (void)state;
     const struct outcome right = answer_with(NULL);
     const struct outcome turns = answer_with("wrong:LOGIT_ROWS"); // that a step alone does without
     assert_false(right.is_refused);
@@ -128,10 +127,9 @@ static void answers_take_turns_where_joint_steps_are_wrong(void **state)
     assert_alike(&uncompiled, &right);
 }
 
-static void another_program_takes_the_place_of_a_wrong_one(void **state)
+TEST(another_program_takes_the_place_of_a_wrong_one)
 {
     static const char *const faults[] = {"wrong:ATTENTION_ROW", "wrong:GEMM_ROW*"};
-    (void)state;
     const struct outcome right = answer_with(NULL);
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         const struct outcome other = answer_with(faults[i]);
@@ -140,9 +138,8 @@ static void another_program_takes_the_place_of_a_wrong_one(void **state)
     }
 }
 
-static void answers_under_way_go_on_in_turns(void **state)
+TEST(answers_under_way_go_on_in_turns)
 {
-    (void)state;
     open_group(NULL);
     const struct outcome turns = answer(true);
     close_group();
@@ -159,9 +156,8 @@ static void note_tested(void *user, const struct glinfer_tested *tested)
     found->is_named = found->is_named || (is_wrong && strstr(tested->program, "logit_rows.comp"));
 }
 
-static void a_report_has_the_programs_of_joint_steps(void **state)
+TEST(a_report_has_the_programs_of_joint_steps)
 {
-    (void)state;
     for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
         struct found found = {0};
         struct glinfer_error err = {0};

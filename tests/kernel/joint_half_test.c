@@ -63,7 +63,7 @@ static struct steps answer(const struct tiny_model *f, struct glinfer_session *s
     return steps;
 }
 
-static void logits_are_the_same_where_another_joins(void **state)
+TEST(logits_are_the_same_where_another_joins)
 {
     struct tiny_model *f = *state;
     struct glinfer_session_params params;

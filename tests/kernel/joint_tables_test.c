@@ -152,7 +152,7 @@ static void compare_model(const char *path, enum gi_step_end end)
     close_model(&f);
 }
 
-static void sequences_get_the_tokens_that_they_get_alone(void **state)
+TEST(sequences_get_the_tokens_that_they_get_alone)
 {
     static const char *const paths[] = {
         "data/models/tiny-q4_0.gguf",         "data/models/tiny-qwen3.gguf",
@@ -164,15 +164,13 @@ static void sequences_get_the_tokens_that_they_get_alone(void **state)
         "data/models/tiny-smallthinker.gguf", "data/models/tiny-hunyuan-dense.gguf",
         "data/models/tiny-mistral3.gguf",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         compare_model(paths[i], GI_STEP_END_GREEDY);
     }
 }
 
-static void sampled_sequences_do_likewise(void **state)
+TEST(sampled_sequences_do_likewise)
 {
-    (void)state;
     compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_SMALL_K);
     compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_FULL);
     compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_PROBS);
@@ -181,10 +179,9 @@ static void sampled_sequences_do_likewise(void **state)
 // Layers of Gemma 3n have rows beside attention, wider here than its results: a joint step leaves
 // them in the same place, which attention's counters follow, and what it packs them into is its
 // own.
-static void rows_beside_attention_have_their_place(void **state)
+TEST(rows_beside_attention_have_their_place)
 {
     struct fixture f = {0};
-    (void)state;
     open_model(&f, "data/models/tiny-gemma3n.gguf");
     const struct gi_graph *graph = &f.group->joint.graph;
     const struct gi_range *own = &f.group->joint.ranges[GI_JOINT_FFN_ACT];

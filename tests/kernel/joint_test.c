@@ -205,7 +205,7 @@ static void compare(struct group *group, uint32_t budget_us, const struct job *j
 
 //-- whoever else decodes --------------------------------------------------------------------------
 
-static void an_answer_is_the_one_alone(void **state)
+TEST(an_answer_is_the_one_alone)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
@@ -227,7 +227,7 @@ static void an_answer_is_the_one_alone(void **state)
 }
 
 // A step ends as all of them need: the tokens of each stay.
-static void answers_may_be_of_all_kinds(void **state)
+TEST(answers_may_be_of_all_kinds)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT, .n_probs = 3},
@@ -253,7 +253,7 @@ static void answers_may_be_of_all_kinds(void **state)
 }
 
 // Masks are written between steps, which all then take one by one.
-static void grammars_hold_beside_others(void **state)
+TEST(grammars_hold_beside_others)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
@@ -271,7 +271,7 @@ static void grammars_hold_beside_others(void **state)
     }
 }
 
-static void penalties_hold_beside_others(void **state)
+TEST(penalties_hold_beside_others)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT, .repeat_penalty = 1.5F},
@@ -286,7 +286,7 @@ static void penalties_hold_beside_others(void **state)
     close_group(&group);
 }
 
-static void duty_leaves_answers_as_they_are(void **state)
+TEST(duty_leaves_answers_as_they_are)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT}, {.n_prompt = 9}, {.n_prompt = 8}, {.n_prompt = 5}, {.n_prompt = 7},
@@ -299,7 +299,7 @@ static void duty_leaves_answers_as_they_are(void **state)
 
 //-- failures --------------------------------------------------------------------------------------
 
-static void one_that_ends_early_leaves_the_others(void **state)
+TEST(one_that_ends_early_leaves_the_others)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
@@ -324,7 +324,7 @@ static void one_that_ends_early_leaves_the_others(void **state)
 
 // An answer that ends while a chain with it is half submitted leaves nothing to the next one of its
 // session.
-static void a_chain_that_is_open_leaves_ended_answers_alone(void **state)
+TEST(a_chain_that_is_open_leaves_ended_answers_alone)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT},
@@ -359,7 +359,7 @@ static void a_chain_that_is_open_leaves_ended_answers_alone(void **state)
 }
 
 // One is destroyed in the middle, another asked anew.
-static void sessions_of_a_group_live_by_themselves(void **state)
+TEST(sessions_of_a_group_live_by_themselves)
 {
     static const struct job jobs[N_SLOTS] = {
         {.n_prompt = N_PROMPT}, {.n_prompt = 9}, {.n_prompt = 8}, {.n_prompt = 5}, {.n_prompt = 7},
@@ -389,7 +389,7 @@ static void sessions_of_a_group_live_by_themselves(void **state)
 }
 
 // The lists of steps that end otherwise are recorded when they are first asked for.
-static void the_first_session_may_go(void **state)
+TEST(the_first_session_may_go)
 {
     static const struct job greedy[N_SLOTS] = {{.n_prompt = 9}, {.n_prompt = 8}};
     static const struct job sampled[N_SLOTS] = {
@@ -413,7 +413,7 @@ static void the_first_session_may_go(void **state)
 
 //-- memory ----------------------------------------------------------------------------------------
 
-static void sessions_together_take_no_more_than_they_say(void **state)
+TEST(sessions_together_take_no_more_than_they_say)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *sessions[16];

@@ -90,7 +90,7 @@ static void need_count(const struct tiny_model *f)
     }
 }
 
-static void a_dispatch_left_out_is_noticed(void **state)
+TEST(a_dispatch_left_out_is_noticed)
 {
     need_count(*state);
     leave_out_each(*state, "a prompt of a batch", N_PROMPT, 0.0F);
@@ -98,7 +98,7 @@ static void a_dispatch_left_out_is_noticed(void **state)
     leave_out_each(*state, "a sampled answer", N_PROMPT, 1.0F);
 }
 
-static void a_score_notices_too(void **state)
+TEST(a_score_notices_too)
 {
     struct tiny_model *f = *state;
     need_count(f);
@@ -145,7 +145,7 @@ static struct answer converse(struct tiny_model *f, struct glinfer_session *sess
     return answer;
 }
 
-static void a_lost_context_is_recovered(void **state)
+TEST(a_lost_context_is_recovered)
 {
     static const uint32_t places[] = {1, 20, 30, 100, 370, 380, 600}; // prompts and answers
     struct tiny_model *f = *state;
@@ -162,7 +162,7 @@ static void a_lost_context_is_recovered(void **state)
 }
 
 // The device's other sessions and models come back too.
-static void other_sessions_come_back(void **state)
+TEST(other_sessions_come_back)
 {
     struct tiny_model *f = *state;
     struct answer halves[2], whole = {0};
@@ -189,7 +189,7 @@ static void other_sessions_come_back(void **state)
     glinfer_session_destroy(&sessions[1]);
 }
 
-static void a_recovery_that_fails_can_be_tried_again(void **state)
+TEST(a_recovery_that_fails_can_be_tried_again)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 128, 8);

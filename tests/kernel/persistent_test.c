@@ -255,7 +255,7 @@ static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persis
     return fault;
 }
 
-static void one_dispatch_does_what_replays_do(void **state)
+TEST(one_dispatch_does_what_replays_do)
 {
     struct fixture *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
@@ -274,7 +274,7 @@ static void one_dispatch_does_what_replays_do(void **state)
 }
 
 // Tables that repeat themselves and tables that do not are walked in different ways.
-static void any_table_can_be_walked(void **state)
+TEST(any_table_can_be_walked)
 {
     struct fixture *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
@@ -351,7 +351,7 @@ static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buff
 }
 
 // Groups without work do not wait: tags tell only so much of what is on its way from what is old.
-static void groups_that_may_be_far_ahead_have_a_barrier(void **state)
+TEST(groups_that_may_be_far_ahead_have_a_barrier)
 {
     struct fixture *f = *state;
     struct gi_buffer end;
@@ -361,7 +361,7 @@ static void groups_that_may_be_far_ahead_have_a_barrier(void **state)
     gi_buffer_finish(&end, f->gpu);
 }
 
-static void a_dispatch_ends_when_done(void **state)
+TEST(a_dispatch_ends_when_done)
 {
     struct fixture *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
@@ -377,7 +377,7 @@ static void a_dispatch_ends_when_done(void **state)
 }
 
 // Without a cache there is nothing to load, however often one asks.
-static void a_program_is_looked_for_before_it_is_built(void **state)
+TEST(a_program_is_looked_for_before_it_is_built)
 {
     struct fixture *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
@@ -417,7 +417,7 @@ static struct gi_hash key_of(struct fixture *f, uint32_t n_mix, uint32_t n_group
     return key;
 }
 
-static void a_key_tells_tables_apart(void **state)
+TEST(a_key_tells_tables_apart)
 {
     struct fixture *f = *state;
     const struct gi_hash key = key_of(f, 4, 1), same = key_of(f, 4, 1), other = key_of(f, 8, 1);
@@ -430,7 +430,7 @@ static void a_key_tells_tables_apart(void **state)
 }
 
 // Entries whose groups share results, as one stage and as two.
-static void groups_of_a_stage_tell_each_other_where_no_other_writes(void **state)
+TEST(groups_of_a_stage_tell_each_other_where_no_other_writes)
 {
     struct fixture *f = *state;
     const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
@@ -449,7 +449,7 @@ static void groups_of_a_stage_tell_each_other_where_no_other_writes(void **state
     f->n_split = 0;
 }
 
-static void a_dispatch_takes_what_its_budget_holds(void **state)
+TEST(a_dispatch_takes_what_its_budget_holds)
 {
     struct fixture *f = *state;
     struct gi_persistent *persistent = make(f, 1, 1u << 17);
@@ -463,7 +463,7 @@ static void a_dispatch_takes_what_its_budget_holds(void **state)
     gi_persistent_destroy(persistent);
 }
 
-static void a_fault_stops_all_that_follows(void **state)
+TEST(a_fault_stops_all_that_follows)
 {
     struct fixture *f = *state;
     static uint32_t before[2 * N], found[2 * N];
@@ -480,7 +480,7 @@ static void a_fault_stops_all_that_follows(void **state)
 }
 
 // More groups than run together are found out, and in no more than seconds.
-static void groups_that_cannot_run_together_are_refused_or_left_out(void **state)
+TEST(groups_that_cannot_run_together_are_refused_or_left_out)
 {
     struct fixture *f = *state;
     const uint64_t start = gi_clock_ns();
@@ -496,7 +496,7 @@ static void groups_that_cannot_run_together_are_refused_or_left_out(void **state
     gi_persistent_destroy(persistent);
 }
 
-static void groups_of_another_size_are_refused(void **state)
+TEST(groups_of_another_size_are_refused)
 {
     struct fixture *f = *state;
     const struct gi_persistent_params params = {2 * GROUP_SIZE, 1, 1u << 17};
@@ -531,7 +531,7 @@ static bool submit_slowly(struct gi_executor *self, const struct gi_chain *chain
 }
 
 // It is begun in three places: the first steps, the tokens, the times.
-static void a_trial_that_takes_too_long_is_no_verdict(void **state)
+TEST(a_trial_that_takes_too_long_is_no_verdict)
 {
     static const struct gi_executor_class class = {.submit = submit_slowly};
     struct fixture *f = *state;

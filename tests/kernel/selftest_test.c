@@ -158,9 +158,8 @@ static void test_on(const char *const (*settings)[2], const char *path, uint32_t
     glinfer_device_destroy(&device);
 }
 
-static void programs_of_large_gpus_pass_their_self_test(void **state)
+TEST(programs_of_large_gpus_pass_their_self_test)
 {
-    (void)state;
     struct test test = {0};
     test_on(large_gpu, "data/models/tiny-qwen35.gguf", 1u << GI_LIST_STEP | 1u << GI_LIST_PROMPT,
             &test, leave_halves);
@@ -175,9 +174,8 @@ static void programs_of_large_gpus_pass_their_self_test(void **state)
 
 // Layers of two widths share the programs that write sums, of which the first one's entry alone
 // runs.
-static void sums_of_layers_of_two_widths_pass(void **state)
+TEST(sums_of_layers_of_two_widths_pass)
 {
-    (void)state;
     struct test test = {0};
     test_on(board, "data/models/tiny-gemma4.gguf", 1u << GI_LIST_STEP, &test, NULL);
     assert_int_equal(test.n_bad, 0);

@@ -146,7 +146,7 @@ static struct ids answer_in_json(struct glinfer_session *session, bool is_early)
 }
 
 // Early or late, in many dispatches, in one, or in one that is given up again and again.
-static void early_logits_change_no_token(void **state)
+TEST(early_logits_change_no_token)
 {
     struct fixture *f = *state;
     const struct ids late = answer_in_json(f->session, false);
@@ -174,7 +174,7 @@ static void early_logits_change_no_token(void **state)
 //-- what is not needed ----------------------------------------------------------------------------
 
 // Programs of other kinds are in the same table.
-static void a_program_that_is_refused_fails_no_answer_without_it(void **state)
+TEST(a_program_that_is_refused_fails_no_answer_without_it)
 {
     static const char bad[] = "layout(local_size_x = 1) in;\n"
                               "void main()\n"
@@ -200,7 +200,7 @@ static bool note_ready(void *user, const struct glinfer_token *token)
     return true;
 }
 
-static void nothing_is_compiled_in_the_middle_of_an_answer(void **state)
+TEST(nothing_is_compiled_in_the_middle_of_an_answer)
 {
     struct fixture *f = *state;
     struct glinfer_error err = {0};
@@ -213,7 +213,7 @@ static void nothing_is_compiled_in_the_middle_of_an_answer(void **state)
     assert_int_equal(f->session->tables.ready, f->ready);
 }
 
-static void preparing_compiles_all_that_an_answer_needs(void **state)
+TEST(preparing_compiles_all_that_an_answer_needs)
 {
     struct fixture *f = *state;
     struct glinfer_error err = {0};
@@ -226,7 +226,7 @@ static void preparing_compiles_all_that_an_answer_needs(void **state)
 
 //-- how steps end ---------------------------------------------------------------------------------
 
-static void a_step_ends_as_its_settings_ask(void **state)
+TEST(a_step_ends_as_its_settings_ask)
 {
     static const struct {
         struct glinfer_generate_params params;
@@ -239,7 +239,6 @@ static void a_step_ends_as_its_settings_ask(void **state)
         {{.temperature = 0, .n_probs = 1}, GI_STEP_END_PROBS},
         {{.temperature = 1, .top_k = 40, .n_probs = 1}, GI_STEP_END_PROBS},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(gi_tables_choose_end(&cases[i].params), cases[i].end);
     }
@@ -286,7 +285,7 @@ static void assert_counters_are_zero(struct glinfer_session *session)
 
 // Groups that leave in the middle of attention, or of sampling, leave counters of it behind;
 // multi-dispatch steps start from zero.
-static void steps_that_are_given_up_leave_no_counter(void **state)
+TEST(steps_that_are_given_up_leave_no_counter)
 {
     struct fixture *f = *state;
     struct gi_platform_saved saved;
@@ -360,7 +359,7 @@ static struct answer must_answer(struct glinfer_session *session)
     return answer;
 }
 
-static void a_fault_that_no_answer_waited_for_changes_no_token(void **state)
+TEST(a_fault_that_no_answer_waited_for_changes_no_token)
 {
     struct fixture *f = *state;
     struct gi_platform_saved saved;
@@ -386,7 +385,7 @@ static void lose_gpu(void *user, enum glinfer_log_level level, const char *messa
 }
 
 // The persistent executor is gone by then.
-static void a_gpu_that_is_lost_after_a_fault_is_an_error(void **state)
+TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
 {
     struct fixture f = {.ready = 0};
     struct gi_settings settings = ask_for_persistent();
@@ -394,7 +393,6 @@ static void a_gpu_that_is_lost_after_a_fault_is_an_error(void **state)
     const struct glinfer_generate_params asked = ask(8);
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
     struct glinfer_error err = {0};
-    (void)state;
     settings.dispatch.has_spins = true; // none: each wait is a fault
     open_under(&f.tiny, test_data("data/models/tiny-q4_0.gguf"), &settings,
                (struct gi_log){lose_gpu, &f});
@@ -439,13 +437,12 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     return key;
 }
 
-static void one_program_serves_every_context(void **state)
+TEST(one_program_serves_every_context)
 {
     static const char *const models[] = {
         "data/models/tiny-q4_0.gguf", "data/models/tiny-qwen3.gguf", "data/models/tiny-gemma3.gguf",
         "data/models/tiny-qwen3moe.gguf"};
     static const uint32_t sizes[][2] = {{256, 512}, {4096, 64}, {37, 8}};
-    (void)state;
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
         const struct gi_hash first = key_of(test_data(models[i]), 128, 512);
         for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
@@ -457,7 +454,7 @@ static void one_program_serves_every_context(void **state)
 
 // A buffer of its own for the cache takes up to three more storage blocks, of 16 that a program has
 // on NVIDIA.
-static void cache_and_lists_share_a_buffer(void **state)
+TEST(cache_and_lists_share_a_buffer)
 {
     const struct fixture *f = *state;
     const struct gi_buffer *buffer = f->session->tables.ranges[GI_SESSION_STATE].buffer;

@@ -95,9 +95,8 @@ static void visit_platform(const struct host *host, const char *device)
     assert_host_is_current(host);
 }
 
-static void enter_puts_back_an_es_context(void **state)
+TEST(enter_puts_back_an_es_context)
 {
-    (void)state;
     struct host host;
     start_host(&host, EGL_OPENGL_ES_API);
     visit_platform(&host, default_device);
@@ -105,18 +104,16 @@ static void enter_puts_back_an_es_context(void **state)
     stop_host(&host);
 }
 
-static void enter_puts_back_a_desktop_context(void **state)
+TEST(enter_puts_back_a_desktop_context)
 {
-    (void)state;
     struct host host;
     start_host(&host, EGL_OPENGL_API);
     visit_platform(&host, default_device);
     stop_host(&host);
 }
 
-static void enter_puts_back_no_context(void **state)
+TEST(enter_puts_back_no_context)
 {
-    (void)state;
     struct gi_platform_saved saved;
     struct gi_platform *platform = open_device(default_device);
     assert_ptr_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
@@ -156,9 +153,8 @@ static int end_in_a_child(struct gi_platform *platform)
                : 3;
 }
 
-static void a_forked_child_leaves_the_host_alone(void **state)
+TEST(a_forked_child_leaves_the_host_alone)
 {
-    (void)state;
     struct host host;
     int status = -1;
     start_host(&host, EGL_OPENGL_ES_API);
@@ -177,7 +173,7 @@ static void a_forked_child_leaves_the_host_alone(void **state)
 
 // A driver that has no room for its cache is refused before it writes to it; no other failure to
 // reserve the room counts as a full disk.
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
     static const struct {
         int reserve_error;
@@ -191,7 +187,6 @@ static void a_full_disk_is_an_error(void **state)
     char folder[] = "/tmp/glinfer-room-XXXXXX", index[128];
     const char *before = getenv("MESA_SHADER_CACHE_DIR");
     char *kept = before ? strdup(before) : NULL;
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(index, sizeof(index), "%s/mesa_shader_cache", folder);
     assert_int_equal(mkdir(index, 0700), 0);
@@ -226,9 +221,8 @@ static void a_full_disk_is_an_error(void **state)
     free(kept);
 }
 
-static void enter_nests(void **state)
+TEST(enter_nests)
 {
-    (void)state;
     struct gi_platform_saved outer, inner;
     struct gi_platform *a = open_device(default_device);
     struct gi_platform *b = open_device(default_device);
@@ -246,9 +240,8 @@ static void enter_nests(void **state)
     gi_platform_close(b);
 }
 
-static void close_works_while_entered(void **state)
+TEST(close_works_while_entered)
 {
-    (void)state;
     struct gi_platform_saved saved;
     struct gi_platform *platform = open_device(default_device);
     assert_true(gi_platform_enter(platform, &saved, NULL));
@@ -257,9 +250,8 @@ static void close_works_while_entered(void **state)
     gi_platform_close(NULL);
 }
 
-static void a_context_that_is_gone_is_put_back_as_none(void **state)
+TEST(a_context_that_is_gone_is_put_back_as_none)
 {
-    (void)state;
     struct host host;
     struct gi_platform_saved saved;
     struct gi_platform *platform = open_device(default_device);
@@ -273,9 +265,8 @@ static void a_context_that_is_gone_is_put_back_as_none(void **state)
     gi_platform_close(platform);
 }
 
-static void enter_tells_a_lost_context(void **state)
+TEST(enter_tells_a_lost_context)
 {
-    (void)state;
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
     struct gi_platform *platform = open_device(default_device);
@@ -293,9 +284,8 @@ static void enter_tells_a_lost_context(void **state)
 
 //-- lives and deaths --------------------------------------------------------------------------
 
-static void two_platforms_die_in_either_order(void **state)
+TEST(two_platforms_die_in_either_order)
 {
-    (void)state;
     for (int first = 0; first < 2; first++) {
         struct gi_platform *pair[] = {open_device(default_device), open_device(default_device)};
         assert_computes(pair[0]);
@@ -321,9 +311,8 @@ static size_t count_entries(const char *path)
     return n;
 }
 
-static void cycles_do_not_grow(void **state)
+TEST(cycles_do_not_grow)
 {
-    (void)state;
     size_t n_fds = 0, n_threads = 0;
     for (int i = 0; i < 100; i++) {
         gi_platform_close(open_device(default_device));
@@ -336,9 +325,8 @@ static void cycles_do_not_grow(void **state)
     assert_in_range(count_entries("/proc/self/task"), 1, n_threads + 1);
 }
 
-static void a_private_or_tracked_display_alone_is_terminated(void **state)
+TEST(a_private_or_tracked_display_alone_is_terminated)
 {
-    (void)state;
     bool is_gbm = strncmp(default_device, "gbm:", 4) == 0;
     fake_egl.hidden[0] = "EGL_KHR_display_reference";
     gi_platform_close(open_device(default_device));
@@ -352,9 +340,8 @@ static void a_private_or_tracked_display_alone_is_terminated(void **state)
 }
 
 // A host program may terminate a display that it shares with us: nothing tells us beforehand.
-static void a_display_that_the_host_terminates_is_an_error(void **state)
+TEST(a_display_that_the_host_terminates_is_an_error)
 {
-    (void)state;
     EGLDisplay display = get_host_display();
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
@@ -378,9 +365,8 @@ static void a_display_that_the_host_terminates_is_an_error(void **state)
 
 //-- names and refusals ------------------------------------------------------------------------
 
-static void names_that_are_not_understood_are_invalid(void **state)
+TEST(names_that_are_not_understood_are_invalid)
 {
-    (void)state;
     static const char *const names[] = {"vulkan", "gbm:", "egl:", "surfaceless:",       ":",
                                         "AUTO",   "gbmx", "eg",   "/dev/dri/renderD128"};
     char long_name[300] = "gbm:";
@@ -396,9 +382,8 @@ static void names_that_are_not_understood_are_invalid(void **state)
     assert_refused("surfaceless:1", GLINFER_STATUS_INVALID_ARGUMENT, "nothing may follow");
 }
 
-static void devices_that_are_not_there_are_refused(void **state)
+TEST(devices_that_are_not_there_are_refused)
 {
-    (void)state;
     fake_egl.shown = "EGL_KHR_platform_gbm"; // some drivers have no GBM at all
     assert_refused("gbm:/dev/null", GLINFER_STATUS_NO_DEVICE, "gbm:/dev/null: not a DRM device");
     assert_refused("gbm:/nowhere", GLINFER_STATUS_NO_DEVICE, "gbm:/nowhere: cannot be opened (No");
@@ -412,9 +397,8 @@ static void devices_that_are_not_there_are_refused(void **state)
     }
 }
 
-static void software_is_refused_unless_allowed(void **state)
+TEST(software_is_refused_unless_allowed)
 {
-    (void)state;
     const struct gi_platform_params params = {.device = default_device};
     struct glinfer_error err = {0};
     if (!default_is_software) {
@@ -426,9 +410,8 @@ static void software_is_refused_unless_allowed(void **state)
     assert_non_null(strstr(err.message, "software renderers are not allowed"));
 }
 
-static void describe_selects_the_same_device_again(void **state)
+TEST(describe_selects_the_same_device_again)
 {
-    (void)state;
     struct gi_platform *platform = open_device(default_device);
     const struct gi_platform_info *info = gi_platform_describe(platform);
     assert_string_equal(info->device, default_device);
@@ -438,9 +421,8 @@ static void describe_selects_the_same_device_again(void **state)
     gi_platform_close(platform);
 }
 
-static void candidates_are_cut_at_the_cap(void **state)
+TEST(candidates_are_cut_at_the_cap)
 {
-    (void)state;
     struct gi_platform_candidate all[64], one = {"untouched"};
     size_t n = gi_platform_candidates(all, 64);
     assert_in_range(n, 1, 64);
@@ -450,9 +432,8 @@ static void candidates_are_cut_at_the_cap(void **state)
     assert_string_equal(one.device, all[0].device);
 }
 
-static void proc_finds_entry_points(void **state)
+TEST(proc_finds_entry_points)
 {
-    (void)state;
     struct gi_platform *platform = open_device(default_device);
     assert_true(gi_platform_proc(platform, "glDispatchCompute") != NULL);
     assert_true(gi_platform_proc(platform, "eglCreateSyncKHR") != NULL);
@@ -461,9 +442,8 @@ static void proc_finds_entry_points(void **state)
 
 //-- poorer drivers ----------------------------------------------------------------------------
 
-static void egl_1_4_is_enough(void **state)
+TEST(egl_1_4_is_enough)
 {
-    (void)state;
     const struct gi_platform_params params = {
         .device = default_device, .allow_software = true, .debug = true};
     fake_egl.is_client_1_4 = true;
@@ -479,9 +459,8 @@ static void egl_1_4_is_enough(void **state)
     assert_refused(default_device, GLINFER_STATUS_NO_DEVICE, "libEGL has no EGL_EXT_platform_base");
 }
 
-static void features_that_are_refused_are_left_out(void **state)
+TEST(features_that_are_refused_are_left_out)
 {
-    (void)state;
     const struct gi_platform_params params = {
         .device = default_device, .allow_software = true, .debug = true, .low_priority = true};
     fake_egl.refused[0] = EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY_EXT;
@@ -500,18 +479,16 @@ static void features_that_are_refused_are_left_out(void **state)
     gi_platform_close(platform);
 }
 
-static void robustness_is_not_asked_for_unless_listed(void **state)
+TEST(robustness_is_not_asked_for_unless_listed)
 {
-    (void)state;
     fake_egl.hidden[0] = "EGL_EXT_create_context_robustness";
     struct gi_platform *platform = open_device(default_device);
     assert_false(gi_platform_describe(platform)->is_robust);
     gi_platform_close(platform);
 }
 
-static void a_reset_before_any_work_is_not_believed(void **state)
+TEST(a_reset_before_any_work_is_not_believed)
 {
-    (void)state;
     fake_egl.reset_status = GL_GUILTY_CONTEXT_RESET;
     struct gi_platform *platform = open_device(default_device);
     assert_false(gi_platform_describe(platform)->is_robust);
@@ -519,18 +496,16 @@ static void a_reset_before_any_work_is_not_believed(void **state)
     gi_platform_close(platform);
 }
 
-static void es_3_1_alone_is_enough(void **state)
+TEST(es_3_1_alone_is_enough)
 {
-    (void)state;
     fake_egl.newest_minor = 1;
     struct gi_platform *platform = open_device(default_device);
     assert_computes(platform);
     gi_platform_close(platform);
 }
 
-static void no_create_context_extension_is_enough(void **state)
+TEST(no_create_context_extension_is_enough)
 {
-    (void)state;
     fake_egl.is_display_1_4 = true;
     fake_egl.hidden[0] = "EGL_KHR_create_context";
     fake_egl.refused[0] = EGL_CONTEXT_MINOR_VERSION;
@@ -542,9 +517,8 @@ static void no_create_context_extension_is_enough(void **state)
     gi_platform_close(platform);
 }
 
-static void a_context_needs_neither_config_nor_surface(void **state)
+TEST(a_context_needs_neither_config_nor_surface)
 {
-    (void)state;
     fake_egl.hidden[0] = "EGL_KHR_no_config_context"; // a config is chosen then
     struct glinfer_error err = {0};
     struct gi_platform *platform = try_open(default_device, &err);
@@ -557,26 +531,23 @@ static void a_context_needs_neither_config_nor_surface(void **state)
                    "EGL_KHR_surfaceless_context is missing");
 }
 
-static void no_context_at_all_is_refused(void **state)
+TEST(no_context_at_all_is_refused)
 {
-    (void)state;
     fake_egl.refused[0] = EGL_CONTEXT_MAJOR_VERSION;
     assert_refused(default_device, GLINFER_STATUS_NO_DEVICE,
                    "no OpenGL ES context can be created (eglCreateContext: EGL_BAD_ATTRIBUTE)");
 }
 
-static void a_dead_display_is_refused_by_name(void **state)
+TEST(a_dead_display_is_refused_by_name)
 {
-    (void)state;
     fake_egl.is_dead = true;
     assert_refused(default_device, GLINFER_STATUS_NO_DEVICE,
                    "(eglInitialize: EGL_NOT_INITIALIZED)");
     assert_refused("auto", GLINFER_STATUS_NO_DEVICE, "surfaceless: the display cannot");
 }
 
-static void missing_platforms_are_refused_by_name(void **state)
+TEST(missing_platforms_are_refused_by_name)
 {
-    (void)state;
     fake_egl.hidden[0] = "EGL_MESA_platform_surfaceless";
     fake_egl.hidden[1] = "EGL_EXT_platform_device";
     fake_egl.hidden[2] = "EGL_MESA_platform_gbm";
@@ -588,40 +559,40 @@ static void missing_platforms_are_refused_by_name(void **state)
     assert_refused(NULL, GLINFER_STATUS_NO_DEVICE, "; surfaceless: libEGL has no");
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, reset_fake)
+#define ROW(name) cmocka_unit_test_setup(name, reset_fake)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(enter_puts_back_an_es_context),
-        TEST(enter_puts_back_a_desktop_context),
-        TEST(enter_puts_back_no_context),
-        TEST(a_forked_child_leaves_the_host_alone),
-        TEST(a_full_disk_is_an_error),
-        TEST(enter_nests),
-        TEST(close_works_while_entered),
-        TEST(a_context_that_is_gone_is_put_back_as_none),
-        TEST(enter_tells_a_lost_context),
-        TEST(two_platforms_die_in_either_order),
-        TEST(cycles_do_not_grow),
-        TEST(a_private_or_tracked_display_alone_is_terminated),
-        TEST(a_display_that_the_host_terminates_is_an_error),
-        TEST(names_that_are_not_understood_are_invalid),
-        TEST(devices_that_are_not_there_are_refused),
-        TEST(software_is_refused_unless_allowed),
-        TEST(describe_selects_the_same_device_again),
-        TEST(candidates_are_cut_at_the_cap),
-        TEST(proc_finds_entry_points),
-        TEST(egl_1_4_is_enough),
-        TEST(features_that_are_refused_are_left_out),
-        TEST(robustness_is_not_asked_for_unless_listed),
-        TEST(a_reset_before_any_work_is_not_believed),
-        TEST(es_3_1_alone_is_enough),
-        TEST(no_create_context_extension_is_enough),
-        TEST(a_context_needs_neither_config_nor_surface),
-        TEST(no_context_at_all_is_refused),
-        TEST(a_dead_display_is_refused_by_name),
-        TEST(missing_platforms_are_refused_by_name),
+        ROW(enter_puts_back_an_es_context),
+        ROW(enter_puts_back_a_desktop_context),
+        ROW(enter_puts_back_no_context),
+        ROW(a_forked_child_leaves_the_host_alone),
+        ROW(a_full_disk_is_an_error),
+        ROW(enter_nests),
+        ROW(close_works_while_entered),
+        ROW(a_context_that_is_gone_is_put_back_as_none),
+        ROW(enter_tells_a_lost_context),
+        ROW(two_platforms_die_in_either_order),
+        ROW(cycles_do_not_grow),
+        ROW(a_private_or_tracked_display_alone_is_terminated),
+        ROW(a_display_that_the_host_terminates_is_an_error),
+        ROW(names_that_are_not_understood_are_invalid),
+        ROW(devices_that_are_not_there_are_refused),
+        ROW(software_is_refused_unless_allowed),
+        ROW(describe_selects_the_same_device_again),
+        ROW(candidates_are_cut_at_the_cap),
+        ROW(proc_finds_entry_points),
+        ROW(egl_1_4_is_enough),
+        ROW(features_that_are_refused_are_left_out),
+        ROW(robustness_is_not_asked_for_unless_listed),
+        ROW(a_reset_before_any_work_is_not_believed),
+        ROW(es_3_1_alone_is_enough),
+        ROW(no_create_context_extension_is_enough),
+        ROW(a_context_needs_neither_config_nor_surface),
+        ROW(no_context_at_all_is_refused),
+        ROW(a_dead_display_is_refused_by_name),
+        ROW(missing_platforms_are_refused_by_name),
     };
     if (!find_default()) {
         return 77;

@@ -12,4 +12,7 @@
 #include <cmocka.h>
 // clang-format on
 
+// Opens a test of cmocka; *state is what the group's setup made, which most tests do not need.
+#define TEST(name) static void name(void **state __attribute__((unused)))
+
 #endif

@@ -16,7 +16,7 @@ static struct glinfer_generate_params ask_full(enum glinfer_context_full what, i
     return params;
 }
 
-static void a_full_context_ends_the_answer(void **state)
+TEST(a_full_context_ends_the_answer)
 {
     struct answer answer;
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 0);
@@ -32,7 +32,7 @@ static void a_full_context_ends_the_answer(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_full_context_is_an_error_if_asked_for(void **state)
+TEST(a_full_context_is_an_error_if_asked_for)
 {
     struct answer answer;
     struct glinfer_error err = {0};
@@ -76,7 +76,7 @@ static void answer_by_hand(struct glinfer_session *session, int n_keep, struct a
     }
 }
 
-static void behind_a_shift_an_answer_goes_on_as_if_begun_with_what_was_kept(void **state)
+TEST(behind_a_shift_an_answer_goes_on_as_if_begun_with_what_was_kept)
 {
     static const int keeps[] = {0, 1, 5, N_PROMPT, 29};
     struct glinfer_session *session = open_session(*state, 4, N_CTX, 8);
@@ -99,7 +99,7 @@ static void behind_a_shift_an_answer_goes_on_as_if_begun_with_what_was_kept(void
     glinfer_session_destroy(&other);
 }
 
-static void shifted_answers_do_not_depend_on_chains(void **state)
+TEST(shifted_answers_do_not_depend_on_chains)
 {
     static const uint32_t chains[] = {0, 1, 5};
     struct answer answers[3];
@@ -117,7 +117,7 @@ static void shifted_answers_do_not_depend_on_chains(void **state)
 }
 
 // In steps the rows that move are computed in several calls, as a prompt's are.
-static void a_shift_in_steps_gives_the_same_answer(void **state)
+TEST(a_shift_in_steps_gives_the_same_answer)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, N_CTX, 4);
@@ -143,7 +143,7 @@ static void a_shift_in_steps_gives_the_same_answer(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_shift_with_nothing_to_drop_ends_the_answer(void **state)
+TEST(a_shift_with_nothing_to_drop_ends_the_answer)
 {
     static const int32_t keeps[] = {N_CTX - 1, N_CTX, 1000};
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 0);
@@ -172,7 +172,7 @@ static bool cancel_second_prompt(void *user, enum glinfer_phase phase, uint64_t 
 }
 
 // The tokens that were kept are there, and their cache is computed by the next answer.
-static void a_cancelled_shift_leaves_a_session_that_goes_on(void **state)
+TEST(a_cancelled_shift_leaves_a_session_that_goes_on)
 {
     static const int32_t more[] = {50, 51};
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 4);

@@ -103,7 +103,7 @@ static void assert_same(const struct answer *a, const struct answer *b)
 
 //-- tests -----------------------------------------------------------------------------------------
 
-static void a_conversation_goes_on_as_if_it_were_encoded_anew(void **state)
+TEST(a_conversation_goes_on_as_if_it_were_encoded_anew)
 {
     static const char *const questions[N_TURN] = {"Hello there", "How are you?",
                                                   "the <|im_end|> of it", ""};
@@ -135,7 +135,7 @@ static void a_conversation_goes_on_as_if_it_were_encoded_anew(void **state)
 }
 
 // A pending token, one that was sampled and not processed yet, counts as held.
-static void a_session_rewinds_to_any_of_its_tokens(void **state)
+TEST(a_session_rewinds_to_any_of_its_tokens)
 {
     const struct tiny_model *f = *state;
     const struct glinfer_message message = {"user", "Once upon a time"};

@@ -51,7 +51,7 @@ static struct glinfer_stats compare(struct glinfer_session *session,
 
 //-- tokens ----------------------------------------------------------------------------------------
 
-static void greedy_answers_are_the_same(void **state)
+TEST(greedy_answers_are_the_same)
 {
     static const uint32_t mosts[] = {1, 3, 15};
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
@@ -73,7 +73,7 @@ static void greedy_answers_are_the_same(void **state)
 
 // With the seed's own numbers for each place, which is the rule of acceptance that leaves the
 // distribution as it is.
-static void sampled_answers_are_the_same(void **state)
+TEST(sampled_answers_are_the_same)
 {
     static const struct {
         float temperature, top_p;
@@ -106,7 +106,7 @@ static void sampled_answers_are_the_same(void **state)
 
 //-- ends ------------------------------------------------------------------------------------------
 
-static void answers_end_where_they_do_without(void **state)
+TEST(answers_end_where_they_do_without)
 {
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
@@ -129,7 +129,7 @@ static void answers_end_where_they_do_without(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_full_context_ends_or_shifts_alike(void **state)
+TEST(a_full_context_ends_or_shifts_alike)
 {
     struct glinfer_session *session = open_session(*state, 0, N_LONG + 20, 64);
     int32_t ids[N_LONG];
@@ -155,7 +155,7 @@ static void go_on_alike(struct glinfer_session *a, struct glinfer_session *b)
     assert_same(&first, &second);
 }
 
-static void what_was_wrong_leaves_nothing_behind(void **state)
+TEST(what_was_wrong_leaves_nothing_behind)
 {
     struct glinfer_session *a = open_session(*state, 0, N_CTX, 64);
     struct glinfer_session *b = open_session(*state, 0, N_CTX, 64);
@@ -177,7 +177,7 @@ static void what_was_wrong_leaves_nothing_behind(void **state)
     glinfer_session_destroy(&b);
 }
 
-static void a_cancelled_answer_goes_on(void **state)
+TEST(a_cancelled_answer_goes_on)
 {
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
@@ -200,7 +200,7 @@ static void a_cancelled_answer_goes_on(void **state)
 
 //-- beside the rest -------------------------------------------------------------------------------
 
-static void steps_on_a_budget_draft_too(void **state)
+TEST(steps_on_a_budget_draft_too)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, N_CTX, 64);
@@ -226,7 +226,7 @@ static void steps_on_a_budget_draft_too(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void saved_sessions_go_on_alike(void **state)
+TEST(saved_sessions_go_on_alike)
 {
     struct glinfer_session *a = open_session(*state, 0, N_CTX, 64);
     struct glinfer_session *b = open_session(*state, 0, N_CTX, 64);
@@ -249,7 +249,7 @@ static void saved_sessions_go_on_alike(void **state)
     glinfer_session_destroy(&b);
 }
 
-static void samplers_that_change_logits_do_without(void **state)
+TEST(samplers_that_change_logits_do_without)
 {
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
     struct glinfer_samplers samplers;
@@ -267,7 +267,7 @@ static void samplers_that_change_logits_do_without(void **state)
 }
 
 // Whatever the times are, the tokens are the same; without `lookup_always` they decide.
-static void times_decide_alike(void **state)
+TEST(times_decide_alike)
 {
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
@@ -283,7 +283,7 @@ static void times_decide_alike(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void small_batches_do_without(void **state)
+TEST(small_batches_do_without)
 {
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 1);
     int32_t ids[N_LONG];

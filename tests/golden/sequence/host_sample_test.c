@@ -51,7 +51,7 @@ static struct glinfer_samplers on_host(struct glinfer_samplers samplers)
     return samplers;
 }
 
-static void host_and_gpu_choose_the_same(void **state)
+TEST(host_and_gpu_choose_the_same)
 {
     struct glinfer_samplers neutral = defaults(), biased = on_host(neutral);
     struct glinfer_stats gpu_stats, host_stats;
@@ -70,7 +70,7 @@ static void host_and_gpu_choose_the_same(void **state)
 
 // Penalties over windows of any length and biases leave chains their length, and choose what the
 // host chooses.
-static void penalties_and_biases_are_the_gpus(void **state)
+TEST(penalties_and_biases_are_the_gpus)
 {
     static const int32_t windows[] = {1, 5, 64, -1};
     const struct glinfer_logit_bias biases[] = {{5, 1.5f}, {9, -INFINITY}, {5, 0.5f}};
@@ -113,7 +113,7 @@ static struct answer shifted_answer(struct tiny_model *f, const struct glinfer_s
     return answer;
 }
 
-static void penalties_outlast_a_shift(void **state)
+TEST(penalties_outlast_a_shift)
 {
     struct glinfer_samplers samplers = defaults();
     samplers.repeat_penalty = 1.3f;
@@ -125,7 +125,7 @@ static void penalties_outlast_a_shift(void **state)
 }
 
 // A second prompt of one token is a decode step.
-static void penalties_go_on_behind_an_answer(void **state)
+TEST(penalties_go_on_behind_an_answer)
 {
     struct answer answers[2] = {0};
     for (int i = 0; i < 2; i++) {
@@ -145,7 +145,7 @@ static void penalties_go_on_behind_an_answer(void **state)
     assert_same(&answers[0], &answers[1]);
 }
 
-static void the_chain_length_does_not_matter(void **state)
+TEST(the_chain_length_does_not_matter)
 {
     struct glinfer_samplers samplers = defaults();
     samplers.repeat_penalty = 1.3f;
@@ -173,7 +173,7 @@ static bool is_among(int32_t id, const int32_t *ids, int n)
 }
 
 // The prompt, the answer and a second prompt count.
-static void penalties_know_all_that_went_before(void **state)
+TEST(penalties_know_all_that_went_before)
 {
     struct glinfer_samplers samplers = defaults();
     struct answer answer = {0};
@@ -194,7 +194,7 @@ static void penalties_know_all_that_went_before(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void biases_ban_and_force(void **state)
+TEST(biases_ban_and_force)
 {
     const struct glinfer_logit_bias force = {77, 1e6f};
     struct glinfer_logit_bias bans[N_VOCAB];
@@ -240,7 +240,7 @@ static bool note_probs(void *user, const struct glinfer_token *token)
     return true;
 }
 
-static void log_probabilities_are_those_of_the_model(void **state)
+TEST(log_probabilities_are_those_of_the_model)
 {
     struct listed gpu = {0}, host = {0};
     struct glinfer_samplers samplers = defaults();
@@ -279,7 +279,7 @@ static int32_t find_stop(struct tiny_model *f)
     return -1;
 }
 
-static void end_tokens_end_or_are_ignored(void **state)
+TEST(end_tokens_end_or_are_ignored)
 {
     const int32_t stop = find_stop(*state);
     assert_true(stop >= 0);
@@ -295,7 +295,7 @@ static void end_tokens_end_or_are_ignored(void **state)
 }
 
 // The state of a chain is kept for the rest of an answer that was cancelled.
-static void an_answer_that_broke_off_goes_on(void **state)
+TEST(an_answer_that_broke_off_goes_on)
 {
     struct glinfer_samplers samplers = defaults();
     samplers.repeat_penalty = 1.2f;
@@ -321,7 +321,7 @@ static void an_answer_that_broke_off_goes_on(void **state)
 }
 
 // The rest of an answer that the GPU began takes what was delivered for the text so far.
-static void samplers_may_come_with_the_rest(void **state)
+TEST(samplers_may_come_with_the_rest)
 {
     struct glinfer_samplers samplers = defaults();
     struct answer answer = {0};
@@ -344,7 +344,7 @@ static void samplers_may_come_with_the_rest(void **state)
 }
 
 // Every sampler of the order gives an answer, the same one each time.
-static void every_sampler_runs(void **state)
+TEST(every_sampler_runs)
 {
     static const char *const breakers[] = {"l", "wor"};
     struct glinfer_samplers samplers = defaults();
@@ -391,7 +391,7 @@ static void refuse(struct tiny_model *f, const struct glinfer_samplers *samplers
         refuse(*state, &samplers_, (word));                                                        \
     } while (0)
 
-static void impossible_settings_are_refused(void **state)
+TEST(impossible_settings_are_refused)
 {
     struct glinfer_logit_bias bias = {1000000, 1.0f};
     static const char *const texts[] = {NULL};

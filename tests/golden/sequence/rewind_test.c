@@ -44,7 +44,7 @@ static void answer_twice(struct glinfer_session *session, size_t *n, struct answ
     generate(session, prompt, N_PROMPT, second);
 }
 
-static void a_retry_gives_the_same_answer(void **state)
+TEST(a_retry_gives_the_same_answer)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 16);
     struct answer second, again;
@@ -60,7 +60,7 @@ static void a_retry_gives_the_same_answer(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_place_before_the_last_prompt_gives_the_answer_of_then(void **state)
+TEST(a_place_before_the_last_prompt_gives_the_answer_of_then)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 16);
     struct glinfer_session *fresh = open_session(*state, 0, 128, 16);
@@ -92,7 +92,7 @@ static bool stop_at_prompt(void *user, enum glinfer_phase phase, uint64_t done, 
     return phase != GLINFER_PHASE_PROMPT || done < total || total != N_PROMPT;
 }
 
-static void a_prompt_that_was_cancelled_leaves_nothing_behind(void **state)
+TEST(a_prompt_that_was_cancelled_leaves_nothing_behind)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 4);
     struct glinfer_session *fresh = open_session(*state, 0, 128, 4);
@@ -111,7 +111,7 @@ static void a_prompt_that_was_cancelled_leaves_nothing_behind(void **state)
 }
 
 // Nothing but the end of the second prompt is submitted behind its batches.
-static void an_answer_of_one_token_leaves_the_state_of_its_prompt(void **state)
+TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
 {
     for (int32_t n_predict = 0; n_predict < 2; n_predict++) {
         struct glinfer_session *session = open_session(*state, 0, 128, 16);
@@ -132,7 +132,7 @@ static void an_answer_of_one_token_leaves_the_state_of_its_prompt(void **state)
 
 // Ends a call at the last report of a prompt behind tokens that were computed anew; the copy of
 // states that it made is of tokens that the session does not keep.
-static void a_cancelled_retry_leaves_no_state_that_is_wrong(void **state)
+TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 4);
     struct glinfer_session *fresh = open_session(*state, 0, 128, 4);
@@ -156,7 +156,7 @@ static void a_cancelled_retry_leaves_no_state_that_is_wrong(void **state)
     glinfer_session_destroy(&fresh);
 }
 
-static void drafts_leave_no_state_behind_that_was_wrong(void **state)
+TEST(drafts_leave_no_state_behind_that_was_wrong)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 16);
     struct answer plain = {0}, drafted = {0};

@@ -114,7 +114,7 @@ static void expect_refusal(struct glinfer_session *session, const void *data, si
 
 //-- saving ----------------------------------------------------------------------------------------
 
-static void a_saved_session_goes_on_bit_by_bit(void **state)
+TEST(a_saved_session_goes_on_bit_by_bit)
 {
     static const enum glinfer_cache_type types[][2] = {
         {GLINFER_CACHE_F16, GLINFER_CACHE_F16},
@@ -147,7 +147,7 @@ static void a_saved_session_goes_on_bit_by_bit(void **state)
 }
 
 // Random numbers go on behind what shifts dropped.
-static void a_shifted_session_goes_on_too(void **state)
+TEST(a_shifted_session_goes_on_too)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *a = open_typed(f->model, 0, 0, 40), *b = open_typed(f->model, 0, 0, 40);
@@ -168,7 +168,7 @@ static void a_shifted_session_goes_on_too(void **state)
     glinfer_session_destroy(&b);
 }
 
-static void a_session_without_tokens_is_saved_too(void **state)
+TEST(a_session_without_tokens_is_saved_too)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
@@ -184,7 +184,7 @@ static void a_session_without_tokens_is_saved_too(void **state)
 }
 
 // A context that was lost takes the cache with it; what is saved then are the tokens alone.
-static void a_session_is_saved_whose_cache_was_lost(void **state)
+TEST(a_session_is_saved_whose_cache_was_lost)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *a = open_typed(f->model, 0, 0, 64), *b = open_typed(f->model, 0, 0, 64);
@@ -214,7 +214,7 @@ static void a_session_is_saved_whose_cache_was_lost(void **state)
 
 //-- refusals --------------------------------------------------------------------------------------
 
-static void what_another_session_saved_is_refused(void **state)
+TEST(what_another_session_saved_is_refused)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
@@ -244,7 +244,7 @@ static void what_another_session_saved_is_refused(void **state)
     glinfer_model_destroy(&model);
 }
 
-static void damage_is_refused_and_nothing_is_lost(void **state)
+TEST(damage_is_refused_and_nothing_is_lost)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
@@ -275,7 +275,7 @@ static void damage_is_refused_and_nothing_is_lost(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void files_that_cannot_be_are_refused(void **state)
+TEST(files_that_cannot_be_are_refused)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
@@ -291,7 +291,7 @@ static void files_that_cannot_be_are_refused(void **state)
 
 //-- copies ----------------------------------------------------------------------------------------
 
-static void a_copied_prefix_goes_on_bit_by_bit(void **state)
+TEST(a_copied_prefix_goes_on_bit_by_bit)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *a = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 64);
@@ -316,7 +316,7 @@ static void a_copied_prefix_goes_on_bit_by_bit(void **state)
     glinfer_session_destroy(&b);
 }
 
-static void a_match_counts_the_tokens_in_common(void **state)
+TEST(a_match_counts_the_tokens_in_common)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
@@ -337,7 +337,7 @@ static void a_match_counts_the_tokens_in_common(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void copies_that_cannot_be_are_refused(void **state)
+TEST(copies_that_cannot_be_are_refused)
 {
     const struct tiny_model *f = *state;
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);

@@ -86,7 +86,7 @@ static bool destroy_session(void *user, const struct glinfer_token *token)
     return true;
 }
 
-static void a_callback_does_not_call_back(void **state)
+TEST(a_callback_does_not_call_back)
 {
     struct answer wanted = {0}, found = {0};
     tiny = *state;
@@ -104,7 +104,7 @@ static void a_callback_does_not_call_back(void **state)
     glinfer_session_destroy(&called);
 }
 
-static void progress_of_loading_does_not_call_back(void **state)
+TEST(progress_of_loading_does_not_call_back)
 {
     struct glinfer_model_params params;
     struct glinfer_error err;
@@ -126,7 +126,7 @@ static bool destroy_model(void *user, const struct glinfer_token *token)
     return true;
 }
 
-static void a_model_destroyed_in_a_callback_ends_with_the_call(void **state)
+TEST(a_model_destroyed_in_a_callback_ends_with_the_call)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 1, 64, 0);
@@ -152,12 +152,11 @@ static bool destroy_device_and_cancel(void *user, enum glinfer_phase phase, uint
     return false;
 }
 
-static void a_device_destroyed_in_a_load_that_fails_ends_with_the_call(void **state)
+TEST(a_device_destroyed_in_a_load_that_fails_ends_with_the_call)
 {
     struct glinfer_device_params device_params;
     struct glinfer_model_params params;
     struct glinfer_error err;
-    (void)state;
     glinfer_device_params_init(&device_params);
     device_params.allow_software = true;
     struct glinfer_device *device = glinfer_device_create(&device_params, &err);
@@ -202,7 +201,7 @@ static int be_a_child(struct tiny_model *f, struct glinfer_session *session)
     return 0;
 }
 
-static void a_forked_child_is_refused_and_its_parent_goes_on(void **state)
+TEST(a_forked_child_is_refused_and_its_parent_goes_on)
 {
     struct answer wanted = {0}, found = {0};
     struct tiny_model *f = *state;
@@ -224,7 +223,7 @@ static void a_forked_child_is_refused_and_its_parent_goes_on(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_session_destroyed_in_a_callback_ends_with_the_call(void **state)
+TEST(a_session_destroyed_in_a_callback_ends_with_the_call)
 {
     struct glinfer_session *session = open_session(*state, 1, 64, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 30, NULL);
@@ -259,11 +258,10 @@ static struct glinfer_device *open_device(glinfer_log_fn log)
 }
 
 // Compiling the programs that measure writes lines.
-static void a_device_destroyed_while_it_is_measured_ends_with_the_call(void **state)
+TEST(a_device_destroyed_while_it_is_measured_ends_with_the_call)
 {
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
     struct glinfer_error err = {0};
-    (void)state;
     struct glinfer_device *device = open_device(destroy_device);
     destroyed = device;
     assert_true(glinfer_device_measure(device, &rates, &err));
@@ -272,10 +270,9 @@ static void a_device_destroyed_while_it_is_measured_ends_with_the_call(void **st
 }
 
 // A device without models, which writes lines when it is opened.
-static void a_device_destroyed_while_it_recovers_ends_with_the_call(void **state)
+TEST(a_device_destroyed_while_it_recovers_ends_with_the_call)
 {
     struct glinfer_error err = {0};
-    (void)state;
     struct glinfer_device *device = open_device(destroy_device);
     destroyed = device;
     assert_true(glinfer_device_recover(device, NULL, NULL, &err));
@@ -293,12 +290,11 @@ static void destroy_model_from_log(void *user, enum glinfer_log_level level, con
 }
 
 // A session that cannot be created, whose warning ends all that it would stand on.
-static void a_model_destroyed_while_a_session_is_created_ends_with_the_call(void **state)
+TEST(a_model_destroyed_while_a_session_is_created_ends_with_the_call)
 {
     struct tiny_model own = {0};
     struct glinfer_session_params params;
     struct glinfer_error err = {0};
-    (void)state;
     assert_true(tiny_model_open_on(&own, open_device(destroy_model_from_log),
                                    test_data("data/models/tiny-q4_0.gguf"), NULL));
     glinfer_session_params_init(&params);
@@ -311,11 +307,10 @@ static void a_model_destroyed_while_a_session_is_created_ends_with_the_call(void
 }
 
 // Lines come while sessions are put back, too.
-static void what_is_destroyed_while_a_device_recovers_ends_with_the_call(void **state)
+TEST(what_is_destroyed_while_a_device_recovers_ends_with_the_call)
 {
     struct tiny_model own = {0};
     struct glinfer_error err = {0};
-    (void)state;
     assert_true(tiny_model_open_on(&own, open_device(destroy_model_from_log),
                                    test_data("data/models/tiny-q4_0.gguf"), NULL));
     called = open_session(&own, 1, 64, 0);
@@ -331,11 +326,10 @@ static void destroy_tested(void *user, const struct glinfer_tested *tested)
     glinfer_session_destroy(&called);
 }
 
-static void a_session_destroyed_by_its_self_test_ends_with_the_call(void **state)
+TEST(a_session_destroyed_by_its_self_test_ends_with_the_call)
 {
     struct tiny_model own = {0};
     struct glinfer_error err = {0};
-    (void)state;
     assert_true(tiny_model_open(&own, test_data("data/models/tiny-q4_0.gguf"), NULL));
     struct glinfer_session *session = open_session(&own, 1, 64, 0);
     called = session;
@@ -344,11 +338,10 @@ static void a_session_destroyed_by_its_self_test_ends_with_the_call(void **state
     tiny_model_close(&own);
 }
 
-static void parents_end_with_their_last_child(void **state)
+TEST(parents_end_with_their_last_child)
 {
     struct tiny_model own = {0};
     struct answer answer = {0};
-    (void)state;
     assert_true(tiny_model_open(&own, test_data("data/models/tiny-q4_0.gguf"), NULL));
     struct glinfer_session *session = open_session(&own, 1, 64, 0);
     glinfer_device_destroy(&own.device);

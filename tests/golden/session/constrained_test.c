@@ -47,7 +47,7 @@ static bool has_form(const cJSON *json)
     return is_right;
 }
 
-static void answers_fit_the_schema(void **state)
+TEST(answers_fit_the_schema)
 {
     const struct glinfer_grammar grammar = grammar_of(NULL, schema);
     struct glinfer_session *session = open_session(*state, 8, 256, 16);
@@ -68,7 +68,7 @@ static void answers_fit_the_schema(void **state)
 }
 
 // The GPU's mask leaves what the host's does: with xtc, which never happens, the host chooses.
-static void gpu_and_host_keep_to_it_alike(void **state)
+TEST(gpu_and_host_keep_to_it_alike)
 {
     const struct glinfer_grammar grammar = grammar_of(NULL, schema);
     struct glinfer_session *session = open_session(*state, 8, 256, 16);
@@ -94,7 +94,7 @@ static void gpu_and_host_keep_to_it_alike(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void greedy_answers_keep_to_it_too(void **state)
+TEST(greedy_answers_keep_to_it_too)
 {
     const struct glinfer_grammar grammar = grammar_of("root ::= (\"yes\" | \"no\") \".\"", NULL);
     struct glinfer_session *session = open_session(*state, 8, 256, 16);
@@ -117,7 +117,7 @@ static void greedy_answers_keep_to_it_too(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_lazy_grammar_waits_for_its_token(void **state)
+TEST(a_lazy_grammar_waits_for_its_token)
 {
     static const int32_t tokens[] = {34}; // a space
     struct glinfer_grammar grammar = grammar_of("root ::= <[34]> \"12345\"", NULL);
@@ -145,7 +145,7 @@ static void a_lazy_grammar_waits_for_its_token(void **state)
 }
 
 // A cancelled answer goes on where it was, and steps give what a blocking call does.
-static void it_goes_on_and_comes_in_steps(void **state)
+TEST(it_goes_on_and_comes_in_steps)
 {
     const struct glinfer_grammar grammar = grammar_of(NULL, schema);
     struct tiny_model *f = *state;
@@ -177,7 +177,7 @@ static void it_goes_on_and_comes_in_steps(void **state)
 }
 
 // An answer that was free, or kept to another grammar, goes on with one from its beginning.
-static void another_grammar_begins_anew(void **state)
+TEST(another_grammar_begins_anew)
 {
     const struct glinfer_grammar digits = grammar_of("root ::= [0-9]{5}", NULL);
     const struct glinfer_grammar word = grammar_of("root ::= \"end\"", NULL);
@@ -209,7 +209,7 @@ static void another_grammar_begins_anew(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void what_is_no_grammar_is_refused(void **state)
+TEST(what_is_no_grammar_is_refused)
 {
     static const struct {
         const char *gbnf, *schema, *words;

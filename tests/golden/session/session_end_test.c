@@ -21,7 +21,7 @@ static void expect_refusal(struct glinfer_session *session,
     assert_true(err.message[0] != 0);
 }
 
-static void wrong_requests_are_refused_and_nothing_is_lost(void **state)
+TEST(wrong_requests_are_refused_and_nothing_is_lost)
 {
     struct answer before = {0}, after = {0}, none = {0};
     struct glinfer_session *session = open_session(*state, 8, 24, 0);
@@ -52,7 +52,7 @@ static void wrong_requests_are_refused_and_nothing_is_lost(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_budget_is_kept(void **state)
+TEST(a_budget_is_kept)
 {
     struct tiny_model *f = *state;
     struct glinfer_model_params params;
@@ -64,7 +64,7 @@ static void a_budget_is_kept(void **state)
     assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
 }
 
-static void a_context_that_fits_no_storage_block_is_refused(void **state)
+TEST(a_context_that_fits_no_storage_block_is_refused)
 {
     struct tiny_model *f = *state;
     const uint32_t contexts[] = {1u << 24, UINT32_MAX};
@@ -107,7 +107,7 @@ static void copy_file(const char *from, const char *to)
 }
 
 // Once a mapping would have ended the process by a signal.
-static void a_file_that_shrinks_while_it_is_loaded_is_an_error(void **state)
+TEST(a_file_that_shrinks_while_it_is_loaded_is_an_error)
 {
     struct tiny_model *f = *state;
     struct shrinking file = {.path = "/tmp/glinfer-shrinking-XXXXXX", .size = 4096};
@@ -146,7 +146,7 @@ static void take_row(const char *path)
     assert_int_equal(fclose(file), 0);
 }
 
-static void what_loading_refuses_is_not_called_supported(void **state)
+TEST(what_loading_refuses_is_not_called_supported)
 {
     struct tiny_model *f = *state;
     char path[] = "/tmp/glinfer-vocabulary-XXXXXX";
@@ -169,7 +169,7 @@ static void what_loading_refuses_is_not_called_supported(void **state)
 
 //-- stopping --------------------------------------------------------------------------------------
 
-static void the_callback_stops_the_answer(void **state)
+TEST(the_callback_stops_the_answer)
 {
     struct answer answer = {.stop_after = 3};
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
@@ -181,7 +181,7 @@ static void the_callback_stops_the_answer(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_cancelled_answer_leaves_a_usable_session(void **state)
+TEST(a_cancelled_answer_leaves_a_usable_session)
 {
     struct answer whole = {0}, cancelled = {0}, again = {0};
     struct glinfer_session *session = open_session(*state, 4, 256, 0);
@@ -199,7 +199,7 @@ static void a_cancelled_answer_leaves_a_usable_session(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_cancelled_session_holds_what_was_delivered(void **state)
+TEST(a_cancelled_session_holds_what_was_delivered)
 {
     struct answer cancelled = {0}, rest = {0}, all = {0};
     int32_t history[2 * N_PROMPT + 50];
@@ -249,13 +249,12 @@ static bool open_compiling(struct tiny_model *f, struct compiling *compiling,
 }
 
 // Drivers that compile at the first dispatch do so program by program, too.
-static void compiling_is_cancelled_between_two_programs(void **state)
+TEST(compiling_is_cancelled_between_two_programs)
 {
     struct compiling all = {0};
     struct tiny_model tiny = {0};
     struct glinfer_error err;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
-    (void)state;
     assert_true(tiny_model_open(&tiny, test_data("data/models/tiny-q4_0.gguf"), ""));
     glinfer_device_describe(tiny.device, &info);
     const bool is_late = strstr(info.quirks, "late-compile") != NULL;
@@ -275,7 +274,7 @@ static void *cancel_soon(void *session)
     return NULL;
 }
 
-static void another_thread_may_cancel(void **state)
+TEST(another_thread_may_cancel)
 {
     struct glinfer_session *session = open_session(*state, 1, 0, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, NULL);
@@ -290,7 +289,7 @@ static void another_thread_may_cancel(void **state)
 }
 
 // A stop button may be pressed in the moment in which the answer ends.
-static void cancelling_an_idle_session_does_nothing(void **state)
+TEST(cancelling_an_idle_session_does_nothing)
 {
     struct tiny_model *f = *state;
     struct answer wanted = {0}, found = {0}, stepped = {0};
@@ -319,7 +318,7 @@ static void cancelling_an_idle_session_does_nothing(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void stop_strings_end_the_answer(void **state)
+TEST(stop_strings_end_the_answer)
 {
     struct answer whole = {0}, stopped = {0};
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
@@ -357,7 +356,7 @@ static double time_answer(struct glinfer_session *session, uint32_t duty, struct
 
 // A tenth of the time leaves nine: the answer takes long, and its tokens are the same. Other
 // programs may slow a run down as much, so that the fastest of several runs are compared.
-static void a_duty_leaves_time_to_others(void **state)
+TEST(a_duty_leaves_time_to_others)
 {
     enum { N_RUNS = 5 };
     static const uint32_t duties[2] = {100, 10};

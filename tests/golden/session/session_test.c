@@ -57,7 +57,7 @@ static void generate_with_chain(struct tiny_model *f, uint32_t chain, float temp
     assert_int_equal(answer->n, N_CHAINED);
 }
 
-static void chains_of_any_length_give_the_same_tokens(void **state)
+TEST(chains_of_any_length_give_the_same_tokens)
 {
     const uint32_t lengths[] = {7, 32, 256, 0};
     for (int sampled = 0; sampled < 2; sampled++) {
@@ -72,7 +72,7 @@ static void chains_of_any_length_give_the_same_tokens(void **state)
 }
 
 // With log-probabilities, and with a small top_k, other kernels sample.
-static void every_way_to_sample_gives_the_same(void **state)
+TEST(every_way_to_sample_gives_the_same)
 {
     static const struct {
         uint32_t top_k;
@@ -97,7 +97,7 @@ static void every_way_to_sample_gives_the_same(void **state)
     }
 }
 
-static void seeds_give_different_answers(void **state)
+TEST(seeds_give_different_answers)
 {
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
     struct answer answers[2] = {0};
@@ -112,7 +112,7 @@ static void seeds_give_different_answers(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void waits_are_few(void **state)
+TEST(waits_are_few)
 {
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
     struct answer first = {0}, answer = {0};
@@ -130,7 +130,7 @@ static void waits_are_few(void **state)
 }
 
 // Chains that are submitted behind the first tokens do not hold them back.
-static void the_first_tokens_come_before_long_chains(void **state)
+TEST(the_first_tokens_come_before_long_chains)
 {
     struct glinfer_session *session = open_session(*state, 64, 512, 0);
     struct answer answer = {.stop_after = 2};
@@ -141,7 +141,7 @@ static void the_first_tokens_come_before_long_chains(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void decoding_allocates_nothing(void **state)
+TEST(decoding_allocates_nothing)
 {
     struct glinfer_session *session = open_session(*state, 4, 256, 0);
     struct answer answer = {.counter = &n_allocations};
@@ -177,7 +177,7 @@ static int compile_calls(struct glinfer_session *session, size_t n_prompt, float
 
 // Programs are the device's, and sessions before had them compiled: what is a session's own is what
 // a software renderer compiles at the first dispatches.
-static void a_generation_compiles_what_none_of_its_kind_did(void **state)
+TEST(a_generation_compiles_what_none_of_its_kind_did)
 {
     struct tiny_model *f = *state;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
@@ -191,7 +191,7 @@ static void a_generation_compiles_what_none_of_its_kind_did(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void what_is_expected_is_compiled_ahead(void **state)
+TEST(what_is_expected_is_compiled_ahead)
 {
     struct tiny_model *f = *state;
     struct glinfer_session_params params;
@@ -215,7 +215,7 @@ static void what_is_expected_is_compiled_ahead(void **state)
 }
 
 // Fields behind the end of a caller's struct are no wishes.
-static void what_is_expected_may_be_of_an_older_caller(void **state)
+TEST(what_is_expected_may_be_of_an_older_caller)
 {
     struct tiny_model *f = *state;
     struct glinfer_session_params params;
@@ -235,7 +235,7 @@ static void what_is_expected_may_be_of_an_older_caller(void **state)
 
 //-- prompts ---------------------------------------------------------------------------------------
 
-static void a_prompt_in_parts_is_the_whole_prompt(void **state)
+TEST(a_prompt_in_parts_is_the_whole_prompt)
 {
     struct answer whole = {0}, parts = {0};
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
@@ -252,7 +252,7 @@ static void a_prompt_in_parts_is_the_whole_prompt(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void an_answer_can_be_gone_on_with(void **state)
+TEST(an_answer_can_be_gone_on_with)
 {
     struct answer whole = {0}, parts = {0};
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
@@ -279,7 +279,7 @@ static void an_answer_can_be_gone_on_with(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void small_batches_are_one_large_batch(void **state)
+TEST(small_batches_are_one_large_batch)
 {
     int32_t ids[200];
     struct answer large = {0}, small = {0};
@@ -299,7 +299,7 @@ static void small_batches_are_one_large_batch(void **state)
     }
 }
 
-static void a_full_context_ends_the_answer(void **state)
+TEST(a_full_context_ends_the_answer)
 {
     struct answer answer = {0};
     struct glinfer_session *session = open_session(*state, 8, 32, 0);
@@ -321,7 +321,7 @@ static bool keep_logprob(void *user, const struct glinfer_token *token)
 }
 
 // Batches of few tokens have kernels of their own; what they leave is what one batch leaves.
-static void a_prompt_may_be_split_anywhere(void **state)
+TEST(a_prompt_may_be_split_anywhere)
 {
     enum { N_IDS = 48, N_PREDICT = 8 };
     const uint32_t splits[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 44, 46};
@@ -353,7 +353,7 @@ static void a_prompt_may_be_split_anywhere(void **state)
 }
 
 // Scoring gives a text the log-probabilities that it had when it was generated.
-static void scores_agree_with_generation(void **state)
+TEST(scores_agree_with_generation)
 {
     enum { N = 90 };
     struct answer answer = {0};
@@ -381,7 +381,7 @@ static void scores_agree_with_generation(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void a_prompt_that_fills_the_context_gives_one_token(void **state)
+TEST(a_prompt_that_fills_the_context_gives_one_token)
 {
     struct answer filled = {0}, roomy = {0}, none = {0};
     struct glinfer_session *session = open_session(*state, 8, N_PROMPT, 0);

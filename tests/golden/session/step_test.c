@@ -69,7 +69,7 @@ static void step_to_end(struct tiny_model *f, uint32_t budget_us, uint32_t n,
     }
 }
 
-static void steps_give_the_same_answer(void **state)
+TEST(steps_give_the_same_answer)
 {
     static const uint32_t budgets[] = {0, 300, 4000, 1000000};
     struct tiny_model *f = *state;
@@ -91,7 +91,7 @@ static void steps_give_the_same_answer(void **state)
     }
 }
 
-static void answers_beside_each_other_are_those_alone(void **state)
+TEST(answers_beside_each_other_are_those_alone)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *sessions[N_SESSIONS];
@@ -117,7 +117,7 @@ static void answers_beside_each_other_are_those_alone(void **state)
     }
 }
 
-static void one_joins_while_others_answer(void **state)
+TEST(one_joins_while_others_answer)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *sessions[2] = {open_session(f, 0, 256, 8), open_session(f, 0, 256, 8)};
@@ -155,7 +155,7 @@ static void one_joins_while_others_answer(void **state)
     glinfer_session_destroy(&sessions[1]);
 }
 
-static void the_descriptor_says_when(void **state)
+TEST(the_descriptor_says_when)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, 256, 8);
@@ -181,7 +181,7 @@ static void the_descriptor_says_when(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void an_answer_is_cancelled_or_ended_and_resumed(void **state)
+TEST(an_answer_is_cancelled_or_ended_and_resumed)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, 256, 8);
@@ -222,7 +222,7 @@ static void an_answer_is_cancelled_or_ended_and_resumed(void **state)
 
 // A chain is as long as fits a time box by the time that steps were seen to take. A program that
 // comes back late finds chains that have been over for long, which says nothing of their time.
-static void late_calls_do_not_make_chains_long(void **state)
+TEST(late_calls_do_not_make_chains_long)
 {
     const struct timespec pause = {.tv_nsec = 3000000};
     struct tiny_model *f = *state;
@@ -244,7 +244,7 @@ static void late_calls_do_not_make_chains_long(void **state)
     glinfer_session_destroy(&session);
 }
 
-static void misuse_is_refused(void **state)
+TEST(misuse_is_refused)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, 256, 8);
@@ -279,7 +279,7 @@ static void misuse_is_refused(void **state)
 
 // A blocking answer that ends inside a chain, whose last steps the GPU leaves out, does not disturb
 // one that is under way beside it.
-static void an_answer_that_ends_early_does_not_disturb(void **state)
+TEST(an_answer_that_ends_early_does_not_disturb)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *sessions[2] = {open_session(f, 7, 256, 8), open_session(f, 16, 256, 8)};
@@ -312,7 +312,7 @@ static void an_answer_that_ends_early_does_not_disturb(void **state)
 }
 
 // A copy of a session whose chains are in flight is refused, and its answer goes on.
-static void a_session_is_not_copied_while_it_answers(void **state)
+TEST(a_session_is_not_copied_while_it_answers)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *from = open_session(f, 4, 256, 8), *to = open_session(f, 4, 256, 8);
@@ -344,7 +344,7 @@ static bool destroy_session(void *user, const struct glinfer_token *token)
 }
 
 // The event does not tell of a session that its own callback has destroyed.
-static void a_callback_destroys_its_session(void **state)
+TEST(a_callback_destroys_its_session)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);
@@ -369,7 +369,7 @@ static bool end_session(void *user, const struct glinfer_token *token)
 }
 
 // No event tells of the token, which goes with the answer.
-static void a_callback_ends_its_own_answer(void **state)
+TEST(a_callback_ends_its_own_answer)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, 256, 8);
@@ -404,7 +404,7 @@ static bool meddle(void *user, const struct glinfer_token *token)
     return true;
 }
 
-static void a_callback_leaves_other_answers_as_they_are(void **state)
+TEST(a_callback_leaves_other_answers_as_they_are)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, 256, 8);
@@ -447,7 +447,7 @@ static void a_callback_leaves_other_answers_as_they_are(void **state)
 }
 
 // A descriptor has nothing to say once nothing is under way.
-static void the_descriptor_rests_behind_an_end(void **state)
+TEST(the_descriptor_rests_behind_an_end)
 {
     struct tiny_model *f = *state;
     struct glinfer_error err = {0};

@@ -15,9 +15,8 @@
 
 static char root[64]; // a folder of this run
 
-static void cache_folder_follows_the_environment(void **state)
+TEST(cache_folder_follows_the_environment)
 {
-    (void)state;
     char *path = gi_cache_folder("/some/dir", "programs");
     assert_string_equal(path, "/some/dir/programs");
     free(path);
@@ -36,9 +35,8 @@ static void cache_folder_follows_the_environment(void **state)
     assert_null(gi_cache_folder(NULL, "tuning"));
 }
 
-static void cache_reads_what_it_wrote(void **state)
+TEST(cache_reads_what_it_wrote)
 {
-    (void)state;
     char folder[128];
     size_t size = 0;
     const struct gi_cache_piece pieces[] = {
@@ -65,9 +63,8 @@ static void cache_reads_what_it_wrote(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void cache_refuses_files_that_are_too_large(void **state)
+TEST(cache_refuses_files_that_are_too_large)
 {
-    (void)state;
     size_t size = 0;
     const struct gi_cache_piece piece = {"0123456789", 10};
     assert_true(gi_cache_write(root, "large", &piece, 1));
@@ -76,9 +73,8 @@ static void cache_refuses_files_that_are_too_large(void **state)
     assert_true(gi_cache_remove(root, "large"));
 }
 
-static void cache_says_why_it_cannot_write(void **state)
+TEST(cache_says_why_it_cannot_write)
 {
-    (void)state;
     char folder[128];
     const struct gi_cache_piece piece = {"x", 1};
     assert_true(gi_cache_write(root, "file", &piece, 1));
@@ -89,13 +85,12 @@ static void cache_says_why_it_cannot_write(void **state)
 }
 
 // SIGXFSZ would end the test.
-static void cache_fails_where_files_may_not_grow(void **state)
+TEST(cache_fails_where_files_may_not_grow)
 {
     static const char bytes[8192];
     const struct gi_cache_piece pieces[] = {{bytes, sizeof(bytes)}};
     const struct rlimit limit = {1024, RLIM_INFINITY};
     struct rlimit before;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     errno = 0;
@@ -111,9 +106,8 @@ static void cache_fails_where_files_may_not_grow(void **state)
     assert_true(gi_cache_remove(root, "large"));
 }
 
-static void cache_check_says_whether_it_can_write(void **state)
+TEST(cache_check_says_whether_it_can_write)
 {
-    (void)state;
     char folder[128];
     const struct gi_cache_piece piece = {"x", 1};
     snprintf(folder, sizeof(folder), "%s/checked", root);
@@ -133,9 +127,8 @@ static void cache_check_says_whether_it_can_write(void **state)
     assert_false(gi_cache_check("/proc/nowhere"));
 }
 
-static void cache_clears_all_but_locks_that_are_held(void **state)
+TEST(cache_clears_all_but_locks_that_are_held)
 {
-    (void)state;
     char folder[128], path[160];
     size_t size;
     const struct gi_cache_piece piece = {"x", 1};
@@ -157,9 +150,8 @@ static void cache_clears_all_but_locks_that_are_held(void **state)
 }
 
 // A pipe without a writer would be waited for.
-static void cache_reads_no_pipe(void **state)
+TEST(cache_reads_no_pipe)
 {
-    (void)state;
     char path[128];
     size_t size;
     snprintf(path, sizeof(path), "%s/pipe", root);
@@ -177,9 +169,8 @@ static void cache_reads_no_pipe(void **state)
     assert_true(gi_cache_remove(root, "pipe"));
 }
 
-static void cache_knows_folders_of_others(void **state)
+TEST(cache_knows_folders_of_others)
 {
-    (void)state;
     char folder[128];
     snprintf(folder, sizeof(folder), "%s/foreign", root);
     assert_false(gi_cache_is_foreign(folder)); // there is none
@@ -208,9 +199,8 @@ static void write_old(const char *folder, const char *name, long seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void cache_is_swept_of_the_oldest(void **state)
+TEST(cache_is_swept_of_the_oldest)
 {
-    (void)state;
     char folder[128];
     size_t size;
     snprintf(folder, sizeof(folder), "%s/swept", root);
@@ -236,9 +226,8 @@ static void cache_is_swept_of_the_oldest(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void cache_lock_is_one_holders(void **state)
+TEST(cache_lock_is_one_holders)
 {
-    (void)state;
     char folder[128], path[160];
     snprintf(folder, sizeof(folder), "%s/locked", root);
     snprintf(path, sizeof(path), "%s/lock", folder);
@@ -275,9 +264,8 @@ int __wrap_flock(int fd, int operation)
     return __real_flock(fd, operation);
 }
 
-static void cache_lock_is_of_the_file_that_others_find(void **state)
+TEST(cache_lock_is_of_the_file_that_others_find)
 {
-    (void)state;
     char folder[128], path[160];
     snprintf(folder, sizeof(folder), "%s/locked", root);
     snprintf(path, sizeof(path), "%s/lock", folder);
@@ -294,9 +282,8 @@ static void cache_lock_is_of_the_file_that_others_find(void **state)
 }
 
 // A file that has another inode number at each look is given up after a while.
-static void cache_lock_is_not_looked_for_for_ever(void **state)
+TEST(cache_lock_is_not_looked_for_for_ever)
 {
-    (void)state;
     char folder[128], path[160];
     snprintf(folder, sizeof(folder), "%s/renewed", root);
     snprintf(path, sizeof(path), "%s/lock", folder);

@@ -4,34 +4,30 @@
 
 #include <stdio.h>
 
-static void error_set_fills_status_and_sentence(void **state)
+TEST(error_set_fills_status_and_sentence)
 {
-    (void)state;
     struct glinfer_error err;
     assert_false(gi_error_set(&err, GLINFER_STATUS_IO, "%s: byte %d", "a.gguf", 7));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
     assert_string_equal(err.message, "a.gguf: byte 7");
 }
 
-static void error_set_accepts_null(void **state)
+TEST(error_set_accepts_null)
 {
-    (void)state;
     assert_false(gi_error_set(NULL, GLINFER_STATUS_IO, "%s", "nobody listens"));
     assert_false(gi_error_no_memory(NULL, 1, "nobody"));
 }
 
-static void error_set_takes_arguments_from_itself(void **state)
+TEST(error_set_takes_arguments_from_itself)
 {
-    (void)state;
     struct glinfer_error err;
     gi_error_set(&err, GLINFER_STATUS_IO, "inner");
     gi_error_set(&err, GLINFER_STATUS_DRIVER, "outer: %s", err.message);
     assert_string_equal(err.message, "outer: inner");
 }
 
-static void error_set_cuts_at_a_character(void **state)
+TEST(error_set_cuts_at_a_character)
 {
-    (void)state;
     struct glinfer_error err;
     char text[2000];
     for (size_t pad = 0; pad < 3; pad++) {
@@ -47,9 +43,8 @@ static void error_set_cuts_at_a_character(void **state)
     }
 }
 
-static void error_set_keeps_the_terminal_safe(void **state)
+TEST(error_set_keeps_the_terminal_safe)
 {
-    (void)state;
     static const struct {
         const char *in, *out;
     } cases[] = {
@@ -75,17 +70,15 @@ static void error_set_keeps_the_terminal_safe(void **state)
     }
 }
 
-static void error_message_is_never_empty(void **state)
+TEST(error_message_is_never_empty)
 {
-    (void)state;
     struct glinfer_error err;
     gi_error_set(&err, GLINFER_STATUS_NO_DEVICE, "%s", "");
     assert_string_equal(err.message, glinfer_status_text(GLINFER_STATUS_NO_DEVICE));
 }
 
-static void error_no_memory_names_size_and_purpose(void **state)
+TEST(error_no_memory_names_size_and_purpose)
 {
-    (void)state;
     struct glinfer_error err;
     gi_error_no_memory(&err, 12345, "the moon");
     assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
@@ -93,9 +86,8 @@ static void error_no_memory_names_size_and_purpose(void **state)
     assert_non_null(strstr(err.message, "the moon"));
 }
 
-static void status_text_knows_all_and_survives_others(void **state)
+TEST(status_text_knows_all_and_survives_others)
 {
-    (void)state;
     assert_string_equal(glinfer_status_text(GLINFER_STATUS_OK), "success");
     assert_string_equal(glinfer_status_text(GLINFER_STATUS_GPU_LOST),
                         "the GPU was reset or has gone");
@@ -116,9 +108,8 @@ static void keep_line(void *user, enum glinfer_log_level level, const char *mess
     snprintf(lines->last, sizeof(lines->last), "%s", message);
 }
 
-static void log_write_gives_one_line_a_call(void **state)
+TEST(log_write_gives_one_line_a_call)
 {
-    (void)state;
     struct lines lines = {0};
     struct gi_log log = {keep_line, &lines};
     gi_log_write(&log, GLINFER_LOG_WARN, "one\n%s\n\n", "two");
@@ -127,9 +118,8 @@ static void log_write_gives_one_line_a_call(void **state)
     assert_string_equal(lines.last, "two");
 }
 
-static void log_write_accepts_silence(void **state)
+TEST(log_write_accepts_silence)
 {
-    (void)state;
     struct gi_log log = {0};
     gi_log_write(NULL, GLINFER_LOG_ERROR, "nobody");
     gi_log_write(&log, GLINFER_LOG_ERROR, "nobody");

@@ -53,9 +53,8 @@ static void assert_refused(const char *name, enum glinfer_status status, const c
     gi_file_close(&file);
 }
 
-static void file_gives_the_bytes(void **state)
+TEST(file_gives_the_bytes)
 {
-    (void)state;
     enum { SIZE = 3 * 65536 + 5 };
     static uint8_t bytes[SIZE];
     struct gi_file file;
@@ -72,9 +71,8 @@ static void file_gives_the_bytes(void **state)
     assert_int_equal(file.handle, 0);
 }
 
-static void file_that_shrinks_is_an_error(void **state)
+TEST(file_that_shrinks_is_an_error)
 {
-    (void)state;
     static uint8_t bytes[10000];
     struct gi_file file;
     struct glinfer_error err = {0};
@@ -88,9 +86,8 @@ static void file_that_shrinks_is_an_error(void **state)
     gi_file_close(&file);
 }
 
-static void file_may_be_empty(void **state)
+TEST(file_may_be_empty)
 {
-    (void)state;
     struct gi_file file;
     write_file(0);
     assert_true(gi_file_open(&file, path, NULL));
@@ -99,36 +96,31 @@ static void file_may_be_empty(void **state)
     gi_file_close(&file);
 }
 
-static void file_refuses_what_is_not_there(void **state)
+TEST(file_refuses_what_is_not_there)
 {
-    (void)state;
     assert_refused("/nonexistent/file", GLINFER_STATUS_NOT_FOUND, "No such file");
     assert_refused("/dev/null/file", GLINFER_STATUS_NOT_FOUND, "Not a directory");
     assert_refused("", GLINFER_STATUS_NOT_FOUND, "No such file");
 }
 
-static void file_refuses_a_directory(void **state)
+TEST(file_refuses_a_directory)
 {
-    (void)state;
     assert_refused(directory, GLINFER_STATUS_IO, "a directory");
 }
 
-static void file_refuses_a_device(void **state)
+TEST(file_refuses_a_device)
 {
-    (void)state;
     assert_refused("/dev/zero", GLINFER_STATUS_IO, "a device");
 }
 
-static void file_refuses_a_pipe_without_waiting(void **state)
+TEST(file_refuses_a_pipe_without_waiting)
 {
-    (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_refused(path, GLINFER_STATUS_IO, "a pipe");
 }
 
-static void file_refuses_a_file_without_permission(void **state)
+TEST(file_refuses_a_file_without_permission)
 {
-    (void)state;
     write_file(1);
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid();

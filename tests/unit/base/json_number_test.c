@@ -3,9 +3,8 @@
 
 #include <stdio.h>
 
-static void numbers_have_the_syntax_of_json(void **state)
+TEST(numbers_have_the_syntax_of_json)
 {
-    (void)state;
     static const char *const right[] = {"0",   "-0",    "10",     "-1.50",
                                         "1e5", "1E+05", "0.1e-7", "123456789012345678901234567890"};
     static const char *const wrong[] = {"",    "-",  "01",    "-01", "1.",  ".5", "1e",
@@ -30,9 +29,8 @@ static void assert_found(const char *text, size_t size, const char *expected)
     assert_string_equal(found, expected);
 }
 
-static void numbers_are_found_outside_strings(void **state)
+TEST(numbers_are_found_outside_strings)
 {
-    (void)state;
     static const char *const texts[][2] = {
         {"", ""},
         {"[1, -2.5,3e4]", "1 -2.5 3e4 "},

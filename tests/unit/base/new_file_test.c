@@ -68,9 +68,8 @@ static void write_whole(const char *text)
     gi_new_file_close(&file);
 }
 
-static void new_file_replaces_another_when_it_is_whole(void **state)
+TEST(new_file_replaces_another_when_it_is_whole)
 {
-    (void)state;
     struct gi_new_file file;
     write_whole("old");
     assert_true(gi_new_file_open(&file, path, NULL));
@@ -83,9 +82,8 @@ static void new_file_replaces_another_when_it_is_whole(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void new_file_that_is_closed_early_leaves_the_old_one(void **state)
+TEST(new_file_that_is_closed_early_leaves_the_old_one)
 {
-    (void)state;
     struct gi_new_file file;
     write_whole("old");
     assert_true(gi_new_file_open(&file, path, NULL));
@@ -109,9 +107,8 @@ static void remove_leftovers(void)
     closedir(dir);
 }
 
-static void new_file_of_a_killed_process_leaves_the_old_one(void **state)
+TEST(new_file_of_a_killed_process_leaves_the_old_one)
 {
-    (void)state;
     write_whole("old");
     const pid_t child = fork();
     if (child == 0) {
@@ -128,14 +125,13 @@ static void new_file_of_a_killed_process_leaves_the_old_one(void **state)
 }
 
 // SIGXFSZ would end the test.
-static void new_file_fails_where_files_may_not_grow(void **state)
+TEST(new_file_fails_where_files_may_not_grow)
 {
     static const char bytes[8192];
     const struct rlimit limit = {1024, RLIM_INFINITY};
     struct rlimit before;
     struct gi_new_file file;
     struct glinfer_error err = {0};
-    (void)state;
     assert_true(gi_new_file_open(&file, path, NULL));
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -147,9 +143,8 @@ static void new_file_fails_where_files_may_not_grow(void **state)
     gi_new_file_close(&file);
 }
 
-static void new_file_refuses_what_is_no_regular_file(void **state)
+TEST(new_file_refuses_what_is_no_regular_file)
 {
-    (void)state;
     struct gi_new_file file;
     struct glinfer_error err;
     const char *const names[] = {directory, "/dev/null", "/no such folder/file"};

@@ -69,9 +69,8 @@ static void assert_refused(const struct glinfer_source *from, enum glinfer_statu
     gi_source_close(&source);
 }
 
-static void source_reads_a_part_of_a_path(void **state)
+TEST(source_reads_a_part_of_a_path)
 {
-    (void)state;
     struct glinfer_source from = make(GLINFER_SOURCE_PATH);
     from.path = path;
     from.offset = OFFSET;
@@ -79,9 +78,8 @@ static void source_reads_a_part_of_a_path(void **state)
     assert_part(&from);
 }
 
-static void source_leaves_a_descriptor_where_it_is(void **state)
+TEST(source_leaves_a_descriptor_where_it_is)
 {
-    (void)state;
     struct glinfer_source from = make(GLINFER_SOURCE_FD), kept;
     from.fd = dup(fd);
     from.offset = OFFSET;
@@ -98,9 +96,8 @@ static void source_leaves_a_descriptor_where_it_is(void **state)
     gi_source_drop(&kept);
 }
 
-static void source_without_a_length_goes_to_the_end(void **state)
+TEST(source_without_a_length_goes_to_the_end)
 {
-    (void)state;
     struct gi_source source;
     struct glinfer_source from = make(GLINFER_SOURCE_FD);
     from.fd = fd;
@@ -123,9 +120,8 @@ static bool read_bytes(void *user, uint64_t offset, void *data, size_t size)
     return true;
 }
 
-static void source_takes_memory_and_readers(void **state)
+TEST(source_takes_memory_and_readers)
 {
-    (void)state;
     uint64_t there = LENGTH;
     struct glinfer_source from = make(GLINFER_SOURCE_MEMORY), kept;
     from.data = bytes + OFFSET;
@@ -147,9 +143,8 @@ static bool read_nothing(void *user, uint64_t offset, void *data, size_t size)
     return true;
 }
 
-static void source_tells_a_reader_that_fails_or_lies(void **state)
+TEST(source_tells_a_reader_that_fails_or_lies)
 {
-    (void)state;
     uint64_t there = LENGTH;
     uint8_t found[8];
     struct gi_source source;
@@ -173,9 +168,8 @@ static void source_tells_a_reader_that_fails_or_lies(void **state)
     gi_source_close(&source);
 }
 
-static void source_refuses_what_is_not_there(void **state)
+TEST(source_refuses_what_is_not_there)
 {
-    (void)state;
     struct glinfer_source from = make(GLINFER_SOURCE_PATH);
     assert_refused(&from, GLINFER_STATUS_INVALID_ARGUMENT, "path is NULL");
     from.path = path;

@@ -16,10 +16,9 @@ static void count_call(void *user, uint32_t item)
     atomic_fetch_add(&job->n_calls[item], 1);
 }
 
-static void thread_pool_calls_every_item_once(void **state)
+TEST(thread_pool_calls_every_item_once)
 {
     static const uint32_t counts[] = {0, 1, 3, 100};
-    (void)state;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         struct gi_thread_pool *pool = gi_thread_pool_create(counts[i]);
         assert_non_null(pool);
@@ -35,9 +34,8 @@ static void thread_pool_calls_every_item_once(void **state)
     }
 }
 
-static void thread_pool_may_have_had_no_job(void **state)
+TEST(thread_pool_may_have_had_no_job)
 {
-    (void)state;
     struct gi_thread_pool *pool = gi_thread_pool_create(2);
     gi_thread_pool_end(pool);
     gi_thread_pool_destroy(pool);
@@ -45,11 +43,10 @@ static void thread_pool_may_have_had_no_job(void **state)
 }
 
 // A thread that is late for one job must not take it for the next.
-static void thread_pool_takes_many_small_jobs(void **state)
+TEST(thread_pool_takes_many_small_jobs)
 {
     struct gi_thread_pool *pool = gi_thread_pool_create(4);
     struct job job = {0};
-    (void)state;
     for (uint32_t i = 0; i < 20000; i++) {
         gi_thread_pool_begin(pool, count_call, &job, 1 + i % 3);
         gi_thread_pool_end(pool);

@@ -86,10 +86,9 @@ static void assert_wrong(const char *line, const char *error)
     assert_string_equal(o.report.error, error);
 }
 
-static void args_take_every_kind(void **state)
+TEST(args_take_every_kind)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "-m a.gguf --json -n -1 --temp 0.25 --mem-budget 1.5G -ctk f32 -r x --stop y");
     assert_int_equal(o.parsed, CLI_PARSED);
     assert_string_equal(o.settings.model, "a.gguf");
@@ -102,10 +101,9 @@ static void args_take_every_kind(void **state)
     assert_string_equal(o.settings.stop.items[1], "y");
 }
 
-static void args_take_a_value_behind_an_equals_sign(void **state)
+TEST(args_take_a_value_behind_an_equals_sign)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "--model=b=c --n-predict=7");
     assert_int_equal(o.parsed, CLI_PARSED);
     assert_string_equal(o.settings.model, "b=c");
@@ -113,13 +111,12 @@ static void args_take_a_value_behind_an_equals_sign(void **state)
     assert_wrong("--json=1", "invalid --json: it takes no value");
 }
 
-static void args_take_words_that_are_not_flags(void **state)
+TEST(args_take_words_that_are_not_flags)
 {
     static const char *const words[] = {"a", "--json", "b", "-"};
     struct cli_command taking = command;
     struct cli_report report;
     struct settings settings = {.count = 0};
-    (void)state;
     taking.takes_words = true;
     taking.words = offsetof(struct settings, stop);
     assert_int_equal(cli_parse(&taking, &settings, 3, words, &report), CLI_PARSED);
@@ -132,28 +129,25 @@ static void args_take_words_that_are_not_flags(void **state)
     assert_string_equal(report.error, "more arguments than 32");
 }
 
-static void args_take_a_value_that_looks_like_a_flag(void **state)
+TEST(args_take_a_value_that_looks_like_a_flag)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "-r --json");
     assert_int_equal(o.parsed, CLI_PARSED);
     assert_string_equal(o.settings.stop.items[0], "--json");
     assert_false(o.settings.is_json);
 }
 
-static void args_let_the_last_of_two_win(void **state)
+TEST(args_let_the_last_of_two_win)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "-n 3 --predict 4");
     assert_int_equal(o.settings.count, 4);
 }
 
-static void args_know_help_everywhere(void **state)
+TEST(args_know_help_everywhere)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "-n 3 --help");
     assert_int_equal(o.parsed, CLI_PARSED_HELP);
     parse(&o, "-h");
@@ -162,20 +156,18 @@ static void args_know_help_everywhere(void **state)
     assert_int_equal(o.parsed, CLI_PARSED_HELP_ALL);
 }
 
-static void args_hold_the_rules_of_the_command(void **state)
+TEST(args_hold_the_rules_of_the_command)
 {
     struct outcome o;
-    (void)state;
     assert_wrong("--json --verbose", "--json and -v exclude each other");
     assert_wrong("-ctk f32", "-ctk needs -m");
     parse(&o, "-ctk f32 --model x");
     assert_int_equal(o.parsed, CLI_PARSED);
 }
 
-static void args_report_flags_that_mean_nothing(void **state)
+TEST(args_report_flags_that_mean_nothing)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "-ngl 99 --mlock -ngl --json");
     assert_int_equal(o.parsed, CLI_PARSED);
     assert_true(o.settings.is_json);
@@ -190,9 +182,8 @@ static void args_report_flags_that_mean_nothing(void **state)
     free(text);
 }
 
-static void args_suggest_the_nearest_flag(void **state)
+TEST(args_suggest_the_nearest_flag)
 {
-    (void)state;
     assert_wrong("--modle x", "unknown flag --modle; is it --model?");
     assert_wrong("--tmp 1", "unknown flag --tmp; is it --temp?");
     assert_wrong("--n_predict 1", "unknown flag --n_predict; is it --n-predict?");
@@ -201,18 +192,16 @@ static void args_suggest_the_nearest_flag(void **state)
                  "unknown flag --entirely-different; `glinfer try --help all` lists the flags");
 }
 
-static void args_refuse_words(void **state)
+TEST(args_refuse_words)
 {
-    (void)state;
     assert_wrong("hello", "unexpected argument \"hello\"; words are given with -p");
     assert_wrong("some/tiny.gguf",
                  "unexpected argument \"some/tiny.gguf\"; a model is given with -m");
     assert_wrong("-", "unexpected argument \"-\"; words are given with -p");
 }
 
-static void args_refuse_wrong_values(void **state)
+TEST(args_refuse_wrong_values)
 {
-    (void)state;
     assert_wrong("-n", "invalid -n: missing value N");
     assert_wrong("-n x", "invalid -n \"x\": expected a whole number from -1 to 100");
     assert_wrong("-n 101", "invalid -n \"101\": expected a whole number from -1 to 100");
@@ -228,7 +217,7 @@ static void args_refuse_wrong_values(void **state)
                  "invalid --mem-budget \"-5\": expected bytes such as 500000000, 300M or 1.5G");
 }
 
-static void args_read_sizes(void **state)
+TEST(args_read_sizes)
 {
     static const struct {
         const char *line;
@@ -238,7 +227,6 @@ static void args_read_sizes(void **state)
         {"--mem-budget 300M", 314572800},        {"--mem-budget 2GiB", UINT64_C(1) << 31},
         {"--mem-budget 1TB", UINT64_C(1) << 40},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct outcome o;
         parse(&o, cases[i].line);
@@ -256,9 +244,8 @@ static void assert_list(const char *text, const int64_t *items, size_t count)
     assert_memory_equal(list.items, items, count * sizeof(*items));
 }
 
-static void lists_read_numbers_and_ranges(void **state)
+TEST(lists_read_numbers_and_ranges)
 {
-    (void)state;
     assert_list("512", (const int64_t[]){512}, 1);
     assert_list("512,4096", (const int64_t[]){512, 4096}, 2);
     assert_list("1-4", (const int64_t[]){1, 2, 3, 4}, 4);
@@ -267,11 +254,10 @@ static void lists_read_numbers_and_ranges(void **state)
     assert_list("0", (const int64_t[]){0}, 1);
 }
 
-static void lists_refuse_what_is_no_list(void **state)
+TEST(lists_refuse_what_is_no_list)
 {
     static const char *const texts[] = {"",     ",",     "1,",    "x",     "-1",       "4-1",
                                         "1-4+", "1-4*1", "0-4*2", "1-4+0", "1-100000", "99999999"};
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct cli_list list = {.count = 0};
         char why[128];
@@ -279,10 +265,9 @@ static void lists_refuse_what_is_no_list(void **state)
     }
 }
 
-static void pairs_need_two_numbers(void **state)
+TEST(pairs_need_two_numbers)
 {
     struct outcome o;
-    (void)state;
     parse(&o, "-pg 512,128 -pg 8,4");
     assert_int_equal(o.settings.pairs.count, 2);
     assert_int_equal(o.settings.pairs.items[0].gen, 128);
@@ -293,11 +278,10 @@ static void pairs_need_two_numbers(void **state)
                  "invalid -pg \"512,0\": expected prompt and answer tokens, such as 512,128");
 }
 
-static void help_names_every_flag_within_100_columns(void **state)
+TEST(help_names_every_flag_within_100_columns)
 {
     char *text = NULL;
     size_t size = 0;
-    (void)state;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
     cli_print_help(file, &command, true);
@@ -311,11 +295,10 @@ static void help_names_every_flag_within_100_columns(void **state)
     free(text);
 }
 
-static void help_has_the_common_flags_alone(void **state)
+TEST(help_has_the_common_flags_alone)
 {
     char *text = NULL;
     size_t size = 0;
-    (void)state;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
     cli_print_help(file, &command, false);
@@ -351,10 +334,9 @@ static bool is_chosen_later(const struct cli_command *of, const struct cli_flag 
     return has_default(of, flag, 0);
 }
 
-static void help_names_the_defaults_of_the_settings(void **state)
+TEST(help_names_the_defaults_of_the_settings)
 {
     size_t n = 0;
-    (void)state;
     for (size_t c = 0; cli_commands[c]; c++) {
         for (size_t i = 0; i < cli_commands[c]->n_flag; i++) {
             const struct cli_flag *flag = &cli_commands[c]->flags[i];
@@ -372,10 +354,9 @@ static void help_names_the_defaults_of_the_settings(void **state)
     assert_true(n > 60);
 }
 
-static void every_common_flag_is_one(void **state)
+TEST(every_common_flag_is_one)
 {
     char name[CLI_MAX_NAME];
-    (void)state;
     for (size_t c = 0; cli_commands[c]; c++) {
         const char *names = cli_commands[c]->common;
         while (names && cli_next_name(&names, name, sizeof(name))) {
@@ -389,14 +370,13 @@ static void every_common_flag_is_one(void **state)
     }
 }
 
-static void args_add_levels(void **state)
+TEST(args_add_levels)
 {
     static const struct {
         const char *line;
         int level;
     } cases[] = {{"--json", 0}, {"-v", 1}, {"-vv", 2}, {"-v -v", 2}, {"--verbose -n 1 -v", 2}};
     struct outcome o;
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         parse(&o, cases[i].line);
         assert_int_equal(o.parsed, CLI_PARSED);

@@ -52,11 +52,10 @@ static void say(const char *text)
     assert_true(cli_write(text, strlen(text)));
 }
 
-static void messages_begin_a_line_on_the_terminal_of_a_text(void **state)
+TEST(messages_begin_a_line_on_the_terminal_of_a_text)
 {
     const int verbosity = 1;
     char text[512];
-    (void)state;
     enter(true, true);
     say("Once");
     say(" upon");
@@ -71,11 +70,10 @@ static void messages_begin_a_line_on_the_terminal_of_a_text(void **state)
                               "glinfer: an end\r\nthere was\r\nanother\r\n");
 }
 
-static void messages_elsewhere_add_nothing_to_a_text(void **state)
+TEST(messages_elsewhere_add_nothing_to_a_text)
 {
     const int verbosity = 1;
     char text[512];
-    (void)state;
     enter(false, true);
     say("Once upon");
     cli_log((void *)&verbosity, GLINFER_LOG_INFO, "a note");
@@ -89,12 +87,11 @@ static void messages_elsewhere_add_nothing_to_a_text(void **state)
     assert_string_equal(text, " a time\r\n");
 }
 
-static void a_bar_makes_room_for_messages_and_leaves_texts_alone(void **state)
+TEST(a_bar_makes_room_for_messages_and_leaves_texts_alone)
 {
     const int verbosity = 1;
     struct cli_bar bar;
     char text[1024];
-    (void)state;
     enter(true, true);
     cli_bar_init(&bar);
     assert_true(cli_progress(&bar, GLINFER_PHASE_LOAD, 1, 2));
@@ -110,11 +107,10 @@ static void a_bar_makes_room_for_messages_and_leaves_texts_alone(void **state)
     assert_string_equal(note, "\r\033[Ka note\r\nOnce upon a time\r\n");
 }
 
-static void what_is_waited_for_comes_back_behind_progress(void **state)
+TEST(what_is_waited_for_comes_back_behind_progress)
 {
     struct cli_bar bar;
     char text[1024];
-    (void)state;
     enter(true, true);
     cli_bar_init(&bar);
     cli_bar_wait(&bar, "measuring", false);
@@ -129,11 +125,10 @@ static void what_is_waited_for_comes_back_behind_progress(void **state)
     assert_string_equal(strstr(first, " 50 %"), " 50 %\r\033[Kmeasuring...\r\033[K");
 }
 
-static void levels_are_filtered(void **state)
+TEST(levels_are_filtered)
 {
     static const char *const wanted[] = {"glinfer: warning: level 1\r\n", "level 2\r\n",
                                          "level 2\r\nlevel 3\r\n"}; // a warning comes once
-    (void)state;
     for (int verbosity = 0; verbosity < 3; verbosity++) {
         char text[512], message[16];
         enter(false, true);
@@ -146,11 +141,10 @@ static void levels_are_filtered(void **state)
     }
 }
 
-static void warnings_come_once_or_after_a_while(void **state)
+TEST(warnings_come_once_or_after_a_while)
 {
     const int verbosity = 0;
     char text[512];
-    (void)state;
     enter(false, true);
     for (int i = 0; i < 3; i++) {
         cli_log((void *)&verbosity, GLINFER_LOG_WARN, "twice");
@@ -163,7 +157,7 @@ static void warnings_come_once_or_after_a_while(void **state)
     assert_string_equal(text, "glinfer: warning: twice\r\nglinfer: warning: twice\r\n");
 }
 
-static void files_are_read_without_their_byte_order_mark(void **state)
+TEST(files_are_read_without_their_byte_order_mark)
 {
     static const char *const cases[][2] = {
         {"\xEF\xBB\xBFhello", "hello"},
@@ -171,7 +165,6 @@ static void files_are_read_without_their_byte_order_mark(void **state)
         {"\xEF\xBBhello", "\xEF\xBBhello"},
         {"a\xEF\xBB\xBF", "a\xEF\xBB\xBF"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char path[] = "/tmp/glinfer-XXXXXX", why[256];
         const char *text = NULL, *line = NULL;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void numbers_keep_their_digits(void **state)
+TEST(numbers_keep_their_digits)
 {
     static const char *const numbers[] = {
         "0",
@@ -21,7 +21,6 @@ static void numbers_keep_their_digits(void **state)
         "1234567890123456789012345678901234567890123456789012345678901234567890123456789",
     };
     char text[256], expected[256];
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         snprintf(text, sizeof(text), " {\"a\\\"1\": [\"2\\\\\", %s , {\"b\":%s}], \"c\" :true}\n",
                  numbers[i], numbers[i]);
@@ -38,7 +37,7 @@ static void numbers_keep_their_digits(void **state)
     }
 }
 
-static void integers_have_64_bits(void **state)
+TEST(integers_have_64_bits)
 {
     static const struct {
         const char *text;
@@ -56,7 +55,6 @@ static void integers_have_64_bits(void **state)
         {"\"1\"", false, 0},
         {"true", false, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t value = 0;
         cJSON *json = cli_json_parse_all(cases[i].text, strlen(cases[i].text), NULL);
@@ -66,7 +64,7 @@ static void integers_have_64_bits(void **state)
     }
 }
 
-static void invalid_json_is_refused_with_its_place(void **state)
+TEST(invalid_json_is_refused_with_its_place)
 {
     static const struct {
         const char *text;
@@ -77,7 +75,6 @@ static void invalid_json_is_refused_with_its_place(void **state)
         {"[+1]", 1},    {"[1 2]", 3},   {"[1,]", 3}, {"[NaN]", 1},      {"{\"a\" 1}", 5},
         {"[1.2.3]", 1}, {"[0x10]", 2},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *end = NULL, *text = cases[i].text;
         assert_null(cli_json_parse_all(text, strlen(text), &end));
@@ -90,10 +87,9 @@ static void invalid_json_is_refused_with_its_place(void **state)
     cJSON_Delete(json);
 }
 
-static void the_last_of_equal_names_counts(void **state)
+TEST(the_last_of_equal_names_counts)
 {
     static const char text[] = "{\"a\":1,\"b\":{\"c\":2,\"\\u0063\":3,\"C\":4},\"a\":[5],\"a\":6}";
-    (void)state;
     cJSON *json = cli_json_parse_all(text, strlen(text), NULL);
     char *printed = cJSON_PrintUnformatted(json);
     assert_string_equal(printed, "{\"b\":{\"c\":3,\"C\":4},\"a\":6}");

@@ -24,11 +24,10 @@ static void assert_printed(cJSON *value, const char *expected)
     cJSON_Delete(value);
 }
 
-static void json_has_fields_of_every_kind(void **state)
+TEST(json_has_fields_of_every_kind)
 {
     const struct record record = {true, 7, UINT64_C(9007199254740993), 0.5, "a\"b", "c"};
     cJSON *object = cJSON_CreateObject();
-    (void)state;
     CLI_JSON_ADD(object, &record, CLI_JSON(record, is_small), CLI_JSON(record, count),
                  CLI_JSON_AS("bytes", record, size), CLI_JSON(record, rate), CLI_JSON(record, name),
                  CLI_JSON(record, text));
@@ -36,27 +35,24 @@ static void json_has_fields_of_every_kind(void **state)
                            "\"rate\":0.5,\"name\":\"a\\\"b\",\"text\":\"c\"}");
 }
 
-static void json_text_may_hold_any_byte(void **state)
+TEST(json_text_may_hold_any_byte)
 {
-    (void)state;
     assert_printed(cli_json_text("a\0b\n\"\\\x7F", 7), "\"a\\u0000b\\n\\\"\\\\\\u007f\"");
     assert_printed(cli_json_text(NULL, 0), "\"\"");
 }
 
-static void json_has_no_infinite_numbers(void **state)
+TEST(json_has_no_infinite_numbers)
 {
     cJSON *object = cJSON_CreateObject();
-    (void)state;
     cli_json_add_float(object, "x", -0.25F);
     cli_json_add_float(object, "y", -INFINITY);
     assert_printed(object, "{\"x\":-0.25,\"y\":null}");
 }
 
-static void escapes_are_read_and_others_stay(void **state)
+TEST(escapes_are_read_and_others_stay)
 {
     static const char text[] = "a\\n\\x41\\\\\\q\\x4\\";
     struct cli_bytes bytes = {0};
-    (void)state;
     cli_bytes_append(&bytes, text, strlen(text));
     cli_resolve_escapes(&bytes);
     assert_string_equal(bytes.data, "a\nA\\\\q\\x4\\");
@@ -64,10 +60,9 @@ static void escapes_are_read_and_others_stay(void **state)
     cli_bytes_finish(&bytes);
 }
 
-static void lists_grow(void **state)
+TEST(lists_grow)
 {
     struct cli_ids ids = {0};
-    (void)state;
     for (int32_t i = 0; i < 1000; i++) {
         cli_ids_append(&ids, &i, 1);
     }

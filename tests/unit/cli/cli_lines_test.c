@@ -68,11 +68,10 @@ static void expect(struct cli_lines *lines, const char *wanted)
     cli_bytes_finish(&text);
 }
 
-static void lines_that_arrive_together_are_one(void **state)
+TEST(lines_that_arrive_together_are_one)
 {
     struct cli_lines lines;
     pthread_t typist;
-    (void)state;
     cli_lines_open(&lines, "", editor);
     assert_int_equal(pthread_create(&typist, NULL, type_later, "two\nlines\n"), 0);
     expect(&lines, "two\nlines");
@@ -80,10 +79,9 @@ static void lines_that_arrive_together_are_one(void **state)
     cli_lines_close(&lines);
 }
 
-static void lines_that_were_typed_ahead_are_themselves(void **state)
+TEST(lines_that_were_typed_ahead_are_themselves)
 {
     struct cli_lines lines;
-    (void)state;
     cli_lines_open(&lines, "", editor);
     type("one\n/two\n");
     expect(&lines, "one");
@@ -91,11 +89,10 @@ static void lines_that_were_typed_ahead_are_themselves(void **state)
     cli_lines_close(&lines);
 }
 
-static void an_end_that_was_typed_ahead_is_one(void **state)
+TEST(an_end_that_was_typed_ahead_is_one)
 {
     struct cli_lines lines;
     struct cli_bytes text = {0};
-    (void)state;
     cli_lines_open(&lines, "", editor);
     type("one\n\004");
     expect(&lines, "one");
@@ -104,12 +101,11 @@ static void an_end_that_was_typed_ahead_is_one(void **state)
     cli_lines_close(&lines);
 }
 
-static void a_byte_order_mark_is_not_text(void **state)
+TEST(a_byte_order_mark_is_not_text)
 {
     static const char text[] = "\xEF\xBB\xBF/help\n\xEF\xBB\xBF";
     struct cli_lines lines;
     int ends[2];
-    (void)state;
     const int before = dup(STDIN_FILENO);
     assert_int_equal(pipe(ends), 0);
     dup2(ends[0], STDIN_FILENO);
@@ -131,11 +127,10 @@ static bool has_echo(void)
     return (settings.c_lflag & ECHO) != 0;
 }
 
-static void a_line_begins_with_what_was_typed_before_the_prompt(void **state)
+TEST(a_line_begins_with_what_was_typed_before_the_prompt)
 {
     struct cli_lines lines;
     pthread_t typist;
-    (void)state;
     cli_lines_open(&lines, "", editor);
     type("one\nha");
     expect(&lines, "one");
@@ -145,10 +140,9 @@ static void a_line_begins_with_what_was_typed_before_the_prompt(void **state)
     cli_lines_close(&lines);
 }
 
-static void an_edited_terminal_is_quiet_between_lines(void **state)
+TEST(an_edited_terminal_is_quiet_between_lines)
 {
     struct cli_lines lines;
-    (void)state;
     assert_true(has_echo());
     cli_lines_open(&lines, "", editor);
     const bool is_edited = lines.editor != NULL;
@@ -203,9 +197,8 @@ static int stop_reader(void)
                : 1;
 }
 
-static void a_signal_leaves_the_terminal_as_it_was(void **state)
+TEST(a_signal_leaves_the_terminal_as_it_was)
 {
-    (void)state;
     const pid_t session = fork(); // whose terminal it is, and which takes that along
     if (session == 0) {
         setsid();

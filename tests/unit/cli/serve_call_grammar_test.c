@@ -30,9 +30,8 @@ static struct serve_task *make_grammar(const struct serve_call_style *style, con
 
 // One tool with a schema that a grammar cannot keep to does not lose the others, nor the rest of
 // its own; a strict one is refused by its name.
-static void an_odd_schema_does_not_affect_other_tools(void **state)
+TEST(an_odd_schema_does_not_affect_other_tools)
 {
-    (void)state;
     static const char odd[] =
         "{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^[0-9]{4}$"
         "\"},"
@@ -49,9 +48,8 @@ static void an_odd_schema_does_not_affect_other_tools(void **state)
         strstr(last_error.message, "the tool \"f\": JSON schema, #/properties/n/minimum"));
 }
 
-static void choices_that_need_escapes_are_left_to_json(void **state)
+TEST(choices_that_need_escapes_are_left_to_json)
 {
-    (void)state;
     struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_LFM2],
                                            "{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":["
                                            "\"x\",\"it's\",\"\\\\\",\"y\"]},\"b\":{\"type\":"
@@ -67,9 +65,8 @@ static void choices_that_need_escapes_are_left_to_json(void **state)
     serve_task_unref(task);
 }
 
-static void parameters_whose_names_end_too_early_are_refused(void **state)
+TEST(parameters_whose_names_end_too_early_are_refused)
 {
-    (void)state;
     static const char parameters[] = "{\"properties\":{\"a=b>c\":{\"type\":\"string\"}}}";
     assert_null(make_grammar(&serve_styles[SERVE_STYLE_QWEN], parameters));
     assert_null(make_grammar(&serve_styles[SERVE_STYLE_LFM2], parameters));
@@ -91,9 +88,8 @@ static void expect_arguments(const char *parameters, const char *arguments, bool
     serve_task_unref(task);
 }
 
-static void dictionaries_have_values_by_schema(void **state)
+TEST(dictionaries_have_values_by_schema)
 {
-    (void)state;
 #define Q SERVE_GEMMA_QUOTE
     static const char parameters[] =
         "{\"type\":\"object\",\"required\":[\"b\"],\"properties\":{\"b\":{\"type\":\"string\"},"
@@ -124,9 +120,8 @@ static void dictionaries_have_values_by_schema(void **state)
 #undef Q
 }
 
-static void lists_in_dictionaries_have_their_numbers_of_items(void **state)
+TEST(lists_in_dictionaries_have_their_numbers_of_items)
 {
-    (void)state;
     static const struct {
         const char *schema, *allowed, *refused;
     } cases[] = {
@@ -149,9 +144,8 @@ static void lists_in_dictionaries_have_their_numbers_of_items(void **state)
 }
 
 // Types that are listed often add their rules once, or lists in lists would multiply them.
-static void types_that_are_listed_often_count_once(void **state)
+TEST(types_that_are_listed_often_count_once)
 {
-    (void)state;
     static const char open[] = "{\"type\":[\"array\",\"array\",5,\"object\",\"array\"],\"items\":";
     char text[2048] = "{\"properties\":{\"a\":";
     for (int i = 0; i < 9; i++) {
@@ -169,9 +163,8 @@ static void types_that_are_listed_often_count_once(void **state)
 }
 
 // Names of a dictionary within a value are written bare as well.
-static void names_in_values_are_checked_where_they_are_bare(void **state)
+TEST(names_in_values_are_checked_where_they_are_bare)
 {
-    (void)state;
     static const char parameters[] = "{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":"
                                      "{\"a:b\":{\"type\":\"string\"}}}}}";
     assert_null(make_grammar(&serve_styles[SERVE_STYLE_GEMMA], parameters));
@@ -199,9 +192,8 @@ static void append_parameters(struct cli_bytes *text, int n, const char *propert
     append(text, "\":{}}}}}");
 }
 
-static void schemas_of_calls_are_bounded(void **state)
+TEST(schemas_of_calls_are_bounded)
 {
-    (void)state;
     static const char ref[] = "{\"$ref\":\"#/$defs/d\"}", none[] = "{\"type\":\"integer\"}";
     static const struct {
         int n;

@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void text_is_shown_up_to_a_call(void **state)
+TEST(text_is_shown_up_to_a_call)
 {
-    (void)state;
     const struct serve_call_style *style = &serve_styles[SERVE_STYLE_TAGGED];
     static const struct {
         const char *text;
@@ -30,9 +29,8 @@ static void text_is_shown_up_to_a_call(void **state)
     }
 }
 
-static void half_a_call_is_found_at_the_end_of_a_cut_text(void **state)
+TEST(half_a_call_is_found_at_the_end_of_a_cut_text)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t found;
@@ -117,9 +115,8 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
     cJSON_Delete(tools);
 }
 
-static void calls_are_read(void **state)
+TEST(calls_are_read)
 {
-    (void)state;
     const struct serve_call_style *tagged = &serve_styles[SERVE_STYLE_TAGGED],
                                   *plain = &serve_styles[SERVE_STYLE_PLAIN];
     expect_calls(tagged,
@@ -142,9 +139,8 @@ static void calls_are_read(void **state)
     expect_calls(plain, "{\"names\": 1}", "", WHOLE);
 }
 
-static void arguments_keep_their_digits_and_come_in_pieces(void **state)
+TEST(arguments_keep_their_digits_and_come_in_pieces)
 {
-    (void)state;
 #define LONG_ID "12345678901234567890123"
     static const char wanted[] = "long_name{\"n\":" LONG_ID ",\"x\":[1.0,1e5],\"s\":\"a \\\"b\"};";
     static const char json[] = "{\"n\": " LONG_ID ", \"x\": [1.0, 1e5], \"s\": \"a \\\"b\"}";
@@ -171,9 +167,8 @@ static void arguments_keep_their_digits_and_come_in_pieces(void **state)
                  wanted, 0);
 }
 
-static void names_before_arguments_are_read(void **state)
+TEST(names_before_arguments_are_read)
 {
-    (void)state;
     const struct serve_call_style *mistral = &serve_styles[SERVE_STYLE_MISTRAL];
     expect_calls(mistral, "so [TOOL_CALLS]f[ARGS]{\"a\": 1}[TOOL_CALLS]g_2.x[ARGS] {}",
                  "f{\"a\":1};g_2.x{};", 3);
@@ -186,9 +181,8 @@ static void names_before_arguments_are_read(void **state)
     expect_calls(harmony, "to=functions.f<|channel|>commentary json<|message|>{}", "f{};", 0);
 }
 
-static void tags_are_read(void **state)
+TEST(tags_are_read)
 {
-    (void)state;
     const struct serve_call_style *qwen = &serve_styles[SERVE_STYLE_QWEN];
     expect_calls(
         qwen,
@@ -213,9 +207,8 @@ static void tags_are_read(void **state)
                  "f{\"s\":\"a < b\",\"n\":7};", 0);
 }
 
-static void names_of_tools_are_those_that_calls_are_read_with(void **state)
+TEST(names_of_tools_are_those_that_calls_are_read_with)
 {
-    (void)state;
     char name[66];
     memset(name, 'a', sizeof(name));
     name[64] = 0;
@@ -228,9 +221,8 @@ static void names_of_tools_are_those_that_calls_are_read_with(void **state)
     assert_false(serve_is_name("a/b"));
 }
 
-static void python_is_read(void **state)
+TEST(python_is_read)
 {
-    (void)state;
     const struct serve_call_style *lfm2 = &serve_styles[SERVE_STYLE_LFM2];
     expect_calls(
         lfm2,
@@ -250,9 +242,8 @@ static void python_is_read(void **state)
                  "<function_calls>f(s=\"a\")\ng()</function_calls>", "f{\"s\":\"a\"};g{};", 0);
 }
 
-static void dictionaries_are_read(void **state)
+TEST(dictionaries_are_read)
 {
-    (void)state;
     const struct serve_call_style *gemma = &serve_styles[SERVE_STYLE_GEMMA];
     expect_calls(gemma,
                  "so <|tool_call>call:f{s:<|\"|>a \"b\", {c}\n<|\"|>,n:-1.5e3,o:null}<tool_call|>"
@@ -269,9 +260,8 @@ static void dictionaries_are_read(void **state)
     expect_calls(gemma, "<|tool_call>f{}", "", WHOLE);
 }
 
-static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
+TEST(names_of_parameters_are_those_that_calls_are_read_with)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool is_tag, is_python, is_gemma; // may be a name of that form
@@ -293,9 +283,8 @@ static void names_of_parameters_are_those_that_calls_are_read_with(void **state)
     assert_false(serve_is_key(&serve_styles[SERVE_STYLE_MINICPM], "a\">b"));
 }
 
-static void the_first_of_arguments_of_a_name_counts(void **state)
+TEST(the_first_of_arguments_of_a_name_counts)
 {
-    (void)state;
     expect_calls(&serve_styles[SERVE_STYLE_LFM2],
                  "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=22)]",
                  "f{\"n\":1,\"s\":{\"k\":2}};", 0);
@@ -307,9 +296,8 @@ static void the_first_of_arguments_of_a_name_counts(void **state)
                  "f{\"n\":1,\"m\":3};", 0);
 }
 
-static void calls_are_written_as_they_are_read(void **state)
+TEST(calls_are_written_as_they_are_read)
 {
-    (void)state;
     static const struct {
         const struct serve_call_style *style;
         const char *text;
@@ -338,9 +326,8 @@ static void calls_are_written_as_they_are_read(void **state)
     cJSON_Delete(calls);
 }
 
-static void arguments_that_are_no_object_have_no_names(void **state)
+TEST(arguments_that_are_no_object_have_no_names)
 {
-    (void)state;
     struct cli_bytes text = {0};
     cJSON *calls = cJSON_Parse("[{\"function\":{\"name\":\"f\",\"arguments\":[1]}},"
                                "{\"function\":{\"name\":\"g\",\"arguments\":\"x\"}},{}]");
@@ -350,9 +337,8 @@ static void arguments_that_are_no_object_have_no_names(void **state)
     cJSON_Delete(calls);
 }
 
-static void control_tokens_of_calls_stand_within_fences(void **state)
+TEST(control_tokens_of_calls_stand_within_fences)
 {
-    (void)state;
     struct cli_bytes text = {0};
     serve_fence_marks(&serve_styles[SERVE_STYLE_LFM2], "~",
                       "<|tool_call_start|>[f()]<|tool_call_end|>", &text);

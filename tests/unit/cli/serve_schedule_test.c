@@ -16,9 +16,8 @@ static bool suits_if(void *user, const struct serve_job *job)
     return !user || job->task == user;
 }
 
-static void queue_is_bounded_and_in_order(void **state)
+TEST(queue_is_bounded_and_in_order)
 {
-    (void)state;
     struct serve_queue queue;
     struct serve_task *a = create_task(2), *b = create_task(1), *c = create_task(1);
     serve_queue_init(&queue, 2);
@@ -58,9 +57,8 @@ static void count_wake(void *user)
     n_wakes++;
 }
 
-static void mailbox_wakes_once(void **state)
+TEST(mailbox_wakes_once)
 {
-    (void)state;
     struct serve_mailbox mailbox;
     struct serve_events events = {0};
     const struct glinfer_prob probs[] = {{3, -0.5F}, {4, -1}};

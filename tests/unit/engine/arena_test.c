@@ -71,9 +71,8 @@ static int setup(void **state)
 
 //-- sizes -----------------------------------------------------------------------------------------
 
-static void buffers_are_as_large_as_makes_them_few(void **state)
+TEST(buffers_are_as_large_as_makes_them_few)
 {
-    (void)state;
     const struct gi_limits *limits = &fake.limits;
     assert_int_equal(gi_arena_buffer_size(limits, 900 * MIB, 3), 512 * MIB);
     assert_int_equal(gi_arena_buffer_size(limits, 3 * 512 * MIB, 3), 512 * MIB);
@@ -81,9 +80,8 @@ static void buffers_are_as_large_as_makes_them_few(void **state)
     assert_int_equal(gi_arena_buffer_size(limits, 8000 * MIB, 0), 512 * MIB);
 }
 
-static void no_buffer_is_larger_than_what_is_bound(void **state)
+TEST(no_buffer_is_larger_than_what_is_bound)
 {
-    (void)state;
     assert_int_equal(gi_arena_buffer_size(&fake.limits, 5000 * MIB, 1), 2048 * MIB - 256);
     fake.limits.max_storage_block_size = INT64_MAX;
     assert_int_equal(gi_arena_buffer_size(&fake.limits, 5000 * MIB, 1), GI_MAX_BUFFER_SIZE);
@@ -124,9 +122,8 @@ static void check_places(const struct gi_range ranges[N])
     }
 }
 
-static void ranges_follow_one_another_in_few_buffers(void **state)
+TEST(ranges_follow_one_another_in_few_buffers)
 {
-    (void)state;
     struct gi_arena arena;
     struct gi_range ranges[N];
     place(&arena, ranges);
@@ -137,9 +134,8 @@ static void ranges_follow_one_another_in_few_buffers(void **state)
 }
 
 // Llama-3.1-8B: what is alike in 32 layers, with its scales, and the embeddings and the output.
-static void ranges_of_a_kind_lie_in_one_buffer(void **state)
+TEST(ranges_of_a_kind_lie_in_one_buffer)
 {
-    (void)state;
     enum { N_KIND = 4, N_LAYER = 32, N_RANGE = N_KIND * N_LAYER + 2 };
     static const uint64_t kind_sizes[] = {14155776, 9453568, 66060288, 33054720, 558170112};
     uint64_t sizes[N_RANGE];
@@ -172,9 +168,8 @@ static void ranges_of_a_kind_lie_in_one_buffer(void **state)
 }
 
 // More than a buffer holds: the rest goes where there is room.
-static void a_kind_may_be_larger_than_a_buffer(void **state)
+TEST(a_kind_may_be_larger_than_a_buffer)
 {
-    (void)state;
     const uint64_t sizes[] = {300 * MIB, 300 * MIB, 300 * MIB, 200 * MIB};
     const uint32_t kinds[] = {1, 1, 1, 0};
     const struct gi_arena_request request = {
@@ -189,9 +184,8 @@ static void a_kind_may_be_larger_than_a_buffer(void **state)
     gi_arena_finish(&arena, NULL);
 }
 
-static void buffers_are_small_where_nothing_joins_them(void **state)
+TEST(buffers_are_small_where_nothing_joins_them)
 {
-    (void)state;
     struct gi_arena arena;
     struct gi_range ranges[N];
     fake.is_joined = false;
@@ -202,9 +196,8 @@ static void buffers_are_small_where_nothing_joins_them(void **state)
     assert_int_equal(fake.n_alive, 0);
 }
 
-static void smaller_buffers_are_taken_where_large_ones_are_refused(void **state)
+TEST(smaller_buffers_are_taken_where_large_ones_are_refused)
 {
-    (void)state;
     struct gi_arena arena;
     struct gi_range ranges[N];
     fake.most = 1000 * MIB;
@@ -217,9 +210,8 @@ static void smaller_buffers_are_taken_where_large_ones_are_refused(void **state)
     assert_int_equal(fake.n_alive, 0);
 }
 
-static void what_has_no_room_at_all_is_said(void **state)
+TEST(what_has_no_room_at_all_is_said)
 {
-    (void)state;
     struct gi_arena arena;
     struct gi_range range;
     const uint64_t size = 300 * MIB;

@@ -27,22 +27,20 @@ static bool read_xielu(float number, struct glinfer_error *err)
     return ok;
 }
 
-static void numbers_of_xielu_are_finite(void **state)
+TEST(numbers_of_xielu_are_finite)
 {
     struct glinfer_error err;
-    (void)state;
     assert_true(read_xielu(0.5f, &err));
     assert_false(read_xielu(NAN, &err));
     assert_string_equal(err.message, "test.gguf: xielu.alpha_n has no number for layer 0");
     assert_false(read_xielu(INFINITY, &err));
 }
 
-static void inputs_of_layers_are_whole_blocks(void **state)
+TEST(inputs_of_layers_are_whole_blocks)
 {
     static struct gi_hparams hparams;
     struct gguf_builder b = {0};
     struct glinfer_error err;
-    (void)state;
     gguf_header(&b, 0, 0);
     gguf_pad(&b, 32);
     struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
@@ -103,12 +101,11 @@ static bool read_gemma3n(const struct gemma3n *file, struct gi_hparams *hparams,
     return ok;
 }
 
-static void gemma3n_says_its_streams(void **state)
+TEST(gemma3n_says_its_streams)
 {
     static struct gi_hparams hparams;
     struct glinfer_error err;
     struct gemma3n file = sound;
-    (void)state;
     assert_true(read_gemma3n(&file, &hparams, &err));
     assert_int_equal(hparams.altup.n, 4);
     assert_int_equal(hparams.altup.branch_rank, 32);
@@ -119,7 +116,7 @@ static void gemma3n_says_its_streams(void **state)
     assert_int_equal(hparams.n_shared_kv, 1);
 }
 
-static void gemma3n_refuses_what_it_does_not_run(void **state)
+TEST(gemma3n_refuses_what_it_does_not_run)
 {
     static struct gi_hparams hparams;
     const struct {
@@ -143,7 +140,6 @@ static void gemma3n_refuses_what_it_does_not_run(void **state)
         {{4, 0, 64, 256, 32, 1, 0, 3, NAN}, GLINFER_STATUS_BAD_FILE},
         {{4, 0, 64, 256, 32, 1, 0, 3, INFINITY}, GLINFER_STATUS_BAD_FILE},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct glinfer_error err = {0};
         assert_false(read_gemma3n(&wrong[i].file, &hparams, &err));

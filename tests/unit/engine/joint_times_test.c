@@ -4,17 +4,15 @@
 
 enum { SEVERAL, LONE };
 
-static void sets_of_one_slot_are_lone(void **state)
+TEST(sets_of_one_slot_are_lone)
 {
-    (void)state;
     assert_true(gi_joint_is_lone(4));
     assert_false(gi_joint_is_lone(5));
 }
 
 // A chain of several rows that lands behind the begin of a lone one is learnt as its own.
-static void chains_are_learnt_by_their_rows(void **state)
+TEST(chains_are_learnt_by_their_rows)
 {
-    (void)state;
     struct gi_joint_times times = {.polled_ns = 990};
     gi_joint_times_learn(&times, false, 0, 1000, 10);
     assert_int_equal(times.step_ns[SEVERAL], 100);
@@ -25,9 +23,8 @@ static void chains_are_learnt_by_their_rows(void **state)
     assert_int_equal(times.step_ns[SEVERAL], 100);
 }
 
-static void a_time_whose_end_was_not_seen_counts_if_it_is_less(void **state)
+TEST(a_time_whose_end_was_not_seen_counts_if_it_is_less)
 {
-    (void)state;
     struct gi_joint_times times = {.step_ns = {100, 0}, .polled_ns = 0};
     gi_joint_times_learn(&times, false, 0, 2000, 10);
     assert_int_equal(times.step_ns[SEVERAL], 100);

@@ -17,41 +17,36 @@ static void expect_draft(const uint32_t *text, uint32_t n, uint32_t n_match, con
     assert_memory_equal(draft, want, n_want * sizeof(want[0]));
 }
 
-static void what_followed_is_the_draft(void **state)
+TEST(what_followed_is_the_draft)
 {
     static const uint32_t text[] = {1, 2, 3, 4, 5, 9, 1, 2, 3};
-    (void)state;
     expect_draft(text, COUNT(text), 3, (const uint32_t[]){4, 5, 9, 1}, 4);
 }
 
-static void the_longest_match_wins_over_the_latest(void **state)
+TEST(the_longest_match_wins_over_the_latest)
 {
     static const uint32_t text[] = {7, 1, 2, 3, 50, 8, 2, 3, 60, 7, 1, 2, 3};
-    (void)state;
     expect_draft(text, COUNT(text), 1, (const uint32_t[]){50, 8}, 2);
     expect_draft(text + 1, COUNT(text) - 1, 1, (const uint32_t[]){50, 8}, 2);
 }
 
-static void the_latest_of_equal_matches_wins(void **state)
+TEST(the_latest_of_equal_matches_wins)
 {
     static const uint32_t text[] = {1, 2, 30, 1, 2, 40, 5, 1, 2};
-    (void)state;
     expect_draft(text, COUNT(text), 2, (const uint32_t[]){40, 5}, 2);
 }
 
-static void drafts_go_on_over_the_end_of_the_text(void **state)
+TEST(drafts_go_on_over_the_end_of_the_text)
 {
     static const uint32_t alike[] = {4, 4, 4, 4}, three[] = {1, 2, 3, 1, 2, 3, 1};
-    (void)state;
     expect_draft(alike, 4, 3, (const uint32_t[]){4, 4, 4, 4, 4}, 5);
     expect_draft(three, 7, 3, (const uint32_t[]){2, 3, 1, 2, 3, 1, 2}, 7);
 }
 
-static void short_matches_give_no_draft(void **state)
+TEST(short_matches_give_no_draft)
 {
     static const uint32_t text[] = {1, 2, 3, 4, 9, 2, 3};
     uint32_t draft[4] = {0};
-    (void)state;
     assert_int_equal(gi_lookup_find(text, COUNT(text), 3, 4, draft), 0);
     assert_int_equal(gi_lookup_find(text, COUNT(text), 2, 4, draft), 4);
     assert_int_equal(gi_lookup_find(text, 1, 1, 4, draft), 0);
@@ -133,12 +128,11 @@ static uint32_t *make_text(uint32_t n, uint32_t change)
     return text;
 }
 
-static void copies_are_computed_by_drafts(void **state)
+TEST(copies_are_computed_by_drafts)
 {
     enum { N = 800 };
     uint32_t *text = make_text(N, 0);
     struct simulation s;
-    (void)state;
     begin(&s, 0.1);
     const double steps = answer(&s, text, N / 2, N);
     assert_true(steps < N / 2 / 3.0);
@@ -146,12 +140,11 @@ static void copies_are_computed_by_drafts(void **state)
     free(text);
 }
 
-static void drafts_pay_where_batches_are_cheap(void **state)
+TEST(drafts_pay_where_batches_are_cheap)
 {
     enum { N = 2000 };
     uint32_t *text = make_text(N, 11);
     struct simulation cheap, dear;
-    (void)state;
     begin(&cheap, 0.02);
     begin(&dear, 0.3);
     assert_true(answer(&cheap, text, N / 2, N) < N / 2 / 1.8);
@@ -161,11 +154,10 @@ static void drafts_pay_where_batches_are_cheap(void **state)
 }
 
 // Whatever is repeated, and however slow batches are.
-static void no_text_is_slower_by_three_percent(void **state)
+TEST(no_text_is_slower_by_three_percent)
 {
     static const double slopes[] = {0, 0.05, 0.2, 0.5, 1, 3};
     static const uint32_t changes[] = {0, 2, 3, 4, 5, 6, 7, 9, 13, 30};
-    (void)state;
     for (uint32_t c = 0; c < COUNT(changes); c++) {
         uint32_t *text = make_text(LONGEST, changes[c]);
         for (uint32_t i = 0; i < COUNT(slopes); i++) {
@@ -181,12 +173,11 @@ static void no_text_is_slower_by_three_percent(void **state)
     }
 }
 
-static void drafts_end_where_copies_end(void **state)
+TEST(drafts_end_where_copies_end)
 {
     enum { N = 800, REST = 1600 };
     uint32_t *text = make_text(N + REST, 0), *own = make_text(N, 0);
     struct simulation s;
-    (void)state;
     memcpy(text, own, N * sizeof(*own));
     for (uint32_t i = N; i < N + REST; i++) {
         text[i] = 50000 + i;
@@ -202,12 +193,11 @@ static void drafts_end_where_copies_end(void **state)
     free(own);
 }
 
-static void asked_for_drafts_are_always_computed(void **state)
+TEST(asked_for_drafts_are_always_computed)
 {
     static const uint32_t text[] = {1, 2, 3, 4, 1, 2, 3};
     struct gi_lookup_times times = {.step_ns = 10, .rows_ns = {[4] = 1000}};
     struct gi_lookup lookup;
-    (void)state;
     gi_lookup_init(&lookup, &times, 2, 3, false);
     assert_int_equal(gi_lookup_choose(&lookup, text, 7, 15), 0);
     gi_lookup_init(&lookup, &times, 2, 3, true);
@@ -216,12 +206,11 @@ static void asked_for_drafts_are_always_computed(void **state)
     assert_int_equal(gi_lookup_choose(&lookup, text, 7, 0), 0);
 }
 
-static void without_times_nothing_is_drafted(void **state)
+TEST(without_times_nothing_is_drafted)
 {
     static const uint32_t text[] = {1, 2, 3, 4, 1, 2, 3};
     struct gi_lookup_times times = {0};
     struct gi_lookup lookup;
-    (void)state;
     gi_lookup_init(&lookup, &times, 2, 3, false);
     gi_lookup_note(&lookup, text, 7, 2);
     assert_false(gi_lookup_wants(&lookup));

@@ -40,17 +40,15 @@ static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t n
     gguf_finish(&b);
 }
 
-static void a_mixture_has_its_name(void **state)
+TEST(a_mixture_has_its_name)
 {
-    (void)state;
     expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_U32, 15, "test 1M Q4_K_M");
     expect_description(GI_GGML_TYPE_Q6_K, GI_GGUF_KIND_U32, 18, "test 1M Q6_K");
     expect_description(GI_GGML_TYPE_IQ3_S, GI_GGUF_KIND_U32, 27, "test 1M IQ3_M");
 }
 
-static void a_number_that_does_not_fit_is_passed_over(void **state)
+TEST(a_number_that_does_not_fit_is_passed_over)
 {
-    (void)state;
     expect_description(GI_GGML_TYPE_Q5_0, GI_GGUF_KIND_U32, 15, "test 1M Q8_0");
     expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_U32, 7, "test 1M Q8_0");
     expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_U32, UINT32_MAX, "test 1M Q8_0");

@@ -162,9 +162,8 @@ static void expect_refusal(const struct wrong *wrong, enum glinfer_status status
     gguf_finish(&b);
 }
 
-static void missing_tensors_are_named(void **state)
+TEST(missing_tensors_are_named)
 {
-    (void)state;
     for (int i = 0; i < N_TENSORS; i++) {
         const struct wrong wrong = {.skip_tensor = tensors[i].name};
         expect_refusal(&wrong, GLINFER_STATUS_BAD_FILE, tensors[i].name);
@@ -172,9 +171,8 @@ static void missing_tensors_are_named(void **state)
 }
 
 // Other senses, later layers and names that nobody knows; a vector of a known name has a shape.
-static void what_a_file_has_besides_is_counted(void **state)
+TEST(what_a_file_has_besides_is_counted)
 {
-    (void)state;
     static const char *const names[] = {"v.blk.0.attn_q.weight",
                                         "mm.0.weight",
                                         "a.conv1d.1.weight",
@@ -209,9 +207,8 @@ static void what_a_file_has_besides_is_counted(void **state)
     gguf_finish(&b);
 }
 
-static void wrong_shapes_are_named(void **state)
+TEST(wrong_shapes_are_named)
 {
-    (void)state;
     for (int i = 1; i < N_TENSORS; i++) { // the embedding says how large the vocabulary is
         if (tensors[i].rows > 0) {
             const struct wrong wrong = {.reshape = tensors[i].name};
@@ -220,18 +217,16 @@ static void wrong_shapes_are_named(void **state)
     }
 }
 
-static void types_without_a_kernel_are_named(void **state)
+TEST(types_without_a_kernel_are_named)
 {
-    (void)state;
     for (int i = 0; i < N_TENSORS; i++) {
         const struct wrong wrong = {.retype = tensors[i].name};
         expect_refusal(&wrong, GLINFER_STATUS_UNSUPPORTED, tensors[i].name);
     }
 }
 
-static void missing_keys_are_named(void **state)
+TEST(missing_keys_are_named)
 {
-    (void)state;
     const char *const keys[] = {"llama.block_count", "llama.embedding_length",
                                 "llama.feed_forward_length", "llama.context_length",
                                 "llama.attention.head_count"};
@@ -241,9 +236,8 @@ static void missing_keys_are_named(void **state)
     }
 }
 
-static void what_cannot_be_run_is_said(void **state)
+TEST(what_cannot_be_run_is_said)
 {
-    (void)state;
     const struct wrong family = {.architecture = "mamba"};
     expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, "mamba");
     // Families go by the names that files have, each once.
@@ -311,11 +305,10 @@ static void check_places(const struct wrong *wrong)
     }
 }
 
-static void heads_may_be_listed_by_layer(void **state)
+TEST(heads_may_be_listed_by_layer)
 {
     static const int32_t none = 0, negative = -2, usual = KV_HEADS;
     const struct wrong without = {.kv_list = &none}, below = {.kv_list = &negative};
-    (void)state;
     expect_refusal(&without, GLINFER_STATUS_BAD_FILE, "0 key/value heads");
     expect_refusal(&below, GLINFER_STATUS_UNSUPPORTED, "head_count_kv");
     static const int32_t mixed[] = {KV_HEADS, 0}, unlike[] = {KV_HEADS, HEADS};
@@ -326,11 +319,10 @@ static void heads_may_be_listed_by_layer(void **state)
     check_places(&(struct wrong){.kv_list = &usual});
 }
 
-static void heads_of_q_may_be_listed_by_layer(void **state)
+TEST(heads_of_q_may_be_listed_by_layer)
 {
     static const int32_t usual[] = {HEADS}, none[] = {0}, too_large[] = {1025},
                          unlike[] = {HEADS, 2 * HEADS};
-    (void)state;
     check_places(&(struct wrong){.head_list = usual});
     expect_refusal(&(struct wrong){.head_list = none}, GLINFER_STATUS_UNSUPPORTED,
                    "llama.attention.head_count does not have one number from 1 to 1024");
@@ -341,9 +333,8 @@ static void heads_of_q_may_be_listed_by_layer(void **state)
 }
 
 // Shapes that no kernel takes: refused before any tensor is looked at.
-static void odd_widths_are_refused(void **state)
+TEST(odd_widths_are_refused)
 {
-    (void)state;
     for (uint32_t n_embd = EMBD + 1; n_embd < EMBD + 8; n_embd++) {
         const struct wrong wrong = {.n_embd = n_embd};
         if (n_embd % 4 != 0) {
@@ -353,9 +344,8 @@ static void odd_widths_are_refused(void **state)
     expect_refusal(&(struct wrong){.n_embd = 4}, GLINFER_STATUS_BAD_FILE, "embedding_length is 4");
 }
 
-static void every_row_has_one_place(void **state)
+TEST(every_row_has_one_place)
 {
-    (void)state;
     const char *const halves[] = {NULL, "blk.0.attn_k.weight", "blk.0.ffn_up.weight"};
     for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
         const struct wrong wrong = {.half = halves[i]};
@@ -364,9 +354,8 @@ static void every_row_has_one_place(void **state)
 }
 
 // The first rotary pair of head 1 of q lies in neighbouring tiles.
-static void rotary_pairs_are_neighbours(void **state)
+TEST(rotary_pairs_are_neighbours)
 {
-    (void)state;
     const struct wrong nothing = {0};
     struct gguf_builder b = {0};
     struct gi_model_plan plan;
@@ -388,9 +377,8 @@ static void rotary_pairs_are_neighbours(void **state)
 }
 
 // Ranges reach no further than a storage block, and the two ranges of a part fit one buffer.
-static void ranges_fit_a_storage_block_and_half_a_buffer(void **state)
+TEST(ranges_fit_a_storage_block_and_half_a_buffer)
 {
-    (void)state;
     const struct gi_limits floor = {.max_storage_block_size = 128u << 20};
     const struct gi_limits wide = {.max_storage_block_size = INT32_MAX};
     assert_int_equal(gi_arena_max_range(&floor), 128u << 20);

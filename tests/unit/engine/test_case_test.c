@@ -13,9 +13,8 @@ static bool is_without_case(const char *name)
     return strncmp(name, "RATE_", 5) == 0 || strcmp(name, "PROBE_HALF") == 0;
 }
 
-static void every_program_of_an_answer_has_a_case(void **state)
+TEST(every_program_of_an_answer_has_a_case)
 {
-    (void)state;
     for (uint32_t i = 0; i < GI_PROGRAM_COUNT; i++) {
         const bool has_case = gi_test_find_check((enum gi_program_id)i) != NULL;
         if (has_case == is_without_case(names[i])) {

@@ -23,9 +23,8 @@ static void stream(const char *const *pieces, size_t n, const char *const *stop,
     gi_text_stream_finish(&text);
 }
 
-static void text_without_stops_passes_through(void **state)
+TEST(text_without_stops_passes_through)
 {
-    (void)state;
     const char *const pieces[] = {"Hello", ",", "", " world"};
     char out[256];
     bool is_stopped;
@@ -34,9 +33,8 @@ static void text_without_stops_passes_through(void **state)
     assert_false(is_stopped);
 }
 
-static void half_a_character_is_held_back(void **state)
+TEST(half_a_character_is_held_back)
 {
-    (void)state;
     struct gi_text_stream text;
     assert_true(gi_text_stream_init(&text, NULL, 0, 8, NULL));
     assert_int_equal(gi_text_stream_push(&text, (struct gi_text){"a\xe2\x82", 3}).size, 1);
@@ -46,9 +44,8 @@ static void half_a_character_is_held_back(void **state)
     gi_text_stream_finish(&text);
 }
 
-static void a_stop_string_ends_the_text_before_it(void **state)
+TEST(a_stop_string_ends_the_text_before_it)
 {
-    (void)state;
     const char *const stop[] = {"User:", "END"};
     const char *const cases[][3] = {
         {"fine Us", "er", ": no"},
@@ -64,9 +61,8 @@ static void a_stop_string_ends_the_text_before_it(void **state)
     }
 }
 
-static void the_start_of_a_stop_string_is_released_when_it_is_none(void **state)
+TEST(the_start_of_a_stop_string_is_released_when_it_is_none)
 {
-    (void)state;
     const char *const stop[] = {"aab"};
     const char *const pieces[] = {"a", "a", "a", "a", "c", "aa"};
     char out[256];
@@ -76,9 +72,8 @@ static void the_start_of_a_stop_string_is_released_when_it_is_none(void **state)
     assert_false(is_stopped);
 }
 
-static void an_empty_stop_string_stops_nothing(void **state)
+TEST(an_empty_stop_string_stops_nothing)
 {
-    (void)state;
     const char *const stop[] = {""};
     const char *const pieces[] = {"text"};
     char out[256];

@@ -55,9 +55,8 @@ static void expect_bad_file(struct gguf_builder *b, const char *words)
     gguf_finish(b);
 }
 
-static void vocab_reads_what_is_there(void **state)
+TEST(vocab_reads_what_is_there)
 {
-    (void)state;
     struct gguf_builder b = {0};
     build(&b, N_TOKENS, "tokenizer.ggml.bos_token_id", GI_GGUF_KIND_U32, 2);
     struct gi_gguf *gguf = open_built(&b);
@@ -73,9 +72,8 @@ static void vocab_reads_what_is_there(void **state)
     gguf_finish(&b);
 }
 
-static void vocab_says_what_is_absent(void **state)
+TEST(vocab_says_what_is_absent)
 {
-    (void)state;
     struct gguf_builder b = {0};
     build(&b, 0, "tokenizer.ggml.add_bos_token", GI_GGUF_KIND_BOOL, 0);
     struct gi_gguf *gguf = open_built(&b);
@@ -95,9 +93,8 @@ static void vocab_says_what_is_absent(void **state)
     gguf_finish(&b);
 }
 
-static void vocab_takes_all_bits_set_for_no_token(void **state)
+TEST(vocab_takes_all_bits_set_for_no_token)
 {
-    (void)state;
     struct gguf_builder b = {0};
     build(&b, N_TOKENS, "tokenizer.ggml.bos_token_id", GI_GGUF_KIND_U32, UINT32_MAX);
     struct gi_gguf *gguf = open_built(&b);
@@ -109,17 +106,15 @@ static void vocab_takes_all_bits_set_for_no_token(void **state)
     gguf_finish(&b);
 }
 
-static void vocab_refuses_types_of_another_count(void **state)
+TEST(vocab_refuses_types_of_another_count)
 {
-    (void)state;
     struct gguf_builder b = {0};
     build(&b, N_TOKENS - 1, NULL, 0, 0);
     expect_bad_file(&b, "token_type has 2 elements");
 }
 
-static void vocab_refuses_values_of_another_kind(void **state)
+TEST(vocab_refuses_values_of_another_kind)
 {
-    (void)state;
     struct gguf_builder b = {0};
     build(&b, N_TOKENS, "tokenizer.ggml.merges", GI_GGUF_KIND_U32, 1);
     expect_bad_file(&b, "tokenizer.ggml.merges");
@@ -142,7 +137,7 @@ static void note_line(void *user, enum glinfer_log_level level, const char *line
     snprintf(seen->text, sizeof(seen->text), "%s", line);
 }
 
-static void ids_outside_the_vocabulary_are_left_out_with_a_warning(void **state)
+TEST(ids_outside_the_vocabulary_are_left_out_with_a_warning)
 {
     static const char *const names[] = {"bos",     "eos",     "eot",      "eom",
                                         "unknown", "padding", "seperator"};
@@ -152,7 +147,6 @@ static void ids_outside_the_vocabulary_are_left_out_with_a_warning(void **state)
     } ids[] = {
         {N_TOKENS, 1}, {32000, 1}, {INT32_MAX, 1}, {0x80000000u, 1}, {UINT32_MAX, 0}, {0, 0},
     };
-    (void)state;
     for (size_t i = 0; i < 7 * sizeof(ids) / sizeof(ids[0]); i++) {
         char key[64];
         struct seen seen = {0};
@@ -177,7 +171,7 @@ static void ids_outside_the_vocabulary_are_left_out_with_a_warning(void **state)
     }
 }
 
-static void files_that_are_not_models_are_named(void **state)
+TEST(files_that_are_not_models_are_named)
 {
     static const struct {
         const char *key, *value, *says;
@@ -193,7 +187,6 @@ static void files_that_are_not_models_are_named(void **state)
         {"general.type", "mmproj2", NULL},
         {"general.architecture", "llama", NULL},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct glinfer_error err = {0};
         struct gguf_builder b = {0};
@@ -213,9 +206,8 @@ static void files_that_are_not_models_are_named(void **state)
     }
 }
 
-static void vocab_refuses_a_file_without_one(void **state)
+TEST(vocab_refuses_a_file_without_one)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 0);
     expect_bad_file(&b, "no tokenizer");

@@ -246,9 +246,8 @@ static void check_bytes(const struct shape *shape, const struct mixture *mixture
     gguf_finish(&file.body);
 }
 
-static void weights_take_what_they_take_in_the_file(void **state)
+TEST(weights_take_what_they_take_in_the_file)
 {
-    (void)state;
     for (size_t s = 0; s < COUNT(shapes); s++) {
         for (size_t m = 0; m < COUNT(mixtures); m++) {
             check_bytes(&shapes[s], &mixtures[m]);

@@ -7,18 +7,16 @@
 
 //-- header ------------------------------------------------------------------------------------
 
-static void gguf_rejects_an_empty_file(void **state)
+TEST(gguf_rejects_an_empty_file)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_u8(&b, 0);
     b.size = 0;
     assert_bad(&b, "empty");
 }
 
-static void gguf_rejects_another_magic(void **state)
+TEST(gguf_rejects_another_magic)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_bytes(&b, "PK\3\4aaaaaaaaaaaaaaaaaaaaaaaaaa", 30);
     assert_bad(&b, "starts with 50 4b 03 04");
@@ -34,9 +32,8 @@ static void assert_version_refused(uint32_t version, const char *says)
     assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, says);
 }
 
-static void gguf_rejects_other_versions(void **state)
+TEST(gguf_rejects_other_versions)
 {
-    (void)state;
     assert_version_refused(0, "version 0");
     assert_version_refused(1, "version 1");
     assert_version_refused(4, "version 4");
@@ -44,9 +41,8 @@ static void gguf_rejects_other_versions(void **state)
     assert_version_refused(0x02000000, "big-endian");
 }
 
-static void gguf_rejects_absurd_counts(void **state)
+TEST(gguf_rejects_absurd_counts)
 {
-    (void)state;
     static const uint64_t counts[] = {UINT64_MAX, (uint64_t)1 << 32, (1 << 20) + 1, 1 << 20, 2};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         struct gguf_builder pairs = {0}, tensors = {0};
@@ -57,9 +53,8 @@ static void gguf_rejects_absurd_counts(void **state)
     }
 }
 
-static void gguf_rejects_every_truncation(void **state)
+TEST(gguf_rejects_every_truncation)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_sound_file(&b);
     for (size_t size = 0; size < b.size; size++) {
@@ -73,9 +68,8 @@ static void gguf_rejects_every_truncation(void **state)
 
 //-- metadata ----------------------------------------------------------------------------------
 
-static void gguf_rejects_truncated_string(void **state)
+TEST(gguf_rejects_truncated_string)
 {
-    (void)state;
     static const uint64_t sizes[] = {9, 1000, INT64_MAX, UINT64_MAX, UINT64_MAX - 8};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct gguf_builder b = {0};
@@ -87,9 +81,8 @@ static void gguf_rejects_truncated_string(void **state)
     }
 }
 
-static void gguf_rejects_long_and_empty_keys(void **state)
+TEST(gguf_rejects_long_and_empty_keys)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 1);
     gguf_u64(&b, 65536);
@@ -100,9 +93,8 @@ static void gguf_rejects_long_and_empty_keys(void **state)
     assert_bad(&b, "is empty");
 }
 
-static void gguf_rejects_unknown_kinds(void **state)
+TEST(gguf_rejects_unknown_kinds)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 1);
     gguf_key(&b, "key", 13);
@@ -113,9 +105,8 @@ static void gguf_rejects_unknown_kinds(void **state)
     assert_bad(&b, "kind 4294967295");
 }
 
-static void gguf_rejects_nested_arrays(void **state)
+TEST(gguf_rejects_nested_arrays)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 1);
     gguf_array(&b, "key", GI_GGUF_KIND_ARRAY, 1);
@@ -124,9 +115,8 @@ static void gguf_rejects_nested_arrays(void **state)
     assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "array of arrays");
 }
 
-static void gguf_rejects_arrays_larger_than_the_file(void **state)
+TEST(gguf_rejects_arrays_larger_than_the_file)
 {
-    (void)state;
     static const uint64_t counts[] = {2, (uint64_t)1 << 60, (uint64_t)1 << 61, (uint64_t)1 << 62,
                                       UINT64_MAX};
     static const uint32_t kinds[] = {GI_GGUF_KIND_STRING, GI_GGUF_KIND_U64, GI_GGUF_KIND_F64};
@@ -139,9 +129,8 @@ static void gguf_rejects_arrays_larger_than_the_file(void **state)
     }
 }
 
-static void gguf_rejects_bools_that_are_neither(void **state)
+TEST(gguf_rejects_bools_that_are_neither)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 1);
     gguf_key(&b, "key", GI_GGUF_KIND_BOOL);
@@ -155,9 +144,8 @@ static void gguf_rejects_bools_that_are_neither(void **state)
     assert_bad(&b, "holds 255");
 }
 
-static void gguf_rejects_duplicate_keys(void **state)
+TEST(gguf_rejects_duplicate_keys)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 3);
     gguf_pair_u32(&b, "same", 1);
@@ -166,9 +154,8 @@ static void gguf_rejects_duplicate_keys(void **state)
     assert_bad(&b, "same appears twice");
 }
 
-static void gguf_rejects_bad_alignment(void **state)
+TEST(gguf_rejects_bad_alignment)
 {
-    (void)state;
     static const uint32_t values[] = {0, 3, 48, UINT32_MAX};
     struct gguf_builder b = {0};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -196,9 +183,8 @@ static struct gguf_builder one_tensor(uint32_t n_dims, const uint64_t *dims, uin
     return b;
 }
 
-static void gguf_rejects_bad_numbers_of_dimensions(void **state)
+TEST(gguf_rejects_bad_numbers_of_dimensions)
 {
-    (void)state;
     static const uint64_t dims[5] = {1, 1, 1, 1, 1};
     struct gguf_builder b = one_tensor(0, dims, GI_GGML_TYPE_F32, 0);
     assert_bad(&b, "the.weight: the number of dimensions is 0");
@@ -206,9 +192,8 @@ static void gguf_rejects_bad_numbers_of_dimensions(void **state)
     assert_bad(&b, "the.weight: the number of dimensions is 5");
 }
 
-static void gguf_rejects_zero_and_overflowing_dimensions(void **state)
+TEST(gguf_rejects_zero_and_overflowing_dimensions)
 {
-    (void)state;
     static const uint64_t dims[][4] = {
         {0, 1, 1, 1},
         {32, 0, 1, 1},
@@ -224,25 +209,22 @@ static void gguf_rejects_zero_and_overflowing_dimensions(void **state)
     }
 }
 
-static void gguf_rejects_sizes_that_overflow(void **state)
+TEST(gguf_rejects_sizes_that_overflow)
 {
-    (void)state;
     struct gguf_builder b = one_tensor(2, (uint64_t[]){INT64_MAX, 1}, GI_GGML_TYPE_F64, 0);
     assert_bad(&b, "the.weight: the number of blocks");
     b = one_tensor(2, (uint64_t[]){(uint64_t)1 << 40, 4096}, GI_GGML_TYPE_F64, 0);
     assert_bad(&b, "the.weight takes 36028797018963968 bytes");
 }
 
-static void gguf_rejects_rows_of_broken_blocks(void **state)
+TEST(gguf_rejects_rows_of_broken_blocks)
 {
-    (void)state;
     struct gguf_builder b = one_tensor(2, (uint64_t[]){48, 2}, GI_GGML_TYPE_Q4_0, 0);
     assert_bad(&b, "the.weight of type q4_0 has rows of 48");
 }
 
-static void gguf_rejects_unknown_tensor_types(void **state)
+TEST(gguf_rejects_unknown_tensor_types)
 {
-    (void)state;
     static const uint32_t types[] = {4, 5, 31, 36, 1000, UINT32_MAX};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         struct gguf_builder b = one_tensor(1, (uint64_t[]){32}, types[i], 0);
@@ -250,9 +232,8 @@ static void gguf_rejects_unknown_tensor_types(void **state)
     }
 }
 
-static void gguf_rejects_tensors_outside_the_data(void **state)
+TEST(gguf_rejects_tensors_outside_the_data)
 {
-    (void)state;
     static const uint64_t offsets[] = {4096 + 32, 4096, 4064 + 32, UINT64_MAX - 31,
                                        (uint64_t)1 << 63};
     for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
@@ -263,16 +244,14 @@ static void gguf_rejects_tensors_outside_the_data(void **state)
     }
 }
 
-static void gguf_rejects_misaligned_tensors(void **state)
+TEST(gguf_rejects_misaligned_tensors)
 {
-    (void)state;
     struct gguf_builder b = one_tensor(1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 4);
     assert_bad(&b, "the.weight has offset 4, expected a multiple of 32");
 }
 
-static void gguf_rejects_duplicate_tensors(void **state)
+TEST(gguf_rejects_duplicate_tensors)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 2, 0);
     gguf_tensor(&b, "same", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
@@ -281,9 +260,8 @@ static void gguf_rejects_duplicate_tensors(void **state)
     assert_bad(&b, "same appears twice");
 }
 
-static void gguf_rejects_long_and_empty_tensor_names(void **state)
+TEST(gguf_rejects_long_and_empty_tensor_names)
 {
-    (void)state;
     char name[66] = "";
     memset(name, 'n', 65);
     struct gguf_builder b = {0};

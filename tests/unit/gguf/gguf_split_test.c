@@ -113,9 +113,8 @@ static void assert_path_refused(const char *path, enum glinfer_status status, co
 
 //-- sound models --------------------------------------------------------------------------------
 
-static void any_piece_opens_the_model(void **state)
+TEST(any_piece_opens_the_model)
 {
-    (void)state;
     struct folder folder = create_folder();
     struct gi_hash hashes[N_PIECES];
     for (uint32_t i = 0; i < N_PIECES; i++) {
@@ -154,9 +153,8 @@ static void any_piece_opens_the_model(void **state)
     remove_folder(&folder);
 }
 
-static void identity_is_of_all_pieces(void **state)
+TEST(identity_is_of_all_pieces)
 {
-    (void)state;
     struct folder folder = create_folder();
     struct gi_hash hashes[2];
     for (int i = 0; i < 2; i++) {
@@ -175,9 +173,8 @@ static void identity_is_of_all_pieces(void **state)
 }
 
 // A count of 1 or 0 asks for nothing, whatever the file's name is.
-static void one_piece_is_a_whole_model(void **state)
+TEST(one_piece_is_a_whole_model)
 {
-    (void)state;
     for (uint32_t count = 0; count < 2; count++) {
         struct gguf_builder b = {0};
         build_piece(&b, 1, &(struct keys){0, count, 7}, 0);
@@ -190,9 +187,8 @@ static void one_piece_is_a_whole_model(void **state)
 
 //-- refusals ------------------------------------------------------------------------------------
 
-static void names_the_missing_piece(void **state)
+TEST(names_the_missing_piece)
 {
-    (void)state;
     struct folder folder = create_folder();
     for (uint32_t missing = 0; missing < N_PIECES; missing++) {
         char says[256];
@@ -213,7 +209,7 @@ static void names_the_missing_piece(void **state)
     remove_folder(&folder);
 }
 
-static void refuses_wrong_keys(void **state)
+TEST(refuses_wrong_keys)
 {
     static const struct {
         uint32_t piece;
@@ -234,7 +230,6 @@ static void refuses_wrong_keys(void **state)
         {1, {1, 3, 4}, 4, "tensor t4 appears twice"},
         {2, {UINT32_MAX, UINT32_MAX, 4}, 4, "-00003-of-00003.gguf: the key split.no is missing"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct folder folder = create_folder();
         write_piece(&folder, cases[i].piece, &cases[i].keys, cases[i].first_tensor);
@@ -243,10 +238,9 @@ static void refuses_wrong_keys(void **state)
     }
 }
 
-static void refuses_pieces_without_a_path(void **state)
+TEST(refuses_pieces_without_a_path)
 {
     struct gguf_builder b = {0};
-    (void)state;
     build_piece(&b, 1, &(struct keys){1, 3, 4}, 2);
     assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "is piece 2 of 3 of a model");
     struct folder folder = create_folder();
@@ -259,9 +253,8 @@ static void refuses_pieces_without_a_path(void **state)
 }
 
 // Every cut and every damaged byte of a piece: the model opens, or a sentence says why not.
-static void survives_damaged_pieces(void **state)
+TEST(survives_damaged_pieces)
 {
-    (void)state;
     struct folder folder = create_folder();
     for (uint32_t piece = 0; piece < 2; piece++) {
         struct gguf_builder b = {0};
@@ -290,9 +283,8 @@ static void survives_damaged_pieces(void **state)
     remove_folder(&folder);
 }
 
-static void reports_that_there_is_no_memory(void **state)
+TEST(reports_that_there_is_no_memory)
 {
-    (void)state;
     struct folder folder = create_folder();
     struct gi_gguf *gguf = NULL;
     long n_failed = 0;

@@ -17,9 +17,8 @@ static uint8_t first_byte(const struct gi_gguf *gguf, const struct gi_gguf_tenso
 
 //-- what a sound file gives -------------------------------------------------------------------
 
-static void gguf_reads_integers_of_any_kind(void **state)
+TEST(gguf_reads_integers_of_any_kind)
 {
-    (void)state;
     static const struct {
         const char *key;
         uint32_t value;
@@ -34,9 +33,8 @@ static void gguf_reads_integers_of_any_kind(void **state)
     close_bytes(&o);
 }
 
-static void gguf_refuses_integers_that_do_not_fit(void **state)
+TEST(gguf_refuses_integers_that_do_not_fit)
 {
-    (void)state;
     static const char *const keys[] = {"t.i8", "t.i32", "t.u64"};
     static const char *const says[] = {"is -5", "is -7", "is 18446744073709551615"};
     struct opened o = open_sound_file();
@@ -50,9 +48,8 @@ static void gguf_refuses_integers_that_do_not_fit(void **state)
     close_bytes(&o);
 }
 
-static void gguf_refuses_a_value_of_another_kind(void **state)
+TEST(gguf_refuses_a_value_of_another_kind)
 {
-    (void)state;
     struct opened o = open_sound_file();
     uint32_t u32;
     float f32;
@@ -74,9 +71,8 @@ static void gguf_refuses_a_value_of_another_kind(void **state)
     close_bytes(&o);
 }
 
-static void gguf_reads_floats_bools_and_strings(void **state)
+TEST(gguf_reads_floats_bools_and_strings)
 {
-    (void)state;
     struct opened o = open_sound_file();
     float f32;
     bool boolean;
@@ -96,9 +92,8 @@ static void gguf_reads_floats_bools_and_strings(void **state)
     close_bytes(&o);
 }
 
-static void gguf_refuses_f64_beyond_f32(void **state)
+TEST(gguf_refuses_f64_beyond_f32)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 1);
     gguf_key(&b, "t.f64", GI_GGUF_KIND_F64);
@@ -112,9 +107,8 @@ static void gguf_refuses_f64_beyond_f32(void **state)
     gguf_finish(&b);
 }
 
-static void gguf_reads_arrays(void **state)
+TEST(gguf_reads_arrays)
 {
-    (void)state;
     struct opened o = open_sound_file();
     struct gi_gguf_array array;
     assert_true(gi_gguf_get_array(o.gguf, "t.strings", GI_GGUF_KIND_STRING, &array, NULL));
@@ -137,9 +131,8 @@ static void gguf_reads_arrays(void **state)
     close_bytes(&o);
 }
 
-static void gguf_takes_u32_for_i32_and_clamps(void **state)
+TEST(gguf_takes_u32_for_i32_and_clamps)
 {
-    (void)state;
     struct opened o = open_sound_file();
     struct gi_gguf_array array;
     assert_true(gi_gguf_get_array(o.gguf, "t.u32s", GI_GGUF_KIND_I32, &array, NULL));
@@ -149,9 +142,8 @@ static void gguf_takes_u32_for_i32_and_clamps(void **state)
     close_bytes(&o);
 }
 
-static void gguf_reads_the_tensor_directory(void **state)
+TEST(gguf_reads_the_tensor_directory)
 {
-    (void)state;
     struct opened o = open_sound_file();
     assert_int_equal(gi_gguf_tensor_count(o.gguf), 3);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(o.gguf, "matrix");
@@ -174,9 +166,8 @@ static void gguf_reads_the_tensor_directory(void **state)
     close_bytes(&o);
 }
 
-static void gguf_opens_a_vocabulary_without_tensors(void **state)
+TEST(gguf_opens_a_vocabulary_without_tensors)
 {
-    (void)state;
     enum { N_TOKEN = 262144 };
     struct gguf_builder b = {0};
     gguf_header(&b, 0, 1);
@@ -195,9 +186,8 @@ static void gguf_opens_a_vocabulary_without_tensors(void **state)
     gguf_finish(&b);
 }
 
-static void gguf_opens_version_2(void **state)
+TEST(gguf_opens_version_2)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_sound_file(&b);
     b.data[4] = 2;
@@ -207,9 +197,8 @@ static void gguf_opens_version_2(void **state)
     gguf_finish(&b);
 }
 
-static void gguf_obeys_the_alignment_key(void **state)
+TEST(gguf_obeys_the_alignment_key)
 {
-    (void)state;
     struct gguf_builder b = {0};
     gguf_header(&b, 2, 1);
     gguf_pair_u32(&b, "general.alignment", 256);
@@ -247,9 +236,8 @@ static void write_sound_file(char path[64])
     gguf_finish(&b);
 }
 
-static void gguf_opens_a_path(void **state)
+TEST(gguf_opens_a_path)
 {
-    (void)state;
     char path[64];
     write_sound_file(path);
     struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
@@ -263,9 +251,8 @@ static void gguf_opens_a_path(void **state)
 }
 
 // Blocks that the cursor reads end anywhere.
-static void gguf_of_a_path_has_what_memory_has(void **state)
+TEST(gguf_of_a_path_has_what_memory_has)
 {
-    (void)state;
     char path[64];
     struct gguf_builder b = {0};
     struct gi_gguf_array array;
@@ -293,9 +280,8 @@ static void gguf_of_a_path_has_what_memory_has(void **state)
 }
 
 // A changed vocabulary or weight is another model; the same bytes elsewhere are the same one.
-static void gguf_identity_is_that_of_the_content(void **state)
+TEST(gguf_identity_is_that_of_the_content)
 {
-    (void)state;
     char path[64];
     struct gguf_builder b = {0};
     struct gi_hash hashes[4];
@@ -319,9 +305,8 @@ static void gguf_identity_is_that_of_the_content(void **state)
     gguf_finish(&b);
 }
 
-static void gguf_tells_a_file_that_has_shrunk(void **state)
+TEST(gguf_tells_a_file_that_has_shrunk)
 {
-    (void)state;
     char path[64];
     uint8_t bytes[72];
     struct glinfer_error err = {0};
@@ -337,9 +322,8 @@ static void gguf_tells_a_file_that_has_shrunk(void **state)
     gi_gguf_close(gguf);
 }
 
-static void gguf_refuses_paths_that_are_no_file(void **state)
+TEST(gguf_refuses_paths_that_are_no_file)
 {
-    (void)state;
     struct glinfer_error err;
     assert_null(gi_gguf_open(GI_SOURCE_PATH("/nonexistent.gguf"), &err));
     assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
@@ -349,9 +333,8 @@ static void gguf_refuses_paths_that_are_no_file(void **state)
     assert_int_equal(err.status, GLINFER_STATUS_IO);
 }
 
-static void gguf_survives_every_failed_allocation(void **state)
+TEST(gguf_survives_every_failed_allocation)
 {
-    (void)state;
     char path[64];
     write_sound_file(path);
     struct gi_gguf *gguf = NULL;
@@ -369,9 +352,8 @@ static void gguf_survives_every_failed_allocation(void **state)
     gi_gguf_close(gguf);
 }
 
-static void type_facts_agree_with_the_table(void **state)
+TEST(type_facts_agree_with_the_table)
 {
-    (void)state;
     const struct gi_ggml_type_info *q6_k = gi_ggml_type_find(GI_GGML_TYPE_Q6_K);
     assert_string_equal(q6_k->name, "q6_k");
     assert_int_equal(q6_k->block_size, 256);

@@ -156,11 +156,10 @@ static int reset(void **state)
     return 0;
 }
 
-static void memory_comes_in_whole_pages_of_the_device(void **state)
+TEST(memory_comes_in_whole_pages_of_the_device)
 {
     struct glinfer_error err = {0};
     uint64_t allocated;
-    (void)state;
     struct gi_cuda_pages *memory = open_device(11, &err);
     assert_non_null(memory);
     const int fd = gi_cuda_pages_export(memory, PAGE + 1, &allocated, &err);
@@ -173,38 +172,33 @@ static void memory_comes_in_whole_pages_of_the_device(void **state)
     gi_cuda_pages_close(memory);
 }
 
-static void a_machine_without_the_library_is_refused(void **state)
+TEST(a_machine_without_the_library_is_refused)
 {
-    (void)state;
     fake.is_absent = true;
     check_refused(11, "no libcuda.so.1");
 }
 
-static void an_old_library_is_refused(void **state)
+TEST(an_old_library_is_refused)
 {
-    (void)state;
     fake.missing = "cuMemExportToShareableHandle";
     check_refused(11, "older than 10.2");
 }
 
-static void another_device_is_refused(void **state)
+TEST(another_device_is_refused)
 {
-    (void)state;
     check_refused(12, "2 devices and not the one");
 }
 
-static void a_library_that_does_not_start_is_refused(void **state)
+TEST(a_library_that_does_not_start_is_refused)
 {
-    (void)state;
     fake.init_status = 100;
     check_refused(11, "error 100");
 }
 
-static void a_failed_allocation_says_so(void **state)
+TEST(a_failed_allocation_says_so)
 {
     struct glinfer_error err = {0};
     uint64_t allocated;
-    (void)state;
     struct gi_cuda_pages *memory = open_device(10, &err);
     assert_non_null(memory);
     fake.create_status = OUT_OF_MEMORY;

@@ -59,9 +59,8 @@ static const struct {
     {"A GPU of tomorrow", "OpenGL ES 3.2", "unknown"},
 };
 
-static void each_renderer_finds_its_class(void **state)
+TEST(each_renderer_finds_its_class)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         const struct gi_device_class *class =
             gi_device_class_find(devices[i].renderer, devices[i].version);
@@ -71,9 +70,8 @@ static void each_renderer_finds_its_class(void **state)
     }
 }
 
-static void each_class_is_complete(void **state)
+TEST(each_class_is_complete)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         const struct gi_device_class *class =
             gi_device_class_find(devices[i].renderer, devices[i].version);
@@ -93,9 +91,8 @@ static void each_class_is_complete(void **state)
     }
 }
 
-static void subgroups_and_small_pages_are_known_of_one_driver(void **state)
+TEST(subgroups_and_small_pages_are_known_of_one_driver)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         const struct gi_device_class *class =
             gi_device_class_find(devices[i].renderer, devices[i].version);

@@ -62,7 +62,7 @@ static void expect_failure(const struct gi_glsl_params *params, const char *word
 
 //-- assembly --------------------------------------------------------------------------------------
 
-static void source_begins_with_version_and_defines(void **state)
+TEST(source_begins_with_version_and_defines)
 {
     static const struct gi_define defines[] = {{"HEAD_DIM", 64}, {"SHIFT", -3}};
     const struct gi_glsl_params params = {.file = "k.comp",
@@ -71,7 +71,6 @@ static void source_begins_with_version_and_defines(void **state)
                                           .defines = defines,
                                           .n_defines = 2};
     struct gi_glsl_source source;
-    (void)state;
     make_source(&source, &params);
     assert_string_equal(source.text, "#version 310 es\n"
                                      "#define A 1\n"
@@ -84,7 +83,7 @@ static void source_begins_with_version_and_defines(void **state)
     gi_glsl_source_finish(&source);
 }
 
-static void source_asks_for_extensions_before_defines(void **state)
+TEST(source_asks_for_extensions_before_defines)
 {
     const struct gi_glsl_params params = {.file = "k.comp",
                                           .text = "",
@@ -92,7 +91,6 @@ static void source_asks_for_extensions_before_defines(void **state)
                                           .capability =
                                               GI_CAPABILITY_SUBGROUPS | GI_CAPABILITY_TEXBUF};
     struct gi_glsl_source source;
-    (void)state;
     make_source(&source, &params);
     assert_int_equal(strncmp(source.text, "#version 320 es\n#extension ", 27), 0);
     const char *texture = strstr(source.text, "#extension GL_EXT_texture_buffer : require\n");
@@ -103,12 +101,11 @@ static void source_asks_for_extensions_before_defines(void **state)
     gi_glsl_source_finish(&source);
 }
 
-static void source_counts_behind_the_kernel(void **state)
+TEST(source_counts_behind_the_kernel)
 {
     const struct gi_glsl_params params = {
         .file = "k.comp", .text = "void main() {}\n", .is_counted = true};
     struct gi_glsl_source source;
-    (void)state;
     make_source(&source, &params);
     const char *kernel = strstr(source.text, "#define main kernel_main\nvoid main() {}\n");
     const char *count = strstr(source.text, "#undef main\n");
@@ -119,11 +116,10 @@ static void source_counts_behind_the_kernel(void **state)
     gi_glsl_source_finish(&source);
 }
 
-static void source_includes_each_file_once(void **state)
+TEST(source_includes_each_file_once)
 {
     struct folder folder;
     struct gi_glsl_source source;
-    (void)state;
     make_folder(&folder);
     add_file(&folder, "a.glsl", "#include \"c.glsl\"\nint a;\n");
     add_file(&folder, "b.glsl", "  # include \"c.glsl\"\nint b;");
@@ -138,11 +134,10 @@ static void source_includes_each_file_once(void **state)
     remove_folder(&folder);
 }
 
-static void source_resolves_quant_file(void **state)
+TEST(source_resolves_quant_file)
 {
     struct folder folder;
     struct gi_glsl_source source;
-    (void)state;
     make_folder(&folder);
     add_file(&folder, "q9.glsl", "int quant;\n");
     const struct gi_glsl_params params = {.file = "k.comp",
@@ -155,11 +150,10 @@ static void source_resolves_quant_file(void **state)
     remove_folder(&folder);
 }
 
-static void source_prefers_the_folder(void **state)
+TEST(source_prefers_the_folder)
 {
     struct folder folder;
     struct gi_glsl_source source;
-    (void)state;
     make_folder(&folder);
     add_file(&folder, "gemv_qkv.comp", "mine\n");
     const struct gi_glsl_params params = {.file = "gemv_qkv.comp", .dir = folder.path};
@@ -169,7 +163,7 @@ static void source_prefers_the_folder(void **state)
     remove_folder(&folder);
 }
 
-static void source_changes_what_a_wrong_kernel_stores(void **state)
+TEST(source_changes_what_a_wrong_kernel_stores)
 {
     const struct gi_glsl_params params = {
         .file = "k.comp",
@@ -179,7 +173,6 @@ static void source_changes_what_a_wrong_kernel_stores(void **state)
                 "y[i[0]].x += x[0] *\n 2.0; my[0] = 1; if (y[0] == 1) y[1] = 0u;\n",
         .is_wrong = true};
     struct gi_glsl_source source;
-    (void)state;
     make_source(&source, &params);
     assert_non_null(strstr(source.text, "\n// y[i] = x[i]\n"
                                         "y[i[0]].x += fault( x[0] *\n 2.0); my[0] = 1; "
@@ -187,11 +180,10 @@ static void source_changes_what_a_wrong_kernel_stores(void **state)
     gi_glsl_source_finish(&source);
 }
 
-static void source_refuses_bad_includes(void **state)
+TEST(source_refuses_bad_includes)
 {
     struct folder folder;
     char name[16], text[32];
-    (void)state;
     make_folder(&folder);
     add_file(&folder, "self.glsl", "\n#include \"self.glsl\"\n");
     add_file(&folder, "ping.glsl", "#include \"pong.glsl\"\n");
@@ -222,10 +214,9 @@ static void source_refuses_bad_includes(void **state)
     remove_folder(&folder);
 }
 
-static void source_names_a_missing_kernel(void **state)
+TEST(source_names_a_missing_kernel)
 {
     const struct gi_glsl_params params = {.file = "no_such.comp"};
-    (void)state;
     expect_failure(&params, "there is no shader file no_such.comp");
 }
 
@@ -243,7 +234,7 @@ static void make_mapped(struct folder *folder, struct gi_glsl_source *source)
     make_source(source, &params);
 }
 
-static void line_map_finds_file_and_line(void **state)
+TEST(line_map_finds_file_and_line)
 {
     static const struct {
         uint32_t line;
@@ -257,7 +248,6 @@ static void line_map_finds_file_and_line(void **state)
     struct gi_glsl_source source;
     const char *file;
     uint32_t line;
-    (void)state;
     make_mapped(&folder, &source);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_true(gi_glsl_source_locate(&source, cases[i].line, &file, &line));
@@ -270,7 +260,7 @@ static void line_map_finds_file_and_line(void **state)
     remove_folder(&folder);
 }
 
-static void log_names_files_in_the_words_of_each_driver(void **state)
+TEST(log_names_files_in_the_words_of_each_driver)
 {
     static const struct {
         const char *log, *expected;
@@ -290,7 +280,6 @@ static void log_names_files_in_the_words_of_each_driver(void **state)
     struct folder folder;
     struct gi_glsl_source source;
     char out[256];
-    (void)state;
     make_mapped(&folder, &source);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         gi_glsl_source_log(&source, cases[i].log, out, sizeof(out));
@@ -300,12 +289,11 @@ static void log_names_files_in_the_words_of_each_driver(void **state)
     remove_folder(&folder);
 }
 
-static void log_is_cut_to_the_room_there_is(void **state)
+TEST(log_is_cut_to_the_room_there_is)
 {
     struct folder folder;
     struct gi_glsl_source source;
     char out[12];
-    (void)state;
     make_mapped(&folder, &source);
     memset(out, 'x', sizeof(out));
     gi_glsl_source_log(&source, "0:5(12): error: long", out, sizeof(out) - 1);

@@ -7,10 +7,9 @@
 
 #define LIMIT 65535u
 
-static void every_program_is_counted(void **state)
+TEST(every_program_is_counted)
 {
     static const uint32_t params[64];
-    (void)state;
     for (uint32_t id = 0; id < GI_PROGRAM_COUNT; id++) {
         const struct gi_program_key key = {.id = (enum gi_program_id)id};
         const struct gi_dispatch dispatch = {
@@ -36,7 +35,7 @@ static uint64_t count(enum gi_program_id id, const void *params, uint32_t wg_siz
 }
 
 // A prompt's attention on llvmpipe takes an iteration for each tile of keys, whatever the head.
-static void attention_of_a_prompt_is_counted(void **state)
+TEST(attention_of_a_prompt_is_counted)
 {
     static const struct {
         uint32_t head_dim, keys, n_ctx, window;
@@ -46,7 +45,6 @@ static void attention_of_a_prompt_is_counted(void **state)
         {64, 2, 131072, 0, false},    {64, 4, 131072, 0, true},  {128, 1, 1 << 20, 0, false},
         {128, 1, 1 << 20, 512, true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct gi_attention_params params = {.n_ctx = rows[i].n_ctx,
                                                    .window = rows[i].window};
@@ -58,23 +56,21 @@ static void attention_of_a_prompt_is_counted(void **state)
     }
 }
 
-static void attention_of_a_step_is_counted(void **state)
+TEST(attention_of_a_step_is_counted)
 {
     const struct gi_attention_params params = {.n_ctx = 1 << 18};
     const struct gi_define wide[] = {{"HEAD_DIM", 512}, {"KEYS", 1024}, {"VECTORS", 1}},
                            shorter[] = {{"HEAD_DIM", 512}, {"KEYS", 64}, {"VECTORS", 1}};
-    (void)state;
     assert_true(count(GI_PROGRAM_ATTENTION_ROW, &params, 8, 1, wide, 3) <= LIMIT);
     assert_true(count(GI_PROGRAM_ATTENTION_ROW, &params, 8, 1, shorter, 3) > LIMIT);
 }
 
-static void products_and_samplers_are_counted(void **state)
+TEST(products_and_samplers_are_counted)
 {
     const struct gi_gemv_plain_params wide = {.n_block = 1024, .n_pair = 64},
                                       too_wide = {.n_block = 8192, .n_pair = 64};
     const struct gi_argmax_params gemma = {.n_vocab = 262144, .n_partial = 4096},
                                   large = {.n_vocab = 1 << 20, .n_partial = 4096};
-    (void)state;
     assert_true(count(GI_PROGRAM_GEMV_PLAIN_TEXEL, &wide, 8, 1, NULL, 0) <= LIMIT);
     assert_true(count(GI_PROGRAM_GEMV_PLAIN_TEXEL, &too_wide, 8, 1, NULL, 0) > LIMIT);
     assert_true(count(GI_PROGRAM_FULL_SAMPLE_256, &gemma, 256, 4, NULL, 0) <= LIMIT);

@@ -4,10 +4,9 @@
 
 #define V3D "V3D 4.2.14.0", "OpenGL ES 3.1 Mesa 25.0.7"
 
-static void drivers_that_compile_late_are_known(void **state)
+TEST(drivers_that_compile_late_are_known)
 {
     const char *mesa = "OpenGL ES 3.2 Mesa 22.3.6";
-    (void)state;
     assert_int_equal(gi_quirks_find("llvmpipe (LLVM 15.0.6, 256 bits)", mesa, ""),
                      GI_QUIRK_LATE_COMPILE | GI_QUIRK_LOOP_LIMIT | GI_QUIRK_SERIAL_GROUPS);
     assert_int_equal(gi_quirks_find("virgl (LLVMPIPE (LLVM 15.0.6))", mesa, ""),
@@ -18,7 +17,7 @@ static void drivers_that_compile_late_are_known(void **state)
     assert_int_equal(gi_quirks_find("Mali-G52", "OpenGL ES 3.2 v1.r32p1", ""), 0);
 }
 
-static void added_rows_fit_by_name_and_version(void **state)
+TEST(added_rows_fit_by_name_and_version)
 {
     static const struct {
         const char *added;
@@ -30,7 +29,6 @@ static void added_rows_fit_by_name_and_version(void **state)
         {"V3D@25.1-=no-half", false},  {"V3D@-25.0=no-half", false},
         {"V3D 7=no-half", false},      {"Mali=no-half", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_true(gi_quirks_parse(rows[i].added));
         const uint32_t quirks = gi_quirks_find(V3D, rows[i].added);
@@ -41,10 +39,9 @@ static void added_rows_fit_by_name_and_version(void **state)
     assert_int_equal(gi_quirks_find("V3D", "no number", "V3D@1-=no-half"), GI_QUIRK_LATE_COMPILE);
 }
 
-static void flags_have_names(void **state)
+TEST(flags_have_names)
 {
     char text[64];
-    (void)state;
     gi_quirks_print(GI_QUIRK_DIRECT | GI_QUIRK_NO_HALF, text, sizeof(text));
     assert_string_equal(text, "direct,no-half");
     gi_quirks_print(0, text, sizeof(text));

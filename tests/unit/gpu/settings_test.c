@@ -13,10 +13,9 @@ static const struct gi_dispatch_setting *set_dispatch(const char *text)
     return &settings.dispatch;
 }
 
-static void modes_are_known_by_name(void **state)
+TEST(modes_are_known_by_name)
 {
     const struct gi_dispatch_setting *setting;
-    (void)state;
     setting = set_dispatch(NULL);
     assert_int_equal(setting->mode, GI_DISPATCH_MODE_AUTO);
     setting = set_dispatch("");
@@ -32,10 +31,9 @@ static void modes_are_known_by_name(void **state)
     assert_int_equal(setting->takeover, GI_TAKEOVER_NEVER);
 }
 
-static void numbers_may_be_left_out_from_the_end(void **state)
+TEST(numbers_may_be_left_out_from_the_end)
 {
     const struct gi_dispatch_setting *setting;
-    (void)state;
     setting = set_dispatch("persistent");
     assert_int_equal(setting->takeover, GI_TAKEOVER_AT_ONCE);
     assert_int_equal(setting->n_groups, 0);
@@ -55,7 +53,7 @@ static void numbers_may_be_left_out_from_the_end(void **state)
     assert_int_equal(setting->group_size, 64);
 }
 
-static void ill_formed_settings_are_refused(void **state)
+TEST(ill_formed_settings_are_refused)
 {
     static const char *const texts[] = {
         "persistent:0:256:0",
@@ -89,7 +87,6 @@ static void ill_formed_settings_are_refused(void **state)
         "direct ",
         "yes",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct gi_dispatch_setting *setting = set_dispatch("persistent:2");
         if (gi_settings_set(&settings, "GLINFER_DISPATCH", texts[i])) {
@@ -101,7 +98,7 @@ static void ill_formed_settings_are_refused(void **state)
     }
 }
 
-static void words_of_kernels_are_known(void **state)
+TEST(words_of_kernels_are_known)
 {
     static const char *const good[][2] = {
         {"GLINFER_GEMV", "split"},
@@ -141,7 +138,6 @@ static void words_of_kernels_are_known(void **state)
         {"GLINFER_GLSL_DIR", "/no/where"},
     };
     static const struct gi_settings none;
-    (void)state;
     memset(&settings, 0, sizeof(settings));
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_true(gi_settings_set(&settings, good[i][0], good[i][1]));
@@ -163,9 +159,8 @@ static void words_of_kernels_are_known(void **state)
 }
 
 // The classes that only Mesa's version tells from others too.
-static void classes_are_found_by_renderer(void **state)
+TEST(classes_are_found_by_renderer)
 {
-    (void)state;
     assert_true(gi_settings_set(&settings, "GLINFER_CLASS", "navi21"));
     assert_string_equal(settings.device_class->name, "AMD RDNA");
     assert_true(gi_settings_set(&settings, "GLINFER_CLASS", "FD630"));
@@ -174,12 +169,11 @@ static void classes_are_found_by_renderer(void **state)
     assert_null(settings.device_class);
 }
 
-static void faults_are_of_named_programs(void **state)
+TEST(faults_are_of_named_programs)
 {
     static const char *const bad[] = {"wrong",      "wrong:",      "wrongs:GLU",
                                       "wrong:GLU:", "wrong:GLU:0", "wrong:GLU:1:2"};
     const struct gi_fault_setting *fault = &settings.fault;
-    (void)state;
     assert_true(gi_settings_set(&settings, "GLINFER_FAULT", "wrong:GLU"));
     assert_int_equal(fault->occurrence, 0);
     assert_true(gi_fault_is_of(fault, GI_FAULT_WRONG, "GLU"));
@@ -202,11 +196,10 @@ static void count_warning(void *user, enum glinfer_log_level level, const char *
     ++*(int *)user;
 }
 
-static void environment_is_read_and_what_is_unknown_said(void **state)
+TEST(environment_is_read_and_what_is_unknown_said)
 {
     int n = 0;
     const struct gi_log log = {.fn = count_warning, .user = &n};
-    (void)state;
     setenv("GLINFER_HALF", "maybe", 1);
     setenv("GLINFER_BATCH", "row", 1);
     setenv("GLINFER_LIMITS", "", 1);

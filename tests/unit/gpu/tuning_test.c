@@ -15,9 +15,8 @@ static struct gi_tuning *parse(const char *text, size_t size, long expected)
     return tuning;
 }
 
-static void tuning_finds_what_was_set(void **state)
+TEST(tuning_finds_what_was_set)
 {
-    (void)state;
     struct gi_tuning *tuning = gi_tuning_create(NULL);
     struct gi_tuning_key other = some_key;
     other.n_rows = 961;
@@ -28,9 +27,8 @@ static void tuning_finds_what_was_set(void **state)
     gi_tuning_destroy(tuning);
 }
 
-static void tuning_replaces_and_takes_out(void **state)
+TEST(tuning_replaces_and_takes_out)
 {
-    (void)state;
     struct gi_tuning *tuning = gi_tuning_create(NULL);
     struct gi_tuning_key other = some_key;
     other.extent = 512;
@@ -48,9 +46,8 @@ static void tuning_replaces_and_takes_out(void **state)
 }
 
 // More rows than the first allocation holds.
-static void tuning_reads_what_it_wrote(void **state)
+TEST(tuning_reads_what_it_wrote)
 {
-    (void)state;
     struct gi_tuning *tuning = gi_tuning_create(NULL);
     for (uint32_t i = 0; i < 100; i++) {
         const struct gi_tuning_key key = {"gemm", GI_TUNING_NO_TYPE, i, UINT32_MAX, 512};
@@ -70,9 +67,8 @@ static void tuning_reads_what_it_wrote(void **state)
     gi_tuning_destroy(tuning);
 }
 
-static void tuning_leaves_out_lines_that_are_not_rows(void **state)
+TEST(tuning_leaves_out_lines_that_are_not_rows)
 {
-    (void)state;
     static const char text[] = "gemv_qkv 2 960 576 0 split:256:1\n"
                                "\n"
                                "# a remark\n"
@@ -98,9 +94,8 @@ static void tuning_leaves_out_lines_that_are_not_rows(void **state)
 }
 
 // Every prefix of a good text is as good as its whole lines.
-static void tuning_takes_truncated_texts(void **state)
+TEST(tuning_takes_truncated_texts)
 {
-    (void)state;
     static const char text[] = "gemv_qkv 2 960 576 0 split:256:1\ngemv_glu 2 3072 576 0 row:8:4\n";
     for (size_t size = 0; size <= sizeof(text) - 1; size++) {
         char *copy = malloc(size + 1); // exactly as large, so that a sanitizer sees over-reading
@@ -111,9 +106,8 @@ static void tuning_takes_truncated_texts(void **state)
     }
 }
 
-static void tuning_bounds_the_rows_of_a_text(void **state)
+TEST(tuning_bounds_the_rows_of_a_text)
 {
-    (void)state;
     enum { N = 10000, LINE = 64 };
     char *text = malloc((size_t)N * LINE);
     size_t size = 0;
@@ -126,9 +120,8 @@ static void tuning_bounds_the_rows_of_a_text(void **state)
     free(text);
 }
 
-static void sites_are_noted_once(void **state)
+TEST(sites_are_noted_once)
 {
-    (void)state;
     struct gi_tuning_sites *sites = calloc(1, sizeof(*sites));
     struct gi_tuning_site *site, *again;
     struct gi_tuning_key other = some_key;
@@ -147,9 +140,8 @@ static void sites_are_noted_once(void **state)
     free(sites);
 }
 
-static void sites_and_candidates_are_bounded(void **state)
+TEST(sites_and_candidates_are_bounded)
 {
-    (void)state;
     struct gi_tuning_sites *sites = calloc(1, sizeof(*sites));
     struct gi_tuning_site *site;
     for (uint32_t i = 0; i < 2 * GI_MAX_TUNING_SITES; i++) {

@@ -114,9 +114,8 @@ static const char *const grammars[] = {
     "root ::= \"a\" \"~\"",
 };
 
-static void masks_are_what_is_accepted(void **state)
+TEST(masks_are_what_is_accepted)
 {
-    (void)state;
     uint32_t chance = 7;
     for (size_t g = 0; g < sizeof(grammars) / sizeof(grammars[0]); g++) {
         struct fixture fixture;
@@ -140,9 +139,8 @@ static void masks_are_what_is_accepted(void **state)
     }
 }
 
-static void a_dead_end_is_an_error(void **state)
+TEST(a_dead_end_is_an_error)
 {
-    (void)state;
     struct fixture fixture;
     struct glinfer_error err = {0};
     uint32_t bits[(N_TOKENS + 31) / 32];
@@ -157,9 +155,8 @@ static void a_dead_end_is_an_error(void **state)
     finish(&fixture);
 }
 
-static void a_lazy_grammar_waits_for_a_word(void **state)
+TEST(a_lazy_grammar_waits_for_a_word)
 {
-    (void)state;
     static const char *const words[] = {"<tool>", "tool>x"};
     static const int32_t text[] = {15, 3, 49, 15, 49};
     struct fixture fixture;
@@ -188,9 +185,8 @@ static void a_lazy_grammar_waits_for_a_word(void **state)
     finish(&fixture);
 }
 
-static void a_lazy_grammar_waits_for_a_token(void **state)
+TEST(a_lazy_grammar_waits_for_a_token)
 {
-    (void)state;
     static const int32_t trigger[] = {1};
     struct fixture fixture;
     begin(&fixture, "root ::= <call> [0-9]",
@@ -205,9 +201,8 @@ static void a_lazy_grammar_waits_for_a_token(void **state)
     finish(&fixture);
 }
 
-static void triggers_are_checked(void **state)
+TEST(triggers_are_checked)
 {
-    (void)state;
     static const char *const words[] = {""};
     static const int32_t trigger[] = {N_TOKENS};
     struct fixture fixture;
@@ -227,9 +222,8 @@ static void triggers_are_checked(void **state)
     finish(&fixture);
 }
 
-static void names_of_tokens_are_checked(void **state)
+TEST(names_of_tokens_are_checked)
 {
-    (void)state;
     static const char *const texts[] = {"root ::= <nothing>", "root ::= <[77]>", "root ::= <[1>"};
     const struct gi_grammar_names names = {find_name, (void *)vocab_tokens(), N_TOKENS};
     for (size_t i = 0; i < 3; i++) {

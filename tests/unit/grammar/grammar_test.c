@@ -74,9 +74,8 @@ static void expect_all(const struct language *languages, size_t count)
 }
 #define EXPECT_ALL(languages) expect_all(languages, sizeof(languages) / sizeof((languages)[0]))
 
-static void literals_and_classes_match_characters(void **state)
+TEST(literals_and_classes_match_characters)
 {
-    (void)state;
     const struct language languages[] = {
         {"root ::= \"ab\"", "ab", "~a~abc~b"},
         {"root ::= \"\"", "", "a"},
@@ -98,9 +97,8 @@ static void literals_and_classes_match_characters(void **state)
     EXPECT_ALL(languages);
 }
 
-static void repetitions_count(void **state)
+TEST(repetitions_count)
 {
-    (void)state;
     const struct language languages[] = {
         {"root ::= \"a\"*", "~a~aaaa", "b~ab"},
         {"root ::= \"a\"+", "a~aaaa", "~ab"},
@@ -131,9 +129,8 @@ static const char json_text[] =
     "number ::= \"-\"? (\"0\" | [1-9] [0-9]*) (\".\" [0-9]+)? ws\n"
     "ws     ::= [ \\n]{0,4}\n";
 
-static void rules_nest(void **state)
+TEST(rules_nest)
 {
-    (void)state;
     const struct language languages[] = {
         {"root  ::= (expr \"=\" term \"\\n\")+\n"
          "expr  ::= term ([-+*/] term)*\n"
@@ -150,9 +147,8 @@ static void rules_nest(void **state)
     EXPECT_ALL(languages);
 }
 
-static void what_is_wrong_is_named_with_its_place(void **state)
+TEST(what_is_wrong_is_named_with_its_place)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", "no rule is named 'root'"},
         {"a ::= \"x\"", "no rule is named 'root'"},
@@ -196,9 +192,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
     }
 }
 
-static void nesting_is_bounded(void **state)
+TEST(nesting_is_bounded)
 {
-    (void)state;
     static char text[4096] = "root ::= ";
     struct glinfer_error err = {0};
     memset(text + 9, '(', 300);
@@ -210,9 +205,8 @@ static void nesting_is_bounded(void **state)
     assert_non_null(strstr(err.message, "repetitions are nested deeper than 100"));
 }
 
-static void large_grammars_are_refused(void **state)
+TEST(large_grammars_are_refused)
 {
-    (void)state;
     static char text[1 << 16] = "root ::= ";
     struct glinfer_error err = {0};
     size_t size = 9;
@@ -223,9 +217,8 @@ static void large_grammars_are_refused(void **state)
     assert_non_null(strstr(err.message, "too large"));
 }
 
-static void a_grammar_that_explodes_is_an_error(void **state)
+TEST(a_grammar_that_explodes_is_an_error)
 {
-    (void)state;
     // Each rule calls the next in two ways, so that stacks double with each.
     char text[2048];
     size_t size = (size_t)sprintf(text, "root ::= r0 \"x\" | r0 \"y\"\n");
@@ -242,9 +235,8 @@ static void a_grammar_that_explodes_is_an_error(void **state)
     gi_grammar_destroy(grammar);
 }
 
-static void states_survive_when_memory_is_short(void **state)
+TEST(states_survive_when_memory_is_short)
 {
-    (void)state;
     struct gi_grammar *grammar = read_grammar("root ::= \"(\" root \")\" | [a-z]");
     const struct gi_grammar_matcher_params params = {.grammar = grammar, .memory = 1 << 17};
     struct gi_grammar_matcher *matcher = gi_grammar_matcher_create(&params, NULL);
@@ -281,9 +273,8 @@ static void states_survive_when_memory_is_short(void **state)
     gi_grammar_destroy(grammar);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     static const char text[] = "{\"a\": [1, {\"b\":null}]}";
     for (long n = 0; n < 400; n++) {
         struct glinfer_error err = {0};

@@ -18,11 +18,10 @@ static const struct gi_compile_job some_job = {
     .text = "void main()\n{\n}\n",
 };
 
-static void a_job_reads_as_it_was_written(void **state)
+TEST(a_job_reads_as_it_was_written)
 {
     struct gi_compile_job found;
     size_t size;
-    (void)state;
     char *data = gi_compile_job_format(&some_job, &size, NULL);
     assert_non_null(data);
     assert_int_equal(strlen(data), size);
@@ -34,12 +33,11 @@ static void a_job_reads_as_it_was_written(void **state)
 }
 
 // All of its first line counts; the text is the compiler's to judge.
-static void a_damaged_job_is_refused(void **state)
+TEST(a_damaged_job_is_refused)
 {
     struct gi_compile_job found;
     struct glinfer_error err;
     size_t size;
-    (void)state;
     char *data = gi_compile_job_format(&some_job, &size, NULL);
     assert_non_null(data);
     const size_t head = (size_t)(strchr(data, '\n') - data);
@@ -58,13 +56,12 @@ static void a_damaged_job_is_refused(void **state)
 }
 
 // The worker reads so many bytes and no more.
-static void a_job_that_may_be_cut_is_refused(void **state)
+TEST(a_job_that_may_be_cut_is_refused)
 {
     struct gi_compile_job job = some_job, found;
     struct glinfer_error err;
     char *text = malloc(GI_COMPILE_JOB_SIZE);
     size_t size;
-    (void)state;
     assert_non_null(text);
     memset(text, ' ', GI_COMPILE_JOB_SIZE);
     text[GI_COMPILE_JOB_SIZE - 1] = '\0';
@@ -100,20 +97,18 @@ static bool start_by(const char *worker, struct glinfer_error *err)
     return ok;
 }
 
-static void a_worker_that_cannot_be_started_says_why(void **state)
+TEST(a_worker_that_cannot_be_started_says_why)
 {
     struct glinfer_error err;
-    (void)state;
     errno = 0;
     assert_false(start_by("this is no program\n", &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
     assert_non_null(strstr(err.message, strerror(ENOEXEC)));
 }
 
-static void a_worker_that_fails_at_once_is_an_error(void **state)
+TEST(a_worker_that_fails_at_once_is_an_error)
 {
     struct glinfer_error err;
-    (void)state;
     assert_true(start_by("#!/bin/sh\nexit 0\n", &err));
     assert_false(start_by("#!/bin/sh\nexit 1\n", &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
@@ -124,12 +119,11 @@ static void ignore_alarm(int number)
     (void)number;
 }
 
-static void signals_leave_no_zombie(void **state)
+TEST(signals_leave_no_zombie)
 {
     const struct sigaction action = {.sa_handler = ignore_alarm}; // without SA_RESTART
     const struct itimerval soon = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
     struct glinfer_error err;
-    (void)state;
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &soon, NULL);
     const bool ok = start_by("#!/bin/sh\nsleep 0.3\n", &err);

@@ -10,9 +10,8 @@ static bool has_large(uint64_t layer_bytes, uint32_t n_groups)
     return gi_persistent_has_large_groups(&own, layer_bytes);
 }
 
-static void slow_steps_are_not_worth_compiling(void **state)
+TEST(slow_steps_are_not_worth_compiling)
 {
-    (void)state;
     assert_true(gi_persistent_is_worthwhile(&policy, 1));
     assert_true(gi_persistent_is_worthwhile(&policy, 5000000));
     assert_false(gi_persistent_is_worthwhile(&policy, 5000001));
@@ -20,9 +19,8 @@ static void slow_steps_are_not_worth_compiling(void **state)
 }
 
 // Bytes of Q4_0 weights by their layers, read by a group on each multiprocessor of an H200.
-static void large_groups_read_large_layers(void **state)
+TEST(large_groups_read_large_layers)
 {
-    (void)state;
     assert_false(has_large(UINT64_C(91000000) / 30, 132));   // SmolLM2-135M
     assert_false(has_large(UINT64_C(416000000) / 28, 132));  // Qwen3-0.6B
     assert_true(has_large(UINT64_C(829000000) / 16, 132));   // Llama-3.2-1B
@@ -33,10 +31,9 @@ static void large_groups_read_large_layers(void **state)
 }
 
 // Shared memory of a name is that of the largest stage which uses it; names add up.
-static void large_heads_leave_sampling_no_room(void **state)
+TEST(large_heads_leave_sampling_no_room)
 {
     const struct gi_limits limits = {.max_shared_size = 48u << 10};
-    (void)state;
     assert_true(gi_persistent_has_room_to_sample(&limits, 64));
     assert_true(gi_persistent_has_room_to_sample(&limits, 128));
     assert_false(gi_persistent_has_room_to_sample(&limits, 256)); // Gemma

@@ -20,7 +20,7 @@ static void expect(const struct gi_verdict *found, enum gi_verdict_kind kind)
     }
 }
 
-static void a_line_says_what_was_written(void **state)
+TEST(a_line_says_what_was_written)
 {
     static const struct gi_verdict verdicts[] = {
         {GI_VERDICT_FASTER, 790000, 380000},
@@ -31,7 +31,6 @@ static void a_line_says_what_was_written(void **state)
         {GI_VERDICT_SLOWER, 1, UINT64_MAX},
         {GI_VERDICT_FASTER, UINT64_MAX, UINT64_MAX - 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
         char line[GI_VERDICT_LINE_SIZE];
         gi_verdict_format(&verdicts[i], &key, line);
@@ -43,23 +42,21 @@ static void a_line_says_what_was_written(void **state)
     }
 }
 
-static void another_programs_line_is_no_verdict(void **state)
+TEST(another_programs_line_is_no_verdict)
 {
     const struct gi_verdict verdict = {GI_VERDICT_FASTER, 2, 1};
     const struct gi_hash other = {key.lo, key.hi ^ 1};
     char line[GI_VERDICT_LINE_SIZE];
-    (void)state;
     gi_verdict_format(&verdict, &key, line);
     const struct gi_verdict found = gi_verdict_parse(line, &other);
     expect(&found, GI_VERDICT_NONE);
 }
 
 // Whatever byte is lost or changed, nothing but a figure can come of it.
-static void a_damaged_line_is_no_verdict(void **state)
+TEST(a_damaged_line_is_no_verdict)
 {
     const struct gi_verdict verdict = {GI_VERDICT_FASTER, 790123, 380456};
     char sound[GI_VERDICT_LINE_SIZE], line[GI_VERDICT_LINE_SIZE];
-    (void)state;
     gi_verdict_format(&verdict, &key, sound);
     for (size_t i = 0; i < strlen(sound); i++) {
         snprintf(line, sizeof(line), "%.*s", (int)i, sound);
@@ -76,13 +73,12 @@ static void a_damaged_line_is_no_verdict(void **state)
     }
 }
 
-static void what_contradicts_itself_is_no_verdict(void **state)
+TEST(what_contradicts_itself_is_no_verdict)
 {
     static const struct gi_verdict verdicts[] = {
         {GI_VERDICT_FASTER, 1, 2}, {GI_VERDICT_FASTER, 2, 2}, {GI_VERDICT_FASTER, 0, 0},
         {GI_VERDICT_SLOWER, 2, 1}, {GI_VERDICT_NONE, 1, 2},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
         char line[GI_VERDICT_LINE_SIZE];
         gi_verdict_format(&verdicts[i], &key, line);
@@ -91,12 +87,11 @@ static void what_contradicts_itself_is_no_verdict(void **state)
     }
 }
 
-static void a_folder_gives_back_what_it_was_given(void **state)
+TEST(a_folder_gives_back_what_it_was_given)
 {
     const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2}, newer = {GI_VERDICT_WRONG, 0, 0};
     const struct gi_hash other = {1, 2};
     char folder[] = "/tmp/persistent_verdict_test.XXXXXX", inner[64], path[128];
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(inner, sizeof(inner), "%s/persistent", folder);
     struct gi_verdict found = gi_verdict_load(inner, &key);
@@ -135,11 +130,10 @@ static bool has_lock(const char *folder)
     return access(path, F_OK) == 0;
 }
 
-static void a_refusal_is_believed_the_second_time(void **state)
+TEST(a_refusal_is_believed_the_second_time)
 {
     struct gi_verdict_lock lock, other;
     char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) { // who is refused the second time
         gi_verdict_refuse(folder, &key);
@@ -164,11 +158,10 @@ static void a_refusal_is_believed_the_second_time(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void what_compiles_forgets_refusals(void **state)
+TEST(what_compiles_forgets_refusals)
 {
     struct gi_verdict_lock lock;
     char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
-    (void)state;
     assert_non_null(mkdtemp(folder));
     gi_verdict_refuse(folder, &key);
     assert_true(has_lock(folder));
@@ -180,11 +173,10 @@ static void what_compiles_forgets_refusals(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void what_is_cleared_forgets_refusals(void **state)
+TEST(what_is_cleared_forgets_refusals)
 {
     const struct gi_hash other = {1, 2};
     char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < 2; i++) { // a verdict, and what would become one
         gi_verdict_refuse(folder, &key);
@@ -198,10 +190,9 @@ static void what_is_cleared_forgets_refusals(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void without_a_folder_nothing_is_kept(void **state)
+TEST(without_a_folder_nothing_is_kept)
 {
     const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2};
-    (void)state;
     assert_false(gi_verdict_store(NULL, &key, &verdict));
     gi_verdict_forget(NULL, &key);
     gi_verdict_refuse(NULL, &key);

@@ -73,10 +73,9 @@ static struct gi_stage_names make_names(void)
     };
 }
 
-static void what_a_kernel_declares_is_found(void **state)
+TEST(what_a_kernel_declares_is_found)
 {
     struct gi_stage_symbols symbols;
-    (void)state;
     scan(kernel, &symbols);
     assert_true(gi_stage_word_is(symbols.state, "state"));
     assert_true(gi_stage_word_is(symbols.params, "params"));
@@ -110,7 +109,7 @@ static char *write_kernel(bool has_sizes_only)
     return text;
 }
 
-static void a_stage_has_names_of_its_own(void **state)
+TEST(a_stage_has_names_of_its_own)
 {
     static const char *const parts[] = {
         "vec4 load_s3(uint i)",
@@ -135,7 +134,6 @@ static void a_stage_has_names_of_its_own(void **state)
     };
     static const char *const absent[] = {"#version", "precision",           "local_size_x",
                                          "uniform",  "RESET_s3_half_scale", "of the part"};
-    (void)state;
     char *text = write_kernel(false);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (!strstr(text, parts[i])) {
@@ -148,9 +146,8 @@ static void a_stage_has_names_of_its_own(void **state)
     free(text);
 }
 
-static void shared_memory_is_declared_by_the_caller(void **state)
+TEST(shared_memory_is_declared_by_the_caller)
 {
-    (void)state;
     char *text = write_kernel(true);
     assert_non_null(strstr(text, "const int size_sums_float_s3 = int(WG_SIZE);\n"
                                  "#define SIZE_sums_float_s3 size_sums_float_s3\n"));
@@ -161,10 +158,9 @@ static void shared_memory_is_declared_by_the_caller(void **state)
 }
 
 // Conditions that begin before what is left out still end.
-static void conditions_stay_balanced(void **state)
+TEST(conditions_stay_balanced)
 {
     int depth = 0;
-    (void)state;
     char *text = write_kernel(false);
     for (const char *at = strchr(text, '#'); at; at = strchr(at + 1, '#')) {
         depth += strncmp(at, "#if", 3) == 0;
@@ -191,9 +187,8 @@ static void expect_refusal(const char *text, const char *words)
     assert_non_null(strstr(err.message, words));
 }
 
-static void what_a_stage_cannot_have_is_refused(void **state)
+TEST(what_a_stage_cannot_have_is_refused)
 {
-    (void)state;
     expect_refusal("layout(std430, binding = 0) buffer Dst { uint n; uint dst[]; };\n",
                    "one array");
     expect_refusal("layout(std140, binding = 0) uniform Params { ivec2 n; } params;\n", "Params");
@@ -203,7 +198,7 @@ static void what_a_stage_cannot_have_is_refused(void **state)
 }
 
 // Projections of large devices have 163 with all that they include.
-static void a_kernel_may_have_240_macros(void **state)
+TEST(a_kernel_may_have_240_macros)
 {
     enum { N_MACRO = 240, SIZE = 32 };
     struct gi_stage_symbols symbols;
@@ -211,7 +206,6 @@ static void a_kernel_may_have_240_macros(void **state)
     const struct gi_stage_names names = make_names();
     char *text = calloc(N_MACRO + 2, SIZE), *written = NULL;
     size_t at = 0, size = 0;
-    (void)state;
     assert_non_null(text);
     for (int i = 0; i < N_MACRO; i++) {
         at += (size_t)snprintf(text + at, SIZE, "#define MACRO_%d %d\n", i, i);

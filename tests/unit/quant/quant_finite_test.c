@@ -39,9 +39,8 @@ static void check_type(const struct gi_quant *quant, uint32_t n[2])
     }
 }
 
-static void finite_is_what_dequantizes_to_finite_weights(void **state)
+TEST(finite_is_what_dequantizes_to_finite_weights)
 {
-    (void)state;
     for (uint32_t type = 0; type < LAST_TYPE; type++) {
         const struct gi_quant *quant = gi_quant_find(type);
         uint32_t n[2] = {0, 0};

@@ -91,9 +91,8 @@ static void assert_agrees(const struct gi_quant *quant, const struct golden *gol
     }
 }
 
-static void dequantize_agrees_with_gguf(void **state)
+TEST(dequantize_agrees_with_gguf)
 {
-    (void)state;
     char line[MAX_LINE];
     struct golden golden;
     size_t n_known = 0;

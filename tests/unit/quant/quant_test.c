@@ -130,9 +130,8 @@ static size_t bytes_of_32(const struct gi_ggml_type_info *info)
 
 //-- tests -------------------------------------------------------------------------------------
 
-static void quant_find_knows_the_types_it_names(void **state)
+TEST(quant_find_knows_the_types_it_names)
 {
-    (void)state;
     for (size_t i = 0; i < N_CASE; i++) {
         const struct gi_quant *quant = gi_quant_find(cases[i].type);
         assert_non_null(quant);
@@ -144,9 +143,8 @@ static void quant_find_knows_the_types_it_names(void **state)
     assert_null(gi_quant_find(UINT32_MAX));
 }
 
-static void quant_sizes_round_up_to_tiles_and_blocks(void **state)
+TEST(quant_sizes_round_up_to_tiles_and_blocks)
 {
-    (void)state;
     const struct gi_quant *f32 = gi_quant_find(GI_GGML_TYPE_F32);
     const struct gi_quant *q4_0 = gi_quant_find(GI_GGML_TYPE_Q4_0);
     const struct gi_quant *q4_1 = gi_quant_find(GI_GGML_TYPE_Q4_1);
@@ -192,9 +190,8 @@ static void assert_row_agrees(const struct quant_case *c, const uint8_t *row, si
     }
 }
 
-static void dequantize_agrees_with_the_formula(void **state)
+TEST(dequantize_agrees_with_the_formula)
 {
-    (void)state;
     for (size_t i = 0; i < N_CASE; i++) {
         const struct gi_ggml_type_info *info = gi_ggml_type_find(cases[i].type);
         for (uint32_t seed = 0; seed < 50; seed++) {
@@ -256,9 +253,8 @@ static void assert_repack_is_lossless(const struct unpack_case *c, size_t n_cols
     }
 }
 
-static void repack_then_unpack_is_the_identity(void **state)
+TEST(repack_then_unpack_is_the_identity)
 {
-    (void)state;
     static const size_t widths[] = {32, 64, 96, 160};
     for (size_t i = 0; i < N_UNPACK_CASE; i++) {
         for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
@@ -267,9 +263,8 @@ static void repack_then_unpack_is_the_identity(void **state)
     }
 }
 
-static void repack_makes_absent_rows_zero(void **state)
+TEST(repack_makes_absent_rows_zero)
 {
-    (void)state;
     for (size_t i = 0; i < N_UNPACK_CASE; i++) {
         assert_repack_is_lossless(&unpack_cases[i], 96, 0xF0);
         assert_repack_is_lossless(&unpack_cases[i], 96, 0x01);
@@ -277,9 +272,8 @@ static void repack_makes_absent_rows_zero(void **state)
     }
 }
 
-static void repack_fills_the_last_block_with_zeros(void **state)
+TEST(repack_fills_the_last_block_with_zeros)
 {
-    (void)state;
     static const size_t widths[] = {1, 2, 31, 33, 63, 159};
     for (size_t i = 0; i < N_UNPACK_CASE; i++) {
         if (gi_ggml_type_find(unpack_cases[i].type)->block_size > 1) {
@@ -329,9 +323,8 @@ static void assert_bits_move(const struct quant_case *c, size_t n_cols)
     free(words);
 }
 
-static void repack_moves_each_bit_to_a_place_of_its_own(void **state)
+TEST(repack_moves_each_bit_to_a_place_of_its_own)
 {
-    (void)state;
     for (size_t i = 0; i < N_CASE; i++) {
         const bool is_super = gi_ggml_type_find(cases[i].type)->block_size == 256;
         assert_bits_move(&cases[i], is_super ? 512 : 160);
@@ -339,9 +332,8 @@ static void repack_moves_each_bit_to_a_place_of_its_own(void **state)
     }
 }
 
-static void repacked_weights_take_at_most_3_percent_more(void **state)
+TEST(repacked_weights_take_at_most_3_percent_more)
 {
-    (void)state;
     for (size_t i = 0; i < N_CASE; i++) {
         const struct gi_quant *quant = gi_quant_find(cases[i].type);
         const uint64_t file = 8 * row_bytes(gi_ggml_type_find(cases[i].type), 2048);
@@ -377,9 +369,8 @@ static uint32_t point_number(const struct grid_case *c, const uint32_t *table, u
     return number;
 }
 
-static void grids_are_those_of_the_format(void **state)
+TEST(grids_are_those_of_the_format)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++) {
         const struct grid_case *c = &grids[i];
         const struct gi_quant *quant = gi_quant_find(c->type);
@@ -395,9 +386,8 @@ static void grids_are_those_of_the_format(void **state)
     }
 }
 
-static void half_to_float_is_exact_for_all(void **state)
+TEST(half_to_float_is_exact_for_all)
 {
-    (void)state;
     for (unsigned bits = 0; bits <= 0xFFFF; bits++) {
         double expected = ref_half(bits);
         float found = gi_half_to_float((uint16_t)bits);
@@ -410,9 +400,8 @@ static void half_to_float_is_exact_for_all(void **state)
     }
 }
 
-static void float_to_half_returns_every_half(void **state)
+TEST(float_to_half_returns_every_half)
 {
-    (void)state;
     for (unsigned bits = 0; bits <= 0xFFFF; bits++) {
         uint16_t found = ref_float_to_half(gi_half_to_float((uint16_t)bits));
         if (isnan(ref_half(bits))) {
@@ -438,17 +427,15 @@ static void assert_rounds_between(unsigned low)
     }
 }
 
-static void float_to_half_rounds_to_nearest_even(void **state)
+TEST(float_to_half_rounds_to_nearest_even)
 {
-    (void)state;
     for (unsigned low = 0; low <= 0x7BFF; low++) {
         assert_rounds_between(low);
     }
 }
 
-static void float_to_half_keeps_extremes(void **state)
+TEST(float_to_half_keeps_extremes)
 {
-    (void)state;
     assert_int_equal(ref_float_to_half(0.0f), 0);
     assert_int_equal(ref_float_to_half(-0.0f), 0x8000);
     assert_int_equal(ref_float_to_half(FLT_TRUE_MIN), 0);

@@ -188,9 +188,8 @@ static void compare(const struct gi_sampler_params *params, const char *name, ch
     gi_sampler_chain_destroy(chain);
 }
 
-static void chains_leave_what_the_reference_leaves(void **state)
+TEST(chains_leave_what_the_reference_leaves)
 {
-    (void)state;
     static char line[MAX_LINE], name[256];
     struct gi_sampler_params params;
     uint32_t n_cases = 0;

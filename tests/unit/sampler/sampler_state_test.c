@@ -20,9 +20,8 @@ static void assert_order(const char *text, const char *letters)
     assert_memory_equal(order.kinds, expected.kinds, order.n * sizeof(order.kinds[0]));
 }
 
-static void orders_are_names_or_letters(void **state)
+TEST(orders_are_names_or_letters)
 {
-    (void)state;
     struct gi_sampler_order order;
     struct glinfer_error err;
     assert_order("penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", "edskypmxt");
@@ -38,9 +37,8 @@ static void orders_are_names_or_letters(void **state)
     assert_false(gi_sampler_order_parse(&order, "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", &err));
 }
 
-static void the_order_decides(void **state)
+TEST(the_order_decides)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     params.top_k = 4;
     params.temperature = 0.0f;
@@ -59,9 +57,8 @@ static void the_order_decides(void **state)
     gi_sampler_chain_destroy(chain);
 }
 
-static void copies_and_resets_go_the_same_way(void **state)
+TEST(copies_and_resets_go_the_same_way)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     params.penalties = (struct gi_penalties){4, 1.2f, 0.1f, 0.3f};
     params.dry = (struct gi_dry){.multiplier = 0.5f, .base = 2, .allowed_length = 1, .last_n = 8};
@@ -91,9 +88,8 @@ static void copies_and_resets_go_the_same_way(void **state)
 
 //-- candidates ------------------------------------------------------------------------------------
 
-static void masks_and_infinities_ban(void **state)
+TEST(masks_and_infinities_ban)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct gi_sampler_chain *chain = create(&params);
     const uint32_t allowed[1] = {1u << 3 | 1u << 9}, none[1] = {0};
@@ -117,9 +113,8 @@ static uint32_t next_random(uint32_t *random)
 }
 
 // Several of these candidates are equal; they are sorted step by step.
-static void sorting_is_that_of_the_reference(void **state)
+TEST(sorting_is_that_of_the_reference)
 {
-    (void)state;
     enum { N_VALUES = 5000 };
     static float values[N_VALUES];
     static struct ref_candidate sorted[N_VALUES];
@@ -144,9 +139,8 @@ static void sorting_is_that_of_the_reference(void **state)
 }
 
 // The choice is that of the reference which the GPU's kernels are held to.
-static void choices_are_those_of_the_gpu(void **state)
+TEST(choices_are_those_of_the_gpu)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct ref_candidate sorted[N];
     params.seed = UINT64_C(0x123456789ABCDEF);
@@ -171,9 +165,8 @@ static void choices_are_those_of_the_gpu(void **state)
     gi_sampler_chain_destroy(chain);
 }
 
-static void philox_gives_the_known_answer(void **state)
+TEST(philox_gives_the_known_answer)
 {
-    (void)state;
     const uint32_t key[2] = {0xA4093822, 0x299F31D0};
     const uint32_t counter[4] = {0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344};
     static const uint32_t expected[4] = {0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1};
@@ -183,9 +176,8 @@ static void philox_gives_the_known_answer(void **state)
 }
 
 // Settings and logits at the ends of float leave a token.
-static void extremes_leave_a_token(void **state)
+TEST(extremes_leave_a_token)
 {
-    (void)state;
     static const float values[] = {1e-38f, 1e-6f, 1.0f, 1e6f, 1e38f};
     float own[N] = {3e38f, -3e38f, 1e-45f, 0, -0.0f, 1e30f, -1e30f, 5, 5, 5, 5, 5};
     for (uint32_t i = 0; i < 5; i++) {
@@ -216,9 +208,8 @@ static void extremes_leave_a_token(void **state)
     }
 }
 
-static void refused_memory_is_an_error(void **state)
+TEST(refused_memory_is_an_error)
 {
-    (void)state;
     static const uint32_t breaker[] = {3};
     const struct gi_breaker breakers[] = {{breaker, 1}};
     struct gi_sampler_params params = plain();

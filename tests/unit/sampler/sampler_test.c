@@ -101,9 +101,8 @@ static void check_choices(const struct gi_sampler_params *params, const uint32_t
     }
 }
 
-static void temperature_divides_logits(void **state)
+TEST(temperature_divides_logits)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     check_choices(&params, NULL, 0, s.p);
@@ -112,9 +111,8 @@ static void temperature_divides_logits(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void dynamic_temperature_follows_entropy(void **state)
+TEST(dynamic_temperature_follows_entropy)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.temperature = 0.9f;
@@ -124,9 +122,8 @@ static void dynamic_temperature_follows_entropy(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void top_k_and_min_p_keep_the_likeliest(void **state)
+TEST(top_k_and_min_p_keep_the_likeliest)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.top_k = 5;
@@ -142,9 +139,8 @@ static void top_k_and_min_p_keep_the_likeliest(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void top_p_keeps_the_fewest_that_reach_it(void **state)
+TEST(top_p_keeps_the_fewest_that_reach_it)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.top_p = 0.7f;
@@ -160,9 +156,8 @@ static void top_p_keeps_the_fewest_that_reach_it(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void typical_keeps_what_is_near_the_entropy(void **state)
+TEST(typical_keeps_what_is_near_the_entropy)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.values.typical_p = 0.5f;
@@ -189,9 +184,8 @@ static void typical_keeps_what_is_near_the_entropy(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void top_n_sigma_keeps_what_is_near_the_largest(void **state)
+TEST(top_n_sigma_keeps_what_is_near_the_largest)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.values.top_n_sigma = 0.8f;
@@ -210,9 +204,8 @@ static void top_n_sigma_keeps_what_is_near_the_largest(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void xtc_drops_top_choices_now_and_then(void **state)
+TEST(xtc_drops_top_choices_now_and_then)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     const struct shares whole = all_shares();
     struct shares s = whole;
@@ -233,9 +226,8 @@ static void xtc_drops_top_choices_now_and_then(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void penalties_count_the_last_tokens(void **state)
+TEST(penalties_count_the_last_tokens)
 {
-    (void)state;
     static const uint32_t text[] = {9, 9, 9, 2, 5, 2, 11, 2, 7};
     static const uint32_t counts[N] = {[2] = 3, [5] = 1, [7] = 1, [11] = 1};
     struct gi_sampler_params params = plain();
@@ -251,9 +243,8 @@ static void penalties_count_the_last_tokens(void **state)
     check_choices(&params, text, 9, s.p);
 }
 
-static void dry_punishes_what_goes_on_as_before(void **state)
+TEST(dry_punishes_what_goes_on_as_before)
 {
-    (void)state;
     static const uint32_t text[] = {1, 2, 3, 4, 0, 2, 3, 6, 5, 1, 2, 3};
     static const uint32_t breaker[] = {0};
     const struct gi_breaker breakers[] = {{breaker, 1}};
@@ -269,9 +260,8 @@ static void dry_punishes_what_goes_on_as_before(void **state)
     check_choices(&params, text, 12, s.p); // 7 tokens behind the breaker allow as much
 }
 
-static void a_breaker_bounds_repetitions(void **state)
+TEST(a_breaker_bounds_repetitions)
 {
-    (void)state;
     static const uint32_t text[] = {1, 2, 3, 4, 1, 2, 3};
     static const uint32_t breaker[] = {1, 2};
     const struct gi_breaker breakers[] = {{breaker, 2}};
@@ -285,9 +275,8 @@ static void a_breaker_bounds_repetitions(void **state)
     check_choices(&params, text, 7, s.p);
 }
 
-static void a_bias_is_added_and_bans(void **state)
+TEST(a_bias_is_added_and_bans)
 {
-    (void)state;
     const struct gi_logit_bias bias[] = {{1, 2.0f}, {2, -INFINITY}, {11, -1.5f}};
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
@@ -300,9 +289,8 @@ static void a_bias_is_added_and_bans(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void mirostat_2_drops_what_surprises_more(void **state)
+TEST(mirostat_2_drops_what_surprises_more)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.values.mirostat = 2;
@@ -316,9 +304,8 @@ static void mirostat_2_drops_what_surprises_more(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void mirostat_1_keeps_the_number_of_its_slope(void **state)
+TEST(mirostat_1_keeps_the_number_of_its_slope)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.values.mirostat = 1;
@@ -336,9 +323,8 @@ static void mirostat_1_keeps_the_number_of_its_slope(void **state)
     check_choices(&params, NULL, 0, s.p);
 }
 
-static void adaptive_p_prefers_tokens_near_its_target(void **state)
+TEST(adaptive_p_prefers_tokens_near_its_target)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.values.adaptive_target = 0.2f;
@@ -377,9 +363,8 @@ static double same(double p)
     return p;
 }
 
-static void the_mean_tends_to_the_target(void **state)
+TEST(the_mean_tends_to_the_target)
 {
-    (void)state;
     struct gi_sampler_params params = plain();
     params.values.adaptive_target = 0.2f;
     assert_true(fabs(mean_of(&params, same) - 0.2) < 0.03);

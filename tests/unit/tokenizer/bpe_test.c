@@ -46,9 +46,8 @@ static void expect_round_trip(const struct gi_tokenizer *tokenizer, struct gi_te
 
 //-- merging -----------------------------------------------------------------------------------
 
-static void bpe_merges_by_rank(void **state)
+TEST(bpe_merges_by_rank)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     EXPECT_IDS(tokenizer, "hello", 0, SMALL_HELLO);
     EXPECT_IDS(tokenizer, "hellhello", 0, SMALL_HELL, SMALL_HELLO);
@@ -59,9 +58,8 @@ static void bpe_merges_by_rank(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bpe_encodes_nothing_to_nothing(void **state)
+TEST(bpe_encodes_nothing_to_nothing)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     struct gi_ids ids = {0};
     assert_true(gi_tokenizer_encode(tokenizer, (struct gi_text){NULL, 0}, true, true, &ids, NULL));
@@ -70,9 +68,8 @@ static void bpe_encodes_nothing_to_nothing(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bpe_keeps_every_byte(void **state)
+TEST(bpe_keeps_every_byte)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     char ascii[128];
     for (int byte = 0; byte < 128; byte++) {
@@ -83,9 +80,8 @@ static void bpe_keeps_every_byte(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bpe_encodes_broken_bytes_as_replacements(void **state)
+TEST(bpe_encodes_broken_bytes_as_replacements)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     EXPECT_IDS(tokenizer, "\xff", 0, 0xef, 0xbf, 0xbd);
     EXPECT_IDS(tokenizer, "\xc1\x81", 0, 'A');
@@ -93,9 +89,8 @@ static void bpe_encodes_broken_bytes_as_replacements(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bpe_drops_bytes_that_have_no_token(void **state)
+TEST(bpe_drops_bytes_that_have_no_token)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.tokens['z'] = small_text("zz");
@@ -105,9 +100,8 @@ static void bpe_drops_bytes_that_have_no_token(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bpe_encodes_long_runs(void **state)
+TEST(bpe_encodes_long_runs)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("llama-bpe");
     static char text[1 << 20];
     static const char runs[] = {'l', ' ', '\n', '1', '.', (char)0xff};
@@ -124,9 +118,8 @@ static void bpe_encodes_long_runs(void **state)
 
 //-- words -------------------------------------------------------------------------------------
 
-static void smollm_parts_digits(void **state)
+TEST(smollm_parts_digits)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     EXPECT_IDS(tokenizer, "12", 0, '1', '2');
     gi_tokenizer_destroy(tokenizer);
@@ -135,9 +128,8 @@ static void smollm_parts_digits(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void gpt2_leaves_the_last_space_to_the_word(void **state)
+TEST(gpt2_leaves_the_last_space_to_the_word)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("gpt-2");
     EXPECT_IDS(tokenizer, "   w", 0, SMALL_TWO_SPACES, SMALL_SPACE_W);
     EXPECT_IDS(tokenizer, "w   ", 0, 'w', SMALL_TWO_SPACES, ' ');
@@ -145,9 +137,8 @@ static void gpt2_leaves_the_last_space_to_the_word(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void llama_takes_a_word_that_is_a_token(void **state)
+TEST(llama_takes_a_word_that_is_a_token)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.n_merges = 1;
@@ -160,9 +151,8 @@ static void llama_takes_a_word_that_is_a_token(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void every_pretokenizer_compiles(void **state)
+TEST(every_pretokenizer_compiles)
 {
-    (void)state;
     static const char *const names[] = {
         "smollm",       "exaone-moe",     "ufakzeka",         "laguna",
         "jais-2",       "spark2_5",       "chameleon",        "granite-embed-multi-97m",
@@ -182,9 +172,8 @@ static void every_pretokenizer_compiles(void **state)
 
 //-- special tokens ----------------------------------------------------------------------------
 
-static void control_tokens_are_text_unless_parsed(void **state)
+TEST(control_tokens_are_text_unless_parsed)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     EXPECT_IDS(tokenizer, "l<|im_end|>l", PARSE_SPECIAL, 'l', SMALL_IM_END, 'l');
     EXPECT_IDS(tokenizer, "<unk>", PARSE_SPECIAL, SMALL_UNKNOWN);
@@ -193,9 +182,8 @@ static void control_tokens_are_text_unless_parsed(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void user_defined_tokens_are_always_found_longest_first(void **state)
+TEST(user_defined_tokens_are_always_found_longest_first)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     EXPECT_IDS(tokenizer, "<tool>", 0, SMALL_TOOL);
     EXPECT_IDS(tokenizer, "<tool>call<tool>", 0, SMALL_TOOL_CALL, SMALL_TOOL);
@@ -203,9 +191,8 @@ static void user_defined_tokens_are_always_found_longest_first(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void longer_tokens_win_over_earlier_ones(void **state)
+TEST(longer_tokens_win_over_earlier_ones)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.tokens[SMALL_TOOL] = small_text("ab");
@@ -216,9 +203,8 @@ static void longer_tokens_win_over_earlier_ones(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bos_and_eos_follow_the_file(void **state)
+TEST(bos_and_eos_follow_the_file)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.bos = SMALL_IM_START;
@@ -237,9 +223,8 @@ static void bos_and_eos_follow_the_file(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void stop_ids_are_known_by_spelling(void **state)
+TEST(stop_ids_are_known_by_spelling)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     int32_t ids[16];
     assert_int_equal(gi_tokenizer_stop_ids(tokenizer, ids), 2);
@@ -248,9 +233,8 @@ static void stop_ids_are_known_by_spelling(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void stop_ids_leave_out_end_where_return_and_call_are(void **state)
+TEST(stop_ids_leave_out_end_where_return_and_call_are)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.tokens[SMALL_TOOL] = small_text("<|end|>");
@@ -264,9 +248,8 @@ static void stop_ids_leave_out_end_where_return_and_call_are(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void bytes_of_tokens(void **state)
+TEST(bytes_of_tokens)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("smollm");
     expect_bytes(tokenizer, SMALL_SPACE_W, " w");
     expect_bytes(tokenizer, 0xff, "\xff");
@@ -287,9 +270,8 @@ static void bytes_of_tokens(void **state)
 
 //-- hostile vocabularies ----------------------------------------------------------------------
 
-static void create_refuses_unknown_kinds(void **state)
+TEST(create_refuses_unknown_kinds)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.pre = small_text("no-such-pre");
@@ -301,18 +283,16 @@ static void create_refuses_unknown_kinds(void **state)
     expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "gpt2");
 }
 
-static void create_refuses_an_empty_vocabulary(void **state)
+TEST(create_refuses_an_empty_vocabulary)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.n_tokens = 0;
     expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "0 tokens");
 }
 
-static void create_refuses_ids_out_of_range(void **state)
+TEST(create_refuses_ids_out_of_range)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.eos = SMALL_COUNT;
@@ -325,9 +305,8 @@ static void create_refuses_ids_out_of_range(void **state)
     expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "eot_token_id");
 }
 
-static void create_refuses_merges_that_name_no_token(void **state)
+TEST(create_refuses_merges_that_name_no_token)
 {
-    (void)state;
     struct small_vocab small;
     static const char *const merges[] = {"", " ", "h", "he", "h qq", "qq h", "h  e", " h", "l h"};
     for (size_t i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
@@ -337,9 +316,8 @@ static void create_refuses_merges_that_name_no_token(void **state)
     }
 }
 
-static void create_takes_odd_vocabularies(void **state)
+TEST(create_takes_odd_vocabularies)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.tokens[SMALL_UNUSED] = (struct gi_text){NULL, 0};
@@ -363,9 +341,8 @@ static void create_takes_odd_vocabularies(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void create_takes_a_long_token(void **state)
+TEST(create_takes_a_long_token)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     size_t size = 1 << 20;
@@ -380,18 +357,16 @@ static void create_takes_a_long_token(void **state)
     free(text);
 }
 
-static void create_survives_failing_allocations(void **state)
+TEST(create_survives_failing_allocations)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.chat_template = small_text("'<|im_start|>system\\nHi<|im_end|>'");
     gi_tokenizer_destroy(create_in_the_end(&small.vocab));
 }
 
-static void encode_survives_failing_allocations(void **state)
+TEST(encode_survives_failing_allocations)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = create_small("llama-bpe");
     struct gi_text text =
         small_text("hello w\xed\xa0\x80<|im_end|> lllllllllllllllllllllllllllllll");

@@ -111,27 +111,24 @@ static void expect_named(const char *name, const struct glinfer_message *message
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void formats_write_their_turns(void **state)
+TEST(formats_write_their_turns)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         expect_named(formats[i].name, user, 1, formats[i].user);
         expect_named(formats[i].name, whole_chat, 4, formats[i].whole);
     }
 }
 
-static void blank_contents_are_trimmed_with_what_is_around_them(void **state)
+TEST(blank_contents_are_trimmed_with_what_is_around_them)
 {
-    (void)state;
     static const struct glinfer_message blank[] = {{"system", " \n"}, {"user", "\t"}};
     expect_named("gemma", blank, 2,
                  "<tool><start_of_turn>user\n<end_of_turn>\n<start_of_turn>model\n");
     expect_named("llama2", blank, 2, "<tool>[INST] <<SYS>>\n \n\n<</SYS>> [/INST]");
 }
 
-static void the_first_bos_is_written_once(void **state)
+TEST(the_first_bos_is_written_once)
 {
-    (void)state;
     struct small_vocab small;
     struct glinfer_error err;
     small_vocab_init(&small);

@@ -5,9 +5,8 @@
 #include <stdio.h>
 
 // Messages, tools and variables as JSON; special tokens that their texts spell stay text.
-static void json_is_what_a_template_finds(void **state)
+TEST(json_is_what_a_template_finds)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create(
         "{% for t in tools or [] %}{{ t.name }}{% endfor %}{% for m in messages %}"
         "<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.calls or [] %}"
@@ -79,9 +78,8 @@ static void expect_end(struct gi_tokenizer *tokenizer, const char *messages,
 }
 
 // The last message is left open or closed, by a template and by a format that was chosen by name.
-static void a_conversation_ends_as_asked(void **state)
+TEST(a_conversation_ends_as_asked)
 {
-    (void)state;
     static const char talk[] = "[{\"role\": \"user\", \"content\": \"ll\"}, {\"role\": "
                                "\"assistant\", \"content\": \"he l\"}]";
     static const char *const ends[] = {
@@ -118,9 +116,8 @@ static void a_conversation_ends_as_asked(void **state)
 
 // User-defined tokens such as <think> are marks where the template writes them, and text where a
 // message spells them, even across their border.
-static void marks_that_messages_spell_are_text(void **state)
+TEST(marks_that_messages_spell_are_text)
 {
-    (void)state;
     static const struct {
         const char *content;
         size_t n_marks;

@@ -39,9 +39,8 @@ static const struct glinfer_message user[] = {{"user", "ll"}};
 static const struct glinfer_message system_user[] = {{"system", "he"}, {"user", "ll"}};
 static const struct glinfer_message long_chat[] = {{"user", "a"}, {"assistant", "b"}, {"user", ""}};
 
-static void chatml_writes_turns(void **state)
+TEST(chatml_writes_turns)
 {
-    (void)state;
     expect_chat(PLAIN, user, 1, "<|im_start|>user\nll<|im_end|>\n<|im_start|>assistant\n");
     expect_chat(PLAIN, system_user, 2,
                 "<|im_start|>system\nhe<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
@@ -52,27 +51,24 @@ static void chatml_writes_turns(void **state)
     expect_chat(PLAIN, NULL, 0, "<|im_start|>assistant\n");
 }
 
-static void chatml_adds_the_default_system_message(void **state)
+TEST(chatml_adds_the_default_system_message)
 {
-    (void)state;
     const char *expected = "<|im_start|>system\nhello<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
                            "<|im_start|>assistant\n";
     expect_chat(SMOLLM2, user, 1, expected);
     expect_chat(QWEN2, user, 1, expected);
 }
 
-static void chatml_keeps_a_given_system_message(void **state)
+TEST(chatml_keeps_a_given_system_message)
 {
-    (void)state;
     const char *expected = "<|im_start|>system\nhe<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
                            "<|im_start|>assistant\n";
     expect_chat(SMOLLM2, system_user, 2, expected);
     expect_chat(QWEN2, system_user, 2, expected);
 }
 
-static void contents_are_data(void **state)
+TEST(contents_are_data)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
     struct glinfer_message message = {"user", "<|im_end|>"};
     struct gi_ids ids = {0};
@@ -87,9 +83,8 @@ static void contents_are_data(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void contents_cannot_complete_a_special_token(void **state)
+TEST(contents_cannot_complete_a_special_token)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
     struct glinfer_message message = {"user", "<|im_start|>user\nll<|im_end|"};
     struct gi_ids ids = {0};
@@ -107,9 +102,8 @@ static void contents_cannot_complete_a_special_token(void **state)
 
 //-- templates by name ---------------------------------------------------------------------------
 
-static void templates_are_chosen_by_name(void **state)
+TEST(templates_are_chosen_by_name)
 {
-    (void)state;
     struct glinfer_error err;
     struct gi_tokenizer *tokenizer = small_vocab_create(SMOLLM2);
     size_t n = 0;
@@ -124,9 +118,8 @@ static void templates_are_chosen_by_name(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void a_system_message_has_its_place(void **state)
+TEST(a_system_message_has_its_place)
 {
-    (void)state;
     static const struct glinfer_message late[] = {{"user", "a"}, {"system", "b"}};
     struct glinfer_error err;
     struct gi_ids ids = {0};
@@ -172,9 +165,8 @@ static void expect_renders(const char *template, uint32_t n)
 }
 
 // A hostile template may take a second each time.
-static void templates_are_tried_no_more_than_it_takes(void **state)
+TEST(templates_are_tried_no_more_than_it_takes)
 {
-    (void)state;
     expect_renders("{{ messages[0].nothing }}", 1);
     expect_renders(TURNS, 2);
     expect_renders("{{ '<|im_start|>' + messages[-1].content }}", 2);
@@ -188,18 +180,16 @@ static void expect_template_name(const char *template, const char *name)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void templates_are_run_as_they_are(void **state)
+TEST(templates_are_run_as_they_are)
 {
-    (void)state;
     expect_chat(TURNS, system_user, 2, "<|system|>he<|end|><|user|>ll<|end|>");
     expect_chat("{{ messages[-1].content | upper }}", user, 1, "LL");
     expect_template_name(TURNS, "jinja");
 }
 
 // A template that looks like a format is only called so if it writes the same.
-static void a_format_is_known_by_what_it_writes(void **state)
+TEST(a_format_is_known_by_what_it_writes)
 {
-    (void)state;
     expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
                          "'<|im_end|>' }}{% endfor %}{{ '<|im_start|>assistant\n' }}",
                          "jinja");
@@ -212,17 +202,15 @@ static void a_format_is_known_by_what_it_writes(void **state)
     expect_template_name(NO_SYSTEM, "gemma");
 }
 
-static void what_a_template_refuses_its_format_writes(void **state)
+TEST(what_a_template_refuses_its_format_writes)
 {
-    (void)state;
     expect_chat(NO_SYSTEM, user, 1, "<start_of_turn>user\nll<end_of_turn>\n<start_of_turn>model\n");
     expect_chat(NO_SYSTEM, system_user, 2,
                 "<start_of_turn>user\nhe\nll<end_of_turn>\n<start_of_turn>model\n");
 }
 
-static void a_refusal_without_a_format_is_the_templates(void **state)
+TEST(a_refusal_without_a_format_is_the_templates)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create(
         "{% if messages | length > 1 %}{{ raise_exception('one is enough') }}{% endif %}"
         "{{ messages[0].content }}");
@@ -236,9 +224,8 @@ static void a_refusal_without_a_format_is_the_templates(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void a_template_that_cannot_be_run_says_why(void **state)
+TEST(a_template_that_cannot_be_run_says_why)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create("{{ messages[0].content | rot13 }}");
     struct gi_ids ids = {0};
     struct glinfer_error err = {0};
@@ -249,9 +236,8 @@ static void a_template_that_cannot_be_run_says_why(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void contents_stay_data_in_a_template(void **state)
+TEST(contents_stay_data_in_a_template)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer =
         small_vocab_create("{{ '<|im_start|>' + messages[0].content.split('|')[0] + '|im_end|>' + "
                            "messages[0].content }}<|im_end|>");
@@ -279,9 +265,8 @@ static bool is_stop(const struct gi_tokenizer *tokenizer, int32_t id)
     return is_found;
 }
 
-static void what_a_template_writes_behind_an_answer_ends_it(void **state)
+TEST(what_a_template_writes_behind_an_answer_ends_it)
 {
-    (void)state;
     struct gi_tokenizer *plain = small_vocab_create(PLAIN);
     struct gi_tokenizer *tokenizer =
         small_vocab_create("{% for m in messages %}{{ m.content }} <|im_start|>{% endfor %}");
@@ -292,9 +277,8 @@ static void what_a_template_writes_behind_an_answer_ends_it(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void an_end_of_message_ends_an_answer(void **state)
+TEST(an_end_of_message_ends_an_answer)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.eom = SMALL_IM_START;
@@ -303,9 +287,8 @@ static void an_end_of_message_ends_an_answer(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void a_templates_bos_is_written_once(void **state)
+TEST(a_templates_bos_is_written_once)
 {
-    (void)state;
     struct small_vocab small;
     struct glinfer_error err;
     small_vocab_init(&small);
@@ -320,9 +303,8 @@ static void a_templates_bos_is_written_once(void **state)
 //-- default system messages -------------------------------------------------------------------
 
 // The templates forget to begin the answer, so their formats stand in.
-static void default_system_messages_are_what_the_template_writes(void **state)
+TEST(default_system_messages_are_what_the_template_writes)
 {
-    (void)state;
     expect_chat(
         "{%- set g4_default_system_message = 'he' + \"\\n\" %}"
         "{%- if messages[0].role != 'system' %}{{- '<|start_of_role|>system<|end_of_role|>' "
@@ -341,18 +323,16 @@ static void default_system_messages_are_what_the_template_writes(void **state)
                 "<|im_start|>assistant\n");
 }
 
-static void formats_with_default_system_messages_need_a_template_that_runs(void **state)
+TEST(formats_with_default_system_messages_need_a_template_that_runs)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer =
         small_vocab_create("[SYSTEM_PROMPT][INST]{% set default_system_message = f(x");
     assert_string_equal(gi_tokenizer_template_name(tokenizer), "unknown");
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void roles_outside_the_template_are_refused(void **state)
+TEST(roles_outside_the_template_are_refused)
 {
-    (void)state;
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
     struct glinfer_message messages[] = {{"user", "a"}, {"narrator", "b"}};
     struct gi_ids ids = {0};
@@ -381,18 +361,16 @@ static void expect_no_chat(const char *template, const char *name)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void missing_and_unknown_templates_are_refused(void **state)
+TEST(missing_and_unknown_templates_are_refused)
 {
-    (void)state;
     expect_no_chat("", "none");
     expect_no_chat("[INST] {{ message }} [/INST]", "unknown");
     expect_no_chat("<|start_of_role|> <|end_of_role|>", "unknown");
     expect_no_chat("<|im_start|>system\n## Metadata\n\n<|im_end|>", "unknown");
 }
 
-static void odd_templates_do_no_harm(void **state)
+TEST(odd_templates_do_no_harm)
 {
-    (void)state;
     static const char *const templates[] = {
         "<|im_end|><|im_start|>",
         "<|im_end|><|im_start|>system",

@@ -50,9 +50,8 @@ static void expect_error(const char *template, enum glinfer_status status, const
     }
 }
 
-static void expressions_have_their_values(void **state)
+TEST(expressions_have_their_values)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"{{ 1 + 2 * 3 - 7 // 2 }}", "4"},
         {"{{ -7 // 2 }} {{ -7 % 3 }}", "-4 2"},
@@ -76,9 +75,8 @@ static void expressions_have_their_values(void **state)
     }
 }
 
-static void filters_tests_and_methods_do_what_python_does(void **state)
+TEST(filters_tests_and_methods_do_what_python_does)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"{{ ' a ' | trim }}{{ 'a' | upper }}{{ 'USER' | capitalize }}", "aAUser"},
         {"{{ 'the end'.title() }}{{ 'a,b,c'.split(',')[-1] }}{{ 'a b  c'.split() | length }}",
@@ -115,7 +113,7 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
 }
 
 // Python prints an integer as it is written and a float in the fewest digits that read back as it.
-static void numbers_of_json_are_written_as_in_python(void **state)
+TEST(numbers_of_json_are_written_as_in_python)
 {
     static const char *const pairs[][2] = {
         {"0", "0"},
@@ -149,7 +147,6 @@ static void numbers_of_json_are_written_as_in_python(void **state)
          "11111111111111111111111111111111111111111111111111111111111111111111111111111111"},
     };
     char template[256], expected[256];
-    (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         snprintf(template, sizeof(template),
                  "{{ '{\"-1\": [%s, {\"\\\\\\\\\": %s}]}' | from_json | tojson }}", pairs[i][0],
@@ -163,9 +160,8 @@ static void numbers_of_json_are_written_as_in_python(void **state)
            "TruenoTrueTrue21e+991.0");
 }
 
-static void lists_texts_and_json_are_changed_as_in_python(void **state)
+TEST(lists_texts_and_json_are_changed_as_in_python)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"{{ '<{}|{}{{}}>'.format('a', 1) }}{{ '{1}{0}{k}'.format(1, 2, k=none) }}",
          "<a|1{}>21None"},
@@ -204,9 +200,8 @@ static void lists_texts_and_json_are_changed_as_in_python(void **state)
     }
 }
 
-static void statements_run(void **state)
+TEST(statements_run)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"{% if 0 %}a{% elif 1 %}b{% else %}c{% endif %}", "b"},
         {"{% for m in messages %}{{ loop.index }}{{ m.role[0] }}{% if not loop.last %},{% endif "
@@ -259,9 +254,8 @@ static void statements_run(void **state)
 }
 
 // A statement's line leaves nothing behind; signs take all white space away.
-static void white_space_goes_where_templates_want_it(void **state)
+TEST(white_space_goes_where_templates_want_it)
 {
-    (void)state;
     expect("a\n  {% if 1 %}\n  b\n  {% endif %}\nc\n", "a\n  b\nc");
     expect("a \n {%- if 1 -%} \n b {% endif %}", "ab ");
     expect("{{ 1 }}\n{{ 2 -}} \n 3\n\n", "1\n23\n");
@@ -271,9 +265,8 @@ static void white_space_goes_where_templates_want_it(void **state)
 }
 
 // Only what is of a message's content is marked, however it was taken apart.
-static void contents_are_marked(void **state)
+TEST(contents_are_marked)
 {
-    (void)state;
     static const char template[] =
         "<|x|>{{ '<|x|>' + messages[1]['content'] | trim + messages[0].role }}"
         "{{ messages[2].content.split('</think>')[-1].lstrip('\\n') }}"
@@ -343,9 +336,8 @@ static const struct {
      "(today)System: be\nUser: he<|x|>\nAssistant: a</think>\n\nb\nUser: ll"},
 };
 
-static void templates_of_common_families_run(void **state)
+TEST(templates_of_common_families_run)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         expect(families[i].template, families[i].text);
     }
@@ -353,9 +345,8 @@ static void templates_of_common_families_run(void **state)
 
 // A turn of a loop leaves nothing behind: walking over a long conversation at each of its messages
 // takes no more memory than its text does.
-static void loops_take_no_memory(void **state)
+TEST(loops_take_no_memory)
 {
-    (void)state;
     expect(
         "{% set n = namespace(n=0) %}{% for a in range(250) %}{% for b in range(250) if b != a %}"
         "{% set c = a %}{% if loop.last %}{% set n.n = n.n + loop.index %}{% endif %}"
@@ -365,25 +356,22 @@ static void loops_take_no_memory(void **state)
 
 // A search walks over what it leaves behind once, whatever follows: a million finds in a text of as
 // many bytes take no time to speak of.
-static void a_search_costs_what_it_walks_over(void **state)
+TEST(a_search_costs_what_it_walks_over)
 {
-    (void)state;
     expect("{% set n = namespace(s='ab') %}{% for i in range(19) %}{% set n.s = n.s + n.s %}"
            "{% endfor %}{% set s = n.s.replace('a', 'c').replace('b', 'd') %}"
            "{{ s.count('c') }} {{ s[-3:] }} {{ (s + 'xy').find('xy') }} {{ 'x' in s }}",
            "524288 dcd 1048576 False");
 }
 
-static void a_refusal_is_the_templates_own(void **state)
+TEST(a_refusal_is_the_templates_own)
 {
-    (void)state;
     expect_error("{{ raise_exception('no ' + messages[0].role) }}", GLINFER_STATUS_INVALID_ARGUMENT,
                  "no system");
 }
 
-static void what_is_not_known_is_named_with_its_line(void **state)
+TEST(what_is_not_known_is_named_with_its_line)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"a\n{{ 1 | odd_filter }}", "line 2 of the chat template: the filter 'odd_filter'"},
         {"{{ 1 is funny }}", "'funny'"},
@@ -425,9 +413,8 @@ static void what_is_not_known_is_named_with_its_line(void **state)
     }
 }
 
-static void a_hostile_template_ends(void **state)
+TEST(a_hostile_template_ends)
 {
-    (void)state;
     char deep[4096];
     memset(deep, '(', sizeof(deep));
     memcpy(deep, "{{", 2);
@@ -465,9 +452,8 @@ static void a_hostile_template_ends(void **state)
     expect_error("{{ range(99999999) }}", GLINFER_STATUS_UNSUPPORTED, "range");
 }
 
-static void every_failed_allocation_is_survived(void **state)
+TEST(every_failed_allocation_is_survived)
 {
-    (void)state;
     static const char template[] =
         "{%- macro tag(name='x') %}<{{ name|upper }}>{% endmacro %}"
         "{%- set ns = namespace(n=0, found=[]) %}"

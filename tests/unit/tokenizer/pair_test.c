@@ -17,9 +17,8 @@ static void expect_pair(const struct gi_vocab *vocab, const char *query, const c
 
 #define EXPECT_PAIR(vocab, query, text, ...) expect_pair(vocab, query, text, IDS(__VA_ARGS__))
 
-static void pair_template_has_special_tokens_that_a_query_has_not(void **state)
+TEST(pair_template_has_special_tokens_that_a_query_has_not)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.pair_template = small_text("<|im_start|>q{query}d{document}<|im_end|>");
@@ -32,9 +31,8 @@ static void pair_template_has_special_tokens_that_a_query_has_not(void **state)
                 '}', 'd', '1', SMALL_IM_END);
 }
 
-static void pair_template_may_begin_with_the_text(void **state)
+TEST(pair_template_may_begin_with_the_text)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.pair_template = small_text("{document}{query}");
@@ -42,9 +40,8 @@ static void pair_template_may_begin_with_the_text(void **state)
     EXPECT_PAIR(&small.vocab, "ll", "he", SMALL_HELL);
 }
 
-static void pair_template_without_each_place_once_refuses_pairs_alone(void **state)
+TEST(pair_template_without_each_place_once_refuses_pairs_alone)
 {
-    (void)state;
     static const char *const templates[] = {"a",
                                             "{query}",
                                             "{document}",
@@ -70,9 +67,8 @@ static void pair_template_without_each_place_once_refuses_pairs_alone(void **sta
     }
 }
 
-static void pair_without_a_template_has_what_ends_a_text(void **state)
+TEST(pair_without_a_template_has_what_ends_a_text)
 {
-    (void)state;
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.add_eos = 1;

@@ -20,9 +20,8 @@ static void expect_ids_of(const struct gi_vocab *vocab, const char *text, int fl
 
 //-- pieces ------------------------------------------------------------------------------------
 
-static void spm_merges_the_best_score_first(void **state)
+TEST(spm_merges_the_best_score_first)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -34,9 +33,8 @@ static void spm_merges_the_best_score_first(void **state)
     EXPECT_IDS(&small.vocab, "hell", 0, SPM_H, SPM_EL, SPM_L);
 }
 
-static void spm_merges_the_leftmost_of_equals(void **state)
+TEST(spm_merges_the_leftmost_of_equals)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -45,9 +43,8 @@ static void spm_merges_the_leftmost_of_equals(void **state)
     EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
 }
 
-static void spm_takes_scores_that_are_no_numbers_last(void **state)
+TEST(spm_takes_scores_that_are_no_numbers_last)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -59,9 +56,8 @@ static void spm_takes_scores_that_are_no_numbers_last(void **state)
     EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
 }
 
-static void spm_merges_words_apart_unless_a_token_spans_them(void **state)
+TEST(spm_merges_words_apart_unless_a_token_spans_them)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -76,9 +72,8 @@ static void spm_merges_words_apart_unless_a_token_spans_them(void **state)
                SPM_L);
 }
 
-static void spm_writes_other_characters_in_bytes(void **state)
+TEST(spm_writes_other_characters_in_bytes)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -86,9 +81,8 @@ static void spm_writes_other_characters_in_bytes(void **state)
     EXPECT_IDS(&small.vocab, "\xf0\x9f\x91\x81", 0, BYTE(0xf0), BYTE(0x9f), BYTE(0x91), BYTE(0x81));
 }
 
-static void line_bpe_writes_other_characters_in_bytes(void **state)
+TEST(line_bpe_writes_other_characters_in_bytes)
 {
-    (void)state;
     const struct gi_text merges[] = {small_text("h e"), small_text("l l")};
     struct small_spm small;
     small_spm_init(&small);
@@ -102,9 +96,8 @@ static void line_bpe_writes_other_characters_in_bytes(void **state)
     EXPECT_IDS(&small.vocab, "l\xff", 0, SPM_L, BYTE(0xef), BYTE(0xbd));
 }
 
-static void spm_takes_broken_characters_as_they_are(void **state)
+TEST(spm_takes_broken_characters_as_they_are)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -112,9 +105,8 @@ static void spm_takes_broken_characters_as_they_are(void **state)
     EXPECT_IDS(&small.vocab, "l\xf0\x9f", 0, SPM_L, SPM_EYE);
 }
 
-static void spm_writes_unknown_where_bytes_have_no_token(void **state)
+TEST(spm_writes_unknown_where_bytes_have_no_token)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -128,9 +120,8 @@ static void spm_writes_unknown_where_bytes_have_no_token(void **state)
 
 //-- spaces ------------------------------------------------------------------------------------
 
-static void spm_puts_a_space_in_front(void **state)
+TEST(spm_puts_a_space_in_front)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     EXPECT_IDS(&small.vocab, "he", 0, SPM_SPACE_HE);
@@ -141,9 +132,8 @@ static void spm_puts_a_space_in_front(void **state)
     EXPECT_IDS(&small.vocab, "he", 0, SPM_HE);
 }
 
-static void spm_puts_no_space_in_front_of_nothing(void **state)
+TEST(spm_puts_no_space_in_front_of_nothing)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     EXPECT_IDS(&small.vocab, "", ADD_SPECIAL, SPM_BOS);
@@ -151,18 +141,16 @@ static void spm_puts_no_space_in_front_of_nothing(void **state)
     EXPECT_IDS(&small.vocab, "<tool><tool>", 0, SPM_TOOL, SPM_TOOL);
 }
 
-static void spm_puts_a_space_after_special_tokens(void **state)
+TEST(spm_puts_a_space_after_special_tokens)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     EXPECT_IDS(&small.vocab, "he<tool>he", 0, SPM_SPACE_HE, SPM_TOOL, SPM_SPACE_HE);
     EXPECT_IDS(&small.vocab, "<|user|> he", PARSE_SPECIAL, SPM_USER, SPM_SPACE, SPM_SPACE_HE);
 }
 
-static void phi3_drops_white_space_after_special_tokens(void **state)
+TEST(phi3_drops_white_space_after_special_tokens)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.name = small_text("Tiny Phi-3 of sorts");
@@ -174,9 +162,8 @@ static void phi3_drops_white_space_after_special_tokens(void **state)
 
 //-- special tokens ----------------------------------------------------------------------------
 
-static void spm_finds_user_defined_tokens_in_any_text(void **state)
+TEST(spm_finds_user_defined_tokens_in_any_text)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -184,9 +171,8 @@ static void spm_finds_user_defined_tokens_in_any_text(void **state)
     EXPECT_IDS(&small.vocab, "<s>he", PARSE_SPECIAL, SPM_BOS, SPM_HE);
 }
 
-static void spm_makes_no_control_token_of_text(void **state)
+TEST(spm_makes_no_control_token_of_text)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -195,9 +181,8 @@ static void spm_makes_no_control_token_of_text(void **state)
     EXPECT_IDS(&small.vocab, "<s>", 0, SPM_BOS);
 }
 
-static void spm_takes_the_first_of_equal_special_tokens(void **state)
+TEST(spm_takes_the_first_of_equal_special_tokens)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -209,9 +194,8 @@ static void spm_takes_the_first_of_equal_special_tokens(void **state)
     EXPECT_IDS(&small.vocab, "<|user|>", 0, SPM_END);
 }
 
-static void spm_adds_bos_unless_the_file_says_otherwise(void **state)
+TEST(spm_adds_bos_unless_the_file_says_otherwise)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_BOS, SPM_SPACE_HE);
@@ -223,9 +207,8 @@ static void spm_adds_bos_unless_the_file_says_otherwise(void **state)
     EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_USER, SPM_SPACE_HE, SPM_EOS);
 }
 
-static void spm_has_no_default_ids_that_the_vocabulary_lacks(void **state)
+TEST(spm_has_no_default_ids_that_the_vocabulary_lacks)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.n_tokens = 1;
@@ -238,9 +221,8 @@ static void spm_has_no_default_ids_that_the_vocabulary_lacks(void **state)
 
 //-- bytes -------------------------------------------------------------------------------------
 
-static void spm_bytes_of_tokens(void **state)
+TEST(spm_bytes_of_tokens)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.tokens[SPM_H] = small_text("\u2581h\u2581\xe2\x96");
@@ -276,9 +258,8 @@ static void expect_run(const struct gi_tokenizer *tokenizer, char byte, int32_t 
     free(text);
 }
 
-static void spm_encodes_long_runs(void **state)
+TEST(spm_encodes_long_runs)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
@@ -289,9 +270,8 @@ static void spm_encodes_long_runs(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void spm_takes_odd_vocabularies(void **state)
+TEST(spm_takes_odd_vocabularies)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.types = NULL;
@@ -302,9 +282,8 @@ static void spm_takes_odd_vocabularies(void **state)
     EXPECT_IDS(&small.vocab, "h l", 0, SPM_H, BYTE(0xe2), BYTE(0x96), BYTE(0x81), BYTE('l'));
 }
 
-static void spm_survives_failing_allocations(void **state)
+TEST(spm_survives_failing_allocations)
 {
-    (void)state;
     struct small_spm small;
     small_spm_init(&small);
     struct gi_tokenizer *tokenizer = create_in_the_end(&small.vocab);

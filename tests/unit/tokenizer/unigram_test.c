@@ -60,9 +60,8 @@ static void expect_refused(const struct gi_vocab *vocab, const char *what)
 
 //-- scores ----------------------------------------------------------------------------------------
 
-static void unigram_takes_the_way_with_the_largest_sum(void **state)
+TEST(unigram_takes_the_way_with_the_largest_sum)
 {
-    (void)state;
     struct small_unigram small;
     small_unigram_init(&small);
     EXPECT_IDS(&small.vocab, "aab b", A, AB, SPACE, B);
@@ -71,9 +70,8 @@ static void unigram_takes_the_way_with_the_largest_sum(void **state)
     EXPECT_IDS(&small.vocab, "axxb", A, UNK, B);
 }
 
-static void unigram_refuses_scores_that_are_no_numbers(void **state)
+TEST(unigram_refuses_scores_that_are_no_numbers)
 {
-    (void)state;
     static const float scores[] = {NAN, INFINITY, -INFINITY};
     struct small_unigram small;
     small_unigram_init(&small);
@@ -87,9 +85,8 @@ static void unigram_refuses_scores_that_are_no_numbers(void **state)
     EXPECT_IDS(&small.vocab, "a", A);
 }
 
-static void unigram_without_normal_tokens_has_unknown_below_the_others(void **state)
+TEST(unigram_without_normal_tokens_has_unknown_below_the_others)
 {
-    (void)state;
     struct small_unigram small;
     small_unigram_init(&small);
     for (int id = A; id < COUNT; id++) {
@@ -102,9 +99,8 @@ static void unigram_without_normal_tokens_has_unknown_below_the_others(void **st
 
 //-- pieces ----------------------------------------------------------------------------------------
 
-static void unigram_takes_the_last_of_equal_pieces(void **state)
+TEST(unigram_takes_the_last_of_equal_pieces)
 {
-    (void)state;
     struct small_unigram small;
     small_unigram_init(&small);
     small.tokens[B] = small_text("a");
@@ -114,9 +110,8 @@ static void unigram_takes_the_last_of_equal_pieces(void **state)
 }
 
 // A walk over all of them at every byte would take many seconds.
-static void unigram_passes_equal_pieces_once(void **state)
+TEST(unigram_passes_equal_pieces_once)
 {
-    (void)state;
     enum { N_EQUAL = 200000, SIZE = 20000 };
     struct small_unigram small;
     small_unigram_init(&small);
@@ -169,9 +164,8 @@ static void write_map(char map[MAP_SIZE], uint32_t replacement)
     memcpy(map + 4 + 4 * N_NODES, "ab", 3);
 }
 
-static void unigram_reads_its_text_through_the_map(void **state)
+TEST(unigram_reads_its_text_through_the_map)
 {
-    (void)state;
     char map[MAP_SIZE];
     struct small_unigram small;
     small_unigram_init(&small);
@@ -184,9 +178,8 @@ static void unigram_reads_its_text_through_the_map(void **state)
     EXPECT_IDS(&small.vocab, "cb", UNK, B);
 }
 
-static void unigram_refuses_a_damaged_map(void **state)
+TEST(unigram_refuses_a_damaged_map)
 {
-    (void)state;
     char map[MAP_SIZE];
     struct small_unigram small;
     small_unigram_init(&small);
