@@ -706,8 +706,8 @@ struct glinfer_grammar {
     const char *json_before, *json_after;
     uint32_t max_json; // maximum number of consecutive JSON values, each with its texts; 0: one
     // JSON schemas that define the rules json-1, json-2, ... of gbnf, one each. gbnf itself must
-    // not define rules of these names, nor v with a number, ws, value, object, member, array,
-    // string, char, code, pair, hex, number, integer or never.
+    // not define rules of these names, nor ws, value, object, member, array, string, char, code,
+    // pair, hex, number or integer.
     const char *const *schemas;
     size_t n_schemas;
     // Omits keywords of schemas that are not supported or contradict each other, instead of

@@ -150,35 +150,19 @@ static int32_t find_token(void *user, const char *text, size_t size)
 
 //-- the constraint --------------------------------------------------------------------------------
 
-// Writes the schemas of a grammar as text; nothing if it has none. token: a control token whose
-// name json_before is; NULL: none.
-static bool write_schemas(const struct glinfer_grammar *grammar, const int32_t *token,
-                          struct gi_schema_grammar *text, struct glinfer_error *err)
-{
-    const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
-                                          grammar->max_json, token};
-    if (grammar->json_schema) {
-        return gi_json_schema_grammar_framed(grammar->json_schema, strlen(grammar->json_schema),
-                                             &frame, text, err);
-    }
-    return grammar->n_schemas == 0 ||
-           gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas,
-                                grammar->schemas_are_hints, text, err);
-}
-
+// token: a control token whose name json_before is; NULL: none.
 static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
                                        const struct gi_grammar_names *names, const int32_t *token,
                                        struct glinfer_error *err)
 {
-    struct gi_schema_grammar written = {0};
-    if (!write_schemas(grammar, token, &written, err)) {
-        return NULL;
+    const struct gi_schema_frame frame = {grammar->json_before, grammar->json_after,
+                                          grammar->max_json, token};
+    if (grammar->json_schema) {
+        return gi_json_schema_create(grammar->json_schema, strlen(grammar->json_schema), &frame,
+                                     err);
     }
-    struct gi_grammar *read =
-        written.data ? gi_schema_grammar_create(&written, names, err)
-                     : gi_grammar_create(grammar->gbnf, strlen(grammar->gbnf), names, err);
-    free(written.data);
-    return read;
+    return gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas,
+                                grammar->schemas_are_hints, names, err);
 }
 
 static int32_t find_any(void *user, const char *text, size_t size)

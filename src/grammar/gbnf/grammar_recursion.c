@@ -1,7 +1,6 @@
 #include "grammar/gbnf/grammar_recursion.h"
 
 #include "base/array.h"
-#include "grammar/gbnf/grammar_syntax.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,11 +143,11 @@ static bool visit(struct search *s, uint32_t index)
 static bool search_rules(struct search *s)
 {
     const uint32_t n_rules = (uint32_t)s->grammar->rules.count;
-    for (uint32_t rule = 0; rule < n_rules && s->found == GI_SYNTAX_NONE; rule++) {
+    for (uint32_t rule = 0; rule < n_rules && s->found == GI_NO_RECURSION; rule++) {
         if (s->rule_state[rule] == IS_NEW && !enter_rule(s, rule)) {
             return false;
         }
-        while (s->todo.count > 0 && s->found == GI_SYNTAX_NONE) {
+        while (s->todo.count > 0 && s->found == GI_NO_RECURSION) {
             const uint32_t entry = s->todo.data[--s->todo.count];
             if (entry > INT32_MAX) {
                 s->rule_state[~entry] = IS_DONE;
@@ -164,7 +163,7 @@ bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *
                                     struct glinfer_error *err)
 {
     const size_t n_nodes = grammar->nodes.count;
-    struct search s = {.grammar = grammar, .found = GI_SYNTAX_NONE, .err = err};
+    struct search s = {.grammar = grammar, .found = GI_NO_RECURSION, .err = err};
     s.is_empty = gi_array_zeroed(n_nodes, 1, purpose, err);
     s.is_seen = gi_array_zeroed(n_nodes, 1, purpose, err);
     s.rule_state = gi_array_zeroed(grammar->rules.count, 1, purpose, err);

@@ -1,102 +1,106 @@
 #include "grammar/schema/json_schema.h"
 
+#include "grammar/gbnf/grammar_parser.h"
+#include "grammar/gbnf/grammar_recursion.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_scalar.h"
 #include "grammar/schema/schema_visit.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-static void write_root(struct gi_schema_writer *writer, const struct gi_schema_frame *frame,
-                       uint32_t rule)
+// Builds the rule of texts in a frame around those of a rule.
+static uint32_t build_frame(struct gi_schema_writer *writer, const struct gi_schema_frame *frame,
+                            uint32_t rule)
 {
-    if (!frame->before && !frame->after && frame->max_count < 2) {
-        gi_schema_write(writer, "root ::= v%u\n", rule);
-        return;
-    }
-    gi_schema_write(writer, "framed ::= (");
-    gi_schema_write_literal(writer, frame->before ? frame->before : "");
+    struct gi_builder *build = &writer->build;
+    const uint32_t after =
+        gi_schema_build_text(writer, frame->after ? frame->after : "", GI_BUILD_END);
+    const uint32_t json = gi_build_call(build, rule, after);
+    uint32_t first = gi_schema_build_text(writer, frame->before ? frame->before : "", json);
     if (frame->token) {
-        gi_schema_write(writer, " | <[%d]>", *frame->token);
+        first = gi_build_either(build, first,
+                                gi_build_node(build, GI_NODE_TOKEN, (uint32_t)*frame->token, json));
     }
-    gi_schema_write(writer, ") v%u ", rule);
-    gi_schema_write_literal(writer, frame->after ? frame->after : "");
-    gi_schema_write(writer, "\nroot ::= framed{1,%u}\n", frame->max_count ? frame->max_count : 1);
+    const uint32_t one = gi_build_rule(build, first);
+    const uint32_t most = frame->max_count ? frame->max_count : 1;
+    return gi_build_rule(build, gi_build_repeat(build, GI_NODE_CALL, one, 1, most, GI_BUILD_END));
 }
 
-bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
-                            struct glinfer_error *err)
+// Checks a grammar and cuts the alternatives that never end; frees it on failure.
+static struct gi_grammar *check(const struct gi_schema_writer *writer, struct gi_grammar *grammar,
+                                struct glinfer_error *err)
 {
-    const struct gi_schema_frame none = {NULL, NULL, 0, NULL};
-    return gi_json_schema_grammar_framed(text, size, &none, grammar, err);
-}
-
-// Gives the text away unless something failed.
-static bool finish(struct gi_schema_writer *writer, struct gi_schema_grammar *grammar)
-{
-    const bool is_ok = !writer->has_failed;
-    if (is_ok) {
-        grammar->data = writer->text.data;
-        grammar->size = writer->text.count;
-        grammar->dead = writer->dead;
-        writer->text.data = NULL;
+    uint32_t recursion;
+    bool has_end = false;
+    bool is_ok = grammar && gi_grammar_find_left_recursion(grammar, &recursion, err) &&
+                 gi_grammar_cut_endless(grammar, &has_end, err);
+    if (is_ok && (!has_end || recursion != GI_NO_RECURSION)) {
+        is_ok = gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s",
+                             writer->dead.message[0]
+                                 ? writer->dead.message
+                                 : "JSON schema: every value that it allows has another one "
+                                   "within, without an end");
     }
-    gi_schema_writer_finish(writer);
-    return is_ok;
+    if (!is_ok) {
+        gi_grammar_destroy(grammar);
+    }
+    return is_ok ? grammar : NULL;
 }
 
-bool gi_json_schema_grammar_framed(const char *text, size_t size,
-                                   const struct gi_schema_frame *frame,
-                                   struct gi_schema_grammar *grammar, struct glinfer_error *err)
+struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
+                                         const struct gi_schema_frame *frame,
+                                         struct glinfer_error *err)
 {
+    struct gi_schema_writer writer = {0};
     cJSON *root = gi_schema_read(text, size, err);
     if (!root) {
-        return false;
+        return NULL;
     }
-    struct gi_schema_writer writer = {.root = root, .err = err};
-    gi_schema_write_shared(&writer);
-    const uint32_t rule = gi_schema_visit(&writer);
-    write_root(&writer, frame, rule);
-    const bool is_ok = finish(&writer, grammar);
+    struct gi_gbnf shared = {0};
+    gi_builder_init(&writer.build, err);
+    gi_schema_build_shared_rules(&writer, &shared);
+    writer.root = root;
+    uint32_t rule = gi_schema_visit(&writer);
+    rule = frame ? build_frame(&writer, frame, rule) : rule;
+    struct gi_grammar *grammar = check(&writer, gi_builder_take(&writer.build, rule), err);
+    gi_schema_writer_finish(&writer);
+    gi_gbnf_finish(&shared);
     cJSON_Delete(root);
-    return is_ok;
+    return grammar;
 }
 
-bool gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n, bool is_lenient,
-                          struct gi_schema_grammar *grammar, struct glinfer_error *err)
+struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
+                                        bool is_lenient, const struct gi_grammar_names *names,
+                                        struct glinfer_error *err)
 {
-    struct gi_schema_writer writer = {.err = err, .is_lenient = is_lenient};
-    gi_schema_write(&writer, "%s\n", gbnf);
-    gi_schema_write_shared(&writer);
-    for (size_t i = 0; i < n && !writer.has_failed; i++) {
+    struct gi_schema_writer writer = {.is_lenient = is_lenient};
+    struct gi_gbnf rules = {0};
+    gi_builder_init(&writer.build, err);
+    for (size_t i = 0; i < n; i++) { // the first of the grammar's rules
+        char name[32];
+        snprintf(name, sizeof(name), "json-%zu", i + 1);
+        gi_gbnf_declare(&rules, &writer.build, name);
+    }
+    if (n > 0) {
+        gi_schema_build_shared_rules(&writer, &rules);
+    }
+    gi_gbnf_read(&rules, &writer.build, gbnf, strlen(gbnf), names);
+    for (uint32_t i = 0; i < n && !writer.build.has_failed; i++) {
         cJSON *root = gi_schema_read(schemas[i], strlen(schemas[i]), err);
         if (!root) {
-            writer.has_failed = true;
+            writer.build.has_failed = true;
             break;
         }
         writer.root = root;
         writer.place = NULL;
         const uint32_t rule = gi_schema_visit(&writer);
-        gi_schema_write(&writer, "json-%zu ::= v%u\n", i + 1, rule);
+        gi_build_set_rule(&writer.build, i, gi_build_call(&writer.build, rule, GI_BUILD_END));
         writer.root = NULL;
         cJSON_Delete(root);
     }
-    return finish(&writer, grammar);
-}
-
-struct gi_grammar *gi_schema_grammar_create(const struct gi_schema_grammar *text,
-                                            const struct gi_grammar_names *names,
-                                            struct glinfer_error *err)
-{
-    struct glinfer_error why = {0};
-    struct gi_grammar *grammar = gi_grammar_create(text->data, text->size, names, &why);
-    if (!grammar && strstr(why.message, "never ends")) {
-        gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s",
-                     text->dead.message[0] ? text->dead.message
-                                           : "JSON schema: every value that it allows has another "
-                                             "one within, without an end");
-    } else if (!grammar) {
-        gi_error_set(err, why.status, "%s", why.message);
-    }
+    struct gi_grammar *grammar = gi_gbnf_take(&rules, &writer.build, &writer.dead);
+    gi_gbnf_finish(&rules);
+    gi_schema_writer_finish(&writer);
     return grammar;
 }

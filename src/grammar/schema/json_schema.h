@@ -24,14 +24,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A grammar's text in GBNF, for gi_grammar_create; data is freed with free.
-struct gi_schema_grammar {
-    char *data; // not terminated
-    size_t size;
-    struct glinfer_error
-        dead; // why the first schema in it that allows nothing does so, if one does
-};
-
 // The text around the JSON.
 struct gi_schema_frame {
     const char *before, *after; // UTF-8; NULL: nothing
@@ -42,26 +34,20 @@ struct gi_schema_frame {
 // The schema of any JSON object.
 #define GI_JSON_OBJECT_SCHEMA "{\"type\":\"object\"}"
 
-// Writes the grammar of a schema of size bytes, any bytes. Fails with INVALID_ARGUMENT (text that
-// is not JSON, with its place; a name twice in one object), UNSUPPORTED (the path in the schema and
-// the reason, such as "#/properties/a/pattern: 'pattern', at byte 2: this escape is not supported";
-// size beyond bounds), NO_MEMORY.
-bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
-                            struct glinfer_error *err);
-// Does the same for JSON in a frame.
-bool gi_json_schema_grammar_framed(const char *text, size_t size,
-                                   const struct gi_schema_frame *frame,
-                                   struct gi_schema_grammar *grammar, struct glinfer_error *err);
-// Writes gbnf and, after it, rules json-1, json-2, ... for n schemas. The rules that they share
-// have names of their own, which gbnf must not define: ws, value, string, v1 and others. If
+// Builds the grammar of a schema of size bytes, any bytes; frame may be NULL. Fails with
+// INVALID_ARGUMENT (text that is not JSON, with its place; a name twice in one object; a frame that
+// is not UTF-8), UNSUPPORTED (the path in the schema and the reason, such as
+// "#/properties/a/pattern: 'pattern', at byte 2: this escape is not supported"; size beyond bounds;
+// nothing satisfies the schema), NO_MEMORY. Freed with gi_grammar_destroy.
+struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
+                                         const struct gi_schema_frame *frame,
+                                         struct glinfer_error *err);
+// Reads gbnf, which may call rules json-1, json-2, ... of n schemas, and those that all schemas
+// share (ws, value, string and others), but not define them. If
 // is_lenient, keywords that are not supported, and contradictions, are left out instead of refused.
-bool gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n, bool is_lenient,
-                          struct gi_schema_grammar *grammar, struct glinfer_error *err);
-
-// Reads a grammar that was written. Fails as gi_grammar_create does, and with UNSUPPORTED if
-// nothing satisfies the schema: the path in the schema and the reason.
-struct gi_grammar *gi_schema_grammar_create(const struct gi_schema_grammar *text,
-                                            const struct gi_grammar_names *names,
-                                            struct glinfer_error *err);
+// Fails as gi_json_schema_create and gi_grammar_create do.
+struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
+                                        bool is_lenient, const struct gi_grammar_names *names,
+                                        struct glinfer_error *err);
 
 #endif

@@ -27,6 +27,7 @@ struct list {
     uint32_t least, most;
     struct hit hits[MAX_HITS];
     uint32_t n_hits;
+    uint32_t close; // the node of the bracket at the end
 };
 
 static bool is_never(const struct gi_schema_set *set)
@@ -102,14 +103,14 @@ static void read_items(struct list *list)
 {
     struct gi_schema_writer *writer = list->writer;
     const uint32_t n = gi_schema_count_first(writer, list->one);
-    for (uint32_t i = 0; i < n && i < list->most && !writer->has_failed; i++) {
+    for (uint32_t i = 0; i < n && i < list->most && !writer->build.has_failed; i++) {
         struct gi_schema_set set = {0};
         gi_schema_item_set(writer, list->one, i, &set);
         if (is_never(&set)) {
             list->most = i;
             free(set.data);
-        } else if (!GI_ARRAY_PUSH(&list->first, "a schema", writer->err, set)) {
-            writer->has_failed = true;
+        } else if (!GI_ARRAY_PUSH(&list->first, "a schema", writer->build.err, set)) {
+            writer->build.has_failed = true;
             free(set.data);
         }
     }
@@ -135,36 +136,41 @@ static void read_items(struct list *list)
 
 //-- items one after another -----------------------------------------------------------------------
 
-static uint32_t write_plain(struct list *list)
+static uint32_t build_plain(struct list *list)
 {
     struct gi_schema_writer *writer = list->writer;
+    struct gi_builder *build = &writer->build;
     const uint32_t n = (uint32_t)list->first.count;
     const uint32_t rest = list->most > n ? gi_schema_rule_of(writer, &list->rest) : 0;
-    const uint32_t rule = gi_schema_new_rule(writer);
-    gi_schema_write(writer, "v%u ::= \"[\" ws", rule);
-    for (uint32_t i = 0; i < n; i++) {
-        gi_schema_write(writer, "%s v%u ws", i > 0 ? " \",\" ws" : "",
-                        gi_schema_rule_of(writer, &list->first.data[i]));
+    uint32_t node = list->close;
+    for (uint32_t i = 0; i < n; i++) { // in their order, for the first failure
+        gi_schema_rule_of(writer, &list->first.data[i]);
     }
-    if (rest) {
+    if (list->most > n) {
         const uint32_t before = n > 0 ? n : 1;
         const uint32_t least = list->least > before ? list->least - before : 0;
+        const uint32_t most = list->most == UINT32_MAX ? GI_BUILD_ENDLESS : list->most - before;
+        const uint32_t more = gi_build_rule(
+            build,
+            gi_schema_build_comma(writer, gi_schema_build_value(writer, rest, GI_BUILD_END)));
+        node = gi_build_repeat(build, GI_NODE_CALL, more, least, most, list->close);
         if (n == 0) {
-            gi_schema_write(writer, " (v%u ws", rest);
+            node = gi_schema_build_value(writer, rest, node);
+            node = list->least == 0 ? gi_build_either(build, node, list->close) : node;
         }
-        gi_schema_write(writer, " (\",\" ws v%u ws){%u,", rest, least);
-        if (list->most != UINT32_MAX) {
-            gi_schema_write(writer, "%u", list->most - before);
-        }
-        gi_schema_write(writer, "}%s%s", n == 0 ? ")" : "", n == 0 && list->least == 0 ? "?" : "");
     }
-    gi_schema_write(writer, " \"]\"\n");
-    return rule;
+    for (uint32_t i = n; i-- > 0;) {
+        const uint32_t rule = gi_schema_rule_of(writer, &list->first.data[i]);
+        node = gi_schema_build_value(writer, rule, node);
+        node = i > 0 ? gi_schema_build_comma(writer, node) : node;
+    }
+    return node;
 }
 
 //-- contains --------------------------------------------------------------------------------------
 
-// Writes an item that counts for the hits of `bits` and no other that has an upper bound.
+// Returns the rule of an item that counts for the hits of `bits` and no other that has an upper
+// bound.
 static uint32_t rule_of_hits(struct list *list, uint32_t i, uint32_t bits)
 {
     const struct gi_schema_set *base = i < list->first.count ? &list->first.data[i] : &list->rest;
@@ -218,37 +224,33 @@ static bool find_next(const struct list *list, uint32_t width, uint32_t n, const
     return true;
 }
 
-static void write_state(struct list *list, uint32_t first, uint32_t state, uint32_t width)
+// Builds an item and a comma before it unless it is the first.
+static uint32_t build_item(struct list *list, bool is_first, uint32_t rule, uint32_t next)
 {
-    struct gi_schema_writer *writer = list->writer;
+    const uint32_t item = gi_schema_build_value(list->writer, rule, next);
+    return is_first ? item : gi_schema_build_comma(list->writer, item);
+}
+
+static void build_state(struct list *list, uint32_t first, uint32_t state, uint32_t width)
+{
+    struct gi_builder *build = &list->writer->build;
     uint32_t n, counts[MAX_HITS] = {0}, next;
-    uint32_t rules[1 << MAX_HITS], states[1 << MAX_HITS], n_items = 0;
-    const char *between = "";
     split_state(list, state, width, &n, counts);
-    for (uint32_t bits = 0; n < list->most && bits < 1u << list->n_hits; bits++) {
-        if (find_next(list, width, n, counts, bits, &next)) {
-            rules[n_items] = rule_of_hits(list, n, bits);
-            states[n_items++] = next;
-        }
-    }
     bool may_end = n >= list->least;
     for (uint32_t k = 0; k < list->n_hits; k++) {
         may_end = may_end && counts[k] >= list->hits[k].least;
     }
-    gi_schema_write(writer, "v%u ::= ", first + state);
-    if (may_end) {
-        gi_schema_write(writer, "\"]\"");
-        between = " | ";
+    uint32_t node = may_end ? list->close : GI_BUILD_NOTHING;
+    for (uint32_t bits = 0; n < list->most && bits < 1u << list->n_hits; bits++) {
+        if (find_next(list, width, n, counts, bits, &next)) {
+            const uint32_t rule = rule_of_hits(list, n, bits);
+            node = gi_build_either(build, node, build_item(list, n == 0, rule, first + next));
+        }
     }
-    for (uint32_t i = 0; i < n_items; i++) {
-        gi_schema_write(writer, "%s%sv%u ws v%u", between, n > 0 ? "\",\" ws " : "", rules[i],
-                        first + states[i]);
-        between = " | ";
-    }
-    gi_schema_write(writer, "%s\n", *between ? "" : "never");
+    gi_build_lead(build, first + state, node);
 }
 
-static uint32_t write_hits(struct list *list)
+static uint32_t build_hits(struct list *list)
 {
     struct gi_schema_writer *writer = list->writer;
     uint64_t n_states = 1;
@@ -269,114 +271,86 @@ static uint32_t write_hits(struct list *list)
     if (n_states * (n + 1) > MAX_STATES) {
         gi_schema_refuse(writer, "the counts of 'contains' and of items are too large here");
         list->n_hits = 0;
-        return write_plain(list);
+        return build_plain(list);
     }
-    const uint32_t first = writer->n_rules + 1, count = (uint32_t)n_states * (n + 1);
-    for (uint32_t i = 0; i < count; i++) {
-        gi_schema_new_rule(writer);
+    const uint32_t count = (uint32_t)n_states * (n + 1);
+    const uint32_t first = gi_build_joins(&writer->build, count);
+    for (uint32_t i = 0; i < count && !writer->build.has_failed; i++) {
+        build_state(list, first, i, n + 1);
     }
-    for (uint32_t i = 0; i < count && !writer->has_failed; i++) {
-        write_state(list, first, i, n + 1);
-    }
-    const uint32_t rule = gi_schema_new_rule(writer);
-    gi_schema_write(writer, "v%u ::= \"[\" ws v%u\n", rule, first);
-    return rule;
+    return first;
 }
 
 //-- unique items ----------------------------------------------------------------------------------
 
-// Writes arrays of some of few kinds in any order: a rule for each set of kinds that were used.
-static uint32_t write_any_order(struct list *list, const uint32_t *kinds, uint32_t n)
+// Builds arrays of some of few kinds in any order: a state for each set of kinds that were used.
+static uint32_t build_any_order(struct list *list, const uint32_t *kinds, uint32_t n)
 {
-    struct gi_schema_writer *writer = list->writer;
-    const uint32_t first = writer->n_rules + 1;
-    for (uint32_t used = 0; used < 1u << n; used++) {
-        gi_schema_new_rule(writer);
-    }
-    for (uint32_t used = 0; used < 1u << n && !writer->has_failed; used++) {
+    struct gi_builder *build = &list->writer->build;
+    const uint32_t first = gi_build_joins(build, (size_t)1 << n);
+    for (uint32_t used = 0; used < 1u << n && !build->has_failed; used++) {
         const uint32_t count = (uint32_t)__builtin_popcount(used);
-        const char *between = "";
-        if (count > list->most) {
-            continue; // nothing leads there
-        }
-        gi_schema_write(writer, "v%u ::= ", first + used);
-        if (count >= list->least) {
-            gi_schema_write(writer, "\"]\"");
-            between = " | ";
-        }
+        uint32_t node = count >= list->least ? list->close : GI_BUILD_NOTHING;
         for (uint32_t i = 0; i < n && count < list->most; i++) {
             if (!(used >> i & 1)) {
-                gi_schema_write(writer, "%s%sv%u ws v%u", between, used ? "\",\" ws " : "",
-                                kinds[i], first + (used | 1u << i));
-                between = " | ";
+                const uint32_t next = first + (used | 1u << i);
+                node = gi_build_either(build, node, build_item(list, !used, kinds[i], next));
             }
         }
-        gi_schema_write(writer, "%s\n", *between ? "" : "never");
+        gi_build_lead(build, first + used, node);
     }
     return first;
 }
 
-// Writes arrays of some of many kinds, in the order of the schema.
-static uint32_t write_in_order(struct list *list, const uint32_t *kinds, uint32_t n)
+// Builds arrays of some of many kinds, in the order of the schema.
+static uint32_t build_in_order(struct list *list, const uint32_t *kinds, uint32_t n)
 {
-    struct gi_schema_writer *writer = list->writer;
-    const uint32_t most = list->most < n ? list->most : n, first = writer->n_rules + 1;
+    struct gi_builder *build = &list->writer->build;
+    const uint32_t most = list->most < n ? list->most : n;
     if ((n + 1) * (most + 1) > MAX_STATES) {
-        gi_schema_refuse(writer, "'uniqueItems' of %u values is not supported", n);
-        return first;
+        gi_schema_refuse(list->writer, "'uniqueItems' of %u values is not supported", n);
+        return GI_BUILD_NOTHING;
     }
-    for (uint32_t i = 0; i < (n + 1) * (most + 1); i++) {
-        gi_schema_new_rule(writer);
-    }
-    for (uint32_t i = 0; i <= n && !writer->has_failed; i++) {
+    const uint32_t first = gi_build_joins(build, (size_t)(n + 1) * (most + 1));
+    for (uint32_t i = 0; i <= n && !build->has_failed; i++) {
         for (uint32_t count = 0; count <= most && count <= i; count++) {
-            const uint32_t next = first + (i + 1) * (most + 1) + count;
-            const char *between = "";
-            gi_schema_write(writer, "v%u ::= ", first + i * (most + 1) + count);
-            if (i == n) {
-                gi_schema_write(writer, count >= list->least ? "\"]\"\n" : "never\n");
-                continue;
+            const uint32_t state = first + i * (most + 1) + count, next = state + most + 1;
+            uint32_t node = i < n ? next : count >= list->least ? list->close : GI_BUILD_NOTHING;
+            if (i < n && count < most) {
+                node =
+                    gi_build_either(build, build_item(list, count == 0, kinds[i], next + 1), node);
             }
-            if (count < most) {
-                gi_schema_write(writer, "%sv%u ws v%u", count ? "\",\" ws " : "", kinds[i],
-                                next + 1);
-                between = " | ";
-            }
-            gi_schema_write(writer, "%sv%u\n", between, next);
+            gi_build_lead(build, state, node);
         }
     }
     return first;
 }
 
-static uint32_t write_unique(struct list *list)
+static uint32_t build_unique(struct list *list)
 {
     struct gi_schema_writer *writer = list->writer;
     uint32_t kinds[MAX_KINDS];
     if (list->first.count > 0 || list->n_hits > 0) {
         gi_schema_refuse(writer, "'uniqueItems' beside 'prefixItems' or 'contains' is not "
                                  "supported");
-        return list->n_hits > 0 ? write_hits(list) : write_plain(list);
+        return list->n_hits > 0 ? build_hits(list) : build_plain(list);
     }
     const uint32_t n = (uint32_t)gi_schema_distinct_items(writer, &list->rest, kinds, MAX_KINDS);
     if (n == 0) {
-        return write_plain(list); // nothing is left but []; or it was refused
+        return build_plain(list); // nothing is left but []; or it was refused
     }
     if (list->least > n) {
         gi_schema_refuse(writer, "'minItems' of more than %u beside 'uniqueItems' is not supported",
                          n);
         list->least = n;
     }
-    const uint32_t first =
-        n <= MAX_FREE_KINDS ? write_any_order(list, kinds, n) : write_in_order(list, kinds, n);
-    const uint32_t rule = gi_schema_new_rule(writer);
-    gi_schema_write(writer, "v%u ::= \"[\" ws v%u\n", rule, first);
-    return rule;
+    return n <= MAX_FREE_KINDS ? build_any_order(list, kinds, n) : build_in_order(list, kinds, n);
 }
 
-uint32_t gi_schema_write_array(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_array(struct gi_schema_writer *writer, const struct gi_case *one)
 {
     struct list list = {.writer = writer, .one = one, .most = UINT32_MAX};
-    uint32_t rule = GI_SCHEMA_NO_RULE;
+    uint32_t first = GI_BUILD_NOTHING;
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         if (condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)) {
@@ -388,15 +362,18 @@ uint32_t gi_schema_write_array(struct gi_schema_writer *writer, const struct gi_
     if (!list.is_dead) {
         read_items(&list);
     }
-    if (!list.is_dead && !writer->has_failed) {
-        rule = list.is_unique && list.most > 1 ? write_unique(&list)
-               : list.n_hits > 0               ? write_hits(&list)
-                                               : write_plain(&list);
+    if (!list.is_dead && !writer->build.has_failed) {
+        list.close = gi_schema_build_text(writer, "]", GI_BUILD_END);
+        first = list.is_unique && list.most > 1 ? build_unique(&list)
+                : list.n_hits > 0               ? build_hits(&list)
+                                                : build_plain(&list);
+        first =
+            gi_schema_build_text(writer, "[", gi_schema_build_shared(writer, GI_RULE_WS, first));
     }
     for (size_t i = 0; i < list.first.count; i++) {
         free(list.first.data[i].data);
     }
     free(list.first.data);
     free(list.rest.data);
-    return rule;
+    return first;
 }

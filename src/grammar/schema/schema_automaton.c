@@ -18,7 +18,7 @@ static const char purpose[] = "a schema's grammar";
 
 static bool fail(struct gi_schema_writer *writer)
 {
-    writer->has_failed = true;
+    writer->build.has_failed = true;
     return false;
 }
 
@@ -33,7 +33,7 @@ bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool 
                          GI_DFA_MAX_STATES);
         return false;
     }
-    return GI_ARRAY_PUSH(&dfa->states, purpose, writer->err, state) || fail(writer);
+    return GI_ARRAY_PUSH(&dfa->states, purpose, writer->build.err, state) || fail(writer);
 }
 
 bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t lo, uint32_t hi,
@@ -50,15 +50,17 @@ bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32
         return false;
     }
     state->count++;
-    return GI_ARRAY_PUSH(&dfa->edges, purpose, writer->err, (struct gi_dfa_edge){lo, hi, to}) ||
+    return GI_ARRAY_PUSH(&dfa->edges, purpose, writer->build.err,
+                         (struct gi_dfa_edge){lo, hi, to}) ||
            fail(writer);
 }
 
 struct gi_dfa *gi_dfa_create(struct gi_schema_writer *writer)
 {
-    struct gi_dfa *dfa =
-        writer->has_failed ? NULL : gi_array_zeroed(1, sizeof(*dfa), purpose, writer->err);
-    if (!dfa || !GI_ARRAY_PUSH(&writer->automata, purpose, writer->err, dfa)) {
+    struct gi_dfa *dfa = writer->build.has_failed
+                             ? NULL
+                             : gi_array_zeroed(1, sizeof(*dfa), purpose, writer->build.err);
+    if (!dfa || !GI_ARRAY_PUSH(&writer->automata, purpose, writer->build.err, dfa)) {
         free(dfa);
         fail(writer);
         return NULL;
@@ -115,9 +117,9 @@ bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text)
 static bool find_live(struct gi_schema_writer *writer, const struct gi_dfa *dfa, uint8_t *live)
 {
     const size_t n = dfa->states.count;
-    uint32_t *first = gi_array_zeroed(n + 2, sizeof(*first), purpose, writer->err);
-    uint32_t *users = gi_array_zeroed(dfa->edges.count, sizeof(*users), purpose, writer->err);
-    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->err);
+    uint32_t *first = gi_array_zeroed(n + 2, sizeof(*first), purpose, writer->build.err);
+    uint32_t *users = gi_array_zeroed(dfa->edges.count, sizeof(*users), purpose, writer->build.err);
+    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->build.err);
     const bool is_ok = first && users && todo;
     size_t n_todo = 0;
     for (size_t i = 0; is_ok && i < dfa->edges.count; i++) {
@@ -229,8 +231,8 @@ static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *d
                          struct gi_dfa *out)
 {
     const size_t n = dfa->states.count;
-    uint32_t *number = gi_array_zeroed(n_groups, sizeof(*number), purpose, writer->err);
-    uint32_t *member = gi_array_zeroed(n_groups, sizeof(*member), purpose, writer->err);
+    uint32_t *number = gi_array_zeroed(n_groups, sizeof(*number), purpose, writer->build.err);
+    uint32_t *member = gi_array_zeroed(n_groups, sizeof(*member), purpose, writer->build.err);
     bool is_ok = (number && member) || fail(writer);
     uint32_t count = 0;
     for (uint32_t i = 0; is_ok && i < n; i++) {
@@ -256,9 +258,10 @@ static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *d
 const struct gi_dfa *gi_dfa_tidy(struct gi_schema_writer *writer, struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count;
-    uint8_t *live = gi_array_zeroed(n, 1, purpose, writer->err);
-    uint32_t *group = gi_array_zeroed(n, sizeof(*group), purpose, writer->err);
-    struct signature *signatures = gi_array_zeroed(n, sizeof(*signatures), purpose, writer->err);
+    uint8_t *live = gi_array_zeroed(n, 1, purpose, writer->build.err);
+    uint32_t *group = gi_array_zeroed(n, sizeof(*group), purpose, writer->build.err);
+    struct signature *signatures =
+        gi_array_zeroed(n, sizeof(*signatures), purpose, writer->build.err);
     struct gi_dfa *out = gi_dfa_create(writer);
     bool is_ok = (live && group && signatures && out) || fail(writer);
     is_ok = is_ok && find_live(writer, dfa, live);
@@ -290,7 +293,7 @@ static bool index_pair(struct gi_schema_writer *writer, struct pairs *pairs, uin
 {
     if (pairs->list.count * 2 >= pairs->n_slots) {
         const size_t n_slots = pairs->n_slots ? pairs->n_slots * 2 : 256;
-        uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->err);
+        uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->build.err);
         if (!slots) {
             return fail(writer);
         }
@@ -310,7 +313,7 @@ static bool index_pair(struct gi_schema_writer *writer, struct pairs *pairs, uin
         at = (at + 1) & (pairs->n_slots - 1);
     }
     if (!pairs->slots[at]) {
-        if (!GI_ARRAY_PUSH(&pairs->list, purpose, writer->err, pair)) {
+        if (!GI_ARRAY_PUSH(&pairs->list, purpose, writer->build.err, pair)) {
             return fail(writer);
         }
         pairs->slots[at] = (uint32_t)pairs->list.count;
@@ -410,9 +413,9 @@ const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char
                                      size_t n)
 {
     struct gi_nfa nfa = {0};
-    bool is_ok = !writer->has_failed;
+    bool is_ok = !writer->build.has_failed;
     const struct gi_nfa_node match = {.kind = GI_NFA_MATCH};
-    is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->err, match);
+    is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->build.err, match);
     nfa.start = GI_DFA_STOP;
     for (size_t i = 0; is_ok && i < n; i++) {
         uint32_t next = 0;
@@ -428,15 +431,15 @@ const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char
                                              .first = (uint32_t)nfa.ranges.count,
                                              .count = 1};
             next = (uint32_t)nfa.nodes.count;
-            is_ok = GI_ARRAY_PUSH(&nfa.ranges, purpose, writer->err,
+            is_ok = GI_ARRAY_PUSH(&nfa.ranges, purpose, writer->build.err,
                                   (struct gi_code_range){code, code}) &&
-                    GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->err, node);
+                    GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->build.err, node);
         }
         if (nfa.start != GI_DFA_STOP) {
             const struct gi_nfa_node split = {
                 .kind = GI_NFA_SPLIT, .next = next, .other = nfa.start};
             next = (uint32_t)nfa.nodes.count;
-            is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->err, split);
+            is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->build.err, split);
         }
         nfa.start = next;
     }
@@ -453,8 +456,9 @@ const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char
 uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count;
-    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->err);
-    uint32_t *depth = gi_array_zeroed(n, sizeof(*depth), purpose, writer->err); // 0: not reached
+    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->build.err);
+    uint32_t *depth =
+        gi_array_zeroed(n, sizeof(*depth), purpose, writer->build.err); // 0: not reached
     const bool is_ok = (todo && depth) || fail(writer);
     uint32_t shortest = UINT32_MAX;
     size_t n_todo = 0;
@@ -483,9 +487,9 @@ uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *d
 uint32_t gi_dfa_longest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count; // from each of which an end is reached
-    uint32_t *n_in = gi_array_zeroed(n, sizeof(*n_in), purpose, writer->err);
-    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->err);
-    uint32_t *depth = gi_array_zeroed(n, sizeof(*depth), purpose, writer->err);
+    uint32_t *n_in = gi_array_zeroed(n, sizeof(*n_in), purpose, writer->build.err);
+    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->build.err);
+    uint32_t *depth = gi_array_zeroed(n, sizeof(*depth), purpose, writer->build.err);
     const bool is_ok = (n_in && todo && depth) || fail(writer);
     size_t n_todo = 0, n_done = 0;
     uint32_t longest = 0;
@@ -522,8 +526,8 @@ const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
         uint32_t *data;
         size_t count, capacity;
     } codes = {0};
-    uint32_t *index = gi_array_zeroed(machine->n_codes, sizeof(*index), purpose, writer->err);
-    bool is_ok = dfa && index && GI_ARRAY_PUSH(&codes, purpose, writer->err, machine->start);
+    uint32_t *index = gi_array_zeroed(machine->n_codes, sizeof(*index), purpose, writer->build.err);
+    bool is_ok = dfa && index && GI_ARRAY_PUSH(&codes, purpose, writer->build.err, machine->start);
     if (is_ok) {
         index[machine->start] = 1;
     }
@@ -537,7 +541,7 @@ const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
                 continue;
             }
             if (!index[next]) {
-                is_ok = GI_ARRAY_PUSH(&codes, purpose, writer->err, next) || fail(writer);
+                is_ok = GI_ARRAY_PUSH(&codes, purpose, writer->build.err, next) || fail(writer);
                 index[next] = (uint32_t)codes.count;
             }
             const uint32_t point = (uint8_t)*byte;

@@ -32,13 +32,13 @@ static void go(struct expander *x, uint32_t at, int types);
 static void push(struct expander *x, struct gi_condition condition)
 {
     struct gi_schema_writer *writer = x->writer;
-    if (writer->has_failed) {
+    if (writer->build.has_failed) {
         return;
     }
     if (x->now.count == MAX_CONDITIONS) {
         gi_schema_stop(writer, "more than %d schemas have to hold together", MAX_CONDITIONS);
-    } else if (!GI_ARRAY_PUSH(&x->now, purpose, writer->err, condition)) {
-        writer->has_failed = true;
+    } else if (!GI_ARRAY_PUSH(&x->now, purpose, writer->build.err, condition)) {
+        writer->build.has_failed = true;
     }
 }
 
@@ -353,7 +353,7 @@ static void go_one_of(struct expander *x, uint32_t at, int types)
 {
     const cJSON *list = x->now.data[at].item;
     const size_t count = x->now.count;
-    for (const cJSON *one = list->child; one && !x->writer->has_failed; one = one->next) {
+    for (const cJSON *one = list->child; one && !x->writer->build.has_failed; one = one->next) {
         push_schema(x, one, false, at, NULL);
         for (const cJSON *other = list->child; other; other = other->next) {
             if (other != one && !is_dead_together(x, one, other)) {
@@ -412,17 +412,18 @@ static void add_case(struct expander *x, int types)
     struct gi_schema_writer *writer = x->writer;
     const struct gi_case one = {types, (uint32_t)x->now.count, x->now.data, x->is_plain};
     const uint32_t first = (uint32_t)x->cases->conditions.count;
-    if (is_dead_case(writer, &one, x->depth) || writer->has_failed) {
+    if (is_dead_case(writer, &one, x->depth) || writer->build.has_failed) {
         return;
     }
     if (x->cases->list.count == MAX_CASES) {
         x->is_full = true;
         return;
     }
-    if (!GI_ARRAY_RESERVE(&x->cases->conditions, first + x->now.count, purpose, writer->err) ||
+    if (!GI_ARRAY_RESERVE(&x->cases->conditions, first + x->now.count, purpose,
+                          writer->build.err) ||
         !gi_array_grow(&x->cases->list.data, &x->cases->list.capacity, x->cases->list.count + 1,
-                       sizeof(*x->cases->list.data), purpose, writer->err)) {
-        writer->has_failed = true;
+                       sizeof(*x->cases->list.data), purpose, writer->build.err)) {
+        writer->build.has_failed = true;
         return;
     }
     if (x->now.count > 0) {
@@ -438,7 +439,7 @@ static void add_case(struct expander *x, int types)
 // MAX_CONDITIONS.
 static void go(struct expander *x, uint32_t at, int types)
 {
-    if (x->writer->has_failed || x->is_full || !types) {
+    if (x->writer->build.has_failed || x->is_full || !types) {
         return;
     }
     if (x->work++ > MAX_WORK) {
@@ -491,7 +492,7 @@ static void expand(struct gi_schema_writer *writer, const struct gi_schema_set *
     }
     go(&x, 0, GI_IS_ANY);
     free(x.now.data);
-    if (x.is_full && !writer->has_failed) {
+    if (x.is_full && !writer->build.has_failed) {
         writer->place = set->count ? set->data[0].schema : writer->root;
         gi_schema_stop(writer,
                        "anyOf, oneOf, not or if lead to more than %d cases here; schemas of oneOf "
@@ -528,7 +529,7 @@ static bool is_dead(struct gi_schema_writer *writer, const struct gi_schema_set 
 {
     struct gi_cases cases = {0};
     expand(writer, set, true, depth, &cases);
-    const bool is_dead = !writer->has_failed && cases.list.count == 0;
+    const bool is_dead = !writer->build.has_failed && cases.list.count == 0;
     gi_schema_cases_finish(&cases);
     return is_dead;
 }

@@ -80,7 +80,7 @@ static bool is_evaluated(struct gi_schema_writer *writer, const struct gi_case *
 void gi_schema_member_set(struct gi_schema_writer *writer, const struct gi_case *one,
                           const struct gi_key *key, struct gi_schema_set *set)
 {
-    for (uint32_t i = 0; i < one->count && !writer->has_failed; i++) {
+    for (uint32_t i = 0; i < one->count && !writer->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const bool is_it = key->name && condition->name && strcmp(condition->name, key->name) == 0;
         if (condition->kind == GI_BAD_MEMBER && is_it) {
@@ -144,7 +144,7 @@ static bool is_evaluated_item(struct gi_schema_writer *writer, const struct gi_c
 void gi_schema_item_set(struct gi_schema_writer *writer, const struct gi_case *one, uint32_t i,
                         struct gi_schema_set *set)
 {
-    for (uint32_t k = 0; k < one->count && !writer->has_failed; k++) {
+    for (uint32_t k = 0; k < one->count && !writer->build.has_failed; k++) {
         const struct gi_condition *condition = &one->conditions[k];
         const cJSON *first, *rest;
         if (condition->kind == GI_BREAKS && strcmp(condition->item->string, "contains") == 0) {

@@ -11,7 +11,7 @@ static const char purpose[] = "a schema's grammar";
 
 static bool fail(struct gi_schema_writer *writer)
 {
-    writer->has_failed = true;
+    writer->build.has_failed = true;
     return false;
 }
 
@@ -59,7 +59,7 @@ static bool push(struct subsets *s, uint32_t node)
         return true;
     }
     s->seen[node] = s->stamp;
-    return GI_ARRAY_PUSH(&s->todo, purpose, s->writer->err, node) || fail(s->writer);
+    return GI_ARRAY_PUSH(&s->todo, purpose, s->writer->build.err, node) || fail(s->writer);
 }
 
 // Walks on from the nodes that were pushed, without characters; adds what waits for one, or for the
@@ -85,7 +85,8 @@ static bool walk(struct subsets *s, bool is_begin, bool is_end, bool *has_match)
             if (node->kind == GI_NFA_END && is_end) {
                 is_ok = push(s, node->next);
             } else if (!is_end) {
-                is_ok = GI_ARRAY_PUSH(&s->pool, purpose, s->writer->err, index) || fail(s->writer);
+                is_ok = GI_ARRAY_PUSH(&s->pool, purpose, s->writer->build.err, index) ||
+                        fail(s->writer);
             }
         }
         if (!is_ok) {
@@ -107,7 +108,7 @@ static bool grow(struct subsets *s)
         return true;
     }
     const size_t n_slots = s->n_slots ? s->n_slots * 2 : 128;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, s->writer->err);
+    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, s->writer->build.err);
     if (!slots) {
         return fail(s->writer);
     }
@@ -155,7 +156,7 @@ static bool intern(struct subsets *s, uint32_t first, bool has_match, uint32_t *
             return true;
         }
     }
-    if (!GI_ARRAY_PUSH(&s->sets, purpose, s->writer->err, set)) {
+    if (!GI_ARRAY_PUSH(&s->sets, purpose, s->writer->build.err, set)) {
         return fail(s->writer);
     }
     s->slots[at] = (uint32_t)s->sets.count;
@@ -193,8 +194,8 @@ static bool find_cuts(struct subsets *s, const struct subset *set, struct cuts *
         const struct gi_nfa_node *node = &s->nfa->nodes.data[s->pool.data[set->first + i]];
         for (uint32_t k = 0; node->kind == GI_NFA_CLASS && k < node->count; k++) {
             const struct gi_code_range range = s->nfa->ranges.data[node->first + k];
-            if (!GI_ARRAY_PUSH(cuts, purpose, s->writer->err, range.lo) ||
-                !GI_ARRAY_PUSH(cuts, purpose, s->writer->err, range.hi + 1)) {
+            if (!GI_ARRAY_PUSH(cuts, purpose, s->writer->build.err, range.lo) ||
+                !GI_ARRAY_PUSH(cuts, purpose, s->writer->build.err, range.hi + 1)) {
                 return fail(s->writer);
             }
         }
@@ -272,7 +273,7 @@ const struct gi_dfa *gi_dfa_of_nfa(struct gi_schema_writer *writer, const struct
 {
     struct subsets s = {.writer = writer, .nfa = nfa};
     struct gi_dfa *dfa = gi_dfa_create(writer);
-    s.seen = gi_array_zeroed(nfa->nodes.count, sizeof(*s.seen), purpose, writer->err);
+    s.seen = gi_array_zeroed(nfa->nodes.count, sizeof(*s.seen), purpose, writer->build.err);
     const bool is_ok = dfa && s.seen && construct(&s, dfa);
     if (!s.seen) {
         fail(writer);

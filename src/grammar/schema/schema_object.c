@@ -11,7 +11,8 @@ enum { MAX_PROPERTIES = 5000, MAX_PATTERNS = 4, MAX_STATES = 50000 };
 
 struct property {
     const char *name;
-    uint32_t rule; // NO_RULE: it is not allowed
+    uint32_t rule; // of its value
+    bool is_allowed;
     bool is_required;
 };
 
@@ -24,8 +25,9 @@ struct object {
     } properties;
     size_t n_allowed;
     uint32_t least, most; // members; UINT32_MAX: any number
-    uint32_t extra;       // the rule of a member that no property names, or NO_RULE
-    bool is_any_extra;    // which may be any member
+    uint32_t extra;       // the rule of a member that no property names
+    bool has_extra;
+    bool is_any_extra; // which may be any member
     bool is_dead;
 };
 
@@ -58,9 +60,10 @@ static void add_name(struct object *object, const char *name, bool is_required)
     if (object->properties.count == MAX_PROPERTIES) {
         gi_schema_stop(writer, "more than %d properties are not supported", MAX_PROPERTIES);
     }
-    if (!writer->has_failed && !GI_ARRAY_PUSH(&object->properties, "a schema", writer->err,
-                                              (struct property){name, 0, is_required})) {
-        writer->has_failed = true;
+    if (!writer->build.has_failed &&
+        !GI_ARRAY_PUSH(&object->properties, "a schema", writer->build.err,
+                       (struct property){name, 0, false, is_required})) {
+        writer->build.has_failed = true;
     }
 }
 
@@ -77,7 +80,7 @@ static void find_properties(struct object *object, uint32_t at)
 {
     const struct gi_case *one = object->one;
     const cJSON *item = is_holding(&one->conditions[at]) ? one->conditions[at].schema->child : NULL;
-    for (; item && !object->writer->has_failed; item = item->next) {
+    for (; item && !object->writer->build.has_failed; item = item->next) {
         if (strcmp(item->string, "properties") == 0 && cJSON_IsObject(item)) {
             add_members(object, item);
         }
@@ -127,13 +130,14 @@ static void find_names(struct object *object)
 static void find_rules(struct object *object)
 {
     struct gi_schema_writer *writer = object->writer;
-    for (size_t i = 0; i < object->properties.count && !writer->has_failed; i++) {
+    for (size_t i = 0; i < object->properties.count && !writer->build.has_failed; i++) {
         struct property *property = &object->properties.data[i];
         const struct gi_key key = {.name = property->name};
         struct gi_schema_set set = {0};
         gi_schema_member_set(writer, object->one, &key, &set);
         if (!is_never(&set) && gi_schema_allows_name(writer, object->one, property->name)) {
             property->rule = gi_schema_rule_of(writer, &set);
+            property->is_allowed = true;
             object->n_allowed++;
         } else if (property->is_required) {
             gi_schema_note_dead(writer,
@@ -227,9 +231,9 @@ static const struct gi_dfa *names_of_class(struct object *object, const struct g
     if (!names && n == 0 && key->n_patterns == 0) {
         return NULL;
     }
-    const char **texts = gi_array_zeroed(n, sizeof(*texts), "a schema", writer->err);
+    const char **texts = gi_array_zeroed(n, sizeof(*texts), "a schema", writer->build.err);
     if (!texts) {
-        writer->has_failed = true;
+        writer->build.has_failed = true;
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
@@ -248,175 +252,161 @@ static const struct gi_dfa *names_of_class(struct object *object, const struct g
     return names;
 }
 
-// Writes the rule of members of a class; or NO_RULE.
-static uint32_t write_class(struct object *object, const struct gi_key *key)
+// Builds the members of a class, of which none may be possible.
+static uint32_t build_class(struct object *object, const struct gi_key *key)
 {
     struct gi_schema_writer *writer = object->writer;
     struct gi_schema_set set = {0};
     bool is_refused = false;
-    uint32_t rule = GI_SCHEMA_NO_RULE;
+    uint32_t first = GI_BUILD_NOTHING;
     gi_schema_member_set(writer, object->one, key, &set);
     const struct gi_dfa *names = is_never(&set) ? NULL : names_of_class(object, key, &is_refused);
     if (!is_never(&set) && !is_refused && !(names && gi_dfa_is_empty(names))) {
-        const uint32_t name = names ? gi_schema_write_dfa(writer, names, true) : 0;
-        object->is_any_extra = !name && set.count == 0;
-        const uint32_t value = gi_schema_rule_of(writer, &set);
-        rule = gi_schema_new_rule(writer);
-        gi_schema_write(writer, name ? "v%u ::= v%u" : "v%u ::= string", rule, name);
-        gi_schema_write(writer, " \":\" ws v%u ws\n", value);
+        object->is_any_extra = !names && set.count == 0;
+        const uint32_t value =
+            gi_schema_build_value(writer, gi_schema_rule_of(writer, &set), GI_BUILD_END);
+        const uint32_t colon =
+            gi_schema_build_text(writer, ":", gi_schema_build_shared(writer, GI_RULE_WS, value));
+        first = names ? gi_schema_build_dfa(writer, names, true, colon)
+                      : gi_schema_build_shared(writer, GI_RULE_STRING, colon);
     }
     free(set.data);
-    return rule;
+    return first;
 }
 
 static void find_extra(struct object *object)
 {
     struct gi_schema_writer *writer = object->writer;
     const cJSON *patterns[MAX_PATTERNS];
-    uint32_t classes[1 << MAX_PATTERNS], n = 0;
+    uint32_t first = GI_BUILD_NOTHING;
     if (!asks_for_extra(object)) {
         return;
     }
     const uint32_t n_patterns = find_patterns(object, patterns);
-    for (uint32_t bits = 0; bits < 1u << n_patterns && !writer->has_failed; bits++) {
+    for (uint32_t bits = 0; bits < 1u << n_patterns && !writer->build.has_failed; bits++) {
         const struct gi_key key = {NULL, patterns, n_patterns, bits};
-        const uint32_t rule = write_class(object, &key);
-        if (rule) {
-            classes[n++] = rule;
-        }
+        first = gi_build_either(&writer->build, first, build_class(object, &key));
     }
-    if (n > 0) {
-        object->extra = gi_schema_new_rule(writer);
-        gi_schema_write(writer, "v%u ::= ", object->extra);
-        for (uint32_t i = 0; i < n; i++) {
-            gi_schema_write(writer, "%sv%u", i > 0 ? " | " : "", classes[i]);
-        }
-        gi_schema_write(writer, "\n");
-    }
+    object->has_extra = first != GI_BUILD_NOTHING;
+    object->extra = object->has_extra ? gi_build_rule(&writer->build, first) : 0;
 }
 
 //-- members ---------------------------------------------------------------------------------------
 
-static void write_member(struct gi_schema_writer *writer, const struct property *property)
+static uint32_t build_member(struct gi_schema_writer *writer, const struct property *property,
+                             uint32_t next)
 {
     cJSON *name = cJSON_CreateStringReference(property->name);
     char *text = name ? cJSON_PrintUnformatted(name) : NULL;
     if (text) {
-        gi_schema_write_literal(writer, text);
-        gi_schema_write(writer, " \":\" ws v%u ws", property->rule);
+        next = gi_schema_build_value(writer, property->rule, next);
+        next = gi_schema_build_text(writer, ":", gi_schema_build_shared(writer, GI_RULE_WS, next));
+        next = gi_schema_build_text(writer, text, next);
     } else {
         gi_schema_no_memory(writer);
     }
     cJSON_free(text);
     cJSON_Delete(name);
+    return next;
 }
 
-// Writes what may follow `count` members when no property is left.
-static void write_end(struct object *object, uint32_t count)
+// Builds the rest of an object of `count` members when no property is left. more: the rule of a
+// comma and another member.
+static uint32_t build_end(struct object *object, uint32_t count, uint32_t more, uint32_t close)
 {
-    struct gi_schema_writer *writer = object->writer;
-    const char *between = "";
-    if (count >= object->least) {
-        gi_schema_write(writer, "\"\"");
-        between = " | ";
-    }
+    struct gi_builder *build = &object->writer->build;
+    const uint32_t end = count >= object->least ? close : GI_BUILD_NOTHING;
     // Members beyond the properties may have one name, so that they count as one.
-    if (object->extra && count < object->most && count + 1 >= object->least) {
-        gi_schema_write(writer, "%s%sv%u (\",\" ws v%u)", between, count > 0 ? "\",\" ws " : "",
-                        object->extra, object->extra);
-        if (object->most == UINT32_MAX || object->most - count - 1 > GI_SCHEMA_MAX_COUNT) {
-            gi_schema_write(writer, "*");
-        } else {
-            gi_schema_write(writer, "{0,%u}", object->most - count - 1);
-        }
-        between = " | ";
+    if (!object->has_extra || count >= object->most || count + 1 < object->least) {
+        return end;
     }
-    gi_schema_write(writer, "%s\n", *between ? "" : "never");
+    const uint32_t left = object->most - count - 1;
+    const bool is_endless = object->most == UINT32_MAX || left > GI_SCHEMA_MAX_COUNT;
+    const uint32_t others =
+        gi_build_repeat(build, GI_NODE_CALL, more, 0, is_endless ? GI_BUILD_ENDLESS : left, close);
+    const uint32_t first = gi_build_call(build, object->extra, others);
+    return gi_build_either(build, count > 0 ? gi_schema_build_comma(object->writer, first) : first,
+                           end);
 }
 
-// Writes a rule for each property and each count of members before it that matters, of what may
-// stand from the property on. Returns the first.
-static uint32_t write_members(struct object *object)
+// Builds a state for each property and each count of members before it that matters. Returns the
+// first.
+static uint32_t build_members(struct object *object)
 {
     struct gi_schema_writer *writer = object->writer;
-    const size_t n = object->properties.count;
+    struct gi_builder *build = &writer->build;
+    const uint32_t n = (uint32_t)object->properties.count;
     uint32_t last = object->least > 1 ? object->least : 1; // higher counts are all alike
     if (object->most != UINT32_MAX) {
         last = object->most > last ? object->most : last;
     }
-    if ((n + 1) * (last + 1) > MAX_STATES) {
+    if ((uint64_t)(n + 1) * ((uint64_t)last + 1) > MAX_STATES) {
         gi_schema_stop(writer, "'minProperties' or 'maxProperties' is too large here");
-        return GI_SCHEMA_NO_RULE;
+        return GI_BUILD_NOTHING;
     }
-    const uint32_t first = writer->n_rules + 1, width = last + 1;
-    for (size_t i = 0; i < (n + 1) * width; i++) {
-        gi_schema_new_rule(writer);
+    const uint32_t width = last + 1, first = gi_build_joins(build, (size_t)(n + 1) * width);
+    const uint32_t close = gi_schema_build_text(writer, "}", GI_BUILD_END);
+    uint32_t more = 0;
+    if (object->has_extra) {
+        const uint32_t other = gi_build_call(build, object->extra, GI_BUILD_END);
+        more = gi_build_rule(build, gi_schema_build_comma(writer, other));
     }
-    for (uint32_t i = 0; i <= n && !writer->has_failed; i++) {
+    for (uint32_t i = 0; i <= n && !build->has_failed; i++) {
         for (uint32_t count = 0; count <= last && count <= i; count++) {
-            const uint32_t next = first + (i + 1) * width;
-            const uint32_t more = count < last ? count + 1 : count;
-            gi_schema_write(writer, "v%u ::= ", first + i * width + count);
+            const uint32_t state = first + i * width + count, next = first + (i + 1) * width;
             if (i == n) {
-                write_end(object, count);
+                gi_build_lead(build, state, build_end(object, count, more, close));
                 continue;
             }
             const struct property *property = &object->properties.data[i];
-            const bool may_be = property->rule && count < object->most;
-            if (may_be) {
-                gi_schema_write(writer, "%s", count > 0 ? "\",\" ws " : "");
-                write_member(writer, property);
-                gi_schema_write(writer, " v%u%s", next + more, property->is_required ? "" : " | ");
+            uint32_t node = property->is_required ? GI_BUILD_NOTHING : next + count;
+            if (property->is_allowed && count < object->most) {
+                uint32_t member =
+                    build_member(writer, property, next + (count < last ? count + 1 : count));
+                member = count > 0 ? gi_schema_build_comma(writer, member) : member;
+                node = gi_build_either(build, member, node);
             }
-            if (!property->is_required) {
-                gi_schema_write(writer, "v%u", next + count);
-            }
-            gi_schema_write(writer, "%s\n", !may_be && property->is_required ? "never" : "");
+            gi_build_lead(build, state, node);
         }
     }
     return first;
 }
 
-static uint32_t write_object(struct object *object)
+static uint32_t build_object(struct object *object)
 {
     struct gi_schema_writer *writer = object->writer;
-    if (object->most != UINT32_MAX && !object->extra && object->most >= object->n_allowed) {
+    if (object->most != UINT32_MAX && !object->has_extra && object->most >= object->n_allowed) {
         object->most = UINT32_MAX;
     }
-    if (object->least > object->n_allowed + (object->extra ? 1 : 0)) {
-        if (object->extra) {
-            gi_schema_refuse(writer, "'minProperties' above the number of named properties and one "
-                                     "more is not supported");
-            object->least = (uint32_t)object->n_allowed + 1;
-        } else {
+    if (object->least > object->n_allowed + (object->has_extra ? 1 : 0)) {
+        if (!object->has_extra) {
             gi_schema_note_dead(writer, "'minProperties' asks for more properties than there may "
                                         "be");
-            return GI_SCHEMA_NO_RULE;
+            return GI_BUILD_NOTHING;
         }
+        gi_schema_refuse(writer, "'minProperties' above the number of named properties and one "
+                                 "more is not supported");
+        object->least = (uint32_t)object->n_allowed + 1;
     }
-    if (object->properties.count == 0 && object->extra && object->is_any_extra &&
+    if (object->properties.count == 0 && object->has_extra && object->is_any_extra &&
         object->least == 0 && object->most == UINT32_MAX) {
-        const uint32_t rule = gi_schema_new_rule(writer);
-        gi_schema_write(writer, "v%u ::= object\n", rule);
-        return rule;
+        return gi_schema_build_shared(writer, GI_RULE_OBJECT, GI_BUILD_END);
     }
-    const uint32_t first = write_members(object);
-    const uint32_t rule = gi_schema_new_rule(writer);
-    gi_schema_write(writer, "v%u ::= \"{\" ws v%u \"}\"\n", rule, first);
-    return rule;
+    return gi_schema_build_text(writer, "{",
+                                gi_schema_build_shared(writer, GI_RULE_WS, build_members(object)));
 }
 
-uint32_t gi_schema_write_object(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_object(struct gi_schema_writer *writer, const struct gi_case *one)
 {
     struct object object = {.writer = writer, .one = one};
-    uint32_t rule = GI_SCHEMA_NO_RULE;
+    uint32_t first = GI_BUILD_NOTHING;
     find_names(&object);
     find_rules(&object);
     find_bounds(&object);
-    if (!object.is_dead && !writer->has_failed) {
+    if (!object.is_dead && !writer->build.has_failed) {
         find_extra(&object);
-        rule = write_object(&object);
+        first = build_object(&object);
     }
     free(object.properties.data);
-    return rule;
+    return first;
 }

@@ -4,8 +4,8 @@
 
 #include "grammar/schema/schema_set.h"
 
-// Writes the objects of a case, their properties in the order of the schema; returns their rule,
-// or GI_SCHEMA_NO_RULE.
-uint32_t gi_schema_write_object(struct gi_schema_writer *writer, const struct gi_case *one);
+// Builds the objects of a case, their properties in the order of the schema; GI_BUILD_NOTHING if
+// there are none.
+uint32_t gi_schema_build_object(struct gi_schema_writer *writer, const struct gi_case *one);
 
 #endif

@@ -128,8 +128,8 @@ static uint32_t add_node(struct pattern *p, struct gi_nfa_node node)
     }
     if (p->nfa.nodes.count == MAX_NODES) {
         refuse(p, "the pattern is too large");
-    } else if (!GI_ARRAY_PUSH(&p->nfa.nodes, purpose, p->writer->err, node)) {
-        p->writer->has_failed = true;
+    } else if (!GI_ARRAY_PUSH(&p->nfa.nodes, purpose, p->writer->build.err, node)) {
+        p->writer->build.has_failed = true;
         p->has_failed = true;
     }
     return p->has_failed ? 0 : (uint32_t)p->nfa.nodes.count - 1;
@@ -163,8 +163,8 @@ static struct part add_set(struct pattern *p, struct char_set *set)
     set->count = gi_code_ranges_normalise(set->ranges, set->count);
     node.count = (uint32_t)set->count;
     for (size_t i = 0; !p->has_failed && i < set->count; i++) {
-        if (!GI_ARRAY_PUSH(&p->nfa.ranges, purpose, p->writer->err, set->ranges[i])) {
-            p->writer->has_failed = true;
+        if (!GI_ARRAY_PUSH(&p->nfa.ranges, purpose, p->writer->build.err, set->ranges[i])) {
+            p->writer->build.has_failed = true;
             p->has_failed = true;
         }
     }

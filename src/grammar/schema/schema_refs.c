@@ -83,9 +83,10 @@ struct walk {
 static void add(struct walk *walk, const cJSON *schema, const cJSON *resource)
 {
     struct gi_schema_writer *writer = walk->writer;
-    if (!writer->has_failed && cJSON_IsObject(schema) &&
-        !GI_ARRAY_PUSH(&walk->todo, "a schema", writer->err, (struct entry){schema, resource})) {
-        writer->has_failed = true;
+    if (!writer->build.has_failed && cJSON_IsObject(schema) &&
+        !GI_ARRAY_PUSH(&walk->todo, "a schema", writer->build.err,
+                       (struct entry){schema, resource})) {
+        writer->build.has_failed = true;
     }
 }
 
@@ -111,8 +112,8 @@ static void add_resource(struct walk *walk, const cJSON *schema, const cJSON *ar
         made.uri[0] = 0;
     }
     if (!gi_array_grow(&index->resources, &index->resources_capacity, index->n_resources + 1,
-                       sizeof(made), "a schema", writer->err)) {
-        writer->has_failed = true;
+                       sizeof(made), "a schema", writer->build.err)) {
+        writer->build.has_failed = true;
         return;
     }
     index->resources[index->n_resources++] = made;
@@ -158,7 +159,7 @@ static void walk_all(struct walk *walk)
 {
     struct gi_schema_writer *writer = walk->writer;
     struct gi_schema_index *index = writer->index;
-    while (walk->todo.count > 0 && !writer->has_failed) {
+    while (walk->todo.count > 0 && !writer->build.has_failed) {
         struct entry entry = walk->todo.data[--walk->todo.count];
         const cJSON *id = gi_schema_get(entry.schema, "$id");
         // An $id that is but an anchor, as older schemas have it, is not a resource.
@@ -166,8 +167,8 @@ static void walk_all(struct walk *walk)
             add_resource(walk, entry.schema, entry.resource);
             entry.resource = entry.schema;
         }
-        if (!GI_ARRAY_PUSH(&index->entries, "a schema", writer->err, entry)) {
-            writer->has_failed = true;
+        if (!GI_ARRAY_PUSH(&index->entries, "a schema", writer->build.err, entry)) {
+            writer->build.has_failed = true;
         }
         add_children(walk, &entry);
     }
@@ -184,9 +185,9 @@ void gi_schema_index_create(struct gi_schema_writer *writer)
 {
     struct walk walk = {.writer = writer};
     gi_schema_index_destroy(writer->index);
-    writer->index = gi_array_zeroed(1, sizeof(*writer->index), "a schema", writer->err);
+    writer->index = gi_array_zeroed(1, sizeof(*writer->index), "a schema", writer->build.err);
     if (!writer->index) {
-        writer->has_failed = true;
+        writer->build.has_failed = true;
         return;
     }
     add(&walk, writer->root, writer->root);

@@ -1,5 +1,6 @@
 #include "grammar/schema/schema_scalar.h"
 
+#include "grammar/gbnf/grammar_parser.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_string.h"
 
@@ -12,37 +13,39 @@ enum {
     MAX_BOUND = 240, // digits of a bound before the point, or after it
 };
 
-void gi_schema_write_shared(struct gi_schema_writer *writer)
+void gi_schema_build_shared_rules(struct gi_schema_writer *writer, struct gi_gbnf *gbnf)
 {
-    static const char *const rules[] = {
-        "ws ::= \" \"? | \"\\n\" [ \\t]{0,20}",
-        "value ::= object | array | string | number | \"true\" | \"false\" | \"null\"",
-        "object ::= \"{\" ws (member (\",\" ws member)*)? \"}\"",
-        "member ::= string \":\" ws value ws",
-        "array ::= \"[\" ws (value ws (\",\" ws value ws)*)? \"]\"",
-        "string ::= \"\\\"\" char* \"\\\"\"",
-        "char ::= [^\"\\\\\\x00-\\x1f\\x7f] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" code)",
-        "code ::= [0-9a-cefA-CEF] hex{3} | [dD] [0-7] hex{2} | pair",
-        "pair ::= [dD] [89abAB] hex{2} \"\\\\u\" [dD] [c-fC-F] hex{2}",
-        "hex ::= [0-9a-fA-F]",
-        "number ::= integer (\".\" [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?",
-        "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,19})",
-        "never ::= \" \" never",
-    };
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        gi_schema_write(writer, "%s\n", rules[i]);
+    static const char text[] =
+        "ws ::= \" \"? | \"\\n\" [ \\t]{0,20}\n"
+        "value ::= object | array | string | number | \"true\" | \"false\" | \"null\"\n"
+        "object ::= \"{\" ws (member (\",\" ws member)*)? \"}\"\n"
+        "member ::= string \":\" ws value ws\n"
+        "array ::= \"[\" ws (value ws (\",\" ws value ws)*)? \"]\"\n"
+        "string ::= \"\\\"\" char* \"\\\"\"\n"
+        "char ::= [^\"\\\\\\x00-\\x1f\\x7f] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" code)\n"
+        "code ::= [0-9a-cefA-CEF] hex{3} | [dD] [0-7] hex{2} | pair\n"
+        "pair ::= [dD] [89abAB] hex{2} \"\\\\u\" [dD] [c-fC-F] hex{2}\n"
+        "hex ::= [0-9a-fA-F]\n"
+        "number ::= integer (\".\" [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?\n"
+        "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,19})\n";
+    static const char *const names[GI_N_SHARED_RULES] = {"ws",     "value", "object", "array",
+                                                         "string", "char",  "number", "integer"};
+    gi_gbnf_read(gbnf, &writer->build, text, strlen(text), NULL);
+    for (size_t i = 0; i < GI_N_SHARED_RULES && !writer->build.has_failed; i++) {
+        writer->shared[i] = gi_gbnf_rule(gbnf, names[i]);
     }
 }
 
-void gi_schema_write_constant(struct gi_schema_writer *writer, const cJSON *value)
+uint32_t gi_schema_build_constant(struct gi_schema_writer *writer, const cJSON *value)
 {
     char *text = cJSON_PrintUnformatted(value);
     if (!text) {
         gi_schema_no_memory(writer);
-        return;
+        return GI_BUILD_NOTHING;
     }
-    gi_schema_write_literal(writer, text);
+    const uint32_t first = gi_schema_build_text(writer, text, GI_BUILD_END);
     cJSON_free(text);
+    return first;
 }
 
 //-- bounds ----------------------------------------------------------------------------------------
@@ -192,13 +195,13 @@ static void count_digits(struct numbers *numbers, const struct gi_case *one)
 static void read_case(struct numbers *numbers, const struct gi_case *one)
 {
     struct gi_schema_writer *writer = numbers->writer;
-    for (uint32_t i = 0; i < one->count && !writer->has_failed; i++) {
+    for (uint32_t i = 0; i < one->count && !writer->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const bool breaks = condition->kind == GI_BREAKS;
         const cJSON *item = breaks                        ? condition->item
                             : condition->kind == GI_HOLDS ? condition->schema->child
                                                           : NULL;
-        for (; item && !writer->has_failed; item = breaks ? NULL : item->next) {
+        for (; item && !writer->build.has_failed; item = breaks ? NULL : item->next) {
             struct gi_bound bound;
             writer->place = item;
             if (!item->string) {
@@ -232,19 +235,18 @@ const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
     return numbers.is_dead ? gi_dfa_of_texts(writer, NULL, 0) : numbers.dfa;
 }
 
-uint32_t gi_schema_write_numbers(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct gi_case *one)
 {
     bool has_limits;
     const struct gi_dfa *dfa = gi_schema_numbers_of(writer, one, &has_limits);
     if (has_limits && dfa && gi_dfa_is_empty(dfa)) {
         gi_schema_note_dead(writer, "no number satisfies the bounds and multiples that are asked "
                                     "for");
-        return GI_SCHEMA_NO_RULE;
+        return GI_BUILD_NOTHING;
     }
-    if (has_limits && dfa) {
-        return gi_schema_write_dfa(writer, dfa, false);
-    }
-    const uint32_t rule = gi_schema_new_rule(writer);
-    gi_schema_write(writer, "v%u ::= %s\n", rule, one->types & GI_IS_BROKEN ? "number" : "integer");
-    return rule;
+    return has_limits && dfa
+               ? gi_schema_build_dfa(writer, dfa, false, GI_BUILD_END)
+               : gi_schema_build_shared(
+                     writer, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER,
+                     GI_BUILD_END);
 }

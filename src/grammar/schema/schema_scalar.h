@@ -2,14 +2,15 @@
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_SCALAR_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_SCALAR_H
 
+#include "grammar/gbnf/grammar_parser.h"
 #include "grammar/schema/schema_number.h"
 #include "grammar/schema/schema_set.h"
 
-// Writes the rules that do not depend on the schema: ws, value, string, integer and others.
-void gi_schema_write_shared(struct gi_schema_writer *writer);
+// Builds the rules that do not depend on the schema, and adds their names to gbnf.
+void gi_schema_build_shared_rules(struct gi_schema_writer *writer, struct gi_gbnf *gbnf);
 
-// Writes the literal of a value, with the digits of its numbers.
-void gi_schema_write_constant(struct gi_schema_writer *writer, const cJSON *value);
+// Builds a value, with the digits of its numbers.
+uint32_t gi_schema_build_constant(struct gi_schema_writer *writer, const cJSON *value);
 
 // Reads minimum, maximum or an exclusive one of a schema, or what has to hold if it is broken.
 // Returns false if item is another keyword, or refused.
@@ -20,7 +21,7 @@ bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, 
 // refused. Sets *has_limits if it asks for something.
 const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
                                           const struct gi_case *one, bool *has_limits);
-// Writes the numbers of a case; returns their rule, or GI_SCHEMA_NO_RULE.
-uint32_t gi_schema_write_numbers(struct gi_schema_writer *writer, const struct gi_case *one);
+// Builds the numbers of a case; GI_BUILD_NOTHING if there are none.
+uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct gi_case *one);
 
 #endif

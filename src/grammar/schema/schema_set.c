@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_pattern.h"
+#include "grammar/schema/schema_string.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,7 +218,7 @@ void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *se
                        const cJSON *schema, bool fails)
 {
     const struct gi_schema_member member = {schema, fails};
-    if (writer->has_failed) {
+    if (writer->build.has_failed) {
         return;
     }
     if (!is_schema(schema)) {
@@ -233,8 +234,8 @@ void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *se
             return;
         }
     }
-    if (!GI_ARRAY_PUSH(set, purpose, writer->err, member)) {
-        writer->has_failed = true;
+    if (!GI_ARRAY_PUSH(set, purpose, writer->build.err, member)) {
+        writer->build.has_failed = true;
     }
 }
 
@@ -249,7 +250,7 @@ struct gi_schema_memo {
         struct known_set *data;
         size_t count, capacity;
     } sets;
-    size_t n_taken;  // of sets: their rules were written
+    size_t n_taken;  // of sets: their rules were built
     uint32_t *slots; // index of a set + 1
     size_t n_slots;  // a power of two
     struct {
@@ -261,12 +262,12 @@ struct gi_schema_memo {
         size_t count, capacity;
     } patterns;
     struct {
-        struct written {
+        struct built {
             const struct gi_dfa *dfa;
-            uint32_t rule;
+            uint32_t node;
         } * data;
         size_t count, capacity;
-    } written; // automata of strings that are rules
+    } built; // automata of strings
 };
 
 void gi_schema_memo_destroy(struct gi_schema_memo *memo)
@@ -280,16 +281,16 @@ void gi_schema_memo_destroy(struct gi_schema_memo *memo)
     free(memo->sets.data);
     free(memo->slots);
     free(memo->patterns.data);
-    free(memo->written.data);
+    free(memo->built.data);
     free(memo);
 }
 
 void gi_schema_memo_reset(struct gi_schema_writer *writer)
 {
     gi_schema_memo_destroy(writer->memo);
-    writer->memo = gi_array_zeroed(1, sizeof(*writer->memo), purpose, writer->err);
+    writer->memo = gi_array_zeroed(1, sizeof(*writer->memo), purpose, writer->build.err);
     if (!writer->memo) {
-        writer->has_failed = true;
+        writer->build.has_failed = true;
     }
 }
 
@@ -318,9 +319,9 @@ static bool grow_slots(struct gi_schema_writer *writer)
         return true;
     }
     const size_t n_slots = memo->n_slots ? memo->n_slots * 2 : 256;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->err);
+    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->build.err);
     if (!slots) {
-        writer->has_failed = true;
+        writer->build.has_failed = true;
         return false;
     }
     for (size_t i = 0; i < memo->sets.count; i++) {
@@ -349,8 +350,8 @@ static bool is_same(const struct gi_schema_set *a, const struct gi_schema_set *b
 uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set)
 {
     struct gi_schema_memo *memo = writer->memo;
-    if (writer->has_failed || !grow_slots(writer)) {
-        return GI_SCHEMA_NO_RULE;
+    if (writer->build.has_failed || !grow_slots(writer)) {
+        return 0;
     }
     struct known_set made = {.set = {0}};
     for (size_t i = 0; i < set->count; i++) {
@@ -368,15 +369,15 @@ uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_sche
         free(made.set.data);
         return memo->sets.data[memo->slots[at] - 1].rule;
     }
-    made.rule = gi_schema_new_rule(writer);
+    made.rule = gi_build_rule(&writer->build, GI_BUILD_END);
     if (memo->sets.count == MAX_SETS) {
         gi_schema_stop(writer, "schemas that have to hold together lead to more than %d others",
                        MAX_SETS);
     }
-    if (writer->has_failed || !GI_ARRAY_PUSH(&memo->sets, purpose, writer->err, made)) {
-        writer->has_failed = true;
+    if (writer->build.has_failed || !GI_ARRAY_PUSH(&memo->sets, purpose, writer->build.err, made)) {
+        writer->build.has_failed = true;
         free(made.set.data);
-        return GI_SCHEMA_NO_RULE;
+        return 0;
     }
     memo->slots[at] = (uint32_t)memo->sets.count;
     return made.rule;
@@ -385,7 +386,7 @@ uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_sche
 bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule)
 {
     struct gi_schema_memo *memo = writer->memo;
-    if (writer->has_failed || memo->n_taken == memo->sets.count) {
+    if (writer->build.has_failed || memo->n_taken == memo->sets.count) {
         return false;
     }
     *set = memo->sets.data[memo->n_taken].set;
@@ -406,8 +407,8 @@ const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, c
     writer->place = item;
     const struct gi_dfa *dfa = gi_schema_pattern(writer, pattern, is_wide);
     if (!gi_array_grow(&memo->patterns.data, &memo->patterns.capacity, memo->patterns.count + 1,
-                       sizeof(*memo->patterns.data), purpose, writer->err)) {
-        writer->has_failed = true;
+                       sizeof(*memo->patterns.data), purpose, writer->build.err)) {
+        writer->build.has_failed = true;
         return NULL;
     }
     memo->patterns.data[memo->patterns.count].pattern = pattern;
@@ -416,17 +417,17 @@ const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, c
     return dfa;
 }
 
-uint32_t *gi_schema_rule_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+uint32_t gi_schema_node_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
 {
     struct gi_schema_memo *memo = writer->memo;
-    for (size_t i = 0; i < memo->written.count; i++) {
-        if (memo->written.data[i].dfa == dfa) {
-            return &memo->written.data[i].rule;
+    for (size_t i = 0; i < memo->built.count; i++) {
+        if (memo->built.data[i].dfa == dfa) {
+            return memo->built.data[i].node;
         }
     }
-    if (!GI_ARRAY_PUSH(&memo->written, purpose, writer->err, (struct written){dfa, 0})) {
-        writer->has_failed = true;
-        return NULL;
+    const uint32_t node = gi_schema_build_dfa(writer, dfa, true, GI_BUILD_END);
+    if (!GI_ARRAY_PUSH(&memo->built, purpose, writer->build.err, (struct built){dfa, node})) {
+        writer->build.has_failed = true;
     }
-    return &memo->written.data[memo->written.count - 1].rule;
+    return node;
 }

@@ -80,18 +80,16 @@ void gi_schema_expand(struct gi_schema_writer *writer, const struct gi_schema_se
 void gi_schema_cases_finish(struct gi_cases *cases);
 struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i);
 
-// Returns the rule of a set, GI_SCHEMA_NO_RULE after a failure. The rule is written later if it is
-// new.
+// Returns the rule of a set, which is built later if it is new.
 uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set);
-// Takes a set whose rule is to be written; false if there are no more. The writer owns it.
+// Takes a set whose rule is to be built; false if there are no more. The writer owns it.
 bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule);
 // Forgets all sets and patterns: another schema follows.
 void gi_schema_memo_reset(struct gi_schema_writer *writer);
 void gi_schema_memo_destroy(struct gi_schema_memo *memo);
 
-// Returns where the rule of an automaton's strings is kept, GI_SCHEMA_NO_RULE until it is written;
-// NULL after a failure.
-uint32_t *gi_schema_rule_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa);
+// Returns the first node of an automaton's strings, which are built once.
+uint32_t gi_schema_node_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa);
 
 // Returns the automaton of a pattern, which an item has; made once for each text that a pattern is.
 const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, const cJSON *item,

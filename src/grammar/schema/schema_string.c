@@ -1,6 +1,7 @@
 #include "grammar/schema/schema_string.h"
 
 #include "base/array.h"
+#include "base/json_escape.h"
 #include "grammar/schema/schema_value.h"
 
 #include <stdlib.h>
@@ -73,8 +74,8 @@ static const struct gi_dfa *automaton_of(struct gi_schema_writer *writer, const 
     const bool is_list = strcmp(item->string, "enum") == 0;
     for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
         if (cJSON_IsString(one) &&
-            !GI_ARRAY_PUSH(&texts, "a schema", writer->err, one->valuestring)) {
-            writer->has_failed = true;
+            !GI_ARRAY_PUSH(&texts, "a schema", writer->build.err, one->valuestring)) {
+            writer->build.has_failed = true;
             break;
         }
     }
@@ -108,7 +109,7 @@ static void read_breaking(struct gi_schema_writer *writer, const cJSON *item,
 struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const struct gi_case *one)
 {
     struct gi_strings strings = {.dfa = NULL, .least = 0, .most = UINT32_MAX};
-    for (uint32_t i = 0; i < one->count && !writer->has_failed; i++) {
+    for (uint32_t i = 0; i < one->count && !writer->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         if (condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)) {
             read_holding(writer, condition->schema, &strings);
@@ -147,7 +148,7 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
         dfa = gi_dfa_product(writer, strings->dfa, lengths, false);
         writer->max_states = 0;
         most = most / 2 < GI_DFA_MAX_STATES / n_states ? most / 2 : GI_DFA_MAX_STATES / n_states;
-    } while (!dfa && !writer->has_failed && most >= strings->least && most >= 16);
+    } while (!dfa && !writer->build.has_failed && most >= strings->least && most >= 16);
     if (!dfa) {
         gi_schema_refuse(writer, "'minLength' or 'maxLength' is too large beside this pattern");
     }
@@ -172,7 +173,7 @@ const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const s
     }
     gi_schema_expand(writer, &set, &cases);
     const struct gi_dfa *none = gi_dfa_of_lengths(writer, 0, UINT32_MAX); // all but the names
-    for (size_t i = 0; i < cases.list.count && !writer->has_failed; i++) {
+    for (size_t i = 0; i < cases.list.count && !writer->build.has_failed; i++) {
         const struct gi_case names = gi_schema_case(&cases, i);
         if (!(names.types & GI_IS_STRING)) {
             continue;
@@ -195,90 +196,69 @@ const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const s
     return none ? gi_dfa_complement(writer, none) : NULL;
 }
 
-//-- writing ---------------------------------------------------------------------------------------
+//-- nodes -----------------------------------------------------------------------------------------
 
-// Writes the characters of n ranges as a class, plain ones, and those that JSON escapes by their
-// letters.
-static void write_ranges(struct gi_schema_writer *writer, const struct gi_dfa_edge *edges,
-                         uint32_t n, uint32_t to)
+// Builds the characters of edges to one state as JSON has them within quotes: as they are, or as a
+// letter after a backslash.
+static uint32_t build_edges(struct gi_schema_writer *writer, const struct gi_dfa_edge *edges,
+                            uint32_t n, uint32_t to, uint32_t next)
 {
-    static const char codes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    static const char escaped[] = "\"\\\b\f\n\r\t";
     static const struct gi_code_range plain[] = {
         {0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0x7e}, {0x80, GI_CODE_MAX}};
-    bool has_plain = false, has_letter = false;
+    struct gi_builder *build = &writer->build;
     for (uint32_t i = 0; i < n; i++) {
         for (size_t k = 0; edges[i].to == to && k < sizeof(plain) / sizeof(plain[0]); k++) {
             const uint32_t lo = edges[i].lo > plain[k].lo ? edges[i].lo : plain[k].lo;
             const uint32_t hi = edges[i].hi < plain[k].hi ? edges[i].hi : plain[k].hi;
             if (lo <= hi) {
-                gi_schema_write(writer, "%s", has_plain ? "" : "[");
-                gi_schema_write_char(writer, lo);
-                if (hi > lo) {
-                    gi_schema_write(writer, "-");
-                    gi_schema_write_char(writer, hi);
-                }
-                has_plain = true;
+                gi_build_range(build, lo, hi);
             }
         }
     }
-    gi_schema_write(writer, "%s", has_plain ? "]" : "");
+    const uint32_t characters = gi_build_class(build, false, next);
     for (uint32_t i = 0; i < n; i++) {
-        for (size_t k = 0; edges[i].to == to && codes[k]; k++) {
-            if (edges[i].lo <= (uint8_t)codes[k] && (uint8_t)codes[k] <= edges[i].hi) {
-                gi_schema_write(writer, "%s",
-                                has_letter  ? ""
-                                : has_plain ? " | \"\\\\\" ["
-                                            : "\"\\\\\" [");
-                gi_schema_write_char(writer, (uint8_t)letters[k]);
-                has_letter = true;
+        for (const char *code = escaped; edges[i].to == to && *code; code++) {
+            if (edges[i].lo <= (uint8_t)*code && (uint8_t)*code <= edges[i].hi) {
+                const uint32_t letter = (uint8_t)gi_json_escape_letter((uint8_t)*code);
+                gi_build_range(build, letter, letter);
             }
         }
     }
-    gi_schema_write(writer, "%s", has_letter ? "]" : "");
-    if (!has_plain && !has_letter) {
-        gi_schema_write(writer, "never");
-    }
+    const uint32_t letters = gi_build_class(build, false, next);
+    return gi_build_either(build, characters, gi_schema_build_text(writer, "\\", letters));
 }
 
-uint32_t gi_schema_write_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
-                             bool is_string)
+uint32_t gi_schema_build_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
+                             bool is_string, uint32_t next)
 {
-    const uint32_t first = writer->n_rules + 1;
-    for (size_t i = 0; i < dfa->states.count; i++) {
-        gi_schema_new_rule(writer);
+    struct gi_builder *build = &writer->build;
+    const uint32_t end = is_string ? gi_schema_build_text(writer, "\"", next) : next;
+    if (gi_dfa_is_empty(dfa)) {
+        return GI_BUILD_NOTHING;
     }
-    for (size_t i = 0; i < dfa->states.count && !writer->has_failed; i++) {
+    const uint32_t first = gi_build_joins(build, dfa->states.count);
+    for (uint32_t i = 0; i < dfa->states.count && !build->has_failed; i++) {
         const struct gi_dfa_state *state = &dfa->states.data[i];
         const struct gi_dfa_edge *edges = &dfa->edges.data[state->first];
-        const char *between = "";
-        gi_schema_write(writer, "v%zu ::= ", first + i);
+        uint32_t node = state->is_end ? end : GI_BUILD_NOTHING;
         for (uint32_t k = 0; k < state->count; k++) {
             bool is_new = true;
             for (uint32_t j = 0; j < k; j++) {
                 is_new = is_new && edges[j].to != edges[k].to;
             }
             if (is_new) {
-                gi_schema_write(writer, "%s(", between);
-                write_ranges(writer, edges, state->count, edges[k].to);
-                gi_schema_write(writer, ") v%u", first + edges[k].to);
-                between = " | ";
+                const uint32_t to = edges[k].to;
+                node = gi_build_either(build, node,
+                                       build_edges(writer, edges, state->count, to, first + to));
             }
         }
-        if (state->is_end) {
-            gi_schema_write(writer, "%s%s", between, is_string ? "\"\\\"\"" : "\"\"");
-        }
-        gi_schema_write(writer, "\n");
+        gi_build_lead(build, first + i, node);
     }
-    const uint32_t rule = gi_schema_new_rule(writer);
-    if (gi_dfa_is_empty(dfa)) {
-        gi_schema_write(writer, "v%u ::= never\n", rule);
-    } else {
-        gi_schema_write(writer, "v%u ::= %sv%u\n", rule, is_string ? "\"\\\"\" " : "", first);
-    }
-    return rule;
+    return is_string ? gi_schema_build_text(writer, "\"", first) : first;
 }
 
-uint32_t gi_schema_write_strings(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_strings(struct gi_schema_writer *writer, const struct gi_case *one)
 {
     struct gi_strings strings = gi_schema_strings_of(writer, one);
     const bool has_bounds = strings.least > 0 || strings.most != UINT32_MAX;
@@ -292,26 +272,19 @@ uint32_t gi_schema_write_strings(struct gi_schema_writer *writer, const struct g
     if (is_dead) {
         gi_schema_note_dead(writer, "no string satisfies all of 'pattern', 'format', 'minLength' "
                                     "and 'maxLength' here");
-        return GI_SCHEMA_NO_RULE;
+        return GI_BUILD_NOTHING;
     }
     if (dfa) {
-        uint32_t *known = gi_schema_rule_of_dfa(writer, dfa);
-        if (known && *known == GI_SCHEMA_NO_RULE) {
-            *known = gi_schema_write_dfa(writer, dfa, true);
-        }
-        return known ? *known : GI_SCHEMA_NO_RULE;
+        return gi_schema_node_of_dfa(writer, dfa);
     }
-    const uint32_t rule = gi_schema_new_rule(writer);
     if (!has_bounds) {
-        gi_schema_write(writer, "v%u ::= string\n", rule);
-    } else {
-        const uint32_t most =
-            strings.most < GI_SCHEMA_MAX_COUNT ? strings.most : GI_SCHEMA_MAX_COUNT;
-        gi_schema_write(writer, "v%u ::= \"\\\"\" char{%u,", rule, strings.least);
-        if (strings.most != UINT32_MAX) {
-            gi_schema_write(writer, "%u", most);
-        }
-        gi_schema_write(writer, "} \"\\\"\"\n");
+        return gi_schema_build_shared(writer, GI_RULE_STRING, GI_BUILD_END);
     }
-    return rule;
+    const uint32_t most = strings.most == UINT32_MAX           ? GI_BUILD_ENDLESS
+                          : strings.most < GI_SCHEMA_MAX_COUNT ? strings.most
+                                                               : GI_SCHEMA_MAX_COUNT;
+    const uint32_t chars =
+        gi_build_repeat(&writer->build, GI_NODE_CALL, writer->shared[GI_RULE_CHAR], strings.least,
+                        most, gi_schema_build_text(writer, "\"", GI_BUILD_END));
+    return gi_schema_build_text(writer, "\"", chars);
 }

@@ -18,11 +18,11 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
 // Returns the automaton of the names that members of an object may have; NULL: any.
 const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one);
 
-// Writes the strings of a case; returns their rule, or GI_SCHEMA_NO_RULE.
-uint32_t gi_schema_write_strings(struct gi_schema_writer *writer, const struct gi_case *one);
-// Writes an automaton's texts as strings of JSON, or as numbers, as a rule; returns the rule.
-uint32_t gi_schema_write_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
-                             bool is_string);
+// Builds the strings of a case; GI_BUILD_NOTHING if there are none.
+uint32_t gi_schema_build_strings(struct gi_schema_writer *writer, const struct gi_case *one);
+// Builds an automaton's texts as strings of JSON, or as numbers.
+uint32_t gi_schema_build_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
+                             bool is_string, uint32_t next);
 
 // Returns the pattern that stands for a format, one without texts of any length if is_bounded and
 // there is such a one; NULL if the format is unknown.

@@ -35,10 +35,10 @@ static void refuse(struct kinds *kinds)
                                     "numbers of one kind");
 }
 
-static void add(struct kinds *kinds, uint32_t rule)
+static void add(struct kinds *kinds, uint32_t first)
 {
     if (kinds->count < kinds->capacity) {
-        kinds->rules[kinds->count++] = rule;
+        kinds->rules[kinds->count++] = gi_build_rule(&kinds->writer->build, first);
     } else {
         refuse(kinds);
     }
@@ -59,11 +59,7 @@ static void add_constant(struct kinds *kinds, const cJSON *value)
     kinds->constant_types |= cJSON_IsString(value)        ? GI_IS_STRING
                              : gi_schema_is_number(value) ? GI_IS_NUMBER
                                                           : 0;
-    const uint32_t rule = gi_schema_new_rule(kinds->writer);
-    gi_schema_write(kinds->writer, "v%u ::= ", rule);
-    gi_schema_write_constant(kinds->writer, value);
-    gi_schema_write(kinds->writer, "\n");
-    add(kinds, rule);
+    add(kinds, gi_schema_build_constant(kinds->writer, value));
 }
 
 static void add_groups(struct kinds *kinds, const struct gi_dfa *dfa, bool is_string)
@@ -74,12 +70,12 @@ static void add_groups(struct kinds *kinds, const struct gi_dfa *dfa, bool is_st
         return;
     }
     kinds->free_types |= types;
-    for (size_t i = 0; i < N_GROUPS && !kinds->writer->has_failed; i++) {
+    for (size_t i = 0; i < N_GROUPS && !kinds->writer->build.has_failed; i++) {
         const char *pattern = is_string ? string_groups[i] : number_groups[i];
         const struct gi_dfa *group = gi_dfa_product(
             kinds->writer, dfa, gi_schema_pattern(kinds->writer, pattern, false), false);
         if (group && !gi_dfa_is_empty(group)) {
-            add(kinds, gi_schema_write_dfa(kinds->writer, group, is_string));
+            add(kinds, gi_schema_build_dfa(kinds->writer, group, is_string, GI_BUILD_END));
         }
     }
 }
@@ -127,7 +123,7 @@ size_t gi_schema_distinct_items(struct gi_schema_writer *writer, const struct gi
     struct kinds kinds = {.writer = writer, .rules = rules, .capacity = capacity};
     struct gi_cases cases = {0};
     gi_schema_expand(writer, set, &cases);
-    for (size_t i = 0; i < cases.list.count && !writer->has_failed; i++) {
+    for (size_t i = 0; i < cases.list.count && !writer->build.has_failed; i++) {
         struct gi_case one = gi_schema_case(&cases, i);
         add_case(&kinds, &one);
     }

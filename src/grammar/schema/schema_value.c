@@ -257,7 +257,7 @@ bool gi_schema_allows(struct gi_schema_writer *writer, const struct gi_case *one
         is_ok = n >= strings.least && n <= strings.most &&
                 (!strings.dfa || gi_dfa_allows(strings.dfa, value->valuestring));
     }
-    return is_ok && allows_children(writer, one, value) && !writer->has_failed;
+    return is_ok && allows_children(writer, one, value) && !writer->build.has_failed;
 }
 
 const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struct gi_case *one)
@@ -288,5 +288,5 @@ bool gi_schema_has_no_constant(struct gi_schema_writer *writer, const struct gi_
         gi_schema_note_dead(writer, "no value of '%s' satisfies all that is asked for",
                             item->string);
     }
-    return !is_any && !writer->has_failed;
+    return !is_any && !writer->build.has_failed;
 }

@@ -13,45 +13,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The rules of which a value has to be one.
+// The values of which one has to be, as a choice of nodes.
 struct choice {
     struct gi_schema_writer *writer;
-    struct {
-        uint32_t *data;
-        size_t count, capacity;
-    } rules;
+    uint32_t first; // GI_BUILD_NOTHING: no value so far
 };
 
-static void add(struct choice *choice, uint32_t rule)
+static void add(struct choice *choice, uint32_t first)
 {
-    if (rule != GI_SCHEMA_NO_RULE && !choice->writer->has_failed &&
-        !GI_ARRAY_PUSH(&choice->rules, "a schema", choice->writer->err, rule)) {
-        choice->writer->has_failed = true;
-    }
+    choice->first = gi_build_either(&choice->writer->build, choice->first, first);
 }
 
-static void add_constant(struct choice *choice, const cJSON *value)
-{
-    const uint32_t rule = gi_schema_new_rule(choice->writer);
-    gi_schema_write(choice->writer, "v%u ::= ", rule);
-    gi_schema_write_constant(choice->writer, value);
-    gi_schema_write(choice->writer, "\n");
-    add(choice, rule);
-}
+static const cJSON plain[] = {{.type = cJSON_True}, {.type = cJSON_False}, {.type = cJSON_NULL}};
 
 //-- cases -----------------------------------------------------------------------------------------
 
 static void add_constants(struct choice *choice, const struct gi_case *one, const cJSON *item)
 {
     const bool is_list = strcmp(item->string, "enum") == 0;
-    const size_t before = choice->rules.count;
+    bool is_any = false;
     for (const cJSON *value = is_list ? item->child : item; value;
          value = is_list ? value->next : NULL) {
         if (gi_schema_allows(choice->writer, one, value)) {
-            add_constant(choice, value);
+            add(choice, gi_schema_build_constant(choice->writer, value));
+            is_any = true;
         }
     }
-    if (choice->rules.count == before) {
+    if (!is_any) {
         choice->writer->place = item;
         gi_schema_note_dead(choice->writer, "no value of '%s' satisfies all that is asked for",
                             item->string);
@@ -80,8 +68,6 @@ static int excluded_types(const struct gi_case *one)
 
 static void add_case(struct choice *choice, struct gi_case one)
 {
-    static const cJSON plain[] = {
-        {.type = cJSON_True}, {.type = cJSON_False}, {.type = cJSON_NULL}};
     struct gi_schema_writer *writer = choice->writer;
     const cJSON *place = writer->place;
     const cJSON *constants = gi_schema_constants_of(writer, &one);
@@ -92,17 +78,25 @@ static void add_case(struct choice *choice, struct gi_case one)
     one.types = gi_schema_asked_types(&one) & ~excluded_types(&one);
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (gi_schema_allows(writer, &one, &plain[i])) {
-            add_constant(choice, &plain[i]);
+            add(choice, gi_schema_build_constant(writer, &plain[i]));
         }
     }
     writer->place = place;
-    add(choice, one.types & GI_IS_STRING ? gi_schema_write_strings(writer, &one) : 0);
+    if (one.types & GI_IS_STRING) {
+        add(choice, gi_schema_build_strings(writer, &one));
+    }
     writer->place = place;
-    add(choice, one.types & GI_IS_NUMBER ? gi_schema_write_numbers(writer, &one) : 0);
+    if (one.types & GI_IS_NUMBER) {
+        add(choice, gi_schema_build_numbers(writer, &one));
+    }
     writer->place = place;
-    add(choice, one.types & GI_IS_OBJECT ? gi_schema_write_object(writer, &one) : 0);
+    if (one.types & GI_IS_OBJECT) {
+        add(choice, gi_schema_build_object(writer, &one));
+    }
     writer->place = place;
-    add(choice, one.types & GI_IS_ARRAY ? gi_schema_write_array(writer, &one) : 0);
+    if (one.types & GI_IS_ARRAY) {
+        add(choice, gi_schema_build_array(writer, &one));
+    }
 }
 
 //-- sets ------------------------------------------------------------------------------------------
@@ -144,10 +138,10 @@ static bool add_shared(struct choice *choice, const struct gi_schema_set *set)
     for (const cJSON *one = is_ref ? target : item->child; one; one = is_ref ? NULL : one->next) {
         struct gi_schema_set other = {0};
         gi_schema_set_add(writer, &other, one, false);
-        add(choice, gi_schema_rule_of(writer, &other));
+        add(choice, gi_build_call(&writer->build, gi_schema_rule_of(writer, &other), GI_BUILD_END));
         free(other.data);
     }
-    return choice->rules.count > 0;
+    return choice->first != GI_BUILD_NOTHING;
 }
 
 static void add_cases(struct choice *choice, const struct gi_schema_set *set)
@@ -158,30 +152,31 @@ static void add_cases(struct choice *choice, const struct gi_schema_set *set)
     writer->has_cycle = false;
     gi_schema_expand(writer, set, &cases);
     if (cases.list.count == 0 || !add_shared(choice, set)) {
-        for (size_t i = 0; i < cases.list.count && !writer->has_failed; i++) {
+        for (size_t i = 0; i < cases.list.count && !writer->build.has_failed; i++) {
             writer->place = place;
             add_case(choice, gi_schema_case(&cases, i));
         }
     }
     writer->place = place;
-    if (choice->rules.count == 0 && cases.is_partial) {
+    if (choice->first == GI_BUILD_NOTHING && cases.is_partial) {
         gi_schema_refuse(writer, "what 'not', or a schema of 'oneOf' that others overlap, leaves "
                                  "here cannot be told by a grammar");
     }
     gi_schema_cases_finish(&cases);
 }
 
-// Writes all values of the types that the schemas of a set name: nothing satisfies the rest of it.
-static void write_types(struct gi_schema_writer *writer, const struct gi_schema_set *set)
+// Adds all values of the types that the schemas of a set name: nothing satisfies the rest of it.
+static void add_types(struct choice *choice, const struct gi_schema_set *set)
 {
     static const struct {
         int types;
-        const char *rule;
+        enum gi_schema_rule rule;
     } rules[] = {
-        {GI_IS_OBJECT, "object"}, {GI_IS_ARRAY, "array"},   {GI_IS_STRING, "string"},
-        {GI_IS_BROKEN, "number"}, {GI_IS_WHOLE, "integer"}, {GI_IS_BOOLEAN, "\"true\" | \"false\""},
-        {GI_IS_NULL, "\"null\""},
+        {GI_IS_OBJECT, GI_RULE_OBJECT}, {GI_IS_ARRAY, GI_RULE_ARRAY},
+        {GI_IS_STRING, GI_RULE_STRING}, {GI_IS_BROKEN, GI_RULE_NUMBER},
+        {GI_IS_WHOLE, GI_RULE_INTEGER},
     };
+    struct gi_schema_writer *writer = choice->writer;
     int types = GI_IS_ANY;
     for (size_t i = 0; i < set->count; i++) {
         const cJSON *type = set->data[i].fails || !cJSON_IsObject(set->data[i].schema)
@@ -189,34 +184,32 @@ static void write_types(struct gi_schema_writer *writer, const struct gi_schema_
                                 : gi_schema_use(writer, set->data[i].schema, "type");
         types &= type ? gi_schema_types_of(writer, type) : GI_IS_ANY;
     }
-    const char *between = types ? "" : "value";
+    types = types ? types : GI_IS_ANY;
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (types & rules[i].types) {
-            gi_schema_write(writer, "%s%s", between, rules[i].rule);
-            between = " | ";
+            add(choice, gi_schema_build_shared(writer, rules[i].rule, GI_BUILD_END));
         }
     }
-    gi_schema_write(writer, "%s", types ? "" : between);
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        if (types & (cJSON_IsNull(&plain[i]) ? GI_IS_NULL : GI_IS_BOOLEAN)) {
+            add(choice, gi_schema_build_constant(writer, &plain[i]));
+        }
+    }
 }
 
-static void write_set(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+static void build_set(struct gi_schema_writer *writer, const struct gi_schema_set *set,
                       uint32_t rule)
 {
-    struct choice choice = {.writer = writer};
-    if (set->count > 0) {
+    struct choice choice = {.writer = writer, .first = GI_BUILD_NOTHING};
+    if (set->count == 0) {
+        add(&choice, gi_schema_build_shared(writer, GI_RULE_VALUE, GI_BUILD_END));
+    } else {
         add_cases(&choice, set);
     }
-    gi_schema_write(writer, "v%u ::= ", rule);
-    for (size_t i = 0; i < choice.rules.count; i++) {
-        gi_schema_write(writer, "%sv%u", i > 0 ? " | " : "", choice.rules.data[i]);
+    if (choice.first == GI_BUILD_NOTHING && writer->is_lenient) {
+        add_types(&choice, set);
     }
-    if (choice.rules.count == 0 && set->count > 0 && writer->is_lenient) {
-        write_types(writer, set);
-    } else if (choice.rules.count == 0) {
-        gi_schema_write(writer, set->count > 0 ? "never" : "value");
-    }
-    gi_schema_write(writer, "\n");
-    free(choice.rules.data);
+    gi_build_set_rule(&writer->build, rule, choice.first);
 }
 
 uint32_t gi_schema_visit(struct gi_schema_writer *writer)
@@ -226,14 +219,19 @@ uint32_t gi_schema_visit(struct gi_schema_writer *writer)
     writer->n_looks = 0;
     gi_schema_memo_reset(writer);
     gi_schema_index_create(writer);
-    if (writer->has_failed) {
-        return GI_SCHEMA_NO_RULE;
+    if (writer->build.has_failed) {
+        return 0;
     }
     gi_schema_set_add(writer, &set, writer->root, false);
     const uint32_t rule = gi_schema_rule_of(writer, &set);
     free(set.data);
     while (gi_schema_next_set(writer, &set, &next)) {
-        write_set(writer, &set, next);
+        build_set(writer, &set, next);
     }
-    return writer->has_failed ? GI_SCHEMA_NO_RULE : rule;
+    if (writer->build.is_full) {
+        writer->build.has_failed = false; // with a sentence now
+        gi_schema_stop(writer, "the schema's grammar is too large: it has more than %d nodes",
+                       GI_BUILD_MAX_NODES);
+    }
+    return rule;
 }

@@ -4,8 +4,7 @@
 
 #include "grammar/schema/schema_writer.h"
 
-// Writes the rule of the writer's root and all that it needs; returns its number,
-// GI_SCHEMA_NO_RULE after a failure.
+// Builds the rule of the writer's root and all that it needs; returns its index.
 uint32_t gi_schema_visit(struct gi_schema_writer *writer);
 
 #endif

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RULES = 100000, MAX_TEXT = 4 << 20 };
-
 static const char purpose[] = "a schema's grammar";
 
 void gi_schema_writer_finish(struct gi_schema_writer *writer)
@@ -20,7 +18,7 @@ void gi_schema_writer_finish(struct gi_schema_writer *writer)
     gi_schema_free_automata(writer);
     gi_schema_memo_destroy(writer->memo);
     gi_schema_index_destroy(writer->index);
-    free(writer->text.data);
+    gi_builder_finish(&writer->build);
     memset(writer, 0, sizeof(*writer));
 }
 
@@ -42,9 +40,9 @@ void gi_schema_refuse(struct gi_schema_writer *writer, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!writer->has_failed && !writer->is_lenient) {
-        writer->has_failed = true;
-        fail_at(writer, writer->err, format, args);
+    if (!writer->build.has_failed && !writer->is_lenient) {
+        writer->build.has_failed = true;
+        fail_at(writer, writer->build.err, format, args);
     }
     va_end(args);
 }
@@ -53,9 +51,9 @@ void gi_schema_stop(struct gi_schema_writer *writer, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!writer->has_failed) {
-        writer->has_failed = true;
-        fail_at(writer, writer->err, format, args);
+    if (!writer->build.has_failed) {
+        writer->build.has_failed = true;
+        fail_at(writer, writer->build.err, format, args);
     }
     va_end(args);
 }
@@ -72,76 +70,33 @@ void gi_schema_note_dead(struct gi_schema_writer *writer, const char *format, ..
 
 void gi_schema_no_memory(struct gi_schema_writer *writer)
 {
-    if (!writer->has_failed) {
-        writer->has_failed = true;
-        gi_error_no_memory(writer->err, writer->text.count, purpose);
+    if (!writer->build.has_failed) {
+        writer->build.has_failed = true;
+        gi_error_no_memory(writer->build.err, 0, purpose);
     }
 }
 
-//-- text ------------------------------------------------------------------------------------------
+//-- nodes -----------------------------------------------------------------------------------------
 
-static bool reserve(struct gi_schema_writer *writer, size_t more)
+uint32_t gi_schema_build_text(struct gi_schema_writer *writer, const char *text, uint32_t next)
 {
-    if (writer->has_failed) {
-        return false;
-    }
-    if (writer->text.count + more > MAX_TEXT) {
-        gi_schema_stop(writer, "the schema's grammar would have more than %d bytes", MAX_TEXT);
-        return false;
-    }
-    if (!GI_ARRAY_RESERVE(&writer->text, writer->text.count + more, purpose, writer->err)) {
-        writer->has_failed = true;
-        return false;
-    }
-    return true;
+    return gi_build_text(&writer->build, text, strlen(text), next);
 }
 
-void gi_schema_write(struct gi_schema_writer *writer, const char *format, ...)
+uint32_t gi_schema_build_shared(struct gi_schema_writer *writer, enum gi_schema_rule rule,
+                                uint32_t next)
 {
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    const int n = vsnprintf(NULL, 0, format, args);
-    if (n > 0 && reserve(writer, (size_t)n + 1)) {
-        vsnprintf(writer->text.data + writer->text.count, (size_t)n + 1, format, again);
-        writer->text.count += (size_t)n;
-    }
-    va_end(again);
-    va_end(args);
+    return gi_build_call(&writer->build, writer->shared[rule], next);
 }
 
-void gi_schema_write_char(struct gi_schema_writer *writer, uint32_t code)
+uint32_t gi_schema_build_comma(struct gi_schema_writer *writer, uint32_t next)
 {
-    if (code < 0x20 || code == 0x7f || (code > 0x7f && code < 0xa0) || code == '^') {
-        gi_schema_write(writer, "\\x%02X", code); // ^ would negate a class that begins with it
-    } else if (code > 0x7f) {
-        gi_schema_write(writer, "\\U%08X", code);
-    } else {
-        gi_schema_write(writer, "%s%c", strchr("\"\\[]-", (int)code) ? "\\" : "", (char)code);
-    }
+    return gi_schema_build_text(writer, ",", gi_schema_build_shared(writer, GI_RULE_WS, next));
 }
 
-void gi_schema_write_literal(struct gi_schema_writer *writer, const char *text)
+uint32_t gi_schema_build_value(struct gi_schema_writer *writer, uint32_t rule, uint32_t next)
 {
-    gi_schema_write(writer, "\"");
-    for (; *text && !writer->has_failed; text++) {
-        const uint8_t byte = (uint8_t)*text;
-        if (byte < 0x80) {
-            gi_schema_write_char(writer, byte);
-        } else {
-            gi_schema_write(writer, "%c", *text);
-        }
-    }
-    gi_schema_write(writer, "\"");
-}
-
-uint32_t gi_schema_new_rule(struct gi_schema_writer *writer)
-{
-    if (writer->n_rules == MAX_RULES) {
-        gi_schema_stop(writer, "the schema's grammar would have more than %d rules", MAX_RULES);
-        return GI_SCHEMA_NO_RULE;
-    }
-    return ++writer->n_rules;
+    return gi_build_call(&writer->build, rule, gi_schema_build_shared(writer, GI_RULE_WS, next));
 }
 
 //-- keywords --------------------------------------------------------------------------------------

@@ -1,36 +1,43 @@
-// The grammar of a schema while it is written: its text, the place in the schema for errors, and
-// the first failure, after which all calls do nothing. Inner to src/grammar.
+// The grammar of a schema while it is built: the place in the schema for errors, and the builder
+// with the first failure, after which all calls do nothing. Inner to src/grammar.
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_WRITER_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_WRITER_H
 
-#include "base/error.h"
+#include "grammar/gbnf/grammar_builder.h"
 
 #include <cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define GI_SCHEMA_MAX_COUNT 10000 // of a repetition
-#define GI_SCHEMA_NO_RULE   0     // rules are numbered from 1
+
+// The rules that all schemas share, by their names in schema_scalar.c.
+enum gi_schema_rule {
+    GI_RULE_WS,
+    GI_RULE_VALUE,
+    GI_RULE_OBJECT,
+    GI_RULE_ARRAY,
+    GI_RULE_STRING,
+    GI_RULE_CHAR,
+    GI_RULE_NUMBER,
+    GI_RULE_INTEGER,
+    GI_N_SHARED_RULES,
+};
 
 struct gi_dfa;
 struct gi_schema_memo;
 struct gi_schema_index;
 
 struct gi_schema_writer {
-    struct {
-        char *data;
-        size_t count, capacity;
-    } text;
-    const cJSON *root;  // borrowed; numbers are of the type cJSON_Raw, with their text
-    const cJSON *place; // what is read, for messages; within root, or NULL
-    uint32_t n_rules;
-    uint32_t max_states;    // of an automaton that is only tried; 0: as many as there may be
-    uint32_t value_depth;   // of constants that are looked into
-    uint32_t work, n_looks; // what was done so far, which is bounded
-    bool has_failed;
-    bool has_cycle;  // a $ref of the set that is written leads back to it
-    bool is_lenient; // what is not supported is left out instead of refused
-    struct glinfer_error *err;
+    struct gi_builder build;
+    uint32_t shared[GI_N_SHARED_RULES]; // indices in the grammar
+    const cJSON *root;         // borrowed; numbers are of the type cJSON_Raw, with their text
+    const cJSON *place;        // what is read, for messages; within root, or NULL
+    uint32_t max_states;       // of an automaton that is only tried; 0: as many as there may be
+    uint32_t value_depth;      // of constants that are looked into
+    uint32_t work, n_looks;    // what was done so far, which is bounded
+    bool has_cycle;            // a $ref of the set that is written leads back to it
+    bool is_lenient;           // what is not supported is left out instead of refused
     struct glinfer_error dead; // why the first schema that allows nothing does so
     struct {
         struct gi_dfa **data; // owned
@@ -43,16 +50,15 @@ struct gi_schema_writer {
 void gi_schema_writer_finish(struct gi_schema_writer *writer);
 void gi_schema_free_automata(struct gi_schema_writer *writer);
 
-// Writes text as printf makes it.
-void gi_schema_write(struct gi_schema_writer *writer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-// Writes a literal of the bytes of text, UTF-8.
-void gi_schema_write_literal(struct gi_schema_writer *writer, const char *text);
-// Writes a character as it stands in literals and classes.
-void gi_schema_write_char(struct gi_schema_writer *writer, uint32_t code);
-
-// Returns the number of a new rule, vN.
-uint32_t gi_schema_new_rule(struct gi_schema_writer *writer);
+// Builds a string literal.
+uint32_t gi_schema_build_text(struct gi_schema_writer *writer, const char *text, uint32_t next);
+// Builds a call of a shared rule.
+uint32_t gi_schema_build_shared(struct gi_schema_writer *writer, enum gi_schema_rule rule,
+                                uint32_t next);
+// Builds a comma between members or items.
+uint32_t gi_schema_build_comma(struct gi_schema_writer *writer, uint32_t next);
+// Builds a call of the rule of a value and the white space after it.
+uint32_t gi_schema_build_value(struct gi_schema_writer *writer, uint32_t rule, uint32_t next);
 
 // Refuses something at the writer's place: fails with UNSUPPORTED, the path and a sentence as
 // printf makes it; the first failure counts. If the writer is lenient nothing fails, and the caller

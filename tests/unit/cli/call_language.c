@@ -3,21 +3,17 @@
 #include "grammar/schema/json_schema.h"
 #include "tests/unit/cmocka_test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void call_language_open(struct call_language *language, const struct glinfer_grammar *grammar)
 {
-    struct gi_schema_grammar written = {0};
     struct glinfer_error err = {0};
-    assert_true(gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas,
-                                     grammar->schemas_are_hints, &written, &err));
-    language->grammar = gi_schema_grammar_create(&written, NULL, &err);
+    language->grammar = gi_json_schema_rules(grammar->gbnf, grammar->schemas, grammar->n_schemas,
+                                             grammar->schemas_are_hints, NULL, &err);
     assert_string_equal(err.message, "");
     const struct gi_grammar_matcher_params params = {.grammar = language->grammar};
     language->matcher = gi_grammar_matcher_create(&params, &err);
     assert_non_null(language->matcher);
-    free(written.data);
 }
 
 void call_language_close(struct call_language *language)

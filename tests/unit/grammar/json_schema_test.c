@@ -12,13 +12,7 @@
 // Returns NULL after a failure.
 static struct gi_grammar *compile(const char *schema, struct glinfer_error *err)
 {
-    struct gi_schema_grammar text = {0};
-    struct gi_grammar *grammar = NULL;
-    if (gi_json_schema_grammar(schema, strlen(schema), &text, err)) {
-        grammar = gi_schema_grammar_create(&text, NULL, err);
-    }
-    free(text.data);
-    return grammar;
+    return gi_json_schema_create(schema, strlen(schema), NULL, err);
 }
 
 static struct gi_grammar *grammar_of(const char *schema)
@@ -400,11 +394,9 @@ static void hints_leave_unsupported_keywords_out(void **state)
         {"g1", false},
         {"h1", true},
     };
-    struct gi_schema_grammar text = {0};
     struct glinfer_error err = {0};
-    assert_true(gi_json_schema_rules("root ::= \"f\" json-1 | \"g\" json-2 | \"h\" json-3", schemas,
-                                     3, true, &text, &err));
-    struct gi_grammar *grammar = gi_schema_grammar_create(&text, NULL, &err);
+    struct gi_grammar *grammar = gi_json_schema_rules(
+        "root ::= \"f\" json-1 | \"g\" json-2 | \"h\" json-3", schemas, 3, true, NULL, &err);
     assert_non_null(grammar);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (allows(grammar, cases[i].text, strlen(cases[i].text)) != cases[i].is_allowed) {
@@ -412,7 +404,6 @@ static void hints_leave_unsupported_keywords_out(void **state)
         }
     }
     gi_grammar_destroy(grammar);
-    free(text.data);
 }
 
 static void every_allocation_may_fail(void **state)
@@ -424,13 +415,12 @@ static void every_allocation_may_fail(void **state)
                                  "\"$ref\":\"#\"},{\"prefixItems\":[{}]}]}},"
                                  "\"additionalProperties\":{\"pattern\":\"^a$\"}}";
     for (long n = 0; n < 2000; n++) {
-        struct gi_schema_grammar text = {0};
         struct glinfer_error err = {0};
         fail_allocations_after(n);
-        const bool is_ok = gi_json_schema_grammar(schema, strlen(schema), &text, &err);
+        struct gi_grammar *grammar = gi_json_schema_create(schema, strlen(schema), NULL, &err);
         fail_allocations_after(-1);
-        free(text.data);
-        if (is_ok) {
+        if (grammar) {
+            gi_grammar_destroy(grammar);
             assert_in_range(n, 10, 1999);
             return;
         }
@@ -445,9 +435,7 @@ static void json_may_stand_in_a_frame(void **state)
     (void)state;
     const char *schema = "{\"const\": 1}";
     const struct gi_schema_frame frame = {"<call>\n\"", "\xC3\xA9</call>", 2, NULL};
-    struct gi_schema_grammar text = {0};
-    assert_true(gi_json_schema_grammar_framed(schema, strlen(schema), &frame, &text, NULL));
-    struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, NULL);
+    struct gi_grammar *grammar = gi_json_schema_create(schema, strlen(schema), &frame, NULL);
     assert_non_null(grammar);
     static const struct {
         const char *text;
@@ -464,7 +452,6 @@ static void json_may_stand_in_a_frame(void **state)
                          cases[i].is_allowed);
     }
     gi_grammar_destroy(grammar);
-    free(text.data);
 }
 
 // Grammars name rules that are JSON by schemas, each with definitions of its own.
@@ -476,17 +463,14 @@ static void schemas_are_rules_of_a_grammar(void **state)
         "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"enum\": [\"x\", \"y\"]}}}",
     };
     static const char gbnf[] = "root ::= \"f\" json-1 | \"g\" json-2";
-    struct gi_schema_grammar text = {0};
     struct glinfer_error err = {0};
-    assert_true(gi_json_schema_rules(gbnf, schemas, 2, false, &text, NULL));
-    struct gi_grammar *grammar = gi_grammar_create(text.data, text.size, NULL, NULL);
+    struct gi_grammar *grammar = gi_json_schema_rules(gbnf, schemas, 2, false, NULL, NULL);
     assert_non_null(grammar);
     assert_true(allows(grammar, "f1", 2) && allows(grammar, "g\"y\"", 4));
     assert_false(allows(grammar, "g1", 2) || allows(grammar, "f\"y\"", 4));
     gi_grammar_destroy(grammar);
-    free(text.data);
     static const char *const wrong[] = {"{}", "{\"pattern\": \"(\"}"};
-    assert_false(gi_json_schema_rules(gbnf, wrong, 2, false, &text, &err));
+    assert_null(gi_json_schema_rules(gbnf, wrong, 2, false, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
 }
 

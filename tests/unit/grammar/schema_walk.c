@@ -121,13 +121,8 @@ static struct gi_grammar_matcher *make_matcher(const char *schema, size_t size, 
                                                const struct gi_grammar_vocab *vocab,
                                                struct gi_grammar **grammar)
 {
-    struct gi_schema_grammar text = {0};
     struct glinfer_error err = {0};
-    *grammar = NULL;
-    if (gi_json_schema_grammar(schema, size, &text, &err)) {
-        *grammar = gi_schema_grammar_create(&text, NULL, &err);
-    }
-    free(text.data);
+    *grammar = gi_json_schema_create(schema, size, NULL, &err);
     const struct gi_grammar_matcher_params params = {.grammar = *grammar, .vocab = vocab};
     struct gi_grammar_matcher *matcher = *grammar ? gi_grammar_matcher_create(&params, &err) : NULL;
     if (!matcher) {

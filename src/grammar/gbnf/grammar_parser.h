@@ -1,0 +1,52 @@
+// Reads GBNF into the nodes of a grammar: rules `name ::= alternatives`, literals, classes, ".",
+// groups, "? * + {m} {m,} {m,n}", <tokens> and comments. A text is not trusted: sizes and nesting
+// are bounded. Inner to src/grammar.
+#ifndef GI_GRAMMAR_GBNF_GRAMMAR_PARSER_H
+#define GI_GRAMMAR_GBNF_GRAMMAR_PARSER_H
+
+#include "grammar/gbnf/grammar_builder.h"
+#include "grammar/grammar.h"
+
+struct gi_gbnf_rule {
+    uint32_t name, name_size; // in names
+    uint32_t at;              // the byte of its definition, or of its first mention
+    uint32_t rule;            // its index in the grammar
+    bool is_defined;
+};
+
+// The rules of a text by name. Zero-initialised; freed with gi_gbnf_finish.
+struct gi_gbnf {
+    const char *text; // borrowed
+    size_t size;
+    struct {
+        struct gi_gbnf_rule *data;
+        size_t count, capacity;
+    } rules;
+    struct {
+        char *data;
+        size_t count, capacity;
+    } names;
+    uint32_t *slots; // hash table of rules, index + 1; 0: free
+    size_t n_slots;
+};
+
+void gi_gbnf_finish(struct gi_gbnf *gbnf);
+
+// Adds a rule that the text may mention, but not define. Returns its index in the grammar.
+uint32_t gi_gbnf_declare(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *name);
+// Builds the rules of a text. Every rule that is mentioned is defined. Fails with INVALID_ARGUMENT
+// (line, column and the reason; more than 2^20 nodes), UNSUPPORTED (a token where names is NULL)
+// and NO_MEMORY.
+bool gi_gbnf_read(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *text, size_t size,
+                  const struct gi_grammar_names *names);
+#define GI_GBNF_NO_RULE UINT32_MAX
+// Returns the index in the grammar of a rule; GI_GBNF_NO_RULE without such a rule.
+uint32_t gi_gbnf_rule(const struct gi_gbnf *gbnf, const char *name);
+
+// Takes the grammar of `root` from the builder and cuts the alternatives that never end. Fails with
+// INVALID_ARGUMENT without a root, or if a rule begins with itself, or if no text of the grammar
+// ends; in that case with *dead if that has a sentence. dead may be NULL.
+struct gi_grammar *gi_gbnf_take(const struct gi_gbnf *gbnf, struct gi_builder *builder,
+                                const struct glinfer_error *dead);
+
+#endif
