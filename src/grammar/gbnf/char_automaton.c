@@ -14,7 +14,7 @@ void gi_char_automata_finish(struct gi_char_automata *automata)
 {
     free(automata->states.data);
     free(automata->segments.data);
-    free(automata->slots);
+    gi_index_finish(&automata->index);
     memset(automata, 0, sizeof(*automata));
 }
 
@@ -117,37 +117,6 @@ static bool is_equal(const struct gi_char_automata *automata, uint32_t state,
     return true;
 }
 
-static uint32_t *find_slot(struct gi_char_automata *automata,
-                           const struct gi_char_segment *segments, size_t count)
-{
-    const size_t mask = automata->n_slots - 1;
-    size_t at = hash_segments(segments, count) & mask;
-    while (automata->slots[at] && !is_equal(automata, automata->slots[at], segments, count)) {
-        at = (at + 1) & mask;
-    }
-    return &automata->slots[at];
-}
-
-static bool grow_slots(struct gi_char_automata *automata, struct glinfer_error *err)
-{
-    if (automata->states.count * 2 < automata->n_slots) {
-        return true;
-    }
-    const size_t n_slots = automata->n_slots ? automata->n_slots * 2 : 64;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, err);
-    if (!slots) {
-        return false;
-    }
-    free(automata->slots);
-    automata->slots = slots;
-    automata->n_slots = n_slots;
-    for (uint32_t i = 1; i < automata->states.count; i++) {
-        const struct gi_char_state *state = &automata->states.data[i];
-        *find_slot(automata, &automata->segments.data[state->first], state->count) = i;
-    }
-    return true;
-}
-
 // Sets *state to the one with these segments, which is made if it is not there.
 static bool intern(struct gi_char_automata *automata, const struct gi_char_segment *segments,
                    size_t count, uint32_t *state, struct glinfer_error *err)
@@ -156,23 +125,22 @@ static bool intern(struct gi_char_automata *automata, const struct gi_char_segme
         !GI_ARRAY_PUSH(&automata->states, purpose, err, (struct gi_char_state){0})) {
         return false;
     }
-    if (!grow_slots(automata, err)) {
-        return false;
+    const uint32_t hash = hash_segments(segments, count);
+    uint32_t step = 0;
+    while ((*state = gi_index_next(&automata->index, hash, &step)) != GI_INDEX_END) {
+        if (is_equal(automata, *state, segments, count)) {
+            return true;
+        }
     }
-    uint32_t *slot = find_slot(automata, segments, count);
-    if (*slot) {
-        *state = *slot;
-        return true;
-    }
+    *state = (uint32_t)automata->states.count;
     const struct gi_char_state made = {(uint32_t)automata->segments.count, (uint32_t)count};
     if (!GI_ARRAY_RESERVE(&automata->segments, made.first + count, purpose, err) ||
-        !GI_ARRAY_PUSH(&automata->states, purpose, err, made)) {
+        !GI_ARRAY_PUSH(&automata->states, purpose, err, made) ||
+        !gi_index_add(&automata->index, hash, *state, purpose, err)) {
         return false;
     }
     memcpy(&automata->segments.data[made.first], segments, count * sizeof(*segments));
     automata->segments.count += count;
-    *slot = (uint32_t)automata->states.count - 1;
-    *state = *slot;
     return true;
 }
 

@@ -4,7 +4,7 @@
 #ifndef GI_GRAMMAR_GBNF_CHAR_AUTOMATON_H
 #define GI_GRAMMAR_GBNF_CHAR_AUTOMATON_H
 
-#include "base/error.h"
+#include "base/index.h"
 
 #include <stdint.h>
 
@@ -35,8 +35,7 @@ struct gi_char_automata {
         struct gi_char_segment *data;
         size_t count, capacity;
     } segments;
-    uint32_t *slots; // hash table of states, 0: free
-    size_t n_slots;  // a power of two
+    struct gi_index index; // of states by their segments
 };
 
 void gi_char_automata_finish(struct gi_char_automata *automata);

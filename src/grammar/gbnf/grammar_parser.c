@@ -1,6 +1,7 @@
 #include "grammar/gbnf/grammar_parser.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "grammar/gbnf/grammar_reader.h"
 #include "grammar/gbnf/grammar_recursion.h"
 
@@ -32,78 +33,56 @@ void gi_gbnf_finish(struct gi_gbnf *gbnf)
 {
     free(gbnf->rules.data);
     free(gbnf->names.data);
-    free(gbnf->slots);
+    gi_index_finish(&gbnf->index);
     memset(gbnf, 0, sizeof(*gbnf));
 }
 
 //-- rules by name ---------------------------------------------------------------------------------
 
-static uint32_t *find_slot(const struct gi_gbnf *gbnf, const char *name, size_t size)
+// Returns the index of the rule of a name in gbnf->rules; GI_INDEX_END without one.
+static uint32_t find_rule(const struct gi_gbnf *gbnf, const char *name, size_t size, uint32_t *hash)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
-    }
-    size_t at = hash & (gbnf->n_slots - 1);
-    for (; gbnf->slots[at]; at = (at + 1) & (gbnf->n_slots - 1)) {
-        const struct gi_gbnf_rule *rule = &gbnf->rules.data[gbnf->slots[at] - 1];
+    struct gi_hash all;
+    uint32_t step = 0, found;
+    gi_hash_init(&all);
+    gi_hash_add(&all, name, size);
+    *hash = (uint32_t)all.lo;
+    while ((found = gi_index_next(&gbnf->index, *hash, &step)) != GI_INDEX_END) {
+        const struct gi_gbnf_rule *rule = &gbnf->rules.data[found];
         if (rule->name_size == size && memcmp(&gbnf->names.data[rule->name], name, size) == 0) {
             break;
         }
     }
-    return &gbnf->slots[at];
-}
-
-static bool grow_slots(struct gi_gbnf *gbnf, struct glinfer_error *err)
-{
-    if (gbnf->rules.count * 2 < gbnf->n_slots) {
-        return true;
-    }
-    const size_t n_slots = gbnf->n_slots ? gbnf->n_slots * 2 : 64;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, err);
-    if (!slots) {
-        return false;
-    }
-    free(gbnf->slots);
-    gbnf->slots = slots;
-    gbnf->n_slots = n_slots;
-    for (uint32_t i = 0; i < gbnf->rules.count; i++) {
-        const struct gi_gbnf_rule *rule = &gbnf->rules.data[i];
-        *find_slot(gbnf, &gbnf->names.data[rule->name], rule->name_size) = i + 1;
-    }
-    return true;
+    return found;
 }
 
 // Sets *index to that of the rule of a name in gbnf->rules, which is added if it is not there.
-static bool find_rule(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *name,
-                      size_t size, uint32_t *index)
+static bool add_rule(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *name,
+                     size_t size, uint32_t *index)
 {
-    if (!grow_slots(gbnf, builder->err)) {
+    const struct gi_gbnf_rule made = {
+        .name = (uint32_t)gbnf->names.count, .name_size = (uint32_t)size, .at = UINT32_MAX};
+    uint32_t hash;
+    *index = find_rule(gbnf, name, size, &hash);
+    if (*index != GI_INDEX_END) {
+        return true;
+    }
+    *index = (uint32_t)gbnf->rules.count;
+    if (!GI_ARRAY_RESERVE(&gbnf->names, made.name + size, purpose, builder->err) ||
+        !GI_ARRAY_PUSH(&gbnf->rules, purpose, builder->err, made) ||
+        !gi_index_add(&gbnf->index, hash, *index, purpose, builder->err)) {
         return false;
     }
-    uint32_t *slot = find_slot(gbnf, name, size);
-    if (!*slot) {
-        const struct gi_gbnf_rule made = {.name = (uint32_t)gbnf->names.count,
-                                          .name_size = (uint32_t)size,
-                                          .at = UINT32_MAX,
-                                          .rule = gi_build_rule(builder, GI_BUILD_END)};
-        if (builder->has_failed ||
-            !GI_ARRAY_RESERVE(&gbnf->names, made.name + size, purpose, builder->err) ||
-            !GI_ARRAY_PUSH(&gbnf->rules, purpose, builder->err, made)) {
-            return false;
-        }
-        memcpy(&gbnf->names.data[made.name], name, size);
-        gbnf->names.count += size;
-        *slot = (uint32_t)gbnf->rules.count;
-    }
-    *index = *slot - 1;
-    return true;
+    memcpy(&gbnf->names.data[made.name], name, size);
+    gbnf->names.count += size;
+    gbnf->rules.data[*index].rule = gi_build_rule(builder, GI_BUILD_END);
+    return !builder->has_failed;
 }
 
 uint32_t gi_gbnf_declare(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *name)
 {
     uint32_t index;
-    if (builder->has_failed || !find_rule(gbnf, builder, name, strlen(name), &index)) {
+    if (builder->has_failed || !add_rule(gbnf, builder, name, strlen(name), &index)) {
         builder->has_failed = true;
         return 0;
     }
@@ -113,8 +92,9 @@ uint32_t gi_gbnf_declare(struct gi_gbnf *gbnf, struct gi_builder *builder, const
 
 uint32_t gi_gbnf_rule(const struct gi_gbnf *gbnf, const char *name)
 {
-    const uint32_t slot = gbnf->n_slots ? *find_slot(gbnf, name, strlen(name)) : 0;
-    return slot ? gbnf->rules.data[slot - 1].rule : GI_GBNF_NO_RULE;
+    uint32_t hash;
+    const uint32_t index = find_rule(gbnf, name, strlen(name), &hash);
+    return index != GI_INDEX_END ? gbnf->rules.data[index].rule : GI_GBNF_NO_RULE;
 }
 
 //-- items -----------------------------------------------------------------------------------------
@@ -245,7 +225,7 @@ static bool parse_mention(struct parser *p, struct part *part)
 {
     const size_t begin = p->in.at, size = gi_reader_take_name(&p->in);
     uint32_t index;
-    if (!find_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
+    if (!add_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
         return false;
     }
     struct gi_gbnf_rule *rule = &p->gbnf->rules.data[index];
@@ -437,7 +417,7 @@ static bool parse_rule(struct parser *p)
         return gi_reader_fail(&p->in,
                               "the name of a rule, of letters, digits and '-', has to stand here");
     }
-    if (!find_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
+    if (!add_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
         return false;
     }
     gi_reader_skip_space(&p->in, false);

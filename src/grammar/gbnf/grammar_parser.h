@@ -4,6 +4,7 @@
 #ifndef GI_GRAMMAR_GBNF_GRAMMAR_PARSER_H
 #define GI_GRAMMAR_GBNF_GRAMMAR_PARSER_H
 
+#include "base/index.h"
 #include "grammar/gbnf/grammar_builder.h"
 #include "grammar/grammar.h"
 
@@ -26,8 +27,7 @@ struct gi_gbnf {
         char *data;
         size_t count, capacity;
     } names;
-    uint32_t *slots; // hash table of rules, index + 1; 0: free
-    size_t n_slots;
+    struct gi_index index; // of rules by name
 };
 
 void gi_gbnf_finish(struct gi_gbnf *gbnf);

@@ -9,68 +9,36 @@ static const char purpose[] = "a grammar's stacks";
 
 bool gi_match_frames_init(struct gi_match_frames *frames, struct glinfer_error *err)
 {
-    frames->n_slots = 256;
-    frames->slots = gi_array_zeroed(frames->n_slots, sizeof(*frames->slots), purpose, err);
-    return frames->slots && gi_array_grow(&frames->data, &frames->capacity, ++frames->count,
-                                          sizeof(*frames->data), purpose, err);
+    return gi_array_grow(&frames->data, &frames->capacity, ++frames->count, sizeof(*frames->data),
+                         purpose, err);
 }
 
 void gi_match_frames_finish(struct gi_match_frames *frames)
 {
     free(frames->data);
-    free(frames->slots);
+    gi_index_finish(&frames->index);
     memset(frames, 0, sizeof(*frames));
 }
 
-static uint32_t *find_slot(const struct gi_match_frames *frames, uint32_t node, uint32_t below)
+static uint32_t hash_of(uint32_t node, uint32_t below)
 {
-    const uint64_t mixed = (node * 0x9e3779b97f4a7c15u) ^ (below * 0xc2b2ae3d27d4eb4fu);
-    size_t at = (size_t)(mixed >> 32) & (frames->n_slots - 1);
-    while (frames->slots[at]) {
-        const struct gi_frame *found = &frames->data[frames->slots[at]];
-        if (found->node == node && found->below == below) {
-            break;
-        }
-        at = (at + 1) & (frames->n_slots - 1);
-    }
-    return &frames->slots[at];
-}
-
-static void fill_slots(struct gi_match_frames *frames)
-{
-    for (uint32_t i = 1; i < frames->count; i++) {
-        *find_slot(frames, frames->data[i].node, frames->data[i].below) = i;
-    }
+    return (uint32_t)(((node * 0x9e3779b97f4a7c15u) ^ (below * 0xc2b2ae3d27d4eb4fu)) >> 32);
 }
 
 bool gi_match_frames_push(struct gi_match_frames *frames, uint32_t node, uint32_t below,
                           uint32_t *frame, struct glinfer_error *err)
 {
-    uint32_t *slot = find_slot(frames, node, below);
-    if (*slot) {
-        *frame = *slot;
-        return true;
-    }
-    if (frames->count * 2 >= frames->n_slots) {
-        const size_t n_slots = frames->n_slots * 2;
-        uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, err);
-        if (!slots) {
-            return false;
+    const uint32_t hash = hash_of(node, below);
+    uint32_t step = 0, found;
+    while ((found = gi_index_next(&frames->index, hash, &step)) != GI_INDEX_END) {
+        if (frames->data[found].node == node && frames->data[found].below == below) {
+            *frame = found;
+            return true;
         }
-        free(frames->slots);
-        frames->slots = slots;
-        frames->n_slots = n_slots;
-        fill_slots(frames);
-        slot = find_slot(frames, node, below);
-    }
-    if (!gi_array_grow(&frames->data, &frames->capacity, frames->count + 1, sizeof(*frames->data),
-                       purpose, err)) {
-        return false;
     }
     *frame = (uint32_t)frames->count;
-    frames->data[frames->count++] = (struct gi_frame){node, below};
-    *slot = *frame;
-    return true;
+    return GI_ARRAY_PUSH(frames, purpose, err, (struct gi_frame){node, below}) &&
+           gi_index_add(&frames->index, hash, *frame, purpose, err);
 }
 
 void gi_match_frames_keep(struct gi_match_frames *frames, uint32_t *new_of)
@@ -90,6 +58,9 @@ void gi_match_frames_keep(struct gi_match_frames *frames, uint32_t *new_of)
         }
     }
     frames->count = n;
-    memset(frames->slots, 0, frames->n_slots * sizeof(*frames->slots));
-    fill_slots(frames);
+    gi_index_clear(&frames->index);
+    for (uint32_t i = 1; i < n; i++) {
+        gi_index_add(&frames->index, hash_of(frames->data[i].node, frames->data[i].below), i,
+                     purpose, NULL);
+    }
 }

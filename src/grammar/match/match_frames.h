@@ -4,7 +4,7 @@
 #ifndef GI_GRAMMAR_MATCH_MATCH_FRAMES_H
 #define GI_GRAMMAR_MATCH_MATCH_FRAMES_H
 
-#include "base/error.h"
+#include "base/index.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +16,7 @@ struct gi_frame {
 struct gi_match_frames {
     struct gi_frame *data; // frame 0 is the empty stack
     size_t count, capacity;
-    uint32_t *slots; // hash table, 0: free
-    size_t n_slots;
+    struct gi_index index;
 };
 
 // Zero-initialised before.

@@ -19,7 +19,7 @@ static bool fail_size(struct gi_match_graph *graph, struct glinfer_error *err)
 
 static size_t frame_bytes(const struct gi_match_graph *graph)
 {
-    return graph->frames.count * (sizeof(struct gi_frame) + 4 * sizeof(uint32_t));
+    return graph->frames.count * (sizeof(struct gi_frame) + 2 * sizeof(struct gi_index_slot));
 }
 
 static bool check_size(struct gi_match_graph *graph, size_t more, struct glinfer_error *err)
@@ -63,46 +63,6 @@ static bool has_places(const struct gi_match_state *state, const struct gi_place
     return state->n_places == count;
 }
 
-static uint32_t *find_slot(const struct gi_match_graph *graph, uint32_t hash,
-                           const struct gi_place *places, size_t count)
-{
-    size_t at = hash & (graph->n_slots - 1);
-    for (; graph->slots[at]; at = (at + 1) & (graph->n_slots - 1)) {
-        const struct gi_match_state *state = graph->states.data[graph->slots[at]];
-        if (state->hash == hash && has_places(state, places, count)) {
-            break;
-        }
-    }
-    return &graph->slots[at];
-}
-
-static void fill_slots(struct gi_match_graph *graph)
-{
-    for (uint32_t i = GI_MATCH_DEAD; i < graph->states.count; i++) {
-        const struct gi_match_state *state = graph->states.data[i];
-        if (state) {
-            *find_slot(graph, state->hash, state->places, state->n_places) = i;
-        }
-    }
-}
-
-static bool grow_slots(struct gi_match_graph *graph, struct glinfer_error *err)
-{
-    if (graph->states.count * 2 < graph->n_slots) {
-        return true;
-    }
-    const size_t n_slots = graph->n_slots ? graph->n_slots * 2 : 256;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, err);
-    if (!slots) {
-        return false;
-    }
-    free(graph->slots);
-    graph->slots = slots;
-    graph->n_slots = n_slots;
-    fill_slots(graph);
-    return true;
-}
-
 // Sets *id to the number of a state without places, which is made.
 static bool take_number(struct gi_match_graph *graph, uint32_t *id, struct glinfer_error *err)
 {
@@ -115,7 +75,7 @@ static bool take_number(struct gi_match_graph *graph, uint32_t *id, struct glinf
 }
 
 static struct gi_match_state *make_state(struct gi_match_graph *graph,
-                                         const struct gi_place *places, size_t count, uint32_t hash,
+                                         const struct gi_place *places, size_t count,
                                          struct glinfer_error *err)
 {
     const size_t size = state_bytes(graph, count);
@@ -125,7 +85,6 @@ static struct gi_match_state *make_state(struct gi_match_graph *graph,
     }
     graph->used += size;
     state->n_places = count;
-    state->hash = hash;
     state->places = (struct gi_place *)&state->next[graph->grammar->n_classes];
     for (size_t i = 0; i < count; i++) {
         const enum gi_node_kind kind = graph->grammar->nodes.data[places[i].node].kind;
@@ -139,26 +98,24 @@ static struct gi_match_state *make_state(struct gi_match_graph *graph,
 static bool intern(struct gi_match_graph *graph, const struct gi_place *places, size_t count,
                    uint32_t *id, struct glinfer_error *err)
 {
-    if (!grow_slots(graph, err)) {
-        return false;
-    }
     const uint32_t hash = hash_places(places, count);
-    uint32_t *slot = find_slot(graph, hash, places, count);
-    if (*slot) {
-        *id = *slot;
-        return true;
+    uint32_t step = 0;
+    while ((*id = gi_index_next(&graph->index, hash, &step)) != GI_INDEX_END) {
+        if (has_places(graph->states.data[*id], places, count)) {
+            return true;
+        }
     }
     if (!check_size(graph, state_bytes(graph, count), err)) {
         return false;
     }
-    struct gi_match_state *state = make_state(graph, places, count, hash, err);
-    if (!state || !take_number(graph, id, err)) {
+    struct gi_match_state *state = make_state(graph, places, count, err);
+    if (!state || !take_number(graph, id, err) ||
+        !gi_index_add(&graph->index, hash, *id, purpose, err)) {
         graph->used -= state ? state_bytes(graph, count) : 0;
         free(state);
         return false;
     }
     graph->states.data[*id] = state;
-    *slot = *id;
     return true;
 }
 
@@ -384,7 +341,7 @@ void gi_match_graph_finish(struct gi_match_graph *graph)
     gi_match_frames_finish(&graph->frames);
     free(graph->states.data);
     free(graph->unused.data);
-    free(graph->slots);
+    gi_index_finish(&graph->index);
     free(graph->set.data);
     free(graph->todo.data);
     free(graph->seen.data);
@@ -425,18 +382,18 @@ static bool forget(struct gi_match_graph *graph, struct glinfer_error *err)
         }
     }
     gi_match_frames_keep(&graph->frames, new_of);
+    gi_index_clear(&graph->index);
     for (uint32_t i = GI_MATCH_DEAD; i < graph->states.count; i++) {
         struct gi_match_state *state = graph->states.data[i];
         for (size_t k = 0; state && k < state->n_places; k++) {
             state->places[k].frame = new_of[state->places[k].frame];
         }
         if (state) {
-            state->hash = hash_places(state->places, state->n_places);
+            gi_index_add(&graph->index, hash_places(state->places, state->n_places), i, purpose,
+                         NULL);
         }
     }
     free(new_of);
-    memset(graph->slots, 0, graph->n_slots * sizeof(*graph->slots));
-    fill_slots(graph);
     return true;
 }
 

@@ -22,8 +22,7 @@ struct gi_place {
 struct gi_match_state {
     size_t n_places;
     struct gi_place *places; // sorted, no two are equal; behind next
-    uint32_t hash;
-    uint32_t n_uses; // by texts; a state without may be forgotten between calls
+    uint32_t n_uses;         // by texts; a state without may be forgotten between calls
     bool may_end, has_tokens;
     uint32_t *mask;  // what gi_grammar_mask has found, or NULL; owned
     uint32_t next[]; // (n_classes) states
@@ -43,8 +42,7 @@ struct gi_match_graph {
         uint32_t *data; // numbers of states that were forgotten
         size_t count, capacity;
     } unused;
-    uint32_t *slots; // hash table of states, 0: free
-    size_t n_slots;
+    struct gi_index index; // of states by their places
     // The set that is being made.
     struct {
         struct gi_place *data;

@@ -30,16 +30,6 @@ struct list {
     uint32_t close; // the node of the bracket at the end
 };
 
-static bool is_never(const struct gi_schema_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        if (cJSON_IsFalse(set->data[i].schema) && !set->data[i].fails) {
-            return true;
-        }
-    }
-    return false;
-}
-
 //-- what is asked for -----------------------------------------------------------------------------
 
 static void add_hit(struct list *list, const cJSON *schema, bool fails, uint32_t least,
@@ -106,17 +96,16 @@ static void read_items(struct list *list)
     for (uint32_t i = 0; i < n && i < list->most && !writer->build.has_failed; i++) {
         struct gi_schema_set set = {0};
         gi_schema_item_set(writer, list->one, i, &set);
-        if (is_never(&set)) {
+        if (gi_schema_is_never(&set)) {
             list->most = i;
             free(set.data);
-        } else if (!GI_ARRAY_PUSH(&list->first, "a schema", writer->build.err, set)) {
-            writer->build.has_failed = true;
+        } else if (!GI_SCHEMA_PUSH(writer, &list->first, set)) {
             free(set.data);
         }
     }
     gi_schema_item_set(writer, list->one, UINT32_MAX, &list->rest);
     list->has_rest |= n == 0 || list->least > n || list->n_hits > 0;
-    if (!list->has_rest || is_never(&list->rest)) {
+    if (!list->has_rest || gi_schema_is_never(&list->rest)) {
         list->most = list->first.count < list->most ? (uint32_t)list->first.count : list->most;
     }
     const uint32_t first = (uint32_t)list->first.count;
@@ -353,7 +342,7 @@ uint32_t gi_schema_build_array(struct gi_schema_writer *writer, const struct gi_
     uint32_t first = GI_BUILD_NOTHING;
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
-        if (condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)) {
+        if (gi_schema_holding(condition)) {
             read_holding(&list, condition->schema);
         } else if (condition->kind == GI_BREAKS) {
             read_breaking(&list, condition->schema, condition->item);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -16,12 +17,6 @@ enum {
 
 static const char purpose[] = "a schema's grammar";
 
-static bool fail(struct gi_schema_writer *writer)
-{
-    writer->build.has_failed = true;
-    return false;
-}
-
 bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool is_end)
 {
     const struct gi_dfa_state state = {(uint32_t)dfa->edges.count, 0, is_end};
@@ -33,7 +28,7 @@ bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool 
                          GI_DFA_MAX_STATES);
         return false;
     }
-    return GI_ARRAY_PUSH(&dfa->states, purpose, writer->build.err, state) || fail(writer);
+    return GI_SCHEMA_PUSH(writer, &dfa->states, state);
 }
 
 bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t lo, uint32_t hi,
@@ -50,19 +45,14 @@ bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32
         return false;
     }
     state->count++;
-    return GI_ARRAY_PUSH(&dfa->edges, purpose, writer->build.err,
-                         (struct gi_dfa_edge){lo, hi, to}) ||
-           fail(writer);
+    return GI_SCHEMA_PUSH(writer, &dfa->edges, (struct gi_dfa_edge){lo, hi, to});
 }
 
 struct gi_dfa *gi_dfa_create(struct gi_schema_writer *writer)
 {
-    struct gi_dfa *dfa = writer->build.has_failed
-                             ? NULL
-                             : gi_array_zeroed(1, sizeof(*dfa), purpose, writer->build.err);
-    if (!dfa || !GI_ARRAY_PUSH(&writer->automata, purpose, writer->build.err, dfa)) {
+    struct gi_dfa *dfa = gi_schema_zeroed(writer, 1, sizeof(*dfa));
+    if (dfa && !GI_SCHEMA_PUSH(writer, &writer->automata, dfa)) {
         free(dfa);
-        fail(writer);
         return NULL;
     }
     return dfa;
@@ -117,9 +107,9 @@ bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text)
 static bool find_live(struct gi_schema_writer *writer, const struct gi_dfa *dfa, uint8_t *live)
 {
     const size_t n = dfa->states.count;
-    uint32_t *first = gi_array_zeroed(n + 2, sizeof(*first), purpose, writer->build.err);
-    uint32_t *users = gi_array_zeroed(dfa->edges.count, sizeof(*users), purpose, writer->build.err);
-    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->build.err);
+    uint32_t *first = gi_schema_zeroed(writer, n + 2, sizeof(*first));
+    uint32_t *users = gi_schema_zeroed(writer, dfa->edges.count, sizeof(*users));
+    uint32_t *todo = gi_schema_zeroed(writer, n, sizeof(*todo));
     const bool is_ok = first && users && todo;
     size_t n_todo = 0;
     for (size_t i = 0; is_ok && i < dfa->edges.count; i++) {
@@ -150,7 +140,7 @@ static bool find_live(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
     free(first);
     free(users);
     free(todo);
-    return is_ok || fail(writer);
+    return is_ok;
 }
 
 struct signature {
@@ -231,9 +221,9 @@ static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *d
                          struct gi_dfa *out)
 {
     const size_t n = dfa->states.count;
-    uint32_t *number = gi_array_zeroed(n_groups, sizeof(*number), purpose, writer->build.err);
-    uint32_t *member = gi_array_zeroed(n_groups, sizeof(*member), purpose, writer->build.err);
-    bool is_ok = (number && member) || fail(writer);
+    uint32_t *number = gi_schema_zeroed(writer, n_groups, sizeof(*number));
+    uint32_t *member = gi_schema_zeroed(writer, n_groups, sizeof(*member));
+    bool is_ok = number && member;
     uint32_t count = 0;
     for (uint32_t i = 0; is_ok && i < n; i++) {
         if (live[i] && !number[group[i]]) {
@@ -258,12 +248,11 @@ static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *d
 const struct gi_dfa *gi_dfa_tidy(struct gi_schema_writer *writer, struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count;
-    uint8_t *live = gi_array_zeroed(n, 1, purpose, writer->build.err);
-    uint32_t *group = gi_array_zeroed(n, sizeof(*group), purpose, writer->build.err);
-    struct signature *signatures =
-        gi_array_zeroed(n, sizeof(*signatures), purpose, writer->build.err);
+    uint8_t *live = gi_schema_zeroed(writer, n, 1);
+    uint32_t *group = gi_schema_zeroed(writer, n, sizeof(*group));
+    struct signature *signatures = gi_schema_zeroed(writer, n, sizeof(*signatures));
     struct gi_dfa *out = gi_dfa_create(writer);
-    bool is_ok = (live && group && signatures && out) || fail(writer);
+    bool is_ok = live && group && signatures && out;
     is_ok = is_ok && find_live(writer, dfa, live);
     if (is_ok && n > 0 && live[0]) {
         const size_t n_groups = find_groups(dfa, live, group, signatures);
@@ -283,43 +272,24 @@ struct pairs {
         uint64_t *data; // state of a << 32 | state of b
         size_t count, capacity;
     } list;
-    uint32_t *slots; // index + 1
-    size_t n_slots;  // a power of two
+    struct gi_index index;
 };
 
 // Sets *index to that of a pair, which is added if it is not there.
 static bool index_pair(struct gi_schema_writer *writer, struct pairs *pairs, uint64_t pair,
                        uint32_t *index)
 {
-    if (pairs->list.count * 2 >= pairs->n_slots) {
-        const size_t n_slots = pairs->n_slots ? pairs->n_slots * 2 : 256;
-        uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->build.err);
-        if (!slots) {
-            return fail(writer);
+    const uint32_t hash = (uint32_t)(pair * 0x9e3779b97f4a7c15u >> 32);
+    uint32_t step = 0;
+    while ((*index = gi_index_next(&pairs->index, hash, &step)) != GI_INDEX_END) {
+        if (pairs->list.data[*index] == pair) {
+            return true;
         }
-        for (size_t i = 0; i < pairs->list.count; i++) {
-            size_t at = (pairs->list.data[i] * 0x9e3779b97f4a7c15u >> 32) & (n_slots - 1);
-            while (slots[at]) {
-                at = (at + 1) & (n_slots - 1);
-            }
-            slots[at] = (uint32_t)i + 1;
-        }
-        free(pairs->slots);
-        pairs->slots = slots;
-        pairs->n_slots = n_slots;
     }
-    size_t at = (pair * 0x9e3779b97f4a7c15u >> 32) & (pairs->n_slots - 1);
-    while (pairs->slots[at] && pairs->list.data && pairs->list.data[pairs->slots[at] - 1] != pair) {
-        at = (at + 1) & (pairs->n_slots - 1);
-    }
-    if (!pairs->slots[at]) {
-        if (!GI_ARRAY_PUSH(&pairs->list, purpose, writer->build.err, pair)) {
-            return fail(writer);
-        }
-        pairs->slots[at] = (uint32_t)pairs->list.count;
-    }
-    *index = pairs->slots[at] - 1;
-    return true;
+    *index = (uint32_t)pairs->list.count;
+    return GI_SCHEMA_PUSH(writer, &pairs->list, pair) &&
+           gi_schema_note(writer,
+                          gi_index_add(&pairs->index, hash, *index, purpose, writer->build.err));
 }
 
 // Adds the edges of a pair of states: those of a, cut where b's edges begin and end. b may have
@@ -377,7 +347,7 @@ const struct gi_dfa *gi_dfa_product(struct gi_schema_writer *writer, const struc
                 add_pair_edges(writer, out, &pairs, a, b, is_without, pair);
     }
     free(pairs.list.data);
-    free(pairs.slots);
+    gi_index_finish(&pairs.index);
     return is_ok ? gi_dfa_tidy(writer, out) : NULL;
 }
 
@@ -412,43 +382,31 @@ const struct gi_dfa *gi_dfa_of_lengths(struct gi_schema_writer *writer, uint32_t
 const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char *const *texts,
                                      size_t n)
 {
-    struct gi_nfa nfa = {0};
-    bool is_ok = !writer->build.has_failed;
-    const struct gi_nfa_node match = {.kind = GI_NFA_MATCH};
-    is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->build.err, match);
-    nfa.start = GI_DFA_STOP;
-    for (size_t i = 0; is_ok && i < n; i++) {
-        uint32_t next = 0;
-        const char *end = texts[i] + strlen(texts[i]);
-        while (is_ok && end > texts[i]) {
+    struct gi_nfa nfa = {.start = GI_DFA_STOP};
+    if (n == 0) {
+        return gi_dfa_create(writer);
+    }
+    const uint32_t match = gi_nfa_add(writer, &nfa, (struct gi_nfa_node){.kind = GI_NFA_MATCH});
+    for (size_t i = 0; i < n; i++) {
+        uint32_t next = match;
+        for (const char *end = texts[i] + strlen(texts[i]); end > texts[i];) {
             do {
                 end--;
             } while (gi_utf8_continues(*end));
             const char *at = end;
-            const uint32_t code = gi_utf8_take(&at);
-            const struct gi_nfa_node node = {.kind = GI_NFA_CLASS,
-                                             .next = next,
-                                             .first = (uint32_t)nfa.ranges.count,
-                                             .count = 1};
-            next = (uint32_t)nfa.nodes.count;
-            is_ok = GI_ARRAY_PUSH(&nfa.ranges, purpose, writer->build.err,
-                                  (struct gi_code_range){code, code}) &&
-                    GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->build.err, node);
+            const uint32_t code = gi_utf8_take(&at), first = (uint32_t)nfa.ranges.count;
+            GI_SCHEMA_PUSH(writer, &nfa.ranges, (struct gi_code_range){code, code});
+            next = gi_nfa_add(writer, &nfa,
+                              (struct gi_nfa_node){
+                                  .kind = GI_NFA_CLASS, .next = next, .first = first, .count = 1});
         }
-        if (nfa.start != GI_DFA_STOP) {
-            const struct gi_nfa_node split = {
-                .kind = GI_NFA_SPLIT, .next = next, .other = nfa.start};
-            next = (uint32_t)nfa.nodes.count;
-            is_ok = is_ok && GI_ARRAY_PUSH(&nfa.nodes, purpose, writer->build.err, split);
-        }
-        nfa.start = next;
+        nfa.start = i == 0
+                        ? next
+                        : gi_nfa_add(writer, &nfa,
+                                     (struct gi_nfa_node){
+                                         .kind = GI_NFA_SPLIT, .next = next, .other = nfa.start});
     }
-    const struct gi_dfa *dfa = NULL;
-    if (!is_ok) {
-        fail(writer);
-    } else {
-        dfa = n > 0 ? gi_dfa_of_nfa(writer, &nfa) : gi_dfa_create(writer);
-    }
+    const struct gi_dfa *dfa = gi_dfa_of_nfa(writer, &nfa);
     gi_nfa_finish(&nfa);
     return dfa;
 }
@@ -456,10 +414,9 @@ const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char
 uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count;
-    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->build.err);
-    uint32_t *depth =
-        gi_array_zeroed(n, sizeof(*depth), purpose, writer->build.err); // 0: not reached
-    const bool is_ok = (todo && depth) || fail(writer);
+    uint32_t *todo = gi_schema_zeroed(writer, n, sizeof(*todo));
+    uint32_t *depth = gi_schema_zeroed(writer, n, sizeof(*depth)); // 0: not reached
+    const bool is_ok = todo && depth;
     uint32_t shortest = UINT32_MAX;
     size_t n_todo = 0;
     if (is_ok && n > 0) {
@@ -487,10 +444,10 @@ uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *d
 uint32_t gi_dfa_longest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count; // from each of which an end is reached
-    uint32_t *n_in = gi_array_zeroed(n, sizeof(*n_in), purpose, writer->build.err);
-    uint32_t *todo = gi_array_zeroed(n, sizeof(*todo), purpose, writer->build.err);
-    uint32_t *depth = gi_array_zeroed(n, sizeof(*depth), purpose, writer->build.err);
-    const bool is_ok = (n_in && todo && depth) || fail(writer);
+    uint32_t *n_in = gi_schema_zeroed(writer, n, sizeof(*n_in));
+    uint32_t *todo = gi_schema_zeroed(writer, n, sizeof(*todo));
+    uint32_t *depth = gi_schema_zeroed(writer, n, sizeof(*depth));
+    const bool is_ok = n_in && todo && depth;
     size_t n_todo = 0, n_done = 0;
     uint32_t longest = 0;
     for (size_t i = 0; is_ok && i < dfa->edges.count; i++) {
@@ -526,12 +483,11 @@ const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
         uint32_t *data;
         size_t count, capacity;
     } codes = {0};
-    uint32_t *index = gi_array_zeroed(machine->n_codes, sizeof(*index), purpose, writer->build.err);
-    bool is_ok = dfa && index && GI_ARRAY_PUSH(&codes, purpose, writer->build.err, machine->start);
+    uint32_t *index = gi_schema_zeroed(writer, machine->n_codes, sizeof(*index));
+    bool is_ok = dfa && index && GI_SCHEMA_PUSH(writer, &codes, machine->start);
     if (is_ok) {
         index[machine->start] = 1;
     }
-    is_ok = is_ok || fail(writer);
     for (size_t i = 0; is_ok && i < codes.count; i++) {
         const uint32_t code = codes.data[i];
         is_ok = gi_dfa_add_state(writer, dfa, machine->is_end(machine->user, code));
@@ -541,7 +497,7 @@ const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
                 continue;
             }
             if (!index[next]) {
-                is_ok = GI_ARRAY_PUSH(&codes, purpose, writer->build.err, next) || fail(writer);
+                is_ok = GI_SCHEMA_PUSH(writer, &codes, next);
                 index[next] = (uint32_t)codes.count;
             }
             const uint32_t point = (uint8_t)*byte;

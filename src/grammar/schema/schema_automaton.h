@@ -67,6 +67,12 @@ struct gi_nfa {
 };
 
 void gi_nfa_finish(struct gi_nfa *nfa);
+// Adds a node and returns its index.
+static inline uint32_t gi_nfa_add(struct gi_schema_writer *writer, struct gi_nfa *nfa,
+                                  struct gi_nfa_node node)
+{
+    return GI_SCHEMA_PUSH(writer, &nfa->nodes, node) ? (uint32_t)nfa->nodes.count - 1 : 0;
+}
 
 // Returns the automaton of the texts that a walk from the start to a match spells.
 const struct gi_dfa *gi_dfa_of_nfa(struct gi_schema_writer *writer, const struct gi_nfa *nfa);

@@ -9,8 +9,6 @@
 
 enum { MAX_CASES = 400, MAX_CONDITIONS = 500, MAX_WORK = 200000, MAX_LOOKS = 20000 };
 
-static const char purpose[] = "a schema";
-
 // The walk over what a set comes to. The conditions are those of the case that is looked at; each
 // kind of condition that leaves a choice goes on with each of its alternatives in turn.
 struct expander {
@@ -37,8 +35,8 @@ static void push(struct expander *x, struct gi_condition condition)
     }
     if (x->now.count == MAX_CONDITIONS) {
         gi_schema_stop(writer, "more than %d schemas have to hold together", MAX_CONDITIONS);
-    } else if (!GI_ARRAY_PUSH(&x->now, purpose, writer->build.err, condition)) {
-        writer->build.has_failed = true;
+    } else {
+        GI_SCHEMA_PUSH(writer, &x->now, condition);
     }
 }
 
@@ -233,9 +231,7 @@ static void break_closed(struct expander *x, uint32_t at, int types, const cJSON
     const cJSON *own = gi_schema_get(schema, "properties");
     for (uint32_t i = 0; i < at; i++) {
         const struct gi_condition condition = x->now.data[i];
-        const cJSON *others = condition.kind == GI_HOLDS && cJSON_IsObject(condition.schema)
-                                  ? gi_schema_get(condition.schema, "properties")
-                                  : NULL;
+        const cJSON *others = gi_schema_get(gi_schema_holding(&condition), "properties");
         for (const cJSON *one = others ? others->child : NULL; one; one = one->next) {
             if (!own || !gi_schema_get(own, one->string)) {
                 go_with(
@@ -419,20 +415,15 @@ static void add_case(struct expander *x, int types)
         x->is_full = true;
         return;
     }
-    if (!GI_ARRAY_RESERVE(&x->cases->conditions, first + x->now.count, purpose,
-                          writer->build.err) ||
-        !gi_array_grow(&x->cases->list.data, &x->cases->list.capacity, x->cases->list.count + 1,
-                       sizeof(*x->cases->list.data), purpose, writer->build.err)) {
-        writer->build.has_failed = true;
+    if (!GI_SCHEMA_RESERVE(writer, &x->cases->conditions, first + x->now.count) ||
+        !GI_SCHEMA_PUSH(writer, &x->cases->list,
+                        (struct gi_case_place){types, first, (uint32_t)x->now.count})) {
         return;
     }
     if (x->now.count > 0) {
         memcpy(&x->cases->conditions.data[first], x->now.data, x->now.count * sizeof(*x->now.data));
     }
     x->cases->conditions.count += x->now.count;
-    x->cases->list.data[x->cases->list.count].types = types;
-    x->cases->list.data[x->cases->list.count].first = first;
-    x->cases->list.data[x->cases->list.count++].count = (uint32_t)x->now.count;
 }
 
 // Looks at a condition and goes on with all that follow it. Calls itself once for each of at most
@@ -572,9 +563,7 @@ static bool is_dead_case(struct gi_schema_writer *writer, const struct gi_case *
         if (condition->kind == GI_HAS || condition->kind == GI_BAD_MEMBER) {
             is_so = has_dead_member(writer, one, condition->name, depth);
         }
-        const cJSON *required = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)
-                                    ? gi_schema_use(writer, condition->schema, "required")
-                                    : NULL;
+        const cJSON *required = gi_schema_use(writer, gi_schema_holding(condition), "required");
         for (const cJSON *name = required ? required->child : NULL; !is_so && name;
              name = name->next) {
             is_so = cJSON_IsString(name) && has_dead_member(writer, one, name->valuestring, depth);

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static bool is_holding(const struct gi_condition *condition)
-{
-    return condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
-}
-
 // True if a condition is a part of the one at index `of`, or that one, and not of what fails.
 static bool is_part(const struct gi_case *one, uint32_t i, uint32_t of)
 {
@@ -64,7 +59,7 @@ static bool is_evaluated(struct gi_schema_writer *writer, const struct gi_case *
                          const struct gi_key *key)
 {
     for (uint32_t i = 0; i < one->count; i++) {
-        if (!is_holding(&one->conditions[i]) || !is_part(one, i, of)) {
+        if (!gi_schema_holding(&one->conditions[i]) || !is_part(one, i, of)) {
             continue;
         }
         const cJSON *schema = one->conditions[i].schema;
@@ -87,7 +82,7 @@ void gi_schema_member_set(struct gi_schema_writer *writer, const struct gi_case 
             gi_schema_set_add(writer, set, condition->schema, true);
         } else if (condition->kind == GI_LACKS && is_it) {
             gi_schema_set_add(writer, set, &gi_schema_never, false);
-        } else if (is_holding(condition)) {
+        } else if (gi_schema_holding(condition)) {
             const cJSON *schema = condition->schema;
             const cJSON *rest = gi_schema_use(writer, schema, "additionalProperties");
             const cJSON *others = gi_schema_use(writer, schema, "unevaluatedProperties");
@@ -129,7 +124,7 @@ static bool is_evaluated_item(struct gi_schema_writer *writer, const struct gi_c
 {
     for (uint32_t i = 0; i < one->count; i++) {
         const cJSON *first, *rest;
-        if (!is_holding(&one->conditions[i]) || !is_part(one, i, of)) {
+        if (!gi_schema_holding(&one->conditions[i]) || !is_part(one, i, of)) {
             continue;
         }
         find_items(writer, one->conditions[i].schema, &first, &rest);
@@ -150,7 +145,7 @@ void gi_schema_item_set(struct gi_schema_writer *writer, const struct gi_case *o
         if (condition->kind == GI_BREAKS && strcmp(condition->item->string, "contains") == 0) {
             gi_schema_set_add(writer, set, condition->item, true);
         }
-        if (!is_holding(condition)) {
+        if (!gi_schema_holding(condition)) {
             continue;
         }
         find_items(writer, condition->schema, &first, &rest);
@@ -170,7 +165,7 @@ uint32_t gi_schema_count_first(struct gi_schema_writer *writer, const struct gi_
     uint32_t n = 0;
     for (uint32_t i = 0; i < one->count; i++) {
         const cJSON *first, *rest;
-        if (is_holding(&one->conditions[i])) {
+        if (gi_schema_holding(&one->conditions[i])) {
             find_items(writer, one->conditions[i].schema, &first, &rest);
             const uint32_t own = first ? (uint32_t)cJSON_GetArraySize(first) : 0;
             n = own > n ? own : n;

@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/index.h"
 #include "grammar/schema/schema_automaton.h"
 
 #include <stdlib.h>
@@ -8,12 +9,6 @@
 enum { MAX_POOL = 4000000 }; // nodes of a regular expression in all states
 
 static const char purpose[] = "a schema's grammar";
-
-static bool fail(struct gi_schema_writer *writer)
-{
-    writer->build.has_failed = true;
-    return false;
-}
 
 void gi_nfa_finish(struct gi_nfa *nfa)
 {
@@ -33,13 +28,12 @@ struct subsets {
     struct {
         struct subset {
             uint32_t first, count;
-            uint64_t hash;
+            bool has_match;
         } * data;
         size_t count, capacity;
     } sets;
-    uint32_t *slots; // index of a set + 1
-    size_t n_slots;
-    uint32_t *seen; // of each node: the stamp of the last walk that met it
+    struct gi_index index; // of sets
+    uint32_t *seen;        // of each node: the stamp of the last walk that met it
     uint32_t stamp;
     struct {
         uint32_t *data;
@@ -59,7 +53,7 @@ static bool push(struct subsets *s, uint32_t node)
         return true;
     }
     s->seen[node] = s->stamp;
-    return GI_ARRAY_PUSH(&s->todo, purpose, s->writer->build.err, node) || fail(s->writer);
+    return GI_SCHEMA_PUSH(s->writer, &s->todo, node);
 }
 
 // Walks on from the nodes that were pushed, without characters; adds what waits for one, or for the
@@ -85,8 +79,7 @@ static bool walk(struct subsets *s, bool is_begin, bool is_end, bool *has_match)
             if (node->kind == GI_NFA_END && is_end) {
                 is_ok = push(s, node->next);
             } else if (!is_end) {
-                is_ok = GI_ARRAY_PUSH(&s->pool, purpose, s->writer->build.err, index) ||
-                        fail(s->writer);
+                is_ok = GI_SCHEMA_PUSH(s->writer, &s->pool, index);
             }
         }
         if (!is_ok) {
@@ -102,34 +95,11 @@ static int compare_nodes(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static bool grow(struct subsets *s)
-{
-    if (s->sets.count * 2 < s->n_slots) {
-        return true;
-    }
-    const size_t n_slots = s->n_slots ? s->n_slots * 2 : 128;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, s->writer->build.err);
-    if (!slots) {
-        return fail(s->writer);
-    }
-    for (size_t i = 0; i < s->sets.count; i++) {
-        size_t at = s->sets.data[i].hash & (n_slots - 1);
-        while (slots[at]) {
-            at = (at + 1) & (n_slots - 1);
-        }
-        slots[at] = (uint32_t)i + 1;
-    }
-    free(s->slots);
-    s->slots = slots;
-    s->n_slots = n_slots;
-    return true;
-}
-
 // Makes the nodes of the pool from first on a set; sets *index to the one that has these nodes and
 // as much of a match.
 static bool intern(struct subsets *s, uint32_t first, bool has_match, uint32_t *index)
 {
-    struct subset set = {first, (uint32_t)s->pool.count - first, 0};
+    const struct subset set = {first, (uint32_t)s->pool.count - first, has_match};
     if (s->pool.count > MAX_POOL) {
         gi_schema_refuse(s->writer, "this pattern needs an automaton that is too large");
         return false;
@@ -141,27 +111,21 @@ static bool intern(struct subsets *s, uint32_t first, bool has_match, uint32_t *
     gi_hash_init(&hash);
     gi_hash_add(&hash, set.count ? (const void *)&s->pool.data[first] : "",
                 set.count * sizeof(uint32_t));
-    set.hash = (hash.lo & ~(UINT64_C(1) << 30)) | (has_match ? (UINT64_C(1) << 30) : 0);
-    if (!grow(s)) {
-        return false;
-    }
-    size_t at = set.hash & (s->n_slots - 1);
-    for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-        const struct subset *other = &s->sets.data[s->slots[at] - 1];
-        if (other->hash == set.hash && other->count == set.count &&
+    const uint32_t key = (uint32_t)hash.lo ^ has_match;
+    uint32_t step = 0;
+    while ((*index = gi_index_next(&s->index, key, &step)) != GI_INDEX_END) {
+        const struct subset *other = &s->sets.data[*index];
+        if (other->has_match == has_match && other->count == set.count &&
             (set.count == 0 || memcmp(&s->pool.data[other->first], &s->pool.data[first],
                                       set.count * sizeof(uint32_t)) == 0)) {
             s->pool.count = first;
-            *index = s->slots[at] - 1;
             return true;
         }
     }
-    if (!GI_ARRAY_PUSH(&s->sets, purpose, s->writer->build.err, set)) {
-        return fail(s->writer);
-    }
-    s->slots[at] = (uint32_t)s->sets.count;
-    *index = s->slots[at] - 1;
-    return true;
+    *index = (uint32_t)s->sets.count;
+    return GI_SCHEMA_PUSH(s->writer, &s->sets, set) &&
+           gi_schema_note(s->writer,
+                          gi_index_add(&s->index, key, *index, purpose, s->writer->build.err));
 }
 
 // True if the text may end in a set.
@@ -177,11 +141,6 @@ static bool find_end(struct subsets *s, uint32_t index, bool *is_end)
     return walk(s, index == 0, true, is_end);
 }
 
-static int compare_codes(const void *a, const void *b)
-{
-    return compare_nodes(a, b);
-}
-
 struct cuts {
     uint32_t *data; // code points at which what may follow changes
     size_t count, capacity;
@@ -194,14 +153,14 @@ static bool find_cuts(struct subsets *s, const struct subset *set, struct cuts *
         const struct gi_nfa_node *node = &s->nfa->nodes.data[s->pool.data[set->first + i]];
         for (uint32_t k = 0; node->kind == GI_NFA_CLASS && k < node->count; k++) {
             const struct gi_code_range range = s->nfa->ranges.data[node->first + k];
-            if (!GI_ARRAY_PUSH(cuts, purpose, s->writer->build.err, range.lo) ||
-                !GI_ARRAY_PUSH(cuts, purpose, s->writer->build.err, range.hi + 1)) {
-                return fail(s->writer);
+            if (!GI_SCHEMA_PUSH(s->writer, cuts, range.lo) ||
+                !GI_SCHEMA_PUSH(s->writer, cuts, range.hi + 1)) {
+                return false;
             }
         }
     }
     if (cuts->count > 0) {
-        qsort(cuts->data, cuts->count, sizeof(uint32_t), compare_codes);
+        qsort(cuts->data, cuts->count, sizeof(uint32_t), compare_nodes);
     }
     return true;
 }
@@ -260,7 +219,7 @@ static bool construct(struct subsets *s, struct gi_dfa *dfa)
     bool is_ok = push(s, s->nfa->start) && walk(s, true, false, &has_match) &&
                  intern(s, 0, has_match, &index);
     for (uint32_t i = 0; is_ok && i < s->sets.count; i++) {
-        const bool is_matched = (s->sets.data[i].hash & (UINT64_C(1) << 30)) != 0;
+        const bool is_matched = s->sets.data[i].has_match;
         bool is_end = false;
         is_ok = find_end(s, i, &is_end) && gi_dfa_add_state(s->writer, dfa, is_end || is_matched) &&
                 add_subset_edges(s, dfa, i, &cuts);
@@ -273,14 +232,11 @@ const struct gi_dfa *gi_dfa_of_nfa(struct gi_schema_writer *writer, const struct
 {
     struct subsets s = {.writer = writer, .nfa = nfa};
     struct gi_dfa *dfa = gi_dfa_create(writer);
-    s.seen = gi_array_zeroed(nfa->nodes.count, sizeof(*s.seen), purpose, writer->build.err);
+    s.seen = gi_schema_zeroed(writer, nfa->nodes.count, sizeof(*s.seen));
     const bool is_ok = dfa && s.seen && construct(&s, dfa);
-    if (!s.seen) {
-        fail(writer);
-    }
     free(s.pool.data);
     free(s.sets.data);
-    free(s.slots);
+    gi_index_finish(&s.index);
     free(s.seen);
     free(s.todo.data);
     return is_ok ? gi_dfa_tidy(writer, dfa) : NULL;

@@ -31,21 +31,6 @@ struct object {
     bool is_dead;
 };
 
-static bool is_holding(const struct gi_condition *condition)
-{
-    return condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
-}
-
-static bool is_never(const struct gi_schema_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        if (cJSON_IsFalse(set->data[i].schema) && !set->data[i].fails) {
-            return true;
-        }
-    }
-    return false;
-}
-
 //-- names -----------------------------------------------------------------------------------------
 
 static void add_name(struct object *object, const char *name, bool is_required)
@@ -60,11 +45,7 @@ static void add_name(struct object *object, const char *name, bool is_required)
     if (object->properties.count == MAX_PROPERTIES) {
         gi_schema_stop(writer, "more than %d properties are not supported", MAX_PROPERTIES);
     }
-    if (!writer->build.has_failed &&
-        !GI_ARRAY_PUSH(&object->properties, "a schema", writer->build.err,
-                       (struct property){name, 0, false, is_required})) {
-        writer->build.has_failed = true;
-    }
+    GI_SCHEMA_PUSH(writer, &object->properties, (struct property){name, 0, false, is_required});
 }
 
 static void add_members(struct object *object, const cJSON *properties)
@@ -79,7 +60,8 @@ static void add_members(struct object *object, const cJSON *properties)
 static void find_properties(struct object *object, uint32_t at)
 {
     const struct gi_case *one = object->one;
-    const cJSON *item = is_holding(&one->conditions[at]) ? one->conditions[at].schema->child : NULL;
+    const cJSON *item =
+        gi_schema_holding(&one->conditions[at]) ? one->conditions[at].schema->child : NULL;
     for (; item && !object->writer->build.has_failed; item = item->next) {
         if (strcmp(item->string, "properties") == 0 && cJSON_IsObject(item)) {
             add_members(object, item);
@@ -90,7 +72,7 @@ static void find_properties(struct object *object, uint32_t at)
             }
         }
     }
-    for (uint32_t i = at + 1; i < one->count && !is_holding(&one->conditions[at]); i++) {
+    for (uint32_t i = at + 1; i < one->count && !gi_schema_holding(&one->conditions[at]); i++) {
         if (one->conditions[i].owner == at) {
             find_properties(object, i);
         }
@@ -109,7 +91,7 @@ static void find_names(struct object *object)
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const cJSON *required = NULL;
-        if (is_holding(condition)) { // those that dependencies have do not come by a keyword
+        if (gi_schema_holding(condition)) { // those that dependencies have do not come by a keyword
             const cJSON *properties =
                 gi_schema_use(object->writer, condition->schema, "properties");
             required = gi_schema_use(object->writer, condition->schema, "required");
@@ -135,7 +117,8 @@ static void find_rules(struct object *object)
         const struct gi_key key = {.name = property->name};
         struct gi_schema_set set = {0};
         gi_schema_member_set(writer, object->one, &key, &set);
-        if (!is_never(&set) && gi_schema_allows_name(writer, object->one, property->name)) {
+        if (!gi_schema_is_never(&set) &&
+            gi_schema_allows_name(writer, object->one, property->name)) {
             property->rule = gi_schema_rule_of(writer, &set);
             property->is_allowed = true;
             object->n_allowed++;
@@ -156,7 +139,7 @@ static void find_bounds(struct object *object)
     for (uint32_t i = 0; i < object->one->count; i++) {
         const struct gi_condition *condition = &object->one->conditions[i];
         uint32_t least = 0, most = UINT32_MAX;
-        if (is_holding(condition)) {
+        if (gi_schema_holding(condition)) {
             least =
                 gi_schema_count(writer, gi_schema_get(condition->schema, "minProperties"), least);
             most = gi_schema_count(writer, gi_schema_get(condition->schema, "maxProperties"), most);
@@ -186,7 +169,7 @@ static bool asks_for_extra(const struct object *object)
                                            "propertyNames", "unevaluatedProperties"};
     bool asks = object->n_allowed == 0 || object->least > object->n_allowed;
     for (uint32_t i = 0; i < object->one->count; i++) {
-        for (size_t k = 0; is_holding(&object->one->conditions[i]) && k < 4; k++) {
+        for (size_t k = 0; gi_schema_holding(&object->one->conditions[i]) && k < 4; k++) {
             const cJSON *item = gi_schema_get(object->one->conditions[i].schema, keywords[k]);
             asks = asks || (item && !cJSON_IsFalse(item));
         }
@@ -199,9 +182,8 @@ static uint32_t find_patterns(struct object *object, const cJSON **patterns)
     uint32_t n = 0;
     for (uint32_t i = 0; i < object->one->count; i++) {
         const struct gi_condition *condition = &object->one->conditions[i];
-        const cJSON *map = is_holding(condition) ? gi_schema_use(object->writer, condition->schema,
-                                                                 "patternProperties")
-                                                 : NULL;
+        const cJSON *map =
+            gi_schema_use(object->writer, gi_schema_holding(condition), "patternProperties");
         for (const cJSON *item = map ? map->child : NULL; item; item = item->next) {
             uint32_t k = 0;
             while (k < n && strcmp(patterns[k]->string, item->string) != 0) {
@@ -231,9 +213,8 @@ static const struct gi_dfa *names_of_class(struct object *object, const struct g
     if (!names && n == 0 && key->n_patterns == 0) {
         return NULL;
     }
-    const char **texts = gi_array_zeroed(n, sizeof(*texts), "a schema", writer->build.err);
+    const char **texts = gi_schema_zeroed(writer, n, sizeof(*texts));
     if (!texts) {
-        writer->build.has_failed = true;
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
@@ -260,8 +241,9 @@ static uint32_t build_class(struct object *object, const struct gi_key *key)
     bool is_refused = false;
     uint32_t first = GI_BUILD_NOTHING;
     gi_schema_member_set(writer, object->one, key, &set);
-    const struct gi_dfa *names = is_never(&set) ? NULL : names_of_class(object, key, &is_refused);
-    if (!is_never(&set) && !is_refused && !(names && gi_dfa_is_empty(names))) {
+    const struct gi_dfa *names =
+        gi_schema_is_never(&set) ? NULL : names_of_class(object, key, &is_refused);
+    if (!gi_schema_is_never(&set) && !is_refused && !(names && gi_dfa_is_empty(names))) {
         object->is_any_extra = !names && set.count == 0;
         const uint32_t value =
             gi_schema_build_value(writer, gi_schema_rule_of(writer, &set), GI_BUILD_END);

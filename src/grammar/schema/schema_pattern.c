@@ -9,8 +9,6 @@
 
 enum { MAX_DEPTH = 40, MAX_RANGES = 256, MAX_NODES = 60000, MAX_COUNT = 10000, UNSET = 0 };
 
-static const char purpose[] = "a pattern";
-
 struct pattern {
     struct gi_schema_writer *writer;
     const char *text;
@@ -128,11 +126,11 @@ static uint32_t add_node(struct pattern *p, struct gi_nfa_node node)
     }
     if (p->nfa.nodes.count == MAX_NODES) {
         refuse(p, "the pattern is too large");
-    } else if (!GI_ARRAY_PUSH(&p->nfa.nodes, purpose, p->writer->build.err, node)) {
-        p->writer->build.has_failed = true;
-        p->has_failed = true;
+        return 0;
     }
-    return p->has_failed ? 0 : (uint32_t)p->nfa.nodes.count - 1;
+    const uint32_t index = gi_nfa_add(p->writer, &p->nfa, node);
+    p->has_failed = p->writer->build.has_failed;
+    return index;
 }
 
 // Adds a node that goes on at once.
@@ -163,10 +161,7 @@ static struct part add_set(struct pattern *p, struct char_set *set)
     set->count = gi_code_ranges_normalise(set->ranges, set->count);
     node.count = (uint32_t)set->count;
     for (size_t i = 0; !p->has_failed && i < set->count; i++) {
-        if (!GI_ARRAY_PUSH(&p->nfa.ranges, purpose, p->writer->build.err, set->ranges[i])) {
-            p->writer->build.has_failed = true;
-            p->has_failed = true;
-        }
+        p->has_failed = !GI_SCHEMA_PUSH(p->writer, &p->nfa.ranges, set->ranges[i]);
     }
     const uint32_t index = add_node(p, node);
     return (struct part){index, index};

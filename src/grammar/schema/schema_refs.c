@@ -18,18 +18,20 @@ struct gi_schema_index {
         struct entry *data; // sorted by schema once the walk is over
         size_t count, capacity;
     } entries;
-    struct resource {
-        const cJSON *schema;
-        char uri[MAX_URI]; // absolute if one around it is; empty: none
-    } * resources;
-    size_t n_resources, resources_capacity;
+    struct {
+        struct resource {
+            const cJSON *schema;
+            char uri[MAX_URI]; // absolute if one around it is; empty: none
+        } * data;
+        size_t count, capacity;
+    } resources;
 };
 
 void gi_schema_index_destroy(struct gi_schema_index *index)
 {
     if (index) {
         free(index->entries.data);
-        free(index->resources);
+        free(index->resources.data);
         free(index);
     }
 }
@@ -83,18 +85,16 @@ struct walk {
 static void add(struct walk *walk, const cJSON *schema, const cJSON *resource)
 {
     struct gi_schema_writer *writer = walk->writer;
-    if (!writer->build.has_failed && cJSON_IsObject(schema) &&
-        !GI_ARRAY_PUSH(&walk->todo, "a schema", writer->build.err,
-                       (struct entry){schema, resource})) {
-        writer->build.has_failed = true;
+    if (!writer->build.has_failed && cJSON_IsObject(schema)) {
+        GI_SCHEMA_PUSH(writer, &walk->todo, (struct entry){schema, resource});
     }
 }
 
 static const struct resource *resource_of(const struct gi_schema_index *index, const cJSON *schema)
 {
-    for (size_t i = 0; i < index->n_resources; i++) {
-        if (index->resources[i].schema == schema) {
-            return &index->resources[i];
+    for (size_t i = 0; i < index->resources.count; i++) {
+        if (index->resources.data[i].schema == schema) {
+            return &index->resources.data[i];
         }
     }
     return NULL;
@@ -111,12 +111,7 @@ static void add_resource(struct walk *walk, const cJSON *schema, const cJSON *ar
     if (!resolve(outer ? outer->uri : "", cJSON_IsString(id) ? id->valuestring : "", made.uri)) {
         made.uri[0] = 0;
     }
-    if (!gi_array_grow(&index->resources, &index->resources_capacity, index->n_resources + 1,
-                       sizeof(made), "a schema", writer->build.err)) {
-        writer->build.has_failed = true;
-        return;
-    }
-    index->resources[index->n_resources++] = made;
+    GI_SCHEMA_PUSH(writer, &index->resources, made);
 }
 
 // Adds the schemas that the known keywords of a schema have; others may have what only looks so.
@@ -167,9 +162,7 @@ static void walk_all(struct walk *walk)
             add_resource(walk, entry.schema, entry.resource);
             entry.resource = entry.schema;
         }
-        if (!GI_ARRAY_PUSH(&index->entries, "a schema", writer->build.err, entry)) {
-            writer->build.has_failed = true;
-        }
+        GI_SCHEMA_PUSH(writer, &index->entries, entry);
         add_children(walk, &entry);
     }
 }
@@ -185,9 +178,8 @@ void gi_schema_index_create(struct gi_schema_writer *writer)
 {
     struct walk walk = {.writer = writer};
     gi_schema_index_destroy(writer->index);
-    writer->index = gi_array_zeroed(1, sizeof(*writer->index), "a schema", writer->build.err);
+    writer->index = gi_schema_zeroed(writer, 1, sizeof(*writer->index));
     if (!writer->index) {
-        writer->build.has_failed = true;
         return;
     }
     add(&walk, writer->root, writer->root);
@@ -308,8 +300,8 @@ const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON 
         const struct resource *from = resource_of(writer->index, resource);
         bool is_ok = from && resolve(from->uri, text, uri);
         resource = NULL;
-        for (size_t i = 0; is_ok && i < writer->index->n_resources; i++) {
-            const struct resource *one = &writer->index->resources[i];
+        for (size_t i = 0; is_ok && i < writer->index->resources.count; i++) {
+            const struct resource *one = &writer->index->resources.data[i];
             resource = *one->uri && strcmp(one->uri, uri) == 0 ? one->schema : resource;
         }
         if (!resource) {

@@ -156,8 +156,8 @@ static void add_multiple(struct numbers *numbers, const cJSON *item, bool breaks
 // Excludes the numbers of a constant, or of a list of them.
 static void exclude(struct numbers *numbers, const cJSON *item)
 {
-    const bool is_list = strcmp(item->string, "enum") == 0;
-    for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
+    for (const cJSON *one = gi_schema_first_value(item); one;
+         one = gi_schema_next_value(item, one)) {
         struct gi_bound bound = {.relation = GI_NOT_EQUAL};
         numbers->writer->place = item;
         if (!gi_schema_is_number(one)) {

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/index.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_pattern.h"
 #include "grammar/schema/schema_string.h"
@@ -234,13 +235,20 @@ void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *se
             return;
         }
     }
-    if (!GI_ARRAY_PUSH(set, purpose, writer->build.err, member)) {
-        writer->build.has_failed = true;
+    GI_SCHEMA_PUSH(writer, set, member);
+}
+
+bool gi_schema_is_never(const struct gi_schema_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (cJSON_IsFalse(set->data[i].schema) && !set->data[i].fails) {
+            return true;
+        }
     }
+    return false;
 }
 
 struct known_set {
-    struct gi_hash hash;
     struct gi_schema_set set;
     uint32_t rule;
 };
@@ -250,11 +258,10 @@ struct gi_schema_memo {
         struct known_set *data;
         size_t count, capacity;
     } sets;
-    size_t n_taken;  // of sets: their rules were built
-    uint32_t *slots; // index of a set + 1
-    size_t n_slots;  // a power of two
+    size_t n_taken;        // of sets: their rules were built
+    struct gi_index index; // of sets
     struct {
-        struct {
+        struct known_pattern {
             const char *pattern; // borrowed, the key
             const struct gi_dfa *dfa;
             bool is_wide;
@@ -279,7 +286,7 @@ void gi_schema_memo_destroy(struct gi_schema_memo *memo)
         free(memo->sets.data[i].set.data);
     }
     free(memo->sets.data);
-    free(memo->slots);
+    gi_index_finish(&memo->index);
     free(memo->patterns.data);
     free(memo->built.data);
     free(memo);
@@ -288,10 +295,7 @@ void gi_schema_memo_destroy(struct gi_schema_memo *memo)
 void gi_schema_memo_reset(struct gi_schema_writer *writer)
 {
     gi_schema_memo_destroy(writer->memo);
-    writer->memo = gi_array_zeroed(1, sizeof(*writer->memo), purpose, writer->build.err);
-    if (!writer->memo) {
-        writer->build.has_failed = true;
-    }
+    writer->memo = gi_schema_zeroed(writer, 1, sizeof(*writer->memo));
 }
 
 static int compare_members(const void *a, const void *b)
@@ -312,31 +316,6 @@ static struct gi_hash hash_set(const struct gi_schema_set *set)
     return hash;
 }
 
-static bool grow_slots(struct gi_schema_writer *writer)
-{
-    struct gi_schema_memo *memo = writer->memo;
-    if (memo->sets.count * 2 < memo->n_slots) {
-        return true;
-    }
-    const size_t n_slots = memo->n_slots ? memo->n_slots * 2 : 256;
-    uint32_t *slots = gi_array_zeroed(n_slots, sizeof(*slots), purpose, writer->build.err);
-    if (!slots) {
-        writer->build.has_failed = true;
-        return false;
-    }
-    for (size_t i = 0; i < memo->sets.count; i++) {
-        size_t at = memo->sets.data[i].hash.lo & (n_slots - 1);
-        while (slots[at]) {
-            at = (at + 1) & (n_slots - 1);
-        }
-        slots[at] = (uint32_t)i + 1;
-    }
-    free(memo->slots);
-    memo->slots = slots;
-    memo->n_slots = n_slots;
-    return true;
-}
-
 static bool is_same(const struct gi_schema_set *a, const struct gi_schema_set *b)
 {
     for (size_t i = 0; i < a->count && a->count == b->count; i++) {
@@ -350,7 +329,7 @@ static bool is_same(const struct gi_schema_set *a, const struct gi_schema_set *b
 uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set)
 {
     struct gi_schema_memo *memo = writer->memo;
-    if (writer->build.has_failed || !grow_slots(writer)) {
+    if (writer->build.has_failed) {
         return 0;
     }
     struct known_set made = {.set = {0}};
@@ -360,26 +339,26 @@ uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_sche
     if (made.set.count > 1) {
         qsort(made.set.data, made.set.count, sizeof(*made.set.data), compare_members);
     }
-    made.hash = hash_set(&made.set);
-    size_t at = made.hash.lo & (memo->n_slots - 1);
-    while (memo->slots[at] && !is_same(&memo->sets.data[memo->slots[at] - 1].set, &made.set)) {
-        at = (at + 1) & (memo->n_slots - 1);
-    }
-    if (memo->slots[at]) {
-        free(made.set.data);
-        return memo->sets.data[memo->slots[at] - 1].rule;
+    const uint32_t hash = (uint32_t)hash_set(&made.set).lo;
+    uint32_t step = 0, found;
+    while ((found = gi_index_next(&memo->index, hash, &step)) != GI_INDEX_END) {
+        if (is_same(&memo->sets.data[found].set, &made.set)) {
+            free(made.set.data);
+            return memo->sets.data[found].rule;
+        }
     }
     made.rule = gi_build_rule(&writer->build, GI_BUILD_END);
     if (memo->sets.count == MAX_SETS) {
         gi_schema_stop(writer, "schemas that have to hold together lead to more than %d others",
                        MAX_SETS);
     }
-    if (writer->build.has_failed || !GI_ARRAY_PUSH(&memo->sets, purpose, writer->build.err, made)) {
+    if (writer->build.has_failed ||
+        !gi_index_add(&memo->index, hash, (uint32_t)memo->sets.count, purpose, writer->build.err) ||
+        !GI_ARRAY_PUSH(&memo->sets, purpose, writer->build.err, made)) {
         writer->build.has_failed = true;
         free(made.set.data);
         return 0;
     }
-    memo->slots[at] = (uint32_t)memo->sets.count;
     return made.rule;
 }
 
@@ -406,14 +385,7 @@ const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, c
     }
     writer->place = item;
     const struct gi_dfa *dfa = gi_schema_pattern(writer, pattern, is_wide);
-    if (!gi_array_grow(&memo->patterns.data, &memo->patterns.capacity, memo->patterns.count + 1,
-                       sizeof(*memo->patterns.data), purpose, writer->build.err)) {
-        writer->build.has_failed = true;
-        return NULL;
-    }
-    memo->patterns.data[memo->patterns.count].pattern = pattern;
-    memo->patterns.data[memo->patterns.count].dfa = dfa;
-    memo->patterns.data[memo->patterns.count++].is_wide = is_wide;
+    GI_SCHEMA_PUSH(writer, &memo->patterns, (struct known_pattern){pattern, dfa, is_wide});
     return dfa;
 }
 
@@ -426,8 +398,6 @@ uint32_t gi_schema_node_of_dfa(struct gi_schema_writer *writer, const struct gi_
         }
     }
     const uint32_t node = gi_schema_build_dfa(writer, dfa, true, GI_BUILD_END);
-    if (!GI_ARRAY_PUSH(&memo->built, purpose, writer->build.err, (struct built){dfa, node})) {
-        writer->build.has_failed = true;
-    }
+    GI_SCHEMA_PUSH(writer, &memo->built, (struct built){dfa, node});
     return node;
 }

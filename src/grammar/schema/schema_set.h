@@ -5,6 +5,8 @@
 
 #include "grammar/schema/schema_automaton.h"
 
+#include <string.h>
+
 // Types of values, as bits.
 enum {
     GI_IS_STRING = 1,
@@ -61,9 +63,9 @@ struct gi_cases {
         size_t count, capacity;
     } conditions;
     struct {
-        struct {
+        struct gi_case_place {
             int types;
-            uint32_t first, count;
+            uint32_t first, count; // of conditions
         } * data;
         size_t count, capacity;
     } list;
@@ -94,6 +96,26 @@ uint32_t gi_schema_node_of_dfa(struct gi_schema_writer *writer, const struct gi_
 // Returns the automaton of a pattern, which an item has; made once for each text that a pattern is.
 const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, const cJSON *item,
                                               const char *pattern, bool is_wide);
+
+// Returns the schema of a condition that it holds, if that is an object; NULL otherwise.
+static inline const cJSON *gi_schema_holding(const struct gi_condition *condition)
+{
+    return condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema) ? condition->schema
+                                                                            : NULL;
+}
+// True if the schema false is in a set.
+bool gi_schema_is_never(const struct gi_schema_set *set);
+
+// Returns the value of `const`, or the first of `enum`; NULL without one.
+static inline const cJSON *gi_schema_first_value(const cJSON *item)
+{
+    return strcmp(item->string, "enum") == 0 ? item->child : item;
+}
+// Returns the next value of `enum`.
+static inline const cJSON *gi_schema_next_value(const cJSON *item, const cJSON *value)
+{
+    return value == item ? NULL : value->next;
+}
 
 // Returns a keyword of a schema that has the form that it should have; NULL if it is not there.
 // Refuses it otherwise.

@@ -71,12 +71,10 @@ static const struct gi_dfa *automaton_of(struct gi_schema_writer *writer, const 
         const char **data;
         size_t count, capacity;
     } texts = {0};
-    const bool is_list = strcmp(item->string, "enum") == 0;
-    for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
-        if (cJSON_IsString(one) &&
-            !GI_ARRAY_PUSH(&texts, "a schema", writer->build.err, one->valuestring)) {
-            writer->build.has_failed = true;
-            break;
+    for (const cJSON *one = gi_schema_first_value(item); one;
+         one = gi_schema_next_value(item, one)) {
+        if (cJSON_IsString(one)) {
+            GI_SCHEMA_PUSH(writer, &texts, one->valuestring);
         }
     }
     const struct gi_dfa *dfa = gi_dfa_of_texts(writer, texts.data, texts.count);
@@ -111,7 +109,7 @@ struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const st
     struct gi_strings strings = {.dfa = NULL, .least = 0, .most = UINT32_MAX};
     for (uint32_t i = 0; i < one->count && !writer->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
-        if (condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)) {
+        if (gi_schema_holding(condition)) {
             read_holding(writer, condition->schema, &strings);
         } else if (condition->kind == GI_BREAKS) {
             read_breaking(writer, condition->item, &strings);
@@ -161,9 +159,7 @@ const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const s
     struct gi_cases cases = {0};
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
-        const cJSON *names = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema)
-                                 ? gi_schema_use(writer, condition->schema, "propertyNames")
-                                 : NULL;
+        const cJSON *names = gi_schema_use(writer, gi_schema_holding(condition), "propertyNames");
         if (names) {
             gi_schema_set_add(writer, &set, names, false);
         }
@@ -182,9 +178,9 @@ const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const s
         const struct gi_dfa *dfa = gi_strings_automaton(writer, &strings);
         for (uint32_t k = 0; k < names.count; k++) {
             const struct gi_condition *condition = &names.conditions[k];
-            const bool holds = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
-            const cJSON *list = holds ? gi_schema_use(writer, condition->schema, "enum") : NULL;
-            const cJSON *constant = holds ? gi_schema_get(condition->schema, "const") : NULL;
+            const cJSON *schema = gi_schema_holding(condition);
+            const cJSON *list = gi_schema_use(writer, schema, "enum");
+            const cJSON *constant = gi_schema_get(schema, "const");
             dfa = list ? gi_dfa_product(writer, dfa, automaton_of(writer, list), false) : dfa;
             dfa =
                 constant ? gi_dfa_product(writer, dfa, automaton_of(writer, constant), false) : dfa;

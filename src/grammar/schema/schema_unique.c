@@ -87,9 +87,8 @@ static void add_case(struct kinds *kinds, struct gi_case *one)
     struct gi_schema_writer *writer = kinds->writer;
     const cJSON *constants = gi_schema_constants_of(writer, one);
     if (constants) {
-        const bool is_list = strcmp(constants->string, "enum") == 0;
-        for (const cJSON *value = is_list ? constants->child : constants; value;
-             value = is_list ? value->next : NULL) {
+        for (const cJSON *value = gi_schema_first_value(constants); value;
+             value = gi_schema_next_value(constants, value)) {
             if (gi_schema_allows(writer, one, value)) {
                 add_constant(kinds, value);
             }

@@ -28,8 +28,8 @@ static int types_of(const cJSON *value)
 
 static bool is_one_of(const cJSON *value, const cJSON *item)
 {
-    const bool is_list = strcmp(item->string, "enum") == 0;
-    for (const cJSON *one = is_list ? item->child : item; one; one = is_list ? one->next : NULL) {
+    for (const cJSON *one = gi_schema_first_value(item); one;
+         one = gi_schema_next_value(item, one)) {
         if (gi_schema_is_equal(one, value)) {
             return true;
         }
@@ -264,9 +264,9 @@ const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struc
 {
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
-        const bool holds = condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema);
-        const cJSON *constant = holds ? gi_schema_get(condition->schema, "const") : NULL;
-        constant = holds && !constant ? gi_schema_use(writer, condition->schema, "enum") : constant;
+        const cJSON *schema = gi_schema_holding(condition);
+        const cJSON *constant = gi_schema_get(schema, "const");
+        constant = constant ? constant : gi_schema_use(writer, schema, "enum");
         if (constant) {
             return constant;
         }
@@ -277,10 +277,9 @@ const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struc
 bool gi_schema_has_no_constant(struct gi_schema_writer *writer, const struct gi_case *one)
 {
     const cJSON *item = gi_schema_constants_of(writer, one);
-    const bool is_list = item && strcmp(item->string, "enum") == 0;
     bool is_any = item == NULL || writer->value_depth > 0;
-    for (const cJSON *value = is_list ? item->child : item; value && !is_any;
-         value = is_list ? value->next : NULL) {
+    const cJSON *value = is_any ? NULL : gi_schema_first_value(item);
+    for (; value && !is_any; value = gi_schema_next_value(item, value)) {
         is_any = gi_schema_allows(writer, one, value);
     }
     if (!is_any) {

@@ -30,10 +30,9 @@ static const cJSON plain[] = {{.type = cJSON_True}, {.type = cJSON_False}, {.typ
 
 static void add_constants(struct choice *choice, const struct gi_case *one, const cJSON *item)
 {
-    const bool is_list = strcmp(item->string, "enum") == 0;
     bool is_any = false;
-    for (const cJSON *value = is_list ? item->child : item; value;
-         value = is_list ? value->next : NULL) {
+    for (const cJSON *value = gi_schema_first_value(item); value;
+         value = gi_schema_next_value(item, value)) {
         if (gi_schema_allows(choice->writer, one, value)) {
             add(choice, gi_schema_build_constant(choice->writer, value));
             is_any = true;
@@ -53,12 +52,11 @@ static int excluded_types(const struct gi_case *one)
     int types = 0;
     for (uint32_t i = 0; i < one->count; i++) {
         const cJSON *item = one->conditions[i].kind == GI_BREAKS ? one->conditions[i].item : NULL;
-        const bool is_list = item && strcmp(item->string, "enum") == 0;
-        if (!item || (!is_list && strcmp(item->string, "const") != 0)) {
+        if (!item || (strcmp(item->string, "enum") != 0 && strcmp(item->string, "const") != 0)) {
             continue;
         }
-        for (const cJSON *value = is_list ? item->child : item; value;
-             value = is_list ? value->next : NULL) {
+        for (const cJSON *value = gi_schema_first_value(item); value;
+             value = gi_schema_next_value(item, value)) {
             types |= cJSON_IsObject(value) ? GI_IS_OBJECT : 0;
             types |= cJSON_IsArray(value) ? GI_IS_ARRAY : 0;
         }

@@ -76,6 +76,14 @@ void gi_schema_no_memory(struct gi_schema_writer *writer)
     }
 }
 
+void *gi_schema_zeroed(struct gi_schema_writer *writer, size_t count, size_t size)
+{
+    struct glinfer_error *err = writer->build.err;
+    void *data = writer->build.has_failed ? NULL : gi_array_zeroed(count, size, purpose, err);
+    gi_schema_note(writer, data != NULL);
+    return data;
+}
+
 //-- nodes -----------------------------------------------------------------------------------------
 
 uint32_t gi_schema_build_text(struct gi_schema_writer *writer, const char *text, uint32_t next)

@@ -3,6 +3,7 @@
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_WRITER_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_WRITER_H
 
+#include "base/array.h"
 #include "grammar/gbnf/grammar_builder.h"
 
 #include <cJSON.h>
@@ -74,7 +75,22 @@ void gi_schema_note_dead(struct gi_schema_writer *writer, const char *format, ..
     __attribute__((format(printf, 2, 3)));
 void gi_schema_no_memory(struct gi_schema_writer *writer);
 
-// Returns a keyword's value, NULL if it is not there.
+// Returns zeroed memory, NULL after a failure.
+void *gi_schema_zeroed(struct gi_schema_writer *writer, size_t count, size_t size);
+// Makes room in an array, or appends an element; false after a failure.
+#define GI_SCHEMA_RESERVE(writer, array, needed)                                                   \
+    gi_schema_note(writer, GI_ARRAY_RESERVE(array, needed, "a schema", (writer)->build.err))
+#define GI_SCHEMA_PUSH(writer, array, ...)                                                         \
+    (GI_SCHEMA_RESERVE(writer, array, (array)->count + 1) &&                                       \
+     ((array)->data[(array)->count++] = (__VA_ARGS__), true))
+// Notes whether an allocation succeeded; false after a failure.
+static inline bool gi_schema_note(struct gi_schema_writer *writer, bool is_ok)
+{
+    writer->build.has_failed |= !is_ok;
+    return !writer->build.has_failed;
+}
+
+// Returns the value of a keyword of an object; NULL without one, and if schema is NULL.
 const cJSON *gi_schema_get(const cJSON *schema, const char *keyword);
 // Returns a count, `absent` if item is NULL. Refuses what is not a whole number from 0 on.
 uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *item, uint32_t absent);
