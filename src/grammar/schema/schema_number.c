@@ -1,9 +1,12 @@
 #include "grammar/schema/schema_number.h"
 
+#include "grammar/schema/schema_pattern.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_EXPONENT = 9999, MAX_REMAINDERS = 10000, MAX_BROKEN = 15 };
+enum { MAX_EXPONENT = 9999, MAX_REMAINDERS = 10000 };
 
 //-- decimals --------------------------------------------------------------------------------------
 
@@ -133,35 +136,42 @@ bool gi_bound_holds(const struct gi_bound *bound, const struct gi_decimal *numbe
     return holds(bound->relation, gi_decimal_compare(number, &bound->value));
 }
 
-//-- what is a decimal number ----------------------------------------------------------------------
+//-- how many digits -------------------------------------------------------------------------------
+
+const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int types, int n_digits)
+{
+    char text[160];
+    snprintf(text, sizeof(text),
+             "^(?!-[0.]*$)(?=-?(?:\\d+|[\\d.]{1,16})$)%s-?(?:0|[1-9]\\d{0,%d})%s$",
+             types & GI_IS_WHOLE ? "" : "(?=.*\\..*[1-9])", n_digits - 1,
+             types & GI_IS_BROKEN ? "(?:\\.\\d+)?" : "");
+    return gi_schema_pattern(writer, text, false);
+}
+
+//-- bounds ----------------------------------------------------------------------------------------
 
 // A place in a number: whether it is below 0, the part that is read, how many digits of it, and
-// something more below n_more.
+// how these compare with as many of the bound: 0 below, 1 equal, 2 above.
 struct place {
     bool is_negative;
-    enum { AT_BEGIN, AT_SIGN, IN_WHOLE, AT_POINT, IN_BROKEN } part;
-    uint32_t n, more;
+    enum { AT_BEGIN, AT_SIGN, IN_WHOLE, AT_POINT, IN_BROKEN, N_PARTS } part;
+    uint32_t n, order;
 };
 
-enum { MAX_N = 256 };
+enum { MAX_N = 256, N_ORDERS = 3 };
 
-static uint32_t code_of(struct place place, uint32_t n_more)
+static uint32_t code_of(struct place place)
 {
-    return ((place.part * 2u + place.is_negative) * MAX_N + place.n) * n_more + place.more;
+    return ((place.part * 2u + place.is_negative) * MAX_N + place.n) * N_ORDERS + place.order;
 }
 
-static struct place place_of(uint32_t code, uint32_t n_more)
+static struct place place_of(uint32_t code)
 {
-    const uint32_t head = code / n_more / MAX_N;
+    const uint32_t head = code / N_ORDERS / MAX_N;
     return (struct place){.is_negative = head % 2,
                           .part = head / 2,
-                          .n = code / n_more % MAX_N,
-                          .more = code % n_more};
-}
-
-static uint32_t count_codes(uint32_t n_more)
-{
-    return (IN_BROKEN + 1) * 2 * MAX_N * n_more;
+                          .n = code / N_ORDERS % MAX_N,
+                          .order = code % N_ORDERS};
 }
 
 // Moves on over the form of a number; false where a byte does not fit. The caller counts digits.
@@ -181,70 +191,6 @@ static bool move(struct place *place, char byte)
     place->part = place->part <= IN_WHOLE ? IN_WHOLE : IN_BROKEN;
     return true;
 }
-
-static bool is_number(const struct place *place)
-{
-    return place->part == IN_WHOLE || place->part == IN_BROKEN;
-}
-
-//-- how many digits -------------------------------------------------------------------------------
-
-struct digits {
-    int kinds;
-    uint32_t n_whole;
-};
-
-// more: bit 0: a digit other than 0 was read; bit 1: the last digit after the point is not 0;
-// bit 2: one digit of them is not 0; bit 3: the whole part is 0. n: digits so far.
-enum { HAS_VALUE = 1, ENDS_WELL = 2, IS_BROKEN = 4, IS_ZERO = 8, N_DIGIT_FLAGS = 16 };
-
-static uint32_t step_digits(const void *user, uint32_t code, char byte)
-{
-    const struct digits *digits = user;
-    struct place place = place_of(code, N_DIGIT_FLAGS);
-    const bool was_whole = place.part == IN_WHOLE;
-    if (!move(&place, byte) || (byte == '.' && !(digits->kinds & GI_NUMBER_BROKEN))) {
-        return GI_DFA_STOP;
-    }
-    if (is_digit(byte)) {
-        const uint32_t most = place.part == IN_WHOLE ? digits->n_whole : MAX_BROKEN;
-        if (place.n >= most || (was_whole && place.more & IS_ZERO)) {
-            return GI_DFA_STOP;
-        }
-        place.n++;
-        if (place.part == IN_WHOLE) {
-            place.more |= byte != '0' ? HAS_VALUE : place.n == 1 ? IS_ZERO : 0;
-        } else {
-            place.more = byte != '0' ? place.more | HAS_VALUE | IS_BROKEN | ENDS_WELL
-                                     : place.more & ~(uint32_t)ENDS_WELL;
-        }
-    }
-    return code_of(place, N_DIGIT_FLAGS);
-}
-
-static bool ends_digits(const void *user, uint32_t code)
-{
-    const struct digits *digits = user;
-    const struct place place = place_of(code, N_DIGIT_FLAGS);
-    return is_number(&place) && (!place.is_negative || place.more & HAS_VALUE) &&
-           ((digits->kinds & GI_NUMBER_WHOLE) || place.more & IS_BROKEN);
-}
-
-const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int kinds, int n_digits)
-{
-    const struct digits digits = {kinds, (uint32_t)n_digits};
-    const struct gi_dfa_machine machine = {.n_codes = count_codes(N_DIGIT_FLAGS),
-                                           .start = code_of((struct place){0}, N_DIGIT_FLAGS),
-                                           .step = step_digits,
-                                           .is_end = ends_digits,
-                                           .user = &digits};
-    return gi_dfa_of_machine(writer, &machine);
-}
-
-//-- bounds ----------------------------------------------------------------------------------------
-
-// more: 1 + how the digits so far compare with as many of the bound.
-enum { N_ORDERS = 3 };
 
 static uint32_t n_whole_of(const struct gi_decimal *value)
 {
@@ -270,41 +216,41 @@ static uint32_t n_after_of(const struct gi_decimal *value)
 static uint32_t order_of_whole(const struct gi_decimal *value, const struct place *place)
 {
     const uint32_t n = n_whole_of(value);
-    return place->n < n ? 0 : place->n > n ? 2 : place->more;
+    return place->n < n ? 0 : place->n > n ? 2 : place->order;
 }
 
 static uint32_t step_bound(const void *user, uint32_t code, char byte)
 {
     const struct gi_bound *bound = user;
-    struct place place = place_of(code, N_ORDERS);
+    struct place place = place_of(code);
     if (!move(&place, byte)) {
         return GI_DFA_STOP;
     }
     if (byte == '.') {
-        place.more = order_of_whole(&bound->value, &place);
+        place.order = order_of_whole(&bound->value, &place);
         place.n = 0;
     } else if (is_digit(byte)) {
         const bool is_whole = place.part == IN_WHOLE;
         const uint32_t n = is_whole ? n_whole_of(&bound->value) : n_after_of(&bound->value);
         const char other = place.n < n ? digit_at(&bound->value, is_whole, place.n) : '0';
-        if (place.more == 1 && byte != other && (place.n < n || !is_whole)) {
-            place.more = byte < other ? 0 : 2;
+        if (place.order == 1 && byte != other && (place.n < n || !is_whole)) {
+            place.order = byte < other ? 0 : 2;
         }
         place.n += place.n <= n; // beyond: all alike
     }
-    return code_of(place, N_ORDERS);
+    return code_of(place);
 }
 
 static bool ends_bound(const void *user, uint32_t code)
 {
     const struct gi_bound *bound = user;
-    const struct place place = place_of(code, N_ORDERS);
+    const struct place place = place_of(code);
     const bool is_below_zero = bound->value.is_negative;
     const uint32_t n_after = n_after_of(&bound->value);
-    if (!is_number(&place)) {
+    if (place.part != IN_WHOLE && place.part != IN_BROKEN) {
         return false;
     }
-    int order = (int)place.more - 1; // of what follows the sign
+    int order = (int)place.order - 1; // of what follows the sign
     if (place.part == IN_WHOLE) {
         order = (int)order_of_whole(&bound->value, &place) - 1;
         order = order == 0 && n_after > 0 ? -1 : order;
@@ -321,8 +267,8 @@ static bool ends_bound(const void *user, uint32_t code)
 
 const struct gi_dfa *gi_number_bound(struct gi_schema_writer *writer, const struct gi_bound *bound)
 {
-    const struct gi_dfa_machine machine = {.n_codes = count_codes(N_ORDERS),
-                                           .start = code_of((struct place){.more = 1}, N_ORDERS),
+    const struct gi_dfa_machine machine = {.n_codes = N_PARTS * 2 * MAX_N * N_ORDERS,
+                                           .start = code_of((struct place){.order = 1}),
                                            .step = step_bound,
                                            .is_end = ends_bound,
                                            .user = bound};

@@ -3,7 +3,7 @@
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_NUMBER_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_NUMBER_H
 
-#include "grammar/schema/schema_automaton.h"
+#include "grammar/schema/schema_set.h"
 
 enum { GI_DECIMAL_DIGITS = 100 };
 
@@ -23,9 +23,6 @@ bool gi_decimal_is_whole(const struct gi_decimal *number);
 bool gi_decimal_is_multiple(const struct gi_decimal *number, const struct gi_decimal *of,
                             bool *is_multiple);
 
-// Kinds of numbers, of which a schema may allow one or both.
-enum { GI_NUMBER_WHOLE = 1, GI_NUMBER_BROKEN = 2 };
-
 // The relation of a number to a bound: x < bound, x <= bound, ...
 enum gi_relation { GI_BELOW, GI_AT_MOST, GI_EQUAL, GI_NOT_EQUAL, GI_AT_LEAST, GI_ABOVE };
 struct gi_bound {
@@ -34,9 +31,9 @@ struct gi_bound {
 };
 bool gi_bound_holds(const struct gi_bound *bound, const struct gi_decimal *number);
 
-// Returns the automaton of the decimal numbers of some kinds, without exponents and -0: whole ones
-// of up to n_digits digits, others of up to 15 digits.
-const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int kinds, int n_digits);
+// Returns the automaton of the decimal numbers of some types (GI_IS_WHOLE, GI_IS_BROKEN), without
+// exponents and -0: whole ones of up to n_digits digits, others of up to 15 digits.
+const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int types, int n_digits);
 // Returns the automaton of the decimal numbers for which a bound holds, of any size.
 const struct gi_dfa *gi_number_bound(struct gi_schema_writer *writer, const struct gi_bound *bound);
 // Returns the automaton of the decimal numbers that are multiples. Refuses more than 10,000

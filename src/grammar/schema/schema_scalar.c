@@ -109,21 +109,26 @@ static void round_inwards(struct gi_bound *bound)
 struct numbers {
     struct gi_schema_writer *writer;
     const struct gi_dfa *dfa;
-    int kinds, n_digits;
-    bool has_limits, is_dead;
+    int types, n_digits;
+    bool is_dead;
 };
+
+// Begins with the numbers that may be written where limits are set.
+static void begin_limits(struct numbers *numbers)
+{
+    if (!numbers->dfa) {
+        numbers->dfa = gi_number_digits(numbers->writer, numbers->types, numbers->n_digits);
+    }
+}
 
 static void narrow(struct numbers *numbers, const struct gi_dfa *dfa, bool is_without)
 {
     if (!dfa) {
         return; // was refused
     }
-    if (!numbers->dfa) {
-        numbers->dfa = gi_number_digits(numbers->writer, numbers->kinds, numbers->n_digits);
-    }
+    begin_limits(numbers);
     const struct gi_dfa *narrowed = gi_dfa_product(numbers->writer, numbers->dfa, dfa, is_without);
     numbers->dfa = narrowed ? narrowed : numbers->dfa;
-    numbers->has_limits = true;
 }
 
 static void add_bound(struct numbers *numbers, struct gi_bound bound)
@@ -132,10 +137,10 @@ static void add_bound(struct numbers *numbers, struct gi_bound bound)
     if (bound.value.point > MAX_BOUND) { // beyond all numbers that are written
         numbers->is_dead = numbers->is_dead || bound.relation == GI_EQUAL ||
                            (bound.relation != GI_NOT_EQUAL && is_upper == bound.value.is_negative);
-        numbers->has_limits = true;
+        begin_limits(numbers);
         return;
     }
-    if (numbers->kinds & GI_NUMBER_BROKEN) {
+    if (numbers->types & GI_IS_BROKEN) {
         round_inwards(&bound);
     }
     narrow(numbers, gi_number_bound(numbers->writer, &bound), false);
@@ -220,33 +225,29 @@ static void read_case(struct numbers *numbers, const struct gi_case *one)
 }
 
 const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
-                                          const struct gi_case *one, bool *has_limits)
+                                          const struct gi_case *one, bool is_all)
 {
     const bool is_whole = !(one->types & GI_IS_BROKEN);
-    struct numbers numbers = {.writer = writer, .n_digits = is_whole ? N_WHOLE : N_BROKEN};
-    numbers.kinds = (one->types & GI_IS_WHOLE ? GI_NUMBER_WHOLE : 0) |
-                    (one->types & GI_IS_BROKEN ? GI_NUMBER_BROKEN : 0);
+    struct numbers numbers = {
+        .writer = writer, .types = one->types, .n_digits = is_whole ? N_WHOLE : N_BROKEN};
     count_digits(&numbers, one);
     read_case(&numbers, one);
-    if (!numbers.dfa) {
-        numbers.dfa = gi_number_digits(writer, numbers.kinds, numbers.n_digits);
+    if (is_all || (one->types & GI_IS_NUMBER) == GI_IS_BROKEN) {
+        begin_limits(&numbers);
     }
-    *has_limits = numbers.has_limits || numbers.kinds == GI_NUMBER_BROKEN;
     return numbers.is_dead ? gi_dfa_of_texts(writer, NULL, 0) : numbers.dfa;
 }
 
 uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct gi_case *one)
 {
-    bool has_limits;
-    const struct gi_dfa *dfa = gi_schema_numbers_of(writer, one, &has_limits);
-    if (has_limits && dfa && gi_dfa_is_empty(dfa)) {
+    const struct gi_dfa *dfa = gi_schema_numbers_of(writer, one, false);
+    if (!dfa) {
+        return gi_schema_build_shared(
+            writer, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER, GI_BUILD_END);
+    }
+    if (gi_dfa_is_empty(dfa)) {
         gi_schema_note_dead(writer, "no number satisfies the bounds and multiples that are asked "
                                     "for");
-        return GI_BUILD_NOTHING;
     }
-    return has_limits && dfa
-               ? gi_schema_build_dfa(writer, dfa, false, GI_BUILD_END)
-               : gi_schema_build_shared(
-                     writer, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER,
-                     GI_BUILD_END);
+    return gi_schema_build_dfa(writer, dfa, false, GI_BUILD_END);
 }

@@ -17,10 +17,10 @@ uint32_t gi_schema_build_constant(struct gi_schema_writer *writer, const cJSON *
 bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
                           bool breaks, struct gi_bound *bound);
 
-// Returns what a case asks of decimal numbers, whole ones if is_whole; NULL: nothing, or that was
-// refused. Sets *has_limits if it asks for something.
+// Returns the automaton of the decimal numbers of a case. NULL if the case asks nothing of numbers,
+// unless is_all.
 const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
-                                          const struct gi_case *one, bool *has_limits);
+                                          const struct gi_case *one, bool is_all);
 // Builds the numbers of a case; GI_BUILD_NOTHING if there are none.
 uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct gi_case *one);
 

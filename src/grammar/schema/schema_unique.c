@@ -110,8 +110,7 @@ static void add_case(struct kinds *kinds, struct gi_case *one)
         add_groups(kinds, gi_strings_automaton(writer, &strings), true);
     }
     if (one->types & GI_IS_NUMBER) {
-        bool has_limits;
-        add_groups(kinds, gi_schema_numbers_of(writer, one, &has_limits), false);
+        add_groups(kinds, gi_schema_numbers_of(writer, one, true), false);
     }
 }
 
