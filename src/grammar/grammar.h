@@ -22,7 +22,7 @@ struct gi_grammar;
 
 // Finds the token that a text spells. NULL in its place: grammars with tokens are refused.
 struct gi_grammar_names {
-    // Returns the id of the one token that text is, or -1 if it is none or several.
+    // Returns the id of the one token that text is, or -1 without exactly one.
     int32_t (*find)(void *user, const char *text, size_t size);
     void *user;
     int32_t n_tokens; // ids are below

@@ -229,8 +229,7 @@ bool gi_grammar_mask(struct gi_grammar_state *state, uint32_t *bits, struct glin
     const struct gi_grammar_vocab *vocab = state->matcher->vocab;
     struct gi_match_graph *graph = &state->matcher->graph;
     if (!vocab) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "the grammar was given no vocabulary");
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "the grammar has no vocabulary");
     }
     if (state->is_waiting) {
         gi_match_mask_fill(vocab, bits);

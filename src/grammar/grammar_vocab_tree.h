@@ -8,7 +8,7 @@
 
 // One byte of a prefix. Nodes stand in the order of a walk that goes down first.
 struct gi_vocab_node {
-    uint32_t end;         // the first node that this one is no prefix of
+    uint32_t end;         // the first node that does not have this one as a prefix
     uint32_t first_token; // in by_text, of the tokens that end with this byte
     uint16_t n_tokens;
     uint16_t depth; // from 0

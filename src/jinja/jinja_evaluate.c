@@ -30,7 +30,7 @@ static struct gi_jinja_value evaluate_slice(struct gi_jinja_run *run,
     const int64_t n = (int64_t)gi_jinja_count(object);
     gi_jinja_charge(pool, object);
     if (step == 0 || step < -n - 1) {
-        return gi_jinja_refuse(pool, "a slice has no such step");
+        return gi_jinja_refuse(pool, "invalid step of a slice");
     }
     const int64_t least = step > 0 ? 0 : -1, most = step > 0 ? n : n - 1;
     const int64_t begin = read_bound(run, bounds, n, step > 0 ? 0 : n - 1, least, most);
@@ -130,7 +130,7 @@ static struct gi_jinja_value add(struct gi_jinja_pool *pool, enum gi_jinja_opera
         }
         return list;
     }
-    return gi_jinja_refuse(pool, "%s and %s cannot be put together", gi_jinja_kind_name(a.kind),
+    return gi_jinja_refuse(pool, "cannot concatenate %s and %s", gi_jinja_kind_name(a.kind),
                            gi_jinja_kind_name(b.kind));
 }
 
@@ -271,7 +271,7 @@ struct gi_jinja_value gi_jinja_evaluate_call(struct gi_jinja_run *run,
         return gi_jinja_call_macro(&call, value.macro);
     }
     return is_name ? gi_jinja_function(&call)
-                   : gi_jinja_refuse(&run->pool, "what is called is no function");
+                   : gi_jinja_refuse(&run->pool, "value is not callable");
 }
 
 // Evaluates a filter or a test.

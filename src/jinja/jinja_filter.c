@@ -113,8 +113,7 @@ bool gi_jinja_test(const struct gi_jinja_call *call)
     }
     const struct gi_jinja_builtin *test = gi_jinja_find_builtin(tests, call->name);
     if (!test) {
-        gi_jinja_refuse(call->pool, "the test '%.*s' is not known", (int)call->name.size,
-                        call->name.data);
+        gi_jinja_refuse(call->pool, "unknown test '%.*s'", (int)call->name.size, call->name.data);
         return false;
     }
     return gi_jinja_is_true(test->apply(call));
@@ -184,7 +183,7 @@ static struct gi_jinja_value filter_from_json(const struct gi_jinja_call *call)
 {
     return call->value.kind == GI_JINJA_STRING
                ? gi_jinja_parse_json(call->pool, call->value.string)
-               : gi_jinja_refuse(call->pool, "%s is no JSON text",
+               : gi_jinja_refuse(call->pool, "%s is not JSON text",
                                  gi_jinja_kind_name(call->value.kind));
 }
 
@@ -218,7 +217,8 @@ static struct gi_jinja_value filter_abs(const struct gi_jinja_call *call)
     const struct gi_jinja_value value = call->value;
     return gi_jinja_is_number(value) && value.number > INT64_MIN
                ? gi_jinja_int(value.number < 0 ? -value.number : value.number)
-               : gi_jinja_refuse(call->pool, "%s has no size", gi_jinja_kind_name(value.kind));
+               : gi_jinja_refuse(call->pool, "object of type %s has no length",
+                                 gi_jinja_kind_name(value.kind));
 }
 
 static struct gi_jinja_value filter_default(const struct gi_jinja_call *call)
@@ -267,6 +267,6 @@ struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call)
         own ? own : gi_jinja_find_builtin(gi_jinja_list_filters, call->name);
     gi_jinja_charge(call->pool, call->value);
     return filter ? filter->apply(call)
-                  : gi_jinja_refuse(call->pool, "the filter '%.*s' is not known",
-                                    (int)call->name.size, call->name.data);
+                  : gi_jinja_refuse(call->pool, "unknown filter '%.*s'", (int)call->name.size,
+                                    call->name.data);
 }

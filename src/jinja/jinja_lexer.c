@@ -48,9 +48,9 @@ bool gi_jinja_is_followed_by(const struct gi_jinja_lexer *lexer, const char *wor
         i++;
     }
     const size_t at = lexer->at + i;
-    const char behind = peek(lexer, i + size);
+    const char after = peek(lexer, i + size);
     return gi_jinja_is(gi_jinja_part(lexer->source, at, at + size), word) &&
-           (is_name(word[0]) ? !is_name(behind) : behind != '=');
+           (is_name(word[0]) ? !is_name(after) : after != '=');
 }
 
 //-- between tags ----------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ static size_t strip_line(const struct gi_jinja_lexer *lexer, size_t begin, size_
     return i == 0 || data[i - 1] == '\n' ? i : end;
 }
 
-// Skips behind a tag: all white space if a sign asks for it, a line's end after a statement.
+// Skips text after a tag: all white space if a sign asks for it, a line's end after a statement.
 static void end_tag(struct gi_jinja_lexer *lexer, char sign, bool is_block)
 {
     if (sign == '-') {
@@ -165,7 +165,7 @@ static bool take_code(struct gi_jinja_lexer *lexer, uint32_t n_digits, uint32_t 
     return true;
 }
 
-// Reads what stands behind a backslash as Python does, which keeps what it does not know.
+// Reads an escape after a backslash as Python does, which keeps unknown escapes.
 static void take_escape(struct gi_jinja_lexer *lexer, struct gi_jinja_text *value)
 {
     static const char names[] = "ntrbfav0\\'\"", bytes[] = "\n\t\r\b\f\a\v\0\\'\"";

@@ -178,13 +178,14 @@ static struct gi_jinja_value filter_sum(const struct gi_jinja_call *call)
         const struct gi_jinja_value item =
             pick(call->pool, from.items[i], name.kind == GI_JINJA_UNDEFINED ? NULL : &name);
         if (!gi_jinja_is_number(item) || __builtin_add_overflow(sum, item.number, &sum)) {
-            return gi_jinja_refuse(call->pool, "%s has no sum", gi_jinja_kind_name(item.kind));
+            return gi_jinja_refuse(call->pool, "cannot add the elements of %s",
+                                   gi_jinja_kind_name(item.kind));
         }
     }
     return gi_jinja_int(sum);
 }
 
-// Returns a call of another filter or test, with the arguments behind the first n.
+// Returns a call of another filter or test, with the arguments after the first n.
 static struct gi_jinja_call call_on(const struct gi_jinja_call *call, struct gi_jinja_string name,
                                     struct gi_jinja_value value, size_t n)
 {
@@ -196,7 +197,7 @@ static struct gi_jinja_call call_on(const struct gi_jinja_call *call, struct gi_
     return each;
 }
 
-// Returns the elements that a selection walks over: none of what is not true.
+// Returns the elements of a selection: none if the value is not true.
 static struct gi_jinja_list elements_if_any(const struct gi_jinja_call *call)
 {
     return gi_jinja_is_true(call->value) ? gi_jinja_elements(call->pool, call->value)
@@ -244,7 +245,7 @@ static struct gi_jinja_value filter_map(const struct gi_jinja_call *call)
     const bool by_attribute = attribute.kind != GI_JINJA_UNDEFINED;
     const struct gi_jinja_value filter = gi_jinja_argument(call, 0, "");
     if (!by_attribute && filter.kind != GI_JINJA_STRING) {
-        return gi_jinja_refuse(call->pool, "'map' has nothing to apply");
+        return gi_jinja_refuse(call->pool, "'map' needs a filter or an attribute");
     }
     for (size_t i = 0; i < from.count && !call->pool->has_failed; i++) {
         struct gi_jinja_value item = from.items[i];

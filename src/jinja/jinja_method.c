@@ -117,7 +117,7 @@ static struct gi_jinja_value method_replace(const struct gi_jinja_call *call)
                          gi_jinja_int_argument(call, 2, "", INT64_MIN, INT64_MAX, -1)));
 }
 
-// Returns a place in characters; -1 if there is none.
+// Returns a place in characters; -1 without one.
 static struct gi_jinja_value method_find(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_string *what = gi_jinja_string_argument(call, 0);
@@ -196,7 +196,7 @@ static struct gi_jinja_value format_argument(const struct gi_jinja_call *call,
         : index < call->arguments.count ? &call->arguments.items[index]
                                         : NULL;
     return found ? *found
-                 : gi_jinja_refuse(call->pool, "a format has nothing for {%.*s}",
+                 : gi_jinja_refuse(call->pool, "missing argument {%.*s} of a format",
                                    name.size > 32 ? 32 : (int)name.size, name.data);
 }
 
@@ -215,7 +215,7 @@ static struct gi_jinja_value method_format(const struct gi_jinja_call *call)
         } else if (is_brace) {
             const size_t close = gi_jinja_locate(string, gi_jinja_string_of("}"), end);
             if (byte == '}' || close == SIZE_MAX) {
-                return gi_jinja_refuse(call->pool, "a format has a brace alone");
+                return gi_jinja_refuse(call->pool, "single '{' or '}' in a format");
             }
             const struct gi_jinja_value value =
                 format_argument(call, gi_jinja_part(string, end, close), &n_taken);
@@ -266,7 +266,7 @@ static struct gi_jinja_value method_pop(const struct gi_jinja_call *call)
     const int64_t at = gi_jinja_int_argument(call, 0, "", -n, n - 1, n - 1);
     const size_t taken = (size_t)(at < 0 ? at + n : at);
     if (n == 0) {
-        return gi_jinja_refuse(call->pool, "an empty list has no element to take");
+        return gi_jinja_refuse(call->pool, "cannot pop from an empty list");
     }
     const struct gi_jinja_value value = list->items[taken];
     for (size_t i = 0; i < list->count; i++) {
@@ -352,7 +352,7 @@ static struct gi_jinja_value call_range(const struct gi_jinja_call *call)
                              : 1;
     struct gi_jinja_value list = gi_jinja_new_list(call->pool);
     if (begin == BAD || end == BAD || step == 0) {
-        return gi_jinja_refuse(call->pool, "a range is out of range");
+        return gi_jinja_refuse(call->pool, "the range is too long");
     }
     for (int64_t i = begin; !call->pool->has_failed && (step > 0 ? i < end : i > end); i += step) {
         gi_jinja_push(call->pool, list.list, gi_jinja_int(i));
@@ -413,6 +413,6 @@ struct gi_jinja_value gi_jinja_function(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_builtin *function = gi_jinja_find_builtin(functions, call->name);
     return function ? function->apply(call)
-                    : gi_jinja_refuse(call->pool, "the function '%.*s' is not known",
-                                      (int)call->name.size, call->name.data);
+                    : gi_jinja_refuse(call->pool, "unknown function '%.*s'", (int)call->name.size,
+                                      call->name.data);
 }

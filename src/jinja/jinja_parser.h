@@ -24,12 +24,12 @@ struct gi_jinja_node *gi_jinja_parse_expression(struct gi_jinja_parser *parser,
 struct gi_jinja_node *gi_jinja_parse_tuple(struct gi_jinja_parser *parser);
 // Parses names that are separated by commas, or attributes, into a list.
 struct gi_jinja_node *gi_jinja_parse_targets(struct gi_jinja_parser *parser);
-// Parses the arguments of a call, or the parameters of a macro, behind the opening bracket.
+// Parses the arguments of a call, or the parameters of a macro, after the opening bracket.
 struct gi_jinja_node *gi_jinja_parse_arguments(struct gi_jinja_parser *parser);
 // Parses a filter's name and arguments, and applies it to a node.
 struct gi_jinja_node *gi_jinja_parse_filter(struct gi_jinja_parser *parser,
                                             struct gi_jinja_node *node);
-// Parses the filters behind a node.
+// Parses the filters after a node.
 struct gi_jinja_node *gi_jinja_parse_filters(struct gi_jinja_parser *parser,
                                              struct gi_jinja_node *node);
 

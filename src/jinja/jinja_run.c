@@ -48,7 +48,7 @@ static void set_variable(struct gi_jinja_run *run, const struct gi_jinja_node *t
     if (target->kind == GI_JINJA_NODE_ATTRIBUTE) {
         const struct gi_jinja_value object = gi_jinja_evaluate(run, target->a);
         if (object.kind != GI_JINJA_DICT || !object.dict->is_namespace) {
-            gi_jinja_refuse(&run->pool, "only what a namespace has can be set");
+            gi_jinja_refuse(&run->pool, "only attributes of a namespace can be set");
             return;
         }
         variables = object.dict;
@@ -67,7 +67,8 @@ static void set_targets(struct gi_jinja_run *run, const struct gi_jinja_node *ta
     const struct gi_jinja_list list = gi_jinja_elements(&run->pool, value);
     for (size_t i = 0; targets && !run->pool.has_failed; targets = targets->next, i++) {
         if (i >= list.count || (!targets->next && i + 1 != list.count)) {
-            gi_jinja_refuse(&run->pool, "%zu values do not fit the names for them", list.count);
+            gi_jinja_refuse(&run->pool, "cannot unpack %zu values into another number of names",
+                            list.count);
             return;
         }
         set_variable(run, targets, list.items[i]);
@@ -237,7 +238,7 @@ static enum flow run_body(struct gi_jinja_run *run, const struct gi_jinja_node *
     const unsigned line = run->pool.line;
     enum flow flow = FLOW_ON;
     if (run->depth++ > MAX_DEPTH && body) {
-        gi_jinja_refuse(&run->pool, "it nests too deeply");
+        gi_jinja_refuse(&run->pool, "calls nest too deeply");
     }
     for (; body && flow == FLOW_ON && !run->pool.has_failed; body = body->next) {
         run->pool.line = body->line;

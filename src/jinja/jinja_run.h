@@ -39,7 +39,7 @@ struct gi_jinja_call {
 
 // A row of the tables of filters, tests, methods and functions.
 struct gi_jinja_builtin {
-    const char *name; // NULL behind the last
+    const char *name; // NULL after the last row
     struct gi_jinja_value (*apply)(const struct gi_jinja_call *call);
 };
 
@@ -66,7 +66,7 @@ const struct gi_jinja_string *gi_jinja_string_argument(const struct gi_jinja_cal
 // Returns an argument that is a number from least to most, else fallback.
 int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const char *name,
                               int64_t least, int64_t most, int64_t fallback);
-// Returns the row of that name; NULL if there is none.
+// Returns the row of a name; NULL without one.
 const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_builtin *table,
                                                      struct gi_jinja_string name);
 

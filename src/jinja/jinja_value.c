@@ -187,7 +187,7 @@ int gi_jinja_order(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct g
         return (gi_jinja_real(a) > gi_jinja_real(b)) - (gi_jinja_real(a) < gi_jinja_real(b));
     }
     if (a.kind != GI_JINJA_STRING || b.kind != GI_JINJA_STRING) {
-        gi_jinja_refuse(pool, "%s and %s have no order", gi_jinja_kind_name(a.kind),
+        gi_jinja_refuse(pool, "cannot compare %s and %s", gi_jinja_kind_name(a.kind),
                         gi_jinja_kind_name(b.kind));
         return 0;
     }

@@ -104,10 +104,10 @@ struct gi_jinja_value gi_jinja_new_dict(struct gi_jinja_pool *pool);
 void gi_jinja_push(struct gi_jinja_pool *pool, struct gi_jinja_list *list,
                    struct gi_jinja_value value);
 
-// Returns where the value of a key is; NULL if there is none.
+// Returns a pointer to the value of a key; NULL without one.
 struct gi_jinja_value *gi_jinja_find(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                      struct gi_jinja_value key);
-// Returns the value of a key; undefined if there is none.
+// Returns the value of a key; undefined without one.
 struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                    struct gi_jinja_value key);
 // Adds the value of a key that the mapping does not have.
@@ -133,10 +133,10 @@ void gi_jinja_charge(struct gi_jinja_pool *pool, struct gi_jinja_value value);
 size_t gi_jinja_count(struct gi_jinja_value value);
 // Returns what a loop walks over: elements, keys, characters. Fails for what has none.
 struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jinja_value value);
-// Returns object[key]: an element, the value of a key, a character; undefined if there is none.
+// Returns object[key]: an element, the value of a key, a character; undefined without one.
 struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_value object,
                                     struct gi_jinja_value key);
-// Returns what a path such as function.name, or a key that is no string, leads to from an object.
+// Returns the value at a path such as function.name, or at a key that is not a string.
 struct gi_jinja_value gi_jinja_attribute(struct gi_jinja_pool *pool, struct gi_jinja_value object,
                                          struct gi_jinja_value path);
 // True if `what` is an element, key or part of `where`.

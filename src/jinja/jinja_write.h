@@ -7,7 +7,7 @@
 // Says how JSON is written.
 struct gi_jinja_json_form {
     int indent;                          // spaces a level; -1: all on one line
-    struct gi_jinja_string comma, colon; // between elements, and behind a key
+    struct gi_jinja_string comma, colon; // between elements, and after a key
     bool is_ascii;                       // other characters are escaped
     bool is_sorted;                      // keys of mappings are
 };

@@ -11,8 +11,8 @@ struct gi_pair_template {
     bool is_broken;                        // true if it does not have both once
 };
 
-// Copies a file's template; no bytes are none. A broken one is no failure, since the vocabulary
-// serves all but pairs. Fails with NO_MEMORY.
+// Copies a file's template; an empty one counts as missing. A broken one does not fail, since the
+// vocabulary serves all but pairs. Fails with NO_MEMORY.
 bool gi_pair_template_init(struct gi_pair_template *pair, struct gi_text file,
                            struct glinfer_error *err);
 void gi_pair_template_finish(struct gi_pair_template *pair);

@@ -12,7 +12,7 @@ struct gi_sorted_texts {
     size_t first[257]; // ids whose text begins with byte b: first[b] .. first[b + 1] - 1
 };
 
-// Takes memory for at most `count_max` ids, of which there are none. Fails with NO_MEMORY.
+// Allocates an empty list for at most `count_max` ids. Fails with NO_MEMORY.
 bool gi_sorted_texts_init(struct gi_sorted_texts *sorted, const struct gi_text_list *list,
                           size_t count_max, struct glinfer_error *err);
 void gi_sorted_texts_finish(struct gi_sorted_texts *sorted);

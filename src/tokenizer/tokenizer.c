@@ -303,7 +303,7 @@ static bool encode_segments(const struct gi_tokenizer *tokenizer, struct gi_text
     return tokenizer->model->encode(tokenizer, plain, ids, err);
 }
 
-// Puts the segments together in fresh memory; NULL if there is none.
+// Joins the segments in new memory; NULL without memory.
 static char *join_segments(const struct gi_segments *segments, struct gi_text *text,
                            struct glinfer_error *err)
 {

@@ -38,7 +38,7 @@ struct gi_vocab {
     int32_t sep;                            // between the texts of a pair, if add_sep is 1
     int add_sep;                            // as add_bos
     int add_bos, add_eos, add_space_prefix; // -1: the file says nothing
-    int remove_extra_whitespaces;           // likewise; of t5 alone
+    int remove_extra_whitespaces;           // 0, 1, or negative: not set; of t5 alone
     struct gi_text charsmap;                // of t5: its normaliser, see vocab/charsmap.h
     struct gi_text chat_template;           // Jinja text
     struct gi_text pair_template;           // of a reranker: text with {query}, {document} once
@@ -99,7 +99,7 @@ bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
 // Returns the bytes that a token stands for in text; control tokens give their name. {NULL, 0} out
 // of range.
 struct gi_text gi_tokenizer_bytes(const struct gi_tokenizer *tokenizer, int32_t id);
-// True for control tokens and the unknown token, which are no part of an answer's text.
+// True for control tokens and the unknown token, which are not part of an answer's text.
 bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
 // Sets the ids that end an answer, sorted: EOS, EOT and what the vocabulary spells as an end of
 // turn. Returns how many, at most 16.

@@ -44,7 +44,7 @@ void gi_char_automata_finish(struct gi_char_automata *automata);
 // has room for one more than count. Returns how many are left.
 size_t gi_code_ranges_normalise(struct gi_code_range *ranges, size_t count);
 
-// Writes the characters that are in none of the count normalised ranges to out, which has room for
+// Writes the characters outside the count normalised ranges to out, which has room for
 // count + 2; these are normalised too. Returns how many.
 size_t gi_code_ranges_invert(const struct gi_code_range *ranges, size_t count,
                              struct gi_code_range *out);

@@ -43,7 +43,7 @@ uint32_t gi_build_text(struct gi_builder *builder, const char *text, size_t size
 // Adds code points from lo to hi to the next class.
 void gi_build_range(struct gi_builder *builder, uint32_t lo, uint32_t hi);
 // Builds a character of the ranges that were added, or of no range if is_negated; GI_BUILD_NOTHING
-// if there is no such character.
+// without such a character.
 uint32_t gi_build_class(struct gi_builder *builder, bool is_negated, uint32_t next);
 // Builds a choice of two beginnings.
 uint32_t gi_build_either(struct gi_builder *builder, uint32_t one, uint32_t other);

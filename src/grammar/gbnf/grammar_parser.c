@@ -121,8 +121,7 @@ static bool add_class(struct parser *p, struct part *part, size_t begin, bool is
     const uint32_t node = gi_build_class(p->build, is_negated, GI_BUILD_END);
     append(p, part, (struct part){node, node});
     return !p->build->has_failed &&
-           (node != GI_BUILD_NOTHING ||
-            gi_reader_fail_at(&p->in, begin, "no character is in this class"));
+           (node != GI_BUILD_NOTHING || gi_reader_fail_at(&p->in, begin, "empty character class"));
 }
 
 static bool parse_literal(struct parser *p, struct part *part)
@@ -131,7 +130,7 @@ static bool parse_literal(struct parser *p, struct part *part)
     while (gi_reader_peek(&p->in) != '"') {
         uint32_t code;
         if (gi_reader_peek(&p->in) < 0 || gi_reader_peek(&p->in) == '\n') {
-            return gi_reader_fail_at(&p->in, begin, "this literal has no closing quote");
+            return gi_reader_fail_at(&p->in, begin, "missing closing quote of a literal");
         }
         if (!gi_reader_take_char(&p->in, &code)) {
             return false;
@@ -159,7 +158,8 @@ static bool parse_range(struct parser *p, struct gi_code_range *range)
             return false;
         }
     }
-    return range->lo <= range->hi || gi_reader_fail_at(&p->in, begin, "this range runs backwards");
+    return range->lo <= range->hi ||
+           gi_reader_fail_at(&p->in, begin, "invalid range: its end is before its beginning");
 }
 
 static bool parse_class(struct parser *p, struct part *part)
@@ -169,7 +169,7 @@ static bool parse_class(struct parser *p, struct part *part)
     while (gi_reader_peek(&p->in) != ']') {
         struct gi_code_range range;
         if (gi_reader_peek(&p->in) < 0 || gi_reader_peek(&p->in) == '\n') {
-            return gi_reader_fail_at(&p->in, begin, "this class has no closing bracket");
+            return gi_reader_fail_at(&p->in, begin, "missing closing bracket of a class");
         }
         if (!parse_range(p, &range)) {
             return false;
@@ -185,7 +185,7 @@ static bool parse_token(struct parser *p, struct part *part)
     const size_t begin = p->in.at;
     const bool is_negated = gi_reader_take(&p->in, "!");
     if (!gi_reader_take(&p->in, "<")) {
-        return gi_reader_fail(&p->in, "'<' and a token have to follow '!'");
+        return gi_reader_fail(&p->in, "expected '<' and a token after '!'");
     }
     if (!p->names) {
         gi_reader_fail_at(&p->in, begin,
@@ -198,7 +198,7 @@ static bool parse_token(struct parser *p, struct part *part)
     }
     uint32_t id;
     if (gi_reader_take(&p->in, "[")) {
-        if (!gi_reader_take_number(&p->in, (uint32_t)INT32_MAX, "a token's id has to stand here",
+        if (!gi_reader_take_number(&p->in, (uint32_t)INT32_MAX, "expected the id of a token",
                                    &id) ||
             !(gi_reader_take(&p->in, "]>") ||
               gi_reader_fail(&p->in, "a token's id ends with \"]>\""))) {
@@ -210,13 +210,13 @@ static bool parse_token(struct parser *p, struct part *part)
             p->in.at++;
         }
         if (!gi_reader_take(&p->in, ">")) {
-            return gi_reader_fail_at(&p->in, begin, "this token has no closing '>'");
+            return gi_reader_fail_at(&p->in, begin, "missing closing '>' of a token");
         }
         const size_t text = begin + (is_negated ? 1 : 0);
         id = (uint32_t)p->names->find(p->names->user, p->in.text + text, p->in.at - text);
     }
     if (id >= (uint32_t)p->names->n_tokens) {
-        return gi_reader_fail_at(&p->in, begin, "the vocabulary has no such token");
+        return gi_reader_fail_at(&p->in, begin, "unknown token");
     }
     return add_node(p, part, is_negated ? GI_NODE_NOT_TOKEN : GI_NODE_TOKEN, id);
 }
@@ -248,7 +248,7 @@ static bool parse_group(struct parser *p, struct part *part)
     }
     p->depth--;
     return gi_reader_take(&p->in, ")") ||
-           gi_reader_fail_at(&p->in, begin, "this group has no closing parenthesis");
+           gi_reader_fail_at(&p->in, begin, "missing closing parenthesis of a group");
 }
 
 //-- repetitions -----------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ static bool parse_bounds(struct parser *p, uint32_t *least, uint32_t *most)
         return gi_reader_fail(&p->in, wrong);
     }
     return *least <= *most ||
-           gi_reader_fail_at(&p->in, begin, "this repetition's bounds run backwards");
+           gi_reader_fail_at(&p->in, begin, "invalid repetition: the maximum is below the minimum");
 }
 
 // Repeats a part, whose nodes were added since there were n_before.
@@ -414,18 +414,17 @@ static bool parse_rule(struct parser *p)
     struct part body = empty;
     uint32_t index;
     if (size == 0) {
-        return gi_reader_fail(&p->in,
-                              "the name of a rule, of letters, digits and '-', has to stand here");
+        return gi_reader_fail(&p->in, "expected the name of a rule: letters, digits and '-'");
     }
     if (!add_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
         return false;
     }
     gi_reader_skip_space(&p->in, false);
     if (!gi_reader_take(&p->in, "::=")) {
-        return gi_reader_fail(&p->in, "\"::=\" has to stand here");
+        return gi_reader_fail(&p->in, "expected \"::=\"");
     }
     if (p->gbnf->rules.data[index].is_defined) {
-        return gi_reader_fail_at(&p->in, begin, "a rule of this name is there already");
+        return gi_reader_fail_at(&p->in, begin, "duplicate rule");
     }
     gi_reader_skip_space(&p->in, true);
     p->depth = 0;
@@ -439,7 +438,7 @@ static bool parse_rule(struct parser *p)
     rule->at = (uint32_t)begin;
     if (gi_reader_peek(&p->in) >= 0 && gi_reader_peek(&p->in) != '\n' &&
         gi_reader_peek(&p->in) != '\r') {
-        return gi_reader_fail(&p->in, "this is not understood: the rule's line should end here");
+        return gi_reader_fail(&p->in, "unexpected text after a rule");
     }
     gi_reader_skip_space(&p->in, true);
     return true;
@@ -536,7 +535,7 @@ struct gi_grammar *gi_gbnf_take(const struct gi_gbnf *gbnf, struct gi_builder *b
     if (builder->has_failed || root == GI_GBNF_NO_RULE) {
         if (!builder->has_failed) {
             gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                         "grammar: no rule is named 'root', which every grammar needs");
+                         "invalid grammar: missing rule 'root'");
         }
         return NULL;
     }

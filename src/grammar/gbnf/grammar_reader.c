@@ -28,7 +28,7 @@ bool gi_reader_fail_at(const struct gi_reader *reader, size_t at, const char *wh
     uint32_t line, column;
     place_of(reader, at, &line, &column);
     return gi_error_set(reader->err, GLINFER_STATUS_INVALID_ARGUMENT,
-                        "grammar, line %u, column %u: %s", line, column, what);
+                        "invalid grammar: line %u, column %u: %s", line, column, what);
 }
 
 bool gi_reader_fail(const struct gi_reader *reader, const char *what)
@@ -84,7 +84,7 @@ bool gi_reader_take_utf8(struct gi_reader *reader, uint32_t *code)
 {
     const size_t size = gi_utf8_decode(reader->text + reader->at, reader->size - reader->at, code);
     if (size == 0) {
-        return gi_reader_fail(reader, "these bytes are not UTF-8");
+        return gi_reader_fail(reader, "invalid UTF-8");
     }
     reader->at += size;
     return true;
@@ -110,7 +110,7 @@ static bool take_hex(struct gi_reader *reader, size_t begin, int n_digits, uint3
         *code = *code << 4 | (uint32_t)digit;
     }
     if (*code > GI_CODE_MAX || (*code >= 0xd800 && *code < 0xe000)) {
-        return gi_reader_fail_at(reader, begin, "this number is no character of Unicode");
+        return gi_reader_fail_at(reader, begin, "invalid escape: not a Unicode character");
     }
     return true;
 }
@@ -129,9 +129,10 @@ static bool take_escape(struct gi_reader *reader, uint32_t *code)
     if (byte == 'x' || byte == 'u' || byte == 'U') {
         return take_hex(reader, begin, byte == 'x' ? 2 : byte == 'u' ? 4 : MAX_CODE_DIGITS, code);
     }
-    return gi_reader_fail_at(reader, begin,
-                             "this escape is not known: \\n \\r \\t \\x \\u \\U \\\\ \\\" \\[ \\] "
-                             "\\- are");
+    return gi_reader_fail_at(
+        reader, begin,
+        "unknown escape; the escapes are \\n \\r \\t \\x \\u \\U \\\\ \\\" \\[ \\] "
+        "\\-");
 }
 
 bool gi_reader_take_char(struct gi_reader *reader, uint32_t *code)

@@ -14,8 +14,8 @@ struct gi_reader {
     struct glinfer_error *err;
 };
 
-// Fails with INVALID_ARGUMENT: "grammar, line 3, column 7: " and what is wrong at byte `at`, lines
-// and columns counted from 1, columns in characters. Returns false.
+// Fails with INVALID_ARGUMENT: "invalid grammar: line 3, column 7: " and a reason for byte `at`,
+// lines and columns counted from 1, columns in characters. Returns false.
 bool gi_reader_fail_at(const struct gi_reader *reader, size_t at, const char *what);
 bool gi_reader_fail(const struct gi_reader *reader, const char *what);
 
@@ -34,7 +34,7 @@ size_t gi_reader_take_name(struct gi_reader *reader);
 bool gi_reader_is_name_byte(int byte);
 // Reads a character of the text, which does not end here. Fails where the bytes are not UTF-8.
 bool gi_reader_take_utf8(struct gi_reader *reader, uint32_t *code);
-// Reads a character or an escape. Fails where it is none.
+// Reads a character or an escape. Fails on an invalid one.
 bool gi_reader_take_char(struct gi_reader *reader, uint32_t *code);
 // Reads a decimal number of at most `most`; fails with `what`.
 bool gi_reader_take_number(struct gi_reader *reader, uint32_t most, const char *what,

@@ -135,7 +135,7 @@ static bool visit(struct search *s, uint32_t index)
     if (node->kind != GI_NODE_CALL) {
         return true;
     }
-    // The nodes behind the call are looked at when the rule is done: their entry is below its own.
+    // The nodes after the call are visited when the rule is done: their entry is below its own.
     return (!s->is_empty[s->grammar->rules.data[node->a]] || push(s, node->next)) &&
            enter_rule(s, node->a);
 }

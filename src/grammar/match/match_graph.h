@@ -21,7 +21,7 @@ struct gi_place {
 
 struct gi_match_state {
     size_t n_places;
-    struct gi_place *places; // sorted, no two are equal; behind next
+    struct gi_place *places; // sorted and distinct; stored after next
     uint32_t n_uses;         // by texts; a state without may be forgotten between calls
     bool may_end, has_tokens;
     uint32_t *mask;  // what gi_grammar_mask has found, or NULL; owned

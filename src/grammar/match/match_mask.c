@@ -29,7 +29,7 @@ void gi_match_mask_fill(const struct gi_grammar_vocab *vocab, uint32_t *bits)
 }
 
 // Walks down the vocabulary's tree and along the graph at once; path[d] is the state before the
-// byte of depth d. What a byte leads nowhere from is passed over whole.
+// byte of depth d. A subtree whose byte leads nowhere is skipped.
 static bool walk_tree(struct gi_match_graph *graph, const struct gi_grammar_vocab *vocab,
                       uint32_t *path, uint32_t *bits, struct glinfer_error *err)
 {
@@ -112,8 +112,8 @@ bool gi_match_mask_find(struct gi_match_graph *graph, const struct gi_grammar_vo
     }
     if (is_ok && !has_bits(bits, size / sizeof(*bits))) {
         is_ok = gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                             "the grammar has a dead end here: no token of the vocabulary may "
-                             "come next");
+                             "dead end of the grammar: no token of the vocabulary is "
+                             "allowed next");
     }
     if (is_ok) {
         from->mask = bits;

@@ -39,8 +39,8 @@ static struct gi_grammar *check(const struct gi_schema_writer *writer, struct gi
         is_ok = gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s",
                              writer->dead.message[0]
                                  ? writer->dead.message
-                                 : "JSON schema: every value that it allows has another one "
-                                   "within, without an end");
+                                 : "JSON schema: every allowed value contains another one "
+                                   "without end");
     }
     if (!is_ok) {
         gi_grammar_destroy(grammar);

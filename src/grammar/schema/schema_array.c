@@ -111,7 +111,7 @@ static void read_items(struct list *list)
     const uint32_t first = (uint32_t)list->first.count;
     list->least = first > list->least ? first : list->least; // all that are named are written
     if (list->least > list->most) {
-        gi_schema_note_dead(writer, "'minItems' asks for more items than there may be");
+        gi_schema_note_dead(writer, "'minItems' exceeds the number of allowed items");
         list->is_dead = true;
     }
     if (list->least > GI_SCHEMA_MAX_COUNT) {

@@ -4,7 +4,7 @@
 
 #include "grammar/schema/schema_set.h"
 
-// Builds the arrays of a case; GI_BUILD_NOTHING if there are none.
+// Builds the arrays of a case; GI_BUILD_NOTHING without any.
 uint32_t gi_schema_build_array(struct gi_schema_writer *writer, const struct gi_case *one);
 
 // Finds kinds of items of a set that never are equal, for uniqueItems: constants, and strings and

@@ -34,7 +34,7 @@ static void push(struct expander *x, struct gi_condition condition)
         return;
     }
     if (x->now.count == MAX_CONDITIONS) {
-        gi_schema_stop(writer, "more than %d schemas have to hold together", MAX_CONDITIONS);
+        gi_schema_stop(writer, "more than %d schemas apply to one value", MAX_CONDITIONS);
     } else {
         GI_SCHEMA_PUSH(writer, &x->now, condition);
     }
@@ -81,7 +81,7 @@ static void push_target(struct expander *x, uint32_t at, const cJSON *schema, co
     x->writer->place = ref;
     if (is_within(x, at, target, fails)) {
         x->writer->has_cycle = true;
-        gi_schema_refuse(x->writer, "'%s' leads back to itself in a cycle, with no value between",
+        gi_schema_refuse(x->writer, "'%s' refers to itself in a cycle without a value between",
                          ref->string);
     } else {
         push_schema(x, target, fails, at, ref);
@@ -151,8 +151,8 @@ static void go_holds(struct expander *x, uint32_t at, int types)
     }
     if (!types) {
         writer->place = type ? type : schema;
-        gi_schema_note_dead(writer, "no type is left that all schemas allow that have to hold "
-                                    "together");
+        gi_schema_note_dead(writer, "no type is allowed by all "
+                                    "schemas for this value");
     }
     go_on(x, at, types, count);
 }
@@ -336,7 +336,7 @@ static void go_fails(struct expander *x, uint32_t at, int types)
     }
     if (x->cases->list.count == n_before) {
         x->writer->place = schema;
-        gi_schema_note_dead(x->writer, "no value is left that is not of this schema");
+        gi_schema_note_dead(x->writer, "every value matches this schema, which 'not' excludes");
     }
 }
 
@@ -486,7 +486,7 @@ static void expand(struct gi_schema_writer *writer, const struct gi_schema_set *
     if (x.is_full && !writer->build.has_failed) {
         writer->place = set->count ? set->data[0].schema : writer->root;
         gi_schema_stop(writer,
-                       "anyOf, oneOf, not or if lead to more than %d cases here; schemas of oneOf "
+                       "anyOf, oneOf, not or if give more than %d cases here; schemas of oneOf "
                        "should exclude each other by a type or a constant",
                        MAX_CASES);
     }

@@ -34,7 +34,7 @@ static bool check_text(const char *text, size_t size, struct glinfer_error *err)
             return fail_text(err, reader.at, "the character \\u0000 is not supported");
         }
         if (gi_reader_peek(&reader) == 0 || !gi_reader_take_utf8(&reader, &code)) {
-            return fail_text(err, reader.at, "these bytes are not UTF-8 text");
+            return fail_text(err, reader.at, "invalid UTF-8");
         }
     }
     return true;
@@ -46,12 +46,12 @@ static bool check_json(const char *text, size_t size, struct glinfer_error *err)
     const char *end = text;
     cJSON *root = cJSON_ParseWithLengthOpts(text, size, &end, false);
     if (!root) {
-        return fail_text(err, (size_t)(end - text), "this is not JSON");
+        return fail_text(err, (size_t)(end - text), "invalid JSON");
     }
     cJSON_Delete(root);
     for (; end < text + size; end++) {
         if (!strchr(" \t\r\n", *end)) {
-            return fail_text(err, (size_t)(end - text), "something follows the schema");
+            return fail_text(err, (size_t)(end - text), "unexpected text after the schema");
         }
     }
     return true;
@@ -66,7 +66,7 @@ static bool mark_numbers(const char *text, size_t size, char *out, size_t *out_s
     size_t n;
     for (; (number = gi_json_find_number(at, end, &n)); at = number + n) {
         if (!gi_json_is_number(number, n)) {
-            return fail_text(err, (size_t)(number - text), "this is not JSON");
+            return fail_text(err, (size_t)(number - text), "invalid JSON");
         }
         to = mempcpy(to, at, (size_t)(number - at));
         *to++ = '"';
@@ -118,7 +118,7 @@ static bool check_names(const cJSON *root, const cJSON *object, struct glinfer_e
             char path[400];
             gi_schema_path(root, object, path, sizeof(path));
             is_ok = gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                 "JSON schema, #%s: the name \"%.100s\" stands twice in one object",
+                                 "JSON schema, #%s: the name \"%.100s\" occurs twice in one object",
                                  path, names.data[i]);
         }
     }

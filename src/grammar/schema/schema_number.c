@@ -321,7 +321,7 @@ const struct gi_dfa *gi_number_multiples(struct gi_schema_writer *writer,
 {
     struct divisor divisor;
     if (of->is_negative || of->n == 0) {
-        gi_schema_refuse(writer, "'multipleOf' is not above 0");
+        gi_schema_refuse(writer, "'multipleOf' must be greater than 0");
         return NULL;
     }
     if (!split_divisor(of, &divisor.value, &divisor.n_after) ||

@@ -123,8 +123,7 @@ static void find_rules(struct object *object)
             property->is_allowed = true;
             object->n_allowed++;
         } else if (property->is_required) {
-            gi_schema_note_dead(writer,
-                                "'required' asks for \"%.100s\", which other keywords exclude",
+            gi_schema_note_dead(writer, "other keywords exclude \"%.100s\", which is in 'required'",
                                 property->name);
             object->is_dead = true;
         }
@@ -362,8 +361,8 @@ static uint32_t build_object(struct object *object)
     }
     if (object->least > object->n_allowed + (object->has_extra ? 1 : 0)) {
         if (!object->has_extra) {
-            gi_schema_note_dead(writer, "'minProperties' asks for more properties than there may "
-                                        "be");
+            gi_schema_note_dead(writer, "'minProperties' exceeds the number of allowed "
+                                        "properties");
             return GI_BUILD_NOTHING;
         }
         gi_schema_refuse(writer, "'minProperties' above the number of named properties and one "

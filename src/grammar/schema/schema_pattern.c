@@ -238,7 +238,7 @@ static void take_member(struct pattern *p, struct char_set *set, bool is_wide, u
     p->at++;
     const int letter = peek(p);
     if (letter == 0) {
-        refuse(p, "a backslash at the end");
+        refuse(p, "unexpected backslash at the end");
     } else if (add_named(p, set, letter, is_wide)) {
         p->at++;
     } else if (strchr(from, letter)) {
@@ -263,7 +263,7 @@ static struct part parse_class(struct pattern *p)
     while (peek(p) != ']' && !p->has_failed) {
         uint32_t lo, hi;
         if (peek(p) == 0) {
-            refuse(p, "a class has no closing bracket");
+            refuse(p, "missing closing bracket of a class");
             break;
         }
         take_member(p, &set, is_wide, &lo);
@@ -324,7 +324,7 @@ static struct part parse_group(struct pattern *p)
     }
     const struct part part = p->has_failed ? (struct part){0, 0} : parse_choice(p);
     if (!take(p, ")")) {
-        refuse(p, "a group has no closing parenthesis");
+        refuse(p, "missing closing parenthesis of a group");
     }
     p->depth--;
     return part;
@@ -358,7 +358,7 @@ static struct part repeat(struct pattern *p, struct part part, uint32_t first, u
     const unsigned long n = most == ULONG_MAX ? least + 1 : most;
     const uint32_t exit = add_join(p, UNSET, UNSET);
     for (unsigned long i = 0; i < n && !p->has_failed; i++) {
-        // The part itself is the last copy: the others are made from it while it leads nowhere.
+        // The part itself is the last copy: the others are made from it before it is led on.
         const struct part copy = i + 1 < n ? copy_part(p, part, first, end) : part;
         if (i < least) {
             all = chain(p, all, copy);
@@ -475,7 +475,7 @@ static const struct gi_dfa *take_lookahead(struct pattern *p, bool *is_without)
     p->is_wide = p->is_wide != *is_without;
     const struct part part = parse_choice(p);
     if (!take(p, ")")) {
-        refuse(p, "a group has no closing parenthesis");
+        refuse(p, "missing closing parenthesis of a group");
     }
     const struct gi_dfa *dfa = finish(p, part, true);
     p->is_wide = p->is_wide != *is_without;

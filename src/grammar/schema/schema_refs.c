@@ -305,7 +305,7 @@ const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON 
             resource = *one->uri && strcmp(one->uri, uri) == 0 ? one->schema : resource;
         }
         if (!resource) {
-            gi_schema_refuse(writer, "'%s' \"%.100s\" is not supported: it leads out of the schema",
+            gi_schema_refuse(writer, "'%s' \"%.100s\" is not supported: it is outside the schema",
                              ref->string, text);
             return NULL;
         }
@@ -318,7 +318,7 @@ const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON 
         target = find_pointer(resource, fragment + 1);
     }
     if (!target) {
-        gi_schema_refuse(writer, "'%s' \"%.100s\" leads nowhere", ref->string, text);
+        gi_schema_refuse(writer, "unresolved '%s' \"%.100s\"", ref->string, text);
     } else if (is_dynamic && n_dynamic > 1) {
         gi_schema_refuse(writer, "'$dynamicRef' to one of several anchors is not supported");
         target = NULL;

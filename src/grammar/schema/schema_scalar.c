@@ -73,7 +73,7 @@ bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, 
             return true;
         }
         writer->place = item;
-        gi_schema_refuse(writer, "this is not a number of at most %d digits", GI_DECIMAL_DIGITS);
+        gi_schema_refuse(writer, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
     }
     return false;
 }
@@ -151,7 +151,7 @@ static void add_multiple(struct numbers *numbers, const cJSON *item, bool breaks
     struct gi_decimal of;
     numbers->writer->place = item;
     if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &of)) {
-        gi_schema_refuse(numbers->writer, "this is not a number of at most %d digits",
+        gi_schema_refuse(numbers->writer, "expected a number of at most %d digits",
                          GI_DECIMAL_DIGITS);
         return;
     }
@@ -171,7 +171,7 @@ static void exclude(struct numbers *numbers, const cJSON *item)
         if (gi_decimal_read(one->valuestring, &bound.value)) {
             add_bound(numbers, bound);
         } else {
-            gi_schema_refuse(numbers->writer, "this is not a number of at most %d digits",
+            gi_schema_refuse(numbers->writer, "expected a number of at most %d digits",
                              GI_DECIMAL_DIGITS);
         }
     }
@@ -246,8 +246,8 @@ uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct g
             writer, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER, GI_BUILD_END);
     }
     if (gi_dfa_is_empty(dfa)) {
-        gi_schema_note_dead(writer, "no number satisfies the bounds and multiples that are asked "
-                                    "for");
+        gi_schema_note_dead(writer, "no number satisfies the bounds and "
+                                    "multiples");
     }
     return gi_schema_build_dfa(writer, dfa, false, GI_BUILD_END);
 }

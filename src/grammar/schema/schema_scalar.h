@@ -21,7 +21,7 @@ bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, 
 // unless is_all.
 const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
                                           const struct gi_case *one, bool is_all);
-// Builds the numbers of a case; GI_BUILD_NOTHING if there are none.
+// Builds the numbers of a case; GI_BUILD_NOTHING without any.
 uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct gi_case *one);
 
 #endif

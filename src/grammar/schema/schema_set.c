@@ -149,7 +149,7 @@ int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type)
     }
     if (!types) {
         writer->place = type;
-        gi_schema_refuse(writer, "'type' names no type");
+        gi_schema_refuse(writer, "'type' is an empty list");
         return GI_IS_ANY;
     }
     return types;
@@ -224,7 +224,7 @@ void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *se
     }
     if (!is_schema(schema)) {
         writer->place = schema;
-        gi_schema_refuse(writer, "a schema has to be an object, true or false");
+        gi_schema_refuse(writer, "a schema must be an object, true or false");
         return;
     }
     if (!fails && gi_schema_is_any(schema)) {
@@ -349,8 +349,7 @@ uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_sche
     }
     made.rule = gi_build_rule(&writer->build, GI_BUILD_END);
     if (memo->sets.count == MAX_SETS) {
-        gi_schema_stop(writer, "schemas that have to hold together lead to more than %d others",
-                       MAX_SETS);
+        gi_schema_stop(writer, "the combinations of schemas for one value exceed %d", MAX_SETS);
     }
     if (writer->build.has_failed ||
         !gi_index_add(&memo->index, hash, (uint32_t)memo->sets.count, purpose, writer->build.err) ||

@@ -84,7 +84,7 @@ struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i);
 
 // Returns the rule of a set, which is built later if it is new.
 uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set);
-// Takes a set whose rule is to be built; false if there are no more. The writer owns it.
+// Takes the next set whose rule is to be built; false after the last. The writer owns it.
 bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule);
 // Forgets all sets and patterns: another schema follows.
 void gi_schema_memo_reset(struct gi_schema_writer *writer);

@@ -148,7 +148,7 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
         most = most / 2 < GI_DFA_MAX_STATES / n_states ? most / 2 : GI_DFA_MAX_STATES / n_states;
     } while (!dfa && !writer->build.has_failed && most >= strings->least && most >= 16);
     if (!dfa) {
-        gi_schema_refuse(writer, "'minLength' or 'maxLength' is too large beside this pattern");
+        gi_schema_refuse(writer, "'minLength' or 'maxLength' is too large for this pattern");
     }
     return dfa;
 }

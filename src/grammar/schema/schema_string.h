@@ -18,7 +18,7 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
 // Returns the automaton of the names that members of an object may have; NULL: any.
 const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one);
 
-// Builds the strings of a case; GI_BUILD_NOTHING if there are none.
+// Builds the strings of a case; GI_BUILD_NOTHING without any.
 uint32_t gi_schema_build_strings(struct gi_schema_writer *writer, const struct gi_case *one);
 // Builds an automaton's texts as strings of JSON, or as numbers.
 uint32_t gi_schema_build_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,

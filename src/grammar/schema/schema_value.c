@@ -284,8 +284,7 @@ bool gi_schema_has_no_constant(struct gi_schema_writer *writer, const struct gi_
     }
     if (!is_any) {
         writer->place = item;
-        gi_schema_note_dead(writer, "no value of '%s' satisfies all that is asked for",
-                            item->string);
+        gi_schema_note_dead(writer, "no value of '%s' satisfies the other keywords", item->string);
     }
     return !is_any && !writer->build.has_failed;
 }

@@ -40,7 +40,7 @@ static void add_constants(struct choice *choice, const struct gi_case *one, cons
     }
     if (!is_any) {
         choice->writer->place = item;
-        gi_schema_note_dead(choice->writer, "no value of '%s' satisfies all that is asked for",
+        gi_schema_note_dead(choice->writer, "no value of '%s' satisfies the other keywords",
                             item->string);
     }
 }
@@ -157,8 +157,8 @@ static void add_cases(struct choice *choice, const struct gi_schema_set *set)
     }
     writer->place = place;
     if (choice->first == GI_BUILD_NOTHING && cases.is_partial) {
-        gi_schema_refuse(writer, "what 'not', or a schema of 'oneOf' that others overlap, leaves "
-                                 "here cannot be told by a grammar");
+        gi_schema_refuse(writer, "cannot express the values that 'not', or overlapping schemas of "
+                                 "'oneOf', leave here");
     }
     gi_schema_cases_finish(&cases);
 }

@@ -123,7 +123,7 @@ uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *item, uin
     if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &value) ||
         value.is_negative || !gi_decimal_is_whole(&value)) {
         writer->place = item;
-        gi_schema_refuse(writer, "this is not a whole number from 0 on");
+        gi_schema_refuse(writer, "expected a whole number of at least 0");
         return absent;
     }
     uint32_t count = 0;

@@ -94,7 +94,7 @@ static bool set_jinja(struct gi_tokenizer *tokenizer, struct gi_text jinja,
         return false;
     }
     return chat->format || chat->jinja ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "the chat template cannot be run: %s",
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "cannot run the chat template: %s",
                         chat->fault);
 }
 
@@ -114,7 +114,7 @@ bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
         char names[512];
         list_names(names, sizeof(names));
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "no chat template is called '%.64s'; these are: %s", name, names);
+                            "unknown chat template '%.64s'; the known ones are: %s", name, names);
     }
     if (format != chat->format) {
         gi_chat_finish(chat);
@@ -132,7 +132,7 @@ static bool refuse_missing_template(const struct gi_chat *chat, struct glinfer_e
     list_names(names, sizeof(names));
     return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                         "%s%s%s; prompts can be given as plain text, or one of these be chosen: %s",
-                        chat->has_template ? "the model's chat template is not one that is known"
+                        chat->has_template ? "unknown chat template of the model"
                                            : "the model has no chat template",
                         chat->fault[0] ? ", and cannot be run: " : "", chat->fault, names);
 }
@@ -162,7 +162,7 @@ static bool check_places(const struct gi_chat *chat, const struct glinfer_messag
             strcmp(messages[i].role, "system") == 0) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "message %zu has the role 'system'; the chat template %s has a "
-                                "place for it only in front of all others",
+                                "place for it only before all others",
                                 i, chat->format->name);
         }
     }

@@ -20,7 +20,7 @@ struct gi_chat {
     char date[64];                 // of the day the format was chosen, if it writes one
 };
 
-// Recognises the Jinja text of a file; an empty one is none.
+// Recognises the Jinja text of a file; an empty text counts as missing.
 void gi_chat_init(struct gi_chat *chat, struct gi_text jinja);
 void gi_chat_finish(struct gi_chat *chat);
 

@@ -80,7 +80,7 @@ static const struct gi_chat_format formats[] = {
      .tells = {"<start_of_turn>", "<end_of_turn>", "first_user_prefix"},
      GEMMA_TURNS, .system = {"", "\n\n"},
      .trims = GI_CHAT_TRIM_USER | GI_CHAT_TRIM_ASSISTANT},
-    // Has no place for a system message; it goes where the user would have written it.
+    // The template has no place for a system message, which is written as a user's.
     {.name = "gemma",
      .tells = {"<start_of_turn>", "<end_of_turn>", "System role not supported"},
      GEMMA_TURNS, .system = {"", "\n"},

@@ -9,7 +9,7 @@
 #define GI_CHAT_TELLS_MAX 4
 
 // Stand in a format's strings for what is not text.
-#define GI_CHAT_BOS  "\001" // the vocabulary's tokens, nothing where there is none
+#define GI_CHAT_BOS  "\001" // the vocabulary's tokens, empty without one
 #define GI_CHAT_EOS  "\002"
 #define GI_CHAT_DATE "\003" // today's, when the format was chosen
 
@@ -28,7 +28,7 @@ enum gi_chat_trim {
     GI_CHAT_TRIM_ASSISTANT = 1 << 3,     // white space around it
     GI_CHAT_TRIM_THINKING = 1 << 4,      // all up to the last </think>
     GI_CHAT_TRIM_THINKING_LINE = 1 << 5, // after that newlines
-    GI_CHAT_TRIM_LINES = 1 << 6,         // newlines in front of an assistant message
+    GI_CHAT_TRIM_LINES = 1 << 6,         // newlines before an assistant message
 };
 
 // Says which of the Jinja texts have a message that stands for a missing system message.

@@ -87,7 +87,7 @@ enum likeness {
 };
 
 // Compares an output, what the template writes of the messages, with what the format does.
-// LIKENESS_WHOLE if there is no output, because the template does not take such a conversation.
+// LIKENESS_WHOLE without output, because the template does not accept such a conversation.
 static enum likeness compare(const struct gi_tokenizer *tokenizer,
                              const struct gi_jinja_output *output,
                              const struct glinfer_message *messages, size_t n_messages)
@@ -130,7 +130,7 @@ static bool try_default_system(struct gi_tokenizer *tokenizer,
 }
 
 // Finds what a template writes of a question in place of a system message. The format is written
-// with a mark for it, so that what is before, behind and in its place is known by size.
+// with a mark for it, so that the sizes of the text before it, after it and in its place are known.
 static bool find_default_system(struct gi_tokenizer *tokenizer,
                                 const struct gi_jinja_output *question)
 {
@@ -182,7 +182,7 @@ static bool learn_default_system(struct gi_tokenizer *tokenizer,
 
 //-- the end of an answer --------------------------------------------------------------------------
 
-// Returns the longest control token that the text begins with; GI_NO_TOKEN if there is none.
+// Returns the longest control token that the text begins with; GI_NO_TOKEN without one.
 static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text text)
 {
     int32_t found = GI_NO_TOKEN;
@@ -198,8 +198,8 @@ static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text t
     return found;
 }
 
-// Adds the token that the template writes behind an answer, because files name few of those that
-// end one.
+// Adds the token that the template writes after an answer, because files name few of the tokens
+// that end one.
 static void add_end_of_answer(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *whole)
 {
     if (!whole->data) {

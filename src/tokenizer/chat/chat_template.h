@@ -8,7 +8,7 @@
 // Takes the Jinja text for the tokenizer's chats if it can be run and writes what a user says.
 // Drops a format that writes a short conversation otherwise; keeps the format and drops the
 // template if that only forgets to begin the answer. Takes the default system message from what the
-// template writes, and the control token behind an answer as one that ends answers. Called last
+// template writes, and the control token after an answer as one that ends answers. Called last
 // when a tokenizer is built. Fails with NO_MEMORY.
 bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
                            struct glinfer_error *err);

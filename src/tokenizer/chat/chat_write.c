@@ -80,7 +80,7 @@ static void add_content(struct script *script, struct gi_text content, unsigned 
 
 //-- turns -------------------------------------------------------------------------------------
 
-// Removes all up to the last </think>; false if there is none.
+// Removes all text up to the last </think>; false without one.
 static bool strip_thoughts(struct gi_text *content)
 {
     static const char end[] = "</think>";

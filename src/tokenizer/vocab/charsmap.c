@@ -9,7 +9,7 @@ enum { HEAD_SIZE = 4, REPLACEMENT_MAX = 1024 };
 
 //-- nodes -----------------------------------------------------------------------------------------
 
-// A node has the byte that leads to it in bits 0 to 7, and bit 31 where it is no such node but the
+// A node has the byte that leads to it in bits 0 to 7, and bit 31 if it is not such a node but the
 // offset of a replacement; bit 8 where a replacement ends at it; in bits 10 to 30 the distance of
 // its children, in units of 256 if bit 9 is set.
 

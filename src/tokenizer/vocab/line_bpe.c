@@ -1,6 +1,6 @@
 // Byte pair encoding as Gemma 4 has it: the characters of a line, with U+2581 for a space, are the
 // first pieces, and the pair of neighbours that comes first in the list of merges becomes one. Line
-// ends are words of their own, whole where they are a token. A character that is no piece is
+// ends are words of their own, whole where they are a token. A character that is not a piece is
 // written in byte tokens.
 #include "base/array.h"
 #include "base/utf8.h"

@@ -44,7 +44,7 @@ struct gi_merger {
 
 // Begins a word of at most size pieces. Fails with NO_MEMORY.
 bool gi_merger_begin(struct gi_merger *merger, size_t size, struct glinfer_error *err);
-// Adds a piece behind the last.
+// Appends a piece.
 void gi_merger_add(struct gi_merger *merger, uint32_t size, int32_t id);
 void gi_merger_run(struct gi_merger *merger);
 void gi_merger_finish(struct gi_merger *merger);

@@ -39,8 +39,7 @@ static bool add_merge(struct gi_merges *merges, const struct gi_text_map *ids, s
     struct gi_pair_merge merge = {gi_text_map_find(ids, left), gi_text_map_find(ids, right),
                                   gi_text_map_find_joined(ids, left, right), rank};
     if (merge.left < 0 || merge.right < 0 || merge.joined < 0) {
-        return refuse_merge(text, rank, "names or makes a token that is not in the vocabulary",
-                            err);
+        return refuse_merge(text, rank, "uses a token that is not in the vocabulary", err);
     }
     struct gi_pair_merge *slot = find_merge(merges, merge.left, merge.right);
     if (slot->left == GI_NO_TOKEN) {
@@ -53,8 +52,8 @@ bool gi_merges_init(struct gi_merges *merges, const struct gi_text_map *ids,
                     const struct gi_vocab *vocab, struct glinfer_error *err)
 {
     if (vocab->n_merges >= NO_MERGE) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "the vocabulary has %zu merges, which is too many", vocab->n_merges);
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "the vocabulary has too many merges: %zu",
+                            vocab->n_merges);
     }
     size_t n_slots = 16;
     while (n_slots < vocab->n_merges * 2) {

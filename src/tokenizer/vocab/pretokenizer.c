@@ -247,7 +247,7 @@ static bool compile_regex(struct gi_pretokenizer *pretokenizer, const char *rege
         PCRE2_UCHAR text[128] = "";
         pcre2_get_error_message(error, text, sizeof(text));
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "PCRE2 refuses the pre-tokenizer %s at byte %zu: %s",
+                            "PCRE2 cannot compile the pre-tokenizer %s: byte %zu: %s",
                             pretokenizer->name, (size_t)offset, (const char *)text);
     }
     pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); // without it the interpreter does the same

@@ -1,6 +1,6 @@
 // Byte pair encoding as SentencePiece has it: the characters of a text, with U+2581 for a space,
 // are the first pieces, and the two neighbours that make the piece with the best score become one,
-// until none make any. A character that is no piece is written in byte tokens.
+// until none make any. A character that is not a piece is written in byte tokens.
 //   Kudo and Richardson, SentencePiece (2018).
 #include "base/array.h"
 #include "tokenizer/tokenizer_impl.h"
@@ -16,7 +16,7 @@ struct spm {
     size_t piece_size_max; // bytes of the longest token
     int32_t byte_ids[256]; // GI_NO_TOKEN: nothing stands for that byte
     bool has_space_prefix;
-    bool joins_space[256]; // true if a token has a space behind a character that ends in the byte
+    bool joins_space[256]; // true if a token has a space after a character that ends in the byte
 };
 
 //-- create ------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ static bool encode_word(struct gi_merger *merger, const struct word *word, struc
 }
 
 // Returns the bytes at the front of a text that no piece reaches past: up to a space that no token
-// has behind such a character. Merging a word at a time keeps the heap within a cache.
+// has after such a character. Merging a word at a time keeps the heap within a cache.
 static size_t word_size(const struct spm *spm, struct gi_text text)
 {
     size_t i = gi_character_at(text, 0);

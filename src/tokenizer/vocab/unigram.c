@@ -1,5 +1,6 @@
 // The unigram model of SentencePiece: of all ways to cut a normalised text into tokens the one
-// whose scores have the largest sum. A character that is no token is unknown, at a score below all.
+// whose scores have the largest sum. A character that is not a token is unknown, at a score below
+// all.
 //   Kudo, Subword Regularization (2018).
 #include "base/array.h"
 #include "base/utf8.h"
@@ -64,8 +65,8 @@ static void sort_pieces(struct gi_sorted_texts *pieces, const uint8_t *types)
 static bool refuse_score(size_t id, float score, struct glinfer_error *err)
 {
     return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "the score (tokenizer.ggml.scores) of token %zu is %g, which nothing can "
-                        "be compared with",
+                        "the score (tokenizer.ggml.scores) of token %zu is %g, not a finite "
+                        "number",
                         id, (double)score);
 }
 
@@ -192,7 +193,7 @@ static bool normalise(const struct unigram *unigram, struct gi_text text, struct
 struct way {
     double sum;
     int32_t id;
-    uint32_t size; // bytes of the token; 0: there is no way
+    uint32_t size; // bytes of the token; 0: not reachable
 };
 
 static void offer(struct way *way, double sum, int32_t id, size_t size)

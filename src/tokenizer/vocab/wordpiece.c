@@ -140,7 +140,7 @@ static bool push_word(const struct gi_tokenizer *tokenizer, struct gi_text word,
 
 // A word on its way: the space, then characters.
 struct word {
-    char *data; // room for a whole text behind the space
+    char *data; // room for a whole text after the space
     size_t size;
 };
 

@@ -49,7 +49,7 @@ printf 'a\000b' >zero
 refused 1 'invalid text in zero: zero byte at offset 1' "$glinfer" run -m missing.gguf -p x -sysf zero
 printf text >text
 refused 1 'invalid chat template text' "$glinfer" run -m "$model" -p x --chat-template-file text
-refused 1 'the chat template cannot be run' "$glinfer" run -m "$model" -p x --chat-template '{{ messages'
+refused 1 'cannot run the chat template' "$glinfer" run -m "$model" -p x --chat-template '{{ messages'
 refused 1 'cannot write missing/cache: No such file or directory' \
     "$glinfer" run -m missing.gguf -p x --prompt-cache missing/cache
 refused 1 'empty.gguf: the file is empty' "$glinfer" run -m empty.gguf -p x

@@ -220,10 +220,10 @@ TEST(what_is_no_grammar_is_refused)
         {"root ::= \"a", NULL, "line 1", GLINFER_STATUS_INVALID_ARGUMENT},
         {"leaf ::= \"a\"", NULL, "root", GLINFER_STATUS_INVALID_ARGUMENT},
         {NULL, "{\"type\":", "JSON", GLINFER_STATUS_INVALID_ARGUMENT},
-        {NULL, "{\"not\":{}}", "/not: no", GLINFER_STATUS_UNSUPPORTED},
-        {NULL, "{\"$ref\":\"#\"}", "leads back to itself", GLINFER_STATUS_UNSUPPORTED},
+        {NULL, "{\"not\":{}}", "/not: every", GLINFER_STATUS_UNSUPPORTED},
+        {NULL, "{\"$ref\":\"#\"}", "refers to itself", GLINFER_STATUS_UNSUPPORTED},
         {NULL, "{\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"],\"type\":\"object\"}",
-         "without an end", GLINFER_STATUS_UNSUPPORTED},
+         "without end", GLINFER_STATUS_UNSUPPORTED},
     };
     struct glinfer_session *session = open_session(*state, 8, 256, 16);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
