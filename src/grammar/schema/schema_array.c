@@ -43,8 +43,9 @@ static void add_hit(struct list *list, const cJSON *schema, bool fails, uint32_t
                          MAX_HITS);
         return;
     }
-    list->hits[list->n_hits++] =
-        (struct hit){{schema, fails}, least, most, most == UINT32_MAX ? least : most};
+    const uint32_t last = most == UINT32_MAX ? least : most;
+    list->hits[list->n_hits++] = (struct hit){
+        {schema, fails}, least, most, last < MAX_STATES ? last : MAX_STATES}; // more is refused
 }
 
 static void read_holding(struct list *list, const cJSON *schema)
@@ -246,8 +247,7 @@ static uint32_t build_hits(struct list *list)
     uint32_t n = (uint32_t)list->first.count, most = 100;
     for (uint32_t k = 0; k < list->n_hits; k++) {
         const struct hit *hit = &list->hits[k];
-        n_states *= hit->last < MAX_STATES ? hit->last + 1 : MAX_STATES;
-        n_states = n_states > MAX_STATES ? MAX_STATES : n_states;
+        n_states *= hit->last + 1;
         most = hit->least > most ? hit->least : most;
     }
     n = list->least > n ? list->least : n;
