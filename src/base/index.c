@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(struct gi_index *index, struct gi_index_slot added)
+static void insert(struct gi_index *index, struct gi_index_slot added)
 {
     size_t at = added.hash & (index->n_slots - 1);
     while (index->slots[at].number > 0) {
@@ -28,12 +28,12 @@ bool gi_index_add(struct gi_index *index, uint32_t hash, uint32_t added, const c
         index->n_slots = n_slots;
         for (size_t i = 0; i < old.n_slots; i++) {
             if (old.slots[i].number > 0) {
-                put(index, old.slots[i]);
+                insert(index, old.slots[i]);
             }
         }
         free(old.slots);
     }
-    put(index, (struct gi_index_slot){hash, added + 1});
+    insert(index, (struct gi_index_slot){hash, added + 1});
     index->count++;
     return true;
 }

@@ -154,7 +154,7 @@ const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int types
 // how these compare with as many of the bound: 0 below, 1 equal, 2 above.
 struct place {
     bool is_negative;
-    enum { AT_BEGIN, AT_SIGN, IN_WHOLE, AT_POINT, IN_BROKEN, N_PARTS } part;
+    enum { AT_BEGIN, AT_SIGN, IN_WHOLE, AT_POINT, IN_BROKEN, N_PLACES } part;
     uint32_t n, order;
 };
 
@@ -267,7 +267,7 @@ static bool ends_bound(const void *user, uint32_t code)
 
 const struct gi_dfa *gi_number_bound(struct gi_schema_writer *writer, const struct gi_bound *bound)
 {
-    const struct gi_dfa_machine machine = {.n_codes = N_PARTS * 2 * MAX_N * N_ORDERS,
+    const struct gi_dfa_machine machine = {.n_codes = N_PLACES * 2 * MAX_N * N_ORDERS,
                                            .start = code_of((struct place){.order = 1}),
                                            .step = step_bound,
                                            .is_end = ends_bound,

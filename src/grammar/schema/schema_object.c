@@ -55,8 +55,8 @@ static void add_members(struct object *object, const cJSON *properties)
     }
 }
 
-// Adds the properties of a condition and of its parts, in the order of the schema's text. Calls
-// itself as deep as conditions are parts of others, which their number bounds.
+// Adds the properties of a condition and of those that it owns, in the order of the schema's text.
+// Calls itself as deep as conditions own others, which their number bounds.
 static void find_properties(struct object *object, uint32_t at)
 {
     const struct gi_case *one = object->one;
