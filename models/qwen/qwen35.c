@@ -25,12 +25,12 @@ static bool read_sizes(const struct gi_hparams_reader *reader, struct gi_recurre
                           sizes->n_head <= 256 && sizes->n_k_head > 0 &&
                           sizes->n_head % sizes->n_k_head == 0;
     return (is_sound && n_inner == sizes->n_head * sizes->dim) ||
-           gi_error_set(
-               reader->err, GLINFER_STATUS_UNSUPPORTED,
-               "%s: linear attention of %u heads of %u in %u groups, %u inner elements and "
-               "a convolution of %u is not supported",
-               gi_gguf_path(reader->gguf), sizes->n_head, sizes->dim, sizes->n_k_head, n_inner,
-               sizes->n_taps);
+           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: unsupported linear attention of %u heads of %u in %u groups, %u inner "
+                        "elements, and a convolution of %u: heads have 16, 32, 64 or 128 elements, "
+                        "convolutions 2 to 8",
+                        gi_gguf_path(reader->gguf), sizes->n_head, sizes->dim, sizes->n_k_head,
+                        n_inner, sizes->n_taps);
 }
 
 // Finds the layers with linear attention: by a list, or all but each one behind an interval.
