@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install_test.sh BUILD SOURCE SCRATCH
 #
-# Installs BUILD into SCRATCH, checks its soname and man pages, builds answer.c as an outside program by
+# Installs BUILD into SCRATCH, checks its soname and man pages, builds installed_answer.c as an outside program by
 # pkg-config, as C11, C99 and C++20, and by find_package, and steps.c by pkg-config, and runs all with the model of GLINFER_TEST_MODEL or of
 # tools/fetch-model.
 set -euo pipefail
@@ -42,15 +42,15 @@ build_program() { # source program compiler flags...: as an outside program has 
         $(pkg-config --cflags --libs glinfer) -Wl,-rpath,"${library%/*}"
 }
 programs=("$scratch/answer" "$scratch/answer-c99" "$scratch/consumer/build/answer")
-build_program answer.c answer "$compiler" -std=c11 -Wpedantic
-build_program answer.c answer-c99 "$compiler" -std=c99 -pedantic
+build_program installed_answer.c answer "$compiler" -std=c11 -Wpedantic
+build_program installed_answer.c answer-c99 "$compiler" -std=c99 -pedantic
 build_program steps.c steps "$compiler" -std=c11 -Wpedantic -Wno-missing-field-initializers
 if [ -n "${CXX:-}" ] && [[ $CXX != *NOTFOUND ]]; then
-    build_program answer.c answer-c++ "$CXX" -x c++ -std=c++20 -pedantic -Wno-missing-field-initializers
+    build_program installed_answer.c answer-c++ "$CXX" -x c++ -std=c++20 -pedantic -Wno-missing-field-initializers
     programs+=("$scratch/answer-c++")
 fi
 
-cp "$source/tests/install/answer.c" "$scratch/consumer/"
+cp "$source/tests/install/installed_answer.c" "$scratch/consumer/"
 cp "$source/tests/install/consumer.cmake" "$scratch/consumer/CMakeLists.txt"
 cmake -S "$scratch/consumer" -B "$scratch/consumer/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$compiler" >/dev/null

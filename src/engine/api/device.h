@@ -24,7 +24,7 @@ struct glinfer_device {
     struct glinfer_model *models; // that live
     bool is_busy;                 // a call is running, whose callbacks may not call back
     bool is_doomed;               // destroyed: ends with the last model, or with the call that runs
-    int wake_fd, timer_fd;        // of glinfer_device_fd (engine/generate/wake.h); -1: none
+    int wake_fd, timer_fd;        // of glinfer_device_fd (engine/answer/wake.h); -1: none
     const struct glinfer_session *last_turn; // in glinfer_step; compared alone
     const struct glinfer_session *answering; // in glinfer_generate; compared alone
 };

@@ -2,7 +2,7 @@
 // measured: recorded lists, estimates from the device's class, time boxes that submit nothing.
 #include "engine/measure/profile_plan.h"
 
-#include "engine/generate/generate.h"
+#include "engine/answer/answer.h"
 #include "gpu/dispatch/dispatch_replay.h"
 
 struct plan {

@@ -1,9 +1,9 @@
 #include "engine/run/session.h"
 
 #include "base/array.h"
+#include "engine/answer/constraint.h"
 #include "engine/api/arguments.h"
 #include "engine/embed/text_embedding.h"
-#include "engine/generate/constraint.h"
 #include "engine/run/score.h"
 #include "engine/run/step_executors.h"
 #include "engine/run/verify.h"
@@ -137,7 +137,7 @@ static void measure_tokens(struct glinfer_session *session)
     session->n_stop_ids = (uint32_t)gi_tokenizer_stop_ids(tokenizer, session->stop_ids);
 }
 
-// Compiles what the expected generation needs; where GLINFER_DISPATCH asks for one dispatch by
+// Compiles what the expected answer needs; where GLINFER_DISPATCH asks for one dispatch by
 // name, that too.
 static bool prepare_expected(struct glinfer_session *session,
                              const struct glinfer_session_params *params, struct glinfer_error *err)
@@ -286,7 +286,7 @@ bool glinfer_sessions_create(struct glinfer_model *model,
 
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)
 {
-    return !session->generation ||
+    return !session->answer ||
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                         "the session has an answer under way: glinfer_step takes it to its end, "
                         "glinfer_end ends it");

@@ -3,7 +3,7 @@
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 
-#include "engine/generate/lookup.h"
+#include "engine/answer/lookup.h"
 #include "engine/run/session_group.h"
 #include "gpu/dispatch/runner.h"
 #include "gpu/memory/readback.h"
@@ -12,7 +12,7 @@
 
 struct gi_constraint;
 struct gi_embedder;
-struct gi_generation;
+struct gi_answer;
 struct gi_sampler_chain;
 struct gi_scorer;
 struct gi_step_executors;
@@ -21,7 +21,7 @@ struct gi_verifier;
 // An answer that broke off, which glinfer_generate_params.resume goes on with.
 struct gi_broken_answer {
     bool is_there;
-    uint32_t n_prompt, base; // as struct gi_generation has them
+    uint32_t n_prompt, base; // as struct gi_answer has them
     uint32_t n_delivered;    // tokens
 };
 
@@ -46,7 +46,7 @@ struct glinfer_session {
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;
     struct glinfer_stats stats;       // of the last answer in steps that ended
-    struct gi_generation *generation; // that glinfer_begin began; NULL: none
+    struct gi_answer *answer;         // that glinfer_begin began; NULL: none
     bool has_company;                 // other sessions of the device have one, too
     struct gi_constraint *constraint; // of the last answer that kept to a grammar; NULL: none
     bool is_constrained;              // so was the last one

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/round.h"
-#include "engine/generate/joint_run.h"
+#include "engine/answer/joint_run.h"
 #include "engine/load/model_info.h"
 #include "engine/run/session.h"
 

@@ -22,7 +22,7 @@ struct gi_session_group {
     struct gi_slot_array *kv;                            // (n_layer)
     struct gi_range joint_ranges[GI_JOINT_RANGE_COUNT];  // of more than one slot
     struct gi_joint_tables joint;                        // likewise
-    struct gi_joint_run *run; // engine/generate/joint_run.h; NULL: no answer in steps yet
+    struct gi_joint_run *run; // engine/answer/joint_run.h; NULL: no answer in steps yet
 };
 
 // Creates a group without sessions. Fails with NO_MEMORY.

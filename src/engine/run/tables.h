@@ -60,9 +60,9 @@ void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
 // Accepts all-zero.
 void gi_tables_finish(struct gi_tables *tables);
 
-// Returns how the steps of a generation end: greedily too, where the host chooses another token.
+// Returns how the steps of an answer end: greedily too, where the host chooses another token.
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
-// Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number)
+// Returns the set of the lists that an answer begins with: of n_prompt tokens (0: any number)
 // behind those in the cache, which end in a token, with more steps behind it or not.
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
                           bool has_steps);
@@ -78,7 +78,7 @@ bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progres
 // Forgets the lists that are ready, so that they are made anew.
 void gi_tables_forget(struct gi_tables *tables);
 // Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a
-// session whose generations are of more than one kind. Does nothing where the driver has no threads
+// session whose answers are of more than one kind. Does nothing where the driver has no threads
 // for it. Fails with GPU_LOST.
 bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err);
 

@@ -31,7 +31,7 @@ static bool has_company(const struct glinfer_session *session)
     const struct gi_session_group *group = session->group;
     bool is_any = false;
     for (uint32_t i = 0; i < group->n_slots; i++) {
-        is_any = is_any || (group->sessions[i] && group->sessions[i]->generation);
+        is_any = is_any || (group->sessions[i] && group->sessions[i]->answer);
     }
     return is_any;
 }

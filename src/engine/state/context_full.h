@@ -6,18 +6,18 @@
 #ifndef GI_ENGINE_CONTEXT_FULL_H
 #define GI_ENGINE_CONTEXT_FULL_H
 
-#include "engine/generate/generate.h"
+#include "engine/answer/answer.h"
 
 // Returns the tokens of the prompts that an answer may process, as gi_tables_choose takes them.
-size_t gi_generation_prompt_size(const struct gi_generation *run);
+size_t gi_answer_prompt_size(const struct gi_answer *answer);
 // Ends the answer after its last token, or notes that the context is full.
-void gi_generation_reach_limit(struct gi_generation *run);
+void gi_answer_reach_limit(struct gi_answer *answer);
 // Makes room in a context that is full, for the next chain to go on in: begins to compute the rows
 // that moved; no chain is in flight. Fails with CONTEXT_FULL if that was asked for, else as a
 // prompt does.
-bool gi_generation_make_room(struct gi_generation *run);
+bool gi_answer_make_room(struct gi_answer *answer);
 // Sets the position and the number of steps after a shift: step n computes the token at base + n
 // - 1.
-void gi_generation_count_anew(struct gi_generation *run);
+void gi_answer_count_anew(struct gi_answer *answer);
 
 #endif

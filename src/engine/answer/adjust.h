@@ -8,7 +8,7 @@
 #include "gpu/dispatch/step_state.h"
 #include "sampler/repetition.h"
 
-struct gi_generation;
+struct gi_answer;
 
 // Zero: nothing is adjusted.
 struct gi_adjusting {
@@ -21,11 +21,11 @@ struct gi_adjusting {
     bool has_mask;             // it was written
 };
 
-// Reads more of what the parameters of a generation ask for, whose bits are set, and writes it to
-// the GPU, the text being what the session holds and then tokens[0..run->n_prompt) or, tokens being
-// NULL, the token that is pending. The context is entered. Fails with NO_MEMORY, GPU_LOST, and
-// UNSUPPORTED if every token is banned.
-bool gi_adjust_begin(struct gi_generation *run, const uint32_t *tokens);
+// Reads more of what the parameters of an answer ask for, whose bits are set, and writes it to
+// the GPU, the text being what the session holds and then tokens[0..answer->n_prompt) or, tokens
+// being NULL, the token that is pending. The context is entered. Fails with NO_MEMORY, GPU_LOST,
+// and UNSUPPORTED if every token is banned.
+bool gi_adjust_begin(struct gi_answer *answer, const uint32_t *tokens);
 // Accepts all-zero.
 void gi_adjust_finish(struct gi_adjusting *adjusting);
 
@@ -33,12 +33,12 @@ void gi_adjust_finish(struct gi_adjusting *adjusting);
 void gi_adjust_accept(struct gi_adjusting *adjusting, uint32_t token);
 // Writes the window anew, for a text whose last token is at a position. Fails with GPU_LOST,
 // NO_MEMORY.
-bool gi_adjust_write(struct gi_generation *run, uint32_t position);
+bool gi_adjust_write(struct gi_answer *answer, uint32_t position);
 // True if a grammar's mask is applied: what a step samples has to wait for the token before it.
-bool gi_adjust_is_masked(const struct gi_generation *run);
+bool gi_adjust_is_masked(const struct gi_answer *answer);
 // Writes the mask of what may come next, if there is one. Fails also with what gi_constraint_mask
 // fails with.
-bool gi_adjust_write_mask(struct gi_generation *run);
+bool gi_adjust_write_mask(struct gi_answer *answer);
 // Sets the fields of a state that say how its step is adjusted.
 void gi_adjust_set(const struct gi_adjusting *adjusting, struct gi_step_state *state);
 

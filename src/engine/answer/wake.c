@@ -1,7 +1,7 @@
-#include "engine/generate/wake.h"
+#include "engine/answer/wake.h"
 
 #include "base/clock.h"
-#include "engine/generate/joint_run.h"
+#include "engine/answer/joint_run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -47,24 +47,24 @@ void gi_wake_close(struct glinfer_device *device)
 //-- fences ----------------------------------------------------------------------------------------
 
 // Puts the fence of a session's oldest chain into the set. True if it is there.
-static bool watch(const struct glinfer_device *device, struct gi_generation *run)
+static bool watch(const struct glinfer_device *device, struct gi_answer *answer)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    const int fd = gi_runner_fence_fd(&run->session->runner);
-    if (run->watched_fd < 0 && fd >= 0 &&
+    const int fd = gi_runner_fence_fd(&answer->session->runner);
+    if (answer->watched_fd < 0 && fd >= 0 &&
         epoll_ctl(device->wake_fd, EPOLL_CTL_ADD, fd, &event) == 0) {
-        run->watched_fd = fd;
+        answer->watched_fd = fd;
     }
-    return run->watched_fd >= 0;
+    return answer->watched_fd >= 0;
 }
 
 void gi_wake_forget(const struct glinfer_device *device)
 {
     for (const struct glinfer_model *model = device->models; model; model = model->next) {
         for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
-            if (s->generation && s->generation->watched_fd >= 0) {
-                epoll_ctl(device->wake_fd, EPOLL_CTL_DEL, s->generation->watched_fd, NULL);
-                s->generation->watched_fd = -1;
+            if (s->answer && s->answer->watched_fd >= 0) {
+                epoll_ctl(device->wake_fd, EPOLL_CTL_DEL, s->answer->watched_fd, NULL);
+                s->answer->watched_fd = -1;
             }
         }
     }
@@ -73,25 +73,25 @@ void gi_wake_forget(const struct glinfer_device *device)
 //-- the timer -------------------------------------------------------------------------------------
 
 // Returns the time of the clock at which an answer can go on if no fence wakes before; 0: now.
-static uint64_t find_wake(const struct glinfer_device *device, struct gi_generation *run)
+static uint64_t find_wake(const struct glinfer_device *device, struct gi_answer *answer)
 {
-    const struct gi_runner *runner = &run->session->runner;
+    const struct gi_runner *runner = &answer->session->runner;
     const uint64_t now = gi_clock_ns();
-    if (!run->is_waiting) {
+    if (!answer->is_waiting) {
         return 0;
     }
-    if (now < run->clock.rest_until) {
-        return run->clock.rest_until;
+    if (now < answer->clock.rest_until) {
+        return answer->clock.rest_until;
     }
-    const uint64_t joint = gi_joint_run_expected(run);
+    const uint64_t joint = gi_joint_run_expected(answer);
     if (joint > 0) {
         return joint > now ? joint : now + MOST_POLL_NS;
     }
-    if (runner->n_flights == 0 || run->open.executor) {
+    if (runner->n_flights == 0 || answer->open.executor) {
         return gi_gpu_platform(device->gpu)->is_software ? 0 : now + MOST_POLL_NS;
     }
     const uint64_t due = gi_runner_expected(runner);
-    if (watch(device, run)) {
+    if (watch(device, answer)) {
         return (due > now ? due : now) + FENCE_MARGIN_NS;
     }
     const uint64_t poll = gi_runner_oldest_steps(runner) * runner->step_ns / 8;
@@ -109,7 +109,7 @@ void gi_wake_set(const struct glinfer_device *device)
     }
     for (const struct glinfer_model *model = device->models; model; model = model->next) {
         for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
-            const uint64_t wake = s->generation ? find_wake(device, s->generation) : UINT64_MAX;
+            const uint64_t wake = s->answer ? find_wake(device, s->answer) : UINT64_MAX;
             first = wake < first ? wake : first;
         }
     }

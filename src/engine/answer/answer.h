@@ -1,19 +1,19 @@
-// A generation: an answer on its way, from its parameters to its last token. What is submitted in
-// generate_submit.c is waited for and delivered in generate.c, one thing at a time, so that a
-// blocking call and one with a budget run the same; generation.c begins and ends it.
-#ifndef GI_ENGINE_GENERATE_H
-#define GI_ENGINE_GENERATE_H
+// An answer in progress, from its parameters to its last token. answer_submit.c submits its batches
+// and chains; answer.c waits for them and delivers tokens, one step of work at a time, so that a
+// blocking call and one with a budget run the same code; answer_begin.c begins and ends it.
+#ifndef GI_ENGINE_ANSWER_H
+#define GI_ENGINE_ANSWER_H
 
+#include "engine/answer/adjust.h"
+#include "engine/answer/host_sample.h"
+#include "engine/answer/speculate.h"
 #include "engine/api/text_stream.h"
-#include "engine/generate/adjust.h"
-#include "engine/generate/host_sample.h"
-#include "engine/generate/speculate.h"
 #include "engine/run/session.h"
 #include "gpu/dispatch/dispatch_replay.h"
 
 // A batch of the prompt or a chain that is being submitted, whole in one call or in several.
 struct gi_open_chain {
-    struct gi_executor *executor; // NULL: there is none
+    struct gi_executor *executor; // NULL: no chain is open
     uint32_t n_past, n_tokens, n_steps;
     uint32_t n_entries;                 // of the ring that it writes; 0: one a step
     const struct gi_joint_place *joint; // of a list with slots
@@ -23,17 +23,17 @@ struct gi_open_chain {
     struct gi_replay_cursor cursor;
 };
 
-// What an answer does next.
-enum gi_generation_state {
-    GI_GENERATION_DECODES,  // submits its prompt and chains, and delivers tokens
-    GI_GENERATION_REBUILDS, // computes a cache that was lost or shifted, then decodes
-    GI_GENERATION_SHIFTS,   // makes room in a full context (engine/state/context_full.h)
-    GI_GENERATION_ENDS,     // has delivered its last token; text may be held back
-    GI_GENERATION_IS_OVER,
+// The next work of an answer.
+enum gi_answer_state {
+    GI_ANSWER_DECODES,  // submits its prompt and chains, and delivers tokens
+    GI_ANSWER_REBUILDS, // computes a cache that was lost or shifted, then decodes
+    GI_ANSWER_SHIFTS,   // makes room in a full context (engine/state/context_full.h)
+    GI_ANSWER_ENDS,     // has delivered its last token; text may be held back
+    GI_ANSWER_IS_OVER,
 };
 
 // Times of the clock, in nanoseconds, and what is derived from them.
-struct gi_generation_clock {
+struct gi_answer_clock {
     uint64_t start_ns, first_ns, last_ns; // the call, the first token, the end of the latest chain
     uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // CPU time of the process at these
     uint64_t waits;                                   // for the GPU before the call
@@ -44,11 +44,11 @@ struct gi_generation_clock {
     bool is_end_seen; // the latest chain was taken soon after its end
 };
 
-struct gi_generation {
+struct gi_answer {
     struct glinfer_session *session;
     struct glinfer_generate_params params; // a copy; the prompt and the stop strings are not ours
     char **stop;                           // (params.n_stop) copies, owned
-    enum gi_generation_state state;
+    enum gi_answer_state state;
     struct glinfer_error failure; // the answer ends with it; another answer's turn may set it
     struct glinfer_error *err;    // &failure
     struct glinfer_stats stats;
@@ -56,7 +56,7 @@ struct gi_generation {
     struct gi_host_sample host;
     struct gi_adjusting adjusting;
     struct gi_speculation speculation;
-    struct gi_generation_clock clock;
+    struct gi_answer_clock clock;
     enum gi_step_end end;
     uint32_t *tokens;         // (n_prompt) owned; NULL: a broken answer goes on
     uint32_t n_prompt;        // tokens to process, a pending one included
@@ -82,84 +82,85 @@ struct gi_generation {
     struct glinfer_prob probs[GI_MAX_PROBS];
 };
 
-//-- its life (generation.c) -----------------------------------------------------------------------
+//-- its life (answer_begin.c)
+//-----------------------------------------------------------------------
 
-// Creates the generation of params, which are copied. NULL with what glinfer_generate fails with
-// before it touches the GPU.
-struct gi_generation *gi_generation_create(struct glinfer_session *session,
-                                           const struct glinfer_generate_params *params,
-                                           struct glinfer_error *err);
-// Compiles what it needs, steps with other answers too if it joins them (joint_run.h), and begins a
-// run. The GPU is entered.
-bool gi_generation_start(struct gi_generation *run, bool joins);
+// Creates the answer to params, which are copied. Returns NULL on the errors of glinfer_generate
+// that need no GPU.
+struct gi_answer *gi_answer_create(struct glinfer_session *session,
+                                   const struct glinfer_generate_params *params,
+                                   struct glinfer_error *err);
+// Compiles the programs that it needs, including joint steps if it joins other answers
+// (joint_run.h), and begins to compute. The GPU is entered.
+bool gi_answer_start(struct gi_answer *answer, bool joins);
 // Returns which of a session's executors run the steps.
-enum gi_step_end gi_generation_step_kind(const struct gi_generation *run);
+enum gi_step_end gi_answer_step_kind(const struct gi_answer *answer);
 // Fills the figures of the stats that are known at the end.
-void gi_generation_fill_stats(struct gi_generation *run);
-// Notes whether the answer broke off, and frees the generation, which may be NULL.
-void gi_generation_destroy(struct gi_generation *run, bool is_whole);
+void gi_answer_fill_stats(struct gi_answer *answer);
+// Notes whether the answer broke off, and frees the answer, which may be NULL.
+void gi_answer_destroy(struct gi_answer *answer, bool is_whole);
 
 // True if the answer advances by glinfer_step: nothing waits or sleeps.
-static inline bool gi_generation_is_stepped(const struct gi_generation *run)
+static inline bool gi_answer_is_stepped(const struct gi_answer *answer)
 {
-    return run->session->generation == run;
+    return answer->session->answer == answer;
 }
 
 // True if no more tokens come.
-static inline bool gi_generation_is_finished(const struct gi_generation *run)
+static inline bool gi_answer_is_finished(const struct gi_answer *answer)
 {
-    return run->state >= GI_GENERATION_ENDS;
+    return answer->state >= GI_ANSWER_ENDS;
 }
 
-//-- its way (generate.c) --------------------------------------------------------------------------
+//-- its way (answer.c) --------------------------------------------------------------------------
 
 // Ends the answer after the token that was delivered last.
-void gi_generation_finish(struct gi_generation *run, enum glinfer_stop stop);
+void gi_answer_finish(struct gi_answer *answer, enum glinfer_stop stop);
 
-// Goes on behind the last token that was delivered: finds the executor and writes step_state.
-bool gi_generation_go_on(struct gi_generation *run);
-// Returns the bytes of a token's text, none of a control token.
-struct gi_text gi_generation_bytes(const struct gi_generation *run, int32_t id);
+// Continues after the last token that was delivered: finds the executor and writes step_state.
+bool gi_answer_go_on(struct gi_answer *answer);
+// Returns the bytes of a token's text; empty for a control token.
+struct gi_text gi_answer_bytes(const struct gi_answer *answer, int32_t id);
 // Does the next thing: submits, or waits for a chain, or delivers a token. Stepped, it sets
 // is_waiting in place of waiting, and submits until the runner's box pauses. Fails with
-// run->failure.
-bool gi_generation_advance(struct gi_generation *run);
-// True if that next thing is a token, which takes nothing of the GPU.
-bool gi_generation_has_token(const struct gi_generation *run);
+// answer->failure.
+bool gi_answer_advance(struct gi_answer *answer);
+// True if the next advance delivers a token, which needs no GPU.
+bool gi_answer_has_token(const struct gi_answer *answer);
 
-//-- what it submits (generate_submit.c) -----------------------------------------------------------
+//-- what it submits (answer_submit.c) -----------------------------------------------------------
 
-// True if the host has to see each token before the step behind it: it chooses them, or a grammar's
-// mask depends on them. Chains then have one step, and wait for each other.
-bool gi_generation_needs_tokens(const struct gi_generation *run);
+// True if the host needs each token before the next step: it chooses tokens, or the mask of a
+// grammar depends on them. Chains then have one step, and wait for each other.
+bool gi_answer_needs_tokens(const struct gi_answer *answer);
 // Begins to compute the cache anew if it was lost, in the batches and steps that its tokens were
 // computed in, so that it has the same bits. Goes on with the answer if it was not.
-bool gi_generation_rebuild(struct gi_generation *run);
-// Submits the next batch or step of that or, behind the last, goes on with the answer.
-bool gi_generation_submit_rebuild(struct gi_generation *run);
+bool gi_answer_rebuild(struct gi_answer *answer);
+// Submits the next batch or step of the rebuild or, after the last, continues the answer.
+bool gi_answer_submit_rebuild(struct gi_answer *answer);
 // Returns the step_state, but for the epoch, of a step of n_tokens at n_past, token being what it
 // begins with; writes it.
-struct gi_step_state gi_generation_state(const struct gi_generation *run, uint32_t token,
-                                         uint32_t n_past, uint32_t n_tokens);
-bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
-                               uint32_t n_tokens);
-// Submits the next batch of the prompt or, behind the last, the first chain: the token that the
-// prompt itself gives.
-bool gi_generation_submit_prompt(struct gi_generation *run);
+struct gi_step_state gi_answer_state(const struct gi_answer *answer, uint32_t token,
+                                     uint32_t n_past, uint32_t n_tokens);
+bool gi_answer_write_state(const struct gi_answer *answer, uint32_t token, uint32_t n_past,
+                           uint32_t n_tokens);
+// Submits the next batch of the prompt or, after the last, the first chain: the token that follows
+// the prompt.
+bool gi_answer_submit_prompt(struct gi_answer *answer);
 // Finds the executors of decode steps.
-bool gi_generation_find_executors(struct gi_generation *run);
+bool gi_answer_find_executors(struct gi_answer *answer);
 // True if the logits of the next step can be submitted and were not, as they are with a mask.
-bool gi_generation_wants_logits(const struct gi_generation *run);
-bool gi_generation_submit_logits(struct gi_generation *run);
+bool gi_answer_wants_logits(const struct gi_answer *answer);
+bool gi_answer_submit_logits(struct gi_answer *answer);
 // True if the next chain of decode steps is submitted in pieces, looking at its time.
-bool gi_generation_is_boxed(const struct gi_generation *run);
+bool gi_answer_is_boxed(const struct gi_answer *answer);
 // Submits the next chain of decode steps.
-bool gi_generation_submit_chain(struct gi_generation *run);
-// Goes on with what is open.
-bool gi_generation_submit_open(struct gi_generation *run);
+bool gi_answer_submit_chain(struct gi_answer *answer);
+// Continues the submission of the open chain.
+bool gi_answer_submit_open(struct gi_answer *answer);
 // Leaves the GPU to others for their share of the time, after busy_ns of work: sleeps, until the
 // session is cancelled, or notes until when.
-void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns);
+void gi_answer_rest(struct gi_answer *answer, uint64_t busy_ns);
 
 // Returns the tokens of the next batch of a prompt, of n_left behind n_past: few of the first on a
 // slow device, and at any time so many that no dispatch that cannot run in pieces outlasts the box.

@@ -1,10 +1,10 @@
 // The calls that answer: glinfer_generate takes an answer to its end, glinfer_step those that were
 // begun as far as its budget allows.
 #include "base/clock.h"
+#include "engine/answer/answer.h"
+#include "engine/answer/joint_run.h"
+#include "engine/answer/wake.h"
 #include "engine/api/arguments.h"
-#include "engine/generate/generate.h"
-#include "engine/generate/joint_run.h"
-#include "engine/generate/wake.h"
 #include "engine/run/step_executors.h"
 #include "gpu/dispatch/run_count.h"
 
@@ -17,7 +17,7 @@ static uint32_t count_answers(const struct glinfer_device *device)
     uint32_t n = 0;
     for (const struct glinfer_model *model = device->models; model; model = model->next) {
         for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
-            n += s->generation != NULL;
+            n += s->answer != NULL;
         }
     }
     return n;
@@ -41,10 +41,10 @@ static bool can_begin(const struct glinfer_session *session, struct glinfer_erro
 }
 
 // Fills the caller's error, which may be NULL, with why an answer ended.
-static void take_failure(const struct gi_generation *run, struct glinfer_error *err)
+static void take_failure(const struct gi_answer *answer, struct glinfer_error *err)
 {
-    if (err && run->failure.status != GLINFER_STATUS_OK) {
-        *err = run->failure;
+    if (err && answer->failure.status != GLINFER_STATUS_OK) {
+        *err = answer->failure;
     }
 }
 
@@ -55,33 +55,33 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err) || !can_begin(session, err)) {
         return false;
     }
-    struct gi_generation *run = gi_generation_create(session, params, err);
-    if (!run) {
+    struct gi_answer *answer = gi_answer_create(session, params, err);
+    if (!answer) {
         return false;
     }
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
         session->model->device->answering = session;
         gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-        ok = gi_generation_start(run, false);
-        while (ok && run->state != GI_GENERATION_IS_OVER) {
-            ok = gi_generation_advance(run);
+        ok = gi_answer_start(answer, false);
+        while (ok && answer->state != GI_ANSWER_IS_OVER) {
+            ok = gi_answer_advance(answer);
         }
         gi_gpu_watch(gi_session_gpu(session), NULL);
         session->model->device->answering = NULL;
-        gi_host_sample_end(run, ok);
+        gi_host_sample_end(answer, ok);
         end_count(session->model->device, count_answers(session->model->device));
-        gi_generation_fill_stats(run);
+        gi_answer_fill_stats(answer);
         if (ok) {
-            gi_step_executors_request(session, gi_generation_step_kind(run));
+            gi_step_executors_request(session, gi_answer_step_kind(answer));
         }
         gi_session_leave(session, &saved);
-        take_failure(run, err);
+        take_failure(answer, err);
     }
     if (stats) {
-        gi_sized_give(stats, &run->stats, sizeof(run->stats));
+        gi_sized_give(stats, &answer->stats, sizeof(answer->stats));
     }
-    gi_generation_destroy(run, ok);
+    gi_answer_destroy(answer, ok);
     gi_device_end_call(session->model->device);
     return ok;
 }
@@ -103,14 +103,14 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     struct gi_gpu *gpu = gi_session_gpu(session);
     struct gi_platform_saved saved;
     gi_wake_forget(device);
-    gi_joint_run_leave(session->generation);
-    gi_host_sample_end(session->generation, is_whole);
+    gi_joint_run_leave(session->answer);
+    gi_host_sample_end(session->answer, is_whole);
     if (gi_gpu_enter_last(gpu, &saved)) {
         end_count(device, count_answers(device) - 1);
         gi_gpu_leave(gpu, &saved);
     }
-    gi_generation_destroy(session->generation, is_whole);
-    session->generation = NULL;
+    gi_answer_destroy(session->answer, is_whole);
+    session->answer = NULL;
     session->is_ending = false;
     set_budget(session, false);
     gi_wake_set(device);
@@ -118,7 +118,7 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
 
 void gi_session_end_answer(struct glinfer_session *session)
 {
-    if (session->generation) {
+    if (session->answer) {
         end_answer(session, false);
     }
 }
@@ -131,7 +131,7 @@ void glinfer_end(struct glinfer_session *session)
     }
     if (!device->is_busy) {
         gi_session_end_answer(session);
-    } else if (session->generation) {
+    } else if (session->answer) {
         session->is_ending = true; // its answer is ours until the call returns
     } else if (device->answering == session) {
         glinfer_session_cancel(session);
@@ -149,10 +149,10 @@ static struct glinfer_session *find_next(const struct glinfer_device *device,
     bool is_behind = false;
     for (struct glinfer_model *model = device->models; model; model = model->next) {
         for (struct glinfer_session *s = model->sessions; s; s = s->next) {
-            if (s->generation && is_behind) {
+            if (s->answer && is_behind) {
                 return s;
             }
-            first = s->generation && !first ? s : first;
+            first = s->answer && !first ? s : first;
             is_behind = is_behind || s == last;
         }
     }
@@ -163,15 +163,15 @@ static struct glinfer_session *find_next(const struct glinfer_device *device,
 // clock.
 static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
 {
-    struct gi_generation *run = session->generation;
+    struct gi_answer *answer = session->answer;
     bool ok = true;
-    run->event.kind = GLINFER_EVENT_NONE;
-    if (run->state == GI_GENERATION_IS_OVER) {
-        gi_generation_fill_stats(run);
-        gi_step_executors_request(session, gi_generation_step_kind(run));
-        session->stats = run->stats;
-        run->event.kind = GLINFER_EVENT_END;
-        run->event.stats = &session->stats;
+    answer->event.kind = GLINFER_EVENT_NONE;
+    if (answer->state == GI_ANSWER_IS_OVER) {
+        gi_answer_fill_stats(answer);
+        gi_step_executors_request(session, gi_answer_step_kind(answer));
+        session->stats = answer->stats;
+        answer->event.kind = GLINFER_EVENT_END;
+        answer->event.stats = &session->stats;
         return true;
     }
     session->runner.box.pause_ns = until_ns;
@@ -180,9 +180,9 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     session->runner.wants_fence_fds = session->model->device->wake_fd >= 0;
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     do {
-        ok = gi_generation_advance(run);
-    } while (ok && run->state != GI_GENERATION_IS_OVER && run->event.kind == GLINFER_EVENT_NONE &&
-             !run->is_waiting && (gi_clock_ns() < until_ns || run->next < run->n_live));
+        ok = gi_answer_advance(answer);
+    } while (ok && answer->state != GI_ANSWER_IS_OVER && answer->event.kind == GLINFER_EVENT_NONE &&
+             !answer->is_waiting && (gi_clock_ns() < until_ns || answer->next < answer->n_live));
     gi_gpu_watch(gi_session_gpu(session), NULL);
     session->runner.box.pause_ns = 0;
     gi_joint_run_set_pause(session, 0);
@@ -197,16 +197,15 @@ static bool give_turn(struct glinfer_session *session, uint64_t until_ns, bool *
 {
     struct gi_platform_saved saved;
     struct glinfer_device *device = session->model->device;
-    const bool has_token = gi_generation_has_token(session->generation);
+    const bool has_token = gi_answer_has_token(session->answer);
     *is_taken = has_token || gi_device_enter(device, &saved, err);
     if (!*is_taken) {
         return false;
     }
     device->is_busy = true;
-    const bool ok =
-        has_token ? gi_generation_advance(session->generation) : take_turn(session, until_ns);
+    const bool ok = has_token ? gi_answer_advance(session->answer) : take_turn(session, until_ns);
     device->is_busy = false;
-    take_failure(session->generation, err);
+    take_failure(session->answer, err);
     if (!has_token) {
         gi_device_leave(device, &saved);
     }
@@ -229,16 +228,16 @@ static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
         if (!is_taken) {
             return false;
         }
-        const struct gi_generation *run = session->generation;
+        const struct gi_answer *answer = session->answer;
         // A session or an answer that its callback has ended goes with the call, and its token too.
         const bool is_gone = session->is_doomed || session->is_ending;
-        n_waiting = run->is_waiting ? n_waiting + 1 : 0;
-        is_over = !ok || is_gone || run->event.kind == GLINFER_EVENT_END;
-        *event = ok && !is_gone ? run->event : (struct glinfer_event){0};
+        n_waiting = answer->is_waiting ? n_waiting + 1 : 0;
+        is_over = !ok || is_gone || answer->event.kind == GLINFER_EVENT_END;
+        *event = ok && !is_gone ? answer->event : (struct glinfer_event){0};
         event->session = (!ok && !is_gone) || event->kind != GLINFER_EVENT_NONE ? session : NULL;
         if (!ok && event->session) {
-            gi_generation_fill_stats(session->generation);
-            session->stats = run->stats;
+            gi_answer_fill_stats(session->answer);
+            session->stats = answer->stats;
             event->stats = &session->stats;
         }
         if (is_over) {
@@ -271,27 +270,27 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
     if (!GI_CHECK_SET(session, err) || !can_begin(session, err)) {
         return false;
     }
-    struct gi_generation *run = gi_generation_create(session, params, err);
-    if (!run) {
+    struct gi_answer *answer = gi_answer_create(session, params, err);
+    if (!answer) {
         return false;
     }
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
         set_budget(session, true);
         gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-        ok = gi_generation_start(run, true);
+        ok = gi_answer_start(answer, true);
         gi_gpu_watch(gi_session_gpu(session), NULL);
         if (!ok) {
-            gi_host_sample_end(run, false);
+            gi_host_sample_end(answer, false);
         }
         gi_session_leave(session, &saved);
-        take_failure(run, err);
+        take_failure(answer, err);
     }
     if (ok) {
-        session->generation = run;
+        session->answer = answer;
         gi_wake_set(session->model->device);
     } else {
-        gi_generation_destroy(run, false);
+        gi_answer_destroy(answer, false);
     }
     gi_device_end_call(session->model->device);
     return ok;

@@ -1,4 +1,4 @@
-#include "engine/generate/constraint.h"
+#include "engine/answer/constraint.h"
 
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,8 +1,8 @@
-#include "engine/generate/joint_run.h"
+#include "engine/answer/joint_run.h"
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "engine/generate/adjust.h"
+#include "engine/answer/adjust.h"
 #include "engine/run/session_group.h"
 #include "gpu/device/fence.h"
 
@@ -26,14 +26,14 @@ struct gi_joint_run {
     uint32_t untaken; // slots whose answers have not looked at it, as bits
 };
 
-static uint32_t bit_of(const struct gi_generation *run)
+static uint32_t bit_of(const struct gi_answer *answer)
 {
-    return 1u << run->session->slot;
+    return 1u << answer->session->slot;
 }
 
-static struct gi_joint_run *joint_of(const struct gi_generation *run)
+static struct gi_joint_run *joint_of(const struct gi_answer *answer)
 {
-    return run->session->group->run;
+    return answer->session->group->run;
 }
 
 //-- life ------------------------------------------------------------------------------------------
@@ -64,10 +64,10 @@ void gi_joint_run_destroy(struct gi_joint_run *joint)
 }
 
 // Returns the answer in a slot that is in steps; NULL: there is none.
-static struct gi_generation *find_answer(const struct gi_session_group *group, uint32_t slot)
+static struct gi_answer *find_answer(const struct gi_session_group *group, uint32_t slot)
 {
     const struct glinfer_session *session = group->sessions[slot];
-    return session ? session->generation : NULL;
+    return session ? session->answer : NULL;
 }
 
 // Returns the end that serves the answers of a set.
@@ -75,27 +75,27 @@ static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_
 {
     enum gi_step_end end = GI_STEP_END_GREEDY;
     for (uint32_t i = 0; i < group->n_slots; i++) {
-        const struct gi_generation *run = find_answer(group, i);
-        end = run && (set >> i & 1) ? gi_joint_end(end, run->end) : end;
+        const struct gi_answer *answer = find_answer(group, i);
+        end = answer && (set >> i & 1) ? gi_joint_end(end, answer->end) : end;
     }
     return end;
 }
 
-bool gi_joint_run_prepare(struct gi_generation *run)
+bool gi_joint_run_prepare(struct gi_answer *answer)
 {
-    struct gi_session_group *group = run->session->group;
+    struct gi_session_group *group = answer->session->group;
     // Kernels of recurrent layers know one sequence: their answers take turns.
     if (group->n_slots == 1 || gi_has_recurrence(&group->model->hparams)) {
         return true;
     }
-    group->run = group->run ? group->run : create(group, run->err);
-    const uint32_t own = bit_of(run);
-    bool ok = group->run && gi_joint_tables_prepare(&group->joint, own, run->end, run->err);
+    group->run = group->run ? group->run : create(group, answer->err);
+    const uint32_t own = bit_of(answer);
+    bool ok = group->run && gi_joint_tables_prepare(&group->joint, own, answer->end, answer->err);
     // Any set of answers ends as some pair of them does.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
-        const struct gi_generation *other = find_answer(group, i);
+        const struct gi_answer *other = find_answer(group, i);
         ok = !other || gi_joint_tables_prepare(&group->joint, own | 1u << i,
-                                               gi_joint_end(other->end, run->end), run->err);
+                                               gi_joint_end(other->end, answer->end), answer->err);
     }
     return ok;
 }
@@ -114,25 +114,25 @@ static uint32_t find_members(const struct gi_joint_run *joint)
     return set;
 }
 
-static bool has_untaken(const struct gi_generation *run)
+static bool has_untaken(const struct gi_answer *answer)
 {
-    return (joint_of(run)->untaken & bit_of(run)) != 0;
+    return (joint_of(answer)->untaken & bit_of(answer)) != 0;
 }
 
 // True if an answer decodes: its first token is there, and more may come.
-static bool is_decoding(const struct gi_generation *run)
+static bool is_decoding(const struct gi_answer *answer)
 {
-    return run && gi_generation_is_stepped(run) && run->n_submitted > 0 &&
-           !gi_generation_is_finished(run);
+    return answer && gi_answer_is_stepped(answer) && answer->n_submitted > 0 &&
+           !gi_answer_is_finished(answer);
 }
 
-static bool has_company(const struct gi_generation *run)
+static bool has_company(const struct gi_answer *answer)
 {
-    const struct gi_session_group *group = run->session->group;
+    const struct gi_session_group *group = answer->session->group;
     bool has_others = false;
     for (uint32_t i = 0; i < group->n_slots; i++) {
-        const struct gi_generation *other = find_answer(group, i);
-        has_others = has_others || (other != run && is_decoding(other));
+        const struct gi_answer *other = find_answer(group, i);
+        has_others = has_others || (other != answer && is_decoding(other));
     }
     return has_others;
 }
@@ -140,38 +140,40 @@ static bool has_company(const struct gi_generation *run)
 // In f32 all steps are joint ones, so that no bit depends on who else decodes; in f16, whose
 // results do not promise that, an answer alone takes faster ones. Where joint steps turn out to be
 // wrong those that were submitted are the last.
-bool gi_joint_run_suits(const struct gi_generation *run)
+bool gi_joint_run_suits(const struct gi_answer *answer)
 {
-    const struct gi_joint_run *joint = joint_of(run);
-    if (!joint || !is_decoding(run) || run->logits_ns) { // a step of its own is half submitted
+    const struct gi_joint_run *joint = joint_of(answer);
+    if (!joint || !is_decoding(answer) ||
+        answer->logits_ns) { // a step of its own is half submitted
         return false;
     }
-    if (has_untaken(run) || (find_members(joint) & bit_of(run))) {
+    if (has_untaken(answer) || (find_members(joint) & bit_of(answer))) {
         return true;
     }
     return !joint->group->joint.is_refused &&
-           (!run->session->tables.recorder.is_half || has_company(run));
+           (!answer->session->tables.recorder.is_half || has_company(answer));
 }
 
 // True if an answer has tokens that are not delivered, or a chain to look at.
-static bool is_behind(const struct gi_generation *run)
+static bool is_behind(const struct gi_answer *answer)
 {
-    return is_decoding(run) && (run->next < run->n_live || has_untaken(run));
+    return is_decoding(answer) && (answer->next < answer->n_live || has_untaken(answer));
 }
 
 // True if an answer can be in a chain that begins now.
-static bool is_ready(const struct gi_generation *run)
+static bool is_ready(const struct gi_answer *answer)
 {
-    return is_decoding(run) && run->session->runner.n_flights == 0 && !run->open.executor &&
-           run->failure.status == GLINFER_STATUS_OK && run->n_submitted < run->max_steps &&
-           run->state == GI_GENERATION_DECODES && gi_clock_ns() >= run->clock.rest_until &&
-           !(gi_generation_needs_tokens(run) && is_behind(run)) && gi_joint_run_suits(run);
+    return is_decoding(answer) && answer->session->runner.n_flights == 0 &&
+           !answer->open.executor && answer->failure.status == GLINFER_STATUS_OK &&
+           answer->n_submitted < answer->max_steps && answer->state == GI_ANSWER_DECODES &&
+           gi_clock_ns() >= answer->clock.rest_until &&
+           !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer);
 }
 
 // True if chains of an answer wait for each other.
-static bool needs_host(const struct gi_generation *run)
+static bool needs_host(const struct gi_answer *answer)
 {
-    return run->session->gpu_duty < 100 || gi_generation_needs_tokens(run);
+    return answer->session->gpu_duty < 100 || gi_answer_needs_tokens(answer);
 }
 
 // Lists the answers for a chain that begins now; none if one has to be waited for.
@@ -182,11 +184,11 @@ static uint32_t choose_slots(const struct gi_joint_run *joint)
     bool is_alone = gi_gpu_platform(joint->runner.gpu)->is_software, is_any_behind = false;
     uint32_t set = 0;
     for (uint32_t i = 0; i < group->n_slots; i++) {
-        const struct gi_generation *run = find_answer(group, i);
-        if (is_decoding(run)) {
-            is_alone = is_alone || needs_host(run);
-            is_any_behind = is_any_behind || is_behind(run);
-            set |= (uint32_t)is_ready(run) << i;
+        const struct gi_answer *answer = find_answer(group, i);
+        if (is_decoding(answer)) {
+            is_alone = is_alone || needs_host(answer);
+            is_any_behind = is_any_behind || is_behind(answer);
+            set |= (uint32_t)is_ready(answer) << i;
         }
     }
     const bool is_full = n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
@@ -200,7 +202,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-// Steps of a chain: as gi_generation_submit_chain has them for the answer that has the least.
+// Steps of a chain: as gi_answer_submit_chain has them for the answer that has the least.
 static uint32_t choose_length(const struct gi_joint_run *joint)
 {
     const struct gi_runner *runner = &joint->runner;
@@ -208,15 +210,15 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
     uint32_t n = fit < 1 ? 1 : fit > GI_MAX_JOINT_CHAIN ? GI_MAX_JOINT_CHAIN : (uint32_t)fit;
     bool is_asked = false;
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
-        const struct gi_generation *run = find_answer(joint->group, i);
+        const struct gi_answer *answer = find_answer(joint->group, i);
         if (!(joint->place.live >> i & 1)) {
             continue;
         }
-        const uint32_t asked = run->session->chain_length;
+        const uint32_t asked = answer->session->chain_length;
         n = asked == 0 ? n : least(is_asked ? n : GI_MAX_JOINT_CHAIN, asked);
         is_asked = is_asked || asked > 0;
-        n = least(n, gi_generation_needs_tokens(run) ? 1 : 2 * run->n_submitted);
-        n = least(n, run->max_steps - run->n_submitted);
+        n = least(n, gi_answer_needs_tokens(answer) ? 1 : 2 * answer->n_submitted);
+        n = least(n, answer->max_steps - answer->n_submitted);
     }
     return n;
 }
@@ -257,7 +259,7 @@ static void set_rows(struct gi_joint_run *joint, uint32_t set)
 
 // Begins a chain of the answers of a set in the turn of one of them. submit_open submits it. Begins
 // none if joint steps turn out to be wrong.
-static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_generation *turn)
+static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *turn)
 {
     struct gi_session_group *group = joint->group;
     struct gi_runner *runner = &joint->runner;
@@ -272,19 +274,20 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_generation
     set_rows(joint, set);
     runner->budget_ns = UINT64_MAX;
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
-        struct gi_generation *run = find_answer(group, i);
+        struct gi_answer *answer = find_answer(group, i);
         if (!(set >> i & 1)) {
             continue;
         }
-        const uint32_t n_past = run->base + run->n_submitted - 1;
-        const uint64_t budget_ns = run->session->runner.budget_ns;
+        const uint32_t n_past = answer->base + answer->n_submitted - 1;
+        const uint64_t budget_ns = answer->session->runner.budget_ns;
         joint->place.n_past[i] = n_past;
-        joint->place.first[i] = run->n_submitted;
+        joint->place.first[i] = answer->n_submitted;
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
         gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
-        run->session->runner.last = NULL; // the counts of its own lists are no longer its state's
-        ok = gi_host_sample_write(run);
-        turn->failure = ok ? turn->failure : run->failure;
+        answer->session->runner.last =
+            NULL; // the counts of its own lists are no longer its state's
+        ok = gi_host_sample_write(answer);
+        turn->failure = ok ? turn->failure : answer->failure;
     }
     joint->n_steps = choose_length(joint);
     joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
@@ -298,20 +301,21 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_generation
 static void book(struct gi_joint_run *joint)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
-        struct gi_generation *run = find_answer(joint->group, i);
+        struct gi_answer *answer = find_answer(joint->group, i);
         if (!(joint->place.live >> i & 1)) {
             continue;
         }
         const struct gi_range logits = gi_joint_tables_logits(&joint->group->joint, i);
-        run->n_submitted += joint->n_steps;
-        run->stats.chain_length =
-            joint->n_steps > run->stats.chain_length ? joint->n_steps : run->stats.chain_length;
-        gi_host_sample_request(run, &logits);
+        answer->n_submitted += joint->n_steps;
+        answer->stats.chain_length = joint->n_steps > answer->stats.chain_length
+                                         ? joint->n_steps
+                                         : answer->stats.chain_length;
+        gi_host_sample_request(answer, &logits);
     }
     joint->executor = NULL;
 }
 
-static bool submit_open(struct gi_joint_run *joint, struct gi_generation *run)
+static bool submit_open(struct gi_joint_run *joint, struct gi_answer *answer)
 {
     struct gi_runner *runner = &joint->runner;
     struct gi_gpu *gpu = runner->gpu;
@@ -323,23 +327,23 @@ static bool submit_open(struct gi_joint_run *joint, struct gi_generation *run)
                                    .cursor = &joint->cursor,
                                    .joint = &joint->place};
     gi_gpu_watch(gpu, NULL); // a chain that one answer leaves is still the others'
-    const bool ok = write_rows(joint, run->err) &&
-                    gi_runner_submit(runner, joint->executor, &chain, 0, run->err);
-    gi_gpu_watch(gpu, &run->session->is_cancelled);
+    const bool ok = write_rows(joint, answer->err) &&
+                    gi_runner_submit(runner, joint->executor, &chain, 0, answer->err);
+    gi_gpu_watch(gpu, &answer->session->is_cancelled);
     if (ok && !joint->cursor.is_paused) {
         book(joint);
     }
-    run->is_waiting = joint->cursor.is_paused;
+    answer->is_waiting = joint->cursor.is_paused;
     return ok;
 }
 
 // Tells all answers of a chain that could not be submitted why.
-static bool fail_all(struct gi_joint_run *joint, const struct gi_generation *run)
+static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
-        struct gi_generation *other = find_answer(joint->group, i);
+        struct gi_answer *other = find_answer(joint->group, i);
         if (other && (joint->place.live >> i & 1)) {
-            other->failure = run->failure;
+            other->failure = answer->failure;
         }
     }
     joint->executor = NULL;
@@ -363,18 +367,18 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
 }
 
 // Waits for nothing: takes the oldest chain in flight if it is done.
-static bool look(struct gi_joint_run *joint, struct gi_generation *run)
+static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
 {
     bool is_done = false;
-    if (!gi_runner_poll(&joint->runner, &is_done, run->err)) {
+    if (!gi_runner_poll(&joint->runner, &is_done, answer->err)) {
         return false;
     }
-    run->is_waiting = !is_done;
+    answer->is_waiting = !is_done;
     if (!is_done) {
         joint->times.polled_ns = gi_clock_ns();
         return true;
     }
-    if (!gi_runner_take(&joint->runner, &joint->landing, run->err)) {
+    if (!gi_runner_take(&joint->runner, &joint->landing, answer->err)) {
         return false;
     }
     const struct gi_landing *landing = &joint->landing;
@@ -386,15 +390,15 @@ static bool look(struct gi_joint_run *joint, struct gi_generation *run)
 }
 
 // Hands an answer what the chain left of it.
-static void take(struct gi_joint_run *joint, struct gi_generation *run)
+static void take(struct gi_joint_run *joint, struct gi_answer *answer)
 {
-    joint->untaken &= ~bit_of(run);
-    run->landing = gi_landing_of_slot(&joint->landing, run->session->slot);
-    run->session->runner.step_ns =
+    joint->untaken &= ~bit_of(answer);
+    answer->landing = gi_landing_of_slot(&joint->landing, answer->session->slot);
+    answer->session->runner.step_ns =
         joint->times.step_ns[gi_joint_is_lone(joint->landing.joint.live)];
-    run->clock.last_ns = joint->times.last_ns;
-    run->clock.last_cpu_ns = gi_clock_cpu_ns();
-    run->clock.rested_ns = 0;
+    answer->clock.last_ns = joint->times.last_ns;
+    answer->clock.last_cpu_ns = gi_clock_cpu_ns();
+    answer->clock.rested_ns = 0;
 }
 
 //-- turns -----------------------------------------------------------------------------------------
@@ -403,46 +407,46 @@ static bool is_any_behind(const struct gi_joint_run *joint)
 {
     bool is_any = false;
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
-        const struct gi_generation *run = find_answer(joint->group, i);
-        is_any = is_any || (run && is_behind(run));
+        const struct gi_answer *answer = find_answer(joint->group, i);
+        is_any = is_any || (answer && is_behind(answer));
     }
     return is_any;
 }
 
-bool gi_joint_run_advance(struct gi_generation *run, bool *has_landed)
+bool gi_joint_run_advance(struct gi_answer *answer, bool *has_landed)
 {
-    struct gi_joint_run *joint = joint_of(run);
-    *has_landed = has_untaken(run);
+    struct gi_joint_run *joint = joint_of(answer);
+    *has_landed = has_untaken(answer);
     if (*has_landed) {
-        take(joint, run);
+        take(joint, answer);
         return true;
     }
     const uint32_t set = joint->executor ? 0 : write_masks(joint, choose_slots(joint));
-    if (run->failure.status != GLINFER_STATUS_OK) {
+    if (answer->failure.status != GLINFER_STATUS_OK) {
         return false;
     }
-    if (set != 0 && !begin(joint, set, run)) {
-        return fail_all(joint, run);
+    if (set != 0 && !begin(joint, set, answer)) {
+        return fail_all(joint, answer);
     }
     if (joint->executor) {
-        return submit_open(joint, run) ? run->failure.status == GLINFER_STATUS_OK
-                                       : fail_all(joint, run);
+        return submit_open(joint, answer) ? answer->failure.status == GLINFER_STATUS_OK
+                                          : fail_all(joint, answer);
     }
     // Entries of a chain are there until the next one is taken.
-    run->is_waiting = true;
-    return joint->runner.n_flights == 0 || is_any_behind(joint) || look(joint, run);
+    answer->is_waiting = true;
+    return joint->runner.n_flights == 0 || is_any_behind(joint) || look(joint, answer);
 }
 
-void gi_joint_run_leave(const struct gi_generation *run)
+void gi_joint_run_leave(const struct gi_answer *answer)
 {
-    struct gi_joint_run *joint = joint_of(run);
+    struct gi_joint_run *joint = joint_of(answer);
     if (!joint) {
         return;
     }
-    joint->place.live &= ~bit_of(run); // known to the GPU before the rest of an open chain
-    joint->untaken &= ~bit_of(run);
+    joint->place.live &= ~bit_of(answer); // known to the GPU before the rest of an open chain
+    joint->untaken &= ~bit_of(answer);
     for (uint32_t i = 0; i < GI_RUNNER_SLOTS; i++) {
-        joint->runner.flights[i].joint.left |= bit_of(run);
+        joint->runner.flights[i].joint.left |= bit_of(answer);
     }
 }
 
@@ -455,10 +459,10 @@ void gi_joint_run_set_pause(struct glinfer_session *session, uint64_t ns)
     }
 }
 
-uint64_t gi_joint_run_expected(const struct gi_generation *run)
+uint64_t gi_joint_run_expected(const struct gi_answer *answer)
 {
-    const struct gi_joint_run *joint = joint_of(run);
-    return joint && joint->runner.n_flights > 0 && !joint->executor && gi_joint_run_suits(run)
+    const struct gi_joint_run *joint = joint_of(answer);
+    return joint && joint->runner.n_flights > 0 && !joint->executor && gi_joint_run_suits(answer)
                ? gi_runner_expected(&joint->runner)
                : 0;
 }

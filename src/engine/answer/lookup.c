@@ -1,4 +1,4 @@
-#include "engine/generate/lookup.h"
+#include "engine/answer/lookup.h"
 
 #include <assert.h>
 

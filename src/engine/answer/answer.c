@@ -1,0 +1,369 @@
+// The way of an answer: batches of the prompt, then chains of decode steps, two in flight. A chain
+// is read while the next one runs; the first "chain" is the token that the prompt itself gives.
+#include "engine/answer/answer.h"
+
+#include "base/clock.h"
+#include "engine/answer/joint_run.h"
+#include "engine/api/arguments.h"
+#include "engine/run/step_executors.h"
+#include "engine/state/context_full.h"
+#include "gpu/device/fence.h"
+
+//-- delivery ------------------------------------------------------------------------------------
+
+static bool is_stop_id(const struct gi_answer *answer, uint32_t id)
+{
+    for (uint32_t i = 0; !answer->params.ignore_eos && i < answer->session->n_stop_ids; i++) {
+        if ((uint32_t)answer->session->stop_ids[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void gi_answer_finish(struct gi_answer *answer, enum glinfer_stop stop)
+{
+    answer->stats.stop = stop;
+    answer->state = GI_ANSWER_ENDS;
+}
+
+static void deliver_text(struct gi_answer *answer, int32_t id, struct gi_text text,
+                         const struct gi_ring_entry *entry)
+{
+    answer->token = (struct glinfer_token){
+        .id = id, .text = text.data, .text_size = text.size, .probs = answer->probs};
+    for (uint32_t i = 0; entry && i < answer->params.n_probs; i++) {
+        answer->probs[i] =
+            (struct glinfer_prob){(int32_t)entry->probs[i].id, entry->probs[i].logprob};
+        answer->token.n_probs++;
+    }
+    answer->event.kind = GLINFER_EVENT_TOKEN;
+    answer->event.token = &answer->token;
+    if (answer->stats.ttft_ms == 0) {
+        answer->stats.ttft_ms = (double)(gi_clock_ns() - answer->clock.start_ns) / 1e6;
+    }
+    if (answer->params.on_token &&
+        !answer->params.on_token(answer->params.token_user, &answer->token)) {
+        gi_answer_finish(answer, GLINFER_STOP_CALLBACK);
+    }
+}
+
+struct gi_text gi_answer_bytes(const struct gi_answer *answer, int32_t id)
+{
+    const struct gi_tokenizer *tokenizer = answer->session->model->tokenizer.core;
+    return gi_tokenizer_is_control(tokenizer, id) ? (struct gi_text){NULL, 0}
+                                                  : gi_tokenizer_bytes(tokenizer, id);
+}
+
+static void deliver(struct gi_answer *answer, const struct gi_ring_entry *entry)
+{
+    struct gi_sequence *sequence = &answer->session->sequence;
+    const int32_t id = (int32_t)entry->token;
+    answer->stats.predicted_n++;
+    sequence->pending = id;
+    gi_adjust_accept(&answer->adjusting, entry->token);
+    gi_sequence_note_step(sequence, sequence->n_past, entry->token);
+    if (is_stop_id(answer, entry->token)) {
+        sequence->n_state = sequence->n_past; // what was submitted behind it does nothing
+        gi_answer_finish(answer, GLINFER_STOP_EOS);
+        return;
+    }
+    deliver_text(answer, id, gi_text_stream_push(&answer->text, gi_answer_bytes(answer, id)),
+                 entry);
+    if (answer->text.is_stopped) {
+        answer->stats.stop_index = (uint32_t)answer->text.stop_index;
+        gi_answer_finish(answer, GLINFER_STOP_WORD);
+    } else if (!gi_answer_is_finished(answer) && answer->stats.predicted_n == answer->max_steps) {
+        gi_answer_reach_limit(answer);
+    }
+}
+
+// Takes the time of a chain as that of its steps. Stepped, a chain may have been submitted by
+// several calls, and may have been over for long when it is taken: it then took no longer than
+// since its submission began, which counts if it is less than is known.
+static void learn_step(struct gi_answer *answer, const struct gi_landing *landing, uint64_t now)
+{
+    struct gi_runner *runner = &answer->session->runner;
+    const uint64_t last = answer->clock.last_ns + answer->clock.rested_ns;
+    const bool is_behind =
+        !gi_answer_is_stepped(answer) || (answer->clock.is_end_seen && last > landing->begin_ns);
+    const struct gi_speculation *draft = &answer->speculation;
+    const bool is_draft = draft->phase == GI_SPECULATION_FLYING;
+    const uint64_t begin = is_behind ? last : is_draft ? draft->begin_ns : landing->begin_ns;
+    const uint64_t ns = now > begin ? now - begin : 1;
+    const uint64_t step_ns = ns / landing->n_steps;
+    answer->clock.is_end_seen =
+        !gi_answer_is_stepped(answer) || (now - answer->clock.polled_ns) * 4 < ns;
+    answer->clock.landing_ns = answer->clock.is_end_seen ? ns : 0;
+    if (runner->step_ns == 0 || (!is_draft && !draft->is_alone &&
+                                 (answer->clock.is_end_seen || step_ns < runner->step_ns))) {
+        runner->step_ns = step_ns;
+    }
+}
+
+static void learn_time(struct gi_answer *answer, const struct gi_landing *landing)
+{
+    const uint64_t now = gi_clock_ns();
+    answer->clock.last_cpu_ns = gi_clock_cpu_ns();
+    if (landing->first == 0) {
+        answer->clock.first_ns = now;
+        answer->clock.first_cpu_ns = answer->clock.last_cpu_ns;
+        answer->clock.landing_ns = 0;
+    } else {
+        learn_step(answer, landing, now);
+    }
+    answer->clock.last_ns = now;
+    answer->clock.rested_ns = 0;
+}
+
+bool gi_answer_go_on(struct gi_answer *answer)
+{
+    struct glinfer_session *session = answer->session;
+    const uint32_t position = answer->base + answer->n_submitted - 1;
+    answer->logits_ns = 0;
+    return gi_answer_find_executors(answer) && gi_adjust_write(answer, position) &&
+           gi_answer_write_state(answer, (uint32_t)session->sequence.pending, position, 1);
+}
+
+// Drops the chains behind one that its executor gave up, which did nothing, and goes on by many
+// dispatches from the last token that was delivered.
+static bool recover(struct gi_answer *answer, const struct gi_landing *landing)
+{
+    struct glinfer_session *session = answer->session;
+    answer->n_submitted = landing->first;
+    answer->step = answer->logits = NULL;        // they may be destroyed
+    gi_gpu_watch(gi_session_gpu(session), NULL); // half a recovery would leave half a state
+    if (!gi_step_executors_settle(session, true, answer->err)) {
+        return false;
+    }
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+    if (session->sequence.is_recurrent) { // states went on an unknown way
+        return gi_error_set(answer->err, GLINFER_STATUS_GPU_FAULT,
+                            "a chain of steps was given up in the middle; asked again, the "
+                            "session goes on without such");
+    }
+    return gi_runner_begin(&session->runner, answer->err) && gi_answer_go_on(answer);
+}
+
+// Returns the steps of a chain up to the one that ends the answer, or is the last that a draft has
+// right.
+static uint32_t count_live(const struct gi_answer *answer, const struct gi_landing *landing)
+{
+    uint32_t n = 1;
+    while (n < landing->n_steps && !is_stop_id(answer, landing->entries[n - 1].token) &&
+           gi_speculation_is_right(answer, landing, n - 1)) {
+        n++;
+    }
+    return n;
+}
+
+// True if all that the chain did up to its n_live'th step can be believed.
+static bool check_chain(const struct gi_answer *answer, const struct gi_landing *landing,
+                        uint32_t n_live)
+{
+    const struct glinfer_session *session = answer->session;
+    for (uint32_t i = 0; i < n_live; i++) {
+        if (!gi_runner_check_entry(&session->runner, &landing->entries[i], landing->first + i,
+                                   session->model->hparams.n_vocab, answer->err)) {
+            return false;
+        }
+    }
+    return gi_runner_check_count(&session->runner, landing, n_live, answer->err);
+}
+
+// Throws the token away that a prompt gives which nothing follows.
+static void end_prompt(struct gi_answer *answer)
+{
+    struct gi_sequence *sequence = &answer->session->sequence;
+    sequence->pending = GI_NO_TOKEN;
+    sequence->n_past = answer->base;
+    answer->state = GI_ANSWER_ENDS;
+}
+
+// Begins to deliver the tokens of a chain that has run.
+static bool take_landing(struct gi_answer *answer)
+{
+    struct glinfer_session *session = answer->session;
+    struct gi_landing *landing = &answer->landing;
+    const uint32_t n_live = count_live(answer, landing);
+    if (!check_chain(answer, landing, n_live) || !gi_host_sample_choose(answer, landing)) {
+        return false;
+    }
+    gi_speculation_land(answer, landing, n_live, answer->clock.landing_ns);
+    session->sequence.is_stale = false;
+    answer->n_live = n_live;
+    answer->next = 0;
+    if (answer->params.n_predict == 0) {
+        answer->n_live = 0;
+        end_prompt(answer);
+    }
+    return true;
+}
+
+// Waits for the oldest chain, whose tokens are to be delivered.
+static bool take_chain(struct gi_answer *answer)
+{
+    struct gi_landing *landing = &answer->landing;
+    if (!gi_runner_take(&answer->session->runner, landing, answer->err)) {
+        return false;
+    }
+    if (landing->is_faulty) {
+        return recover(answer, landing);
+    }
+    learn_time(answer, landing);
+    return take_landing(answer);
+}
+
+static void deliver_next(struct gi_answer *answer)
+{
+    const struct gi_landing *landing = &answer->landing;
+    const uint32_t i = answer->next++;
+    answer->session->sequence.n_past = answer->base + landing->first + i;
+    const uint64_t steps_ns = answer->session->runner.step_ns * landing->n_steps;
+    deliver(answer, &landing->entries[i]);
+    gi_speculation_note(answer, landing, i);
+    if (!gi_answer_is_finished(answer) && answer->next == answer->n_live && landing->first > 0) {
+        gi_answer_rest(answer, answer->speculation.was_draft ? answer->clock.landing_ns : steps_ns);
+    }
+}
+
+//-- the whole -----------------------------------------------------------------------------------
+
+// Sets is_waiting if nothing can be done now without waiting. Fails with GPU_LOST.
+static bool look(struct gi_answer *answer, bool takes)
+{
+    bool is_ready = true;
+    if (takes && !gi_runner_poll(&answer->session->runner, &is_ready, answer->err)) {
+        return false;
+    }
+    const uint64_t now = gi_clock_ns();
+    answer->clock.polled_ns = is_ready ? answer->clock.polled_ns : now;
+    answer->is_waiting = !is_ready || now < answer->clock.rest_until;
+    return true;
+}
+
+static bool advance_jointly(struct gi_answer *answer)
+{
+    bool has_landed = false;
+    return gi_joint_run_advance(answer, &has_landed) && (!has_landed || take_landing(answer));
+}
+
+static bool is_slow(const struct glinfer_session *session)
+{
+    return gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
+}
+
+// Returns how many chains may be in flight. A software renderer computes while we submit, so a
+// second chain would only hold the first one back; behind one that rests the GPU is idle, where the
+// host chooses tokens there is nothing to submit, and a draft needs the latest token. With a mask
+// the logits of the next step are, which the GPU computes while the host works out what may come.
+static uint32_t choose_flights(const struct gi_answer *answer)
+{
+    const bool is_alone =
+        is_slow(answer->session) || gi_answer_needs_tokens(answer) || gi_speculation_holds(answer);
+    return is_alone ? 1 : GI_CHAINS_IN_FLIGHT;
+}
+
+// Submits a chain or takes one: whichever comes next.
+static bool submit_or_take(struct gi_answer *answer)
+{
+    const struct glinfer_session *session = answer->session;
+    const bool is_joint = gi_joint_run_suits(answer);
+    const bool wants_logits = gi_answer_wants_logits(answer);
+    if (wants_logits && !is_joint && !is_slow(session) && session->runner.n_flights > 0) {
+        return gi_answer_submit_logits(answer);
+    }
+    const bool is_full = session->runner.n_flights >= choose_flights(answer);
+    const bool takes = is_full || is_joint ||
+                       (answer->n_submitted > 0 && answer->n_submitted >= answer->max_steps);
+    if (is_joint && session->runner.n_flights == 0) {
+        return advance_jointly(answer);
+    }
+    if (gi_answer_is_stepped(answer) && !look(answer, takes)) {
+        return false;
+    }
+    if (answer->is_waiting) {
+        return true;
+    }
+    if (takes) {
+        return take_chain(answer);
+    }
+    return answer->n_submitted == 0        ? gi_answer_submit_prompt(answer)
+           : wants_logits                  ? gi_answer_submit_logits(answer)
+           : gi_speculation_choose(answer) ? gi_speculation_submit(answer)
+                                           : gi_answer_submit_chain(answer);
+}
+
+// True if the answer goes on behind the tokens that are to be delivered, so that the next chain is
+// submitted before them: in steps a caller takes a call for each, and the GPU would run out of
+// work. One that is submitted in pieces waits until they are delivered.
+static bool can_refill(const struct gi_answer *answer)
+{
+    const struct gi_runner *runner = &answer->session->runner;
+    const uint32_t n_flights = choose_flights(answer);
+    return gi_answer_is_stepped(answer) && !gi_answer_is_finished(answer) &&
+           !answer->open.executor && n_flights > 1 && runner->n_flights < n_flights &&
+           answer->n_submitted < answer->max_steps && answer->n_live == answer->landing.n_steps &&
+           !is_stop_id(answer, answer->landing.entries[answer->n_live - 1].token) &&
+           !gi_answer_is_boxed(answer) && !gi_joint_run_suits(answer);
+}
+
+bool gi_answer_has_token(const struct gi_answer *answer)
+{
+    return answer->next < answer->n_live && !gi_answer_is_finished(answer) && !can_refill(answer);
+}
+
+// Delivers what was held back, and looks for errors behind the whole answer. One that comes too
+// late to touch it shows the next time.
+static bool end(struct gi_answer *answer)
+{
+    struct glinfer_error own = {0};
+    const struct gi_text rest = gi_text_stream_flush(&answer->text);
+    if (rest.size > 0 && answer->stats.stop != GLINFER_STOP_CALLBACK) {
+        deliver_text(answer, GI_NO_TOKEN, rest, NULL);
+    }
+    answer->state = GI_ANSWER_IS_OVER;
+    return gi_gpu_check(gi_session_gpu(answer->session), "generating", &own) ||
+           own.status == GLINFER_STATUS_GPU_LOST ||
+           gi_error_set(answer->err, own.status, "%s", own.message);
+}
+
+static bool advance(struct gi_answer *answer)
+{
+    if (answer->state == GI_ANSWER_ENDS) {
+        return end(answer);
+    }
+    const bool is_chosen = gi_answer_needs_tokens(answer) && answer->next < answer->n_live;
+    if (!is_chosen && !gi_session_check_cancel(answer->session, "the answer", answer->err)) {
+        return false; // what is known to a chain on the host or a grammar has to be delivered
+    }
+    if (answer->open.executor) {
+        return gi_answer_submit_open(answer);
+    }
+    if (answer->next < answer->n_live && !can_refill(answer)) {
+        deliver_next(answer);
+        return true;
+    }
+    if (answer->next < answer->n_live) {
+        return gi_answer_submit_chain(answer);
+    }
+    switch (answer->state) {
+    case GI_ANSWER_REBUILDS:
+        return gi_answer_submit_rebuild(answer);
+    case GI_ANSWER_SHIFTS:
+        return gi_answer_make_room(answer);
+    default:
+        return submit_or_take(answer);
+    }
+}
+
+bool gi_answer_advance(struct gi_answer *answer)
+{
+    answer->event.kind = GLINFER_EVENT_NONE;
+    answer->is_waiting = false;
+    if (answer->failure.status != GLINFER_STATUS_OK || !advance(answer)) {
+        return false;
+    }
+    answer->failure.status = GLINFER_STATUS_OK; // of what was tried and replaced
+    return true;
+}
