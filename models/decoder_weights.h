@@ -38,7 +38,7 @@
 #define GI_WEIGHT_ROUTER                                                                           \
     GI_WEIGHT_ONE(GI_SLOT_ROUTER, "router", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_gate_inp",    \
                   GI_DIM_EXPERT, GI_NORM_NONE)
-// Holds a gate of the shared expert behind the router.
+// The router's matrix, followed by the gate of the shared expert.
 #define GI_WEIGHT_ROUTER_GATED                                                                     \
     {                                                                                              \
         .slot = GI_SLOT_ROUTER, .name = "router", .order = GI_WEIGHT_ORDER_STACKED,                \

@@ -1,5 +1,5 @@
-// Hunyuan's dense models: the Llama family's blocks with a norm of each head of q and k behind its
-// rotation; rotary pairs lie half a head apart.
+// Hunyuan's dense models: the blocks of the Llama family with a norm of each head of q and k after
+// the rotation; the elements of a rotary pair are half a head apart.
 #include "models/decoder_weights.h"
 
 static void record_layer(struct gi_graph *graph, uint32_t layer)

@@ -1,6 +1,6 @@
-// ModernBERT: layernorms without shifts before the blocks and behind the last, a window in two
-// layers of three, with rotations of their own, a network with a gate, and no biases. The first
-// layer's attention reads the embeddings behind their norm as they are.
+// ModernBERT: layernorms without shifts before the blocks and after the last, a gated network and
+// no biases. Two layers of three have a window and a different rotary base. The first layer's
+// attention reads the normed embeddings without another norm.
 #include "models/decoder_weights.h"
 
 static bool read_activation(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

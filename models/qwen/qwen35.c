@@ -1,8 +1,7 @@
-// Qwen 3.5: of every four layers three with linear attention by the gated delta rule, the fourth
-// with attention whose output has a gate and whose heads are turned in part. All positions of a
-// text are alike, so that the sections of the rotation are one. Layers behind the last, which
-// predict further tokens, are left alone. Its mixtures have experts in all layers, and one that all
-// tokens take by a share of its own.
+// Qwen 3.5: three of four layers have linear attention by the gated delta rule, the fourth has
+// attention with gated output and partial rotation. In text all position components are equal, so
+// the sections of the rotation act as one. Layers after the last, which predict further tokens, are
+// ignored. Mixtures have experts in all layers, and a shared expert with a gate.
 #include "models/qwen/qwen35.h"
 
 #include "base/round.h"
@@ -33,7 +32,7 @@ static bool read_sizes(const struct gi_hparams_reader *reader, struct gi_recurre
                         n_inner, sizes->n_taps);
 }
 
-// Finds the layers with linear attention: by a list, or all but each one behind an interval.
+// Finds the layers with linear attention: from a list, or all except every interval'th layer.
 static bool read_kinds(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     char key[96];

@@ -396,7 +396,7 @@ static void route(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
         gi_op_route(recorder, experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors, bias, &act);
         return;
     }
-    // f32: which experts are chosen hangs on little.
+    // f32: expert selection is sensitive to rounding.
     const struct gi_rows *input = before == GI_NORM_NONE ? &graph->x : &graph->norm;
     gi_op_gemm(recorder, "router", router, input, false, 1.0f, &graph->qkv);
     if (sorts_rows(graph, &rows)) {

@@ -1,4 +1,4 @@
-// The parts of which blocks are made, for the files that record them.
+// Functions that the files of this folder share to record blocks.
 #ifndef GI_GRAPH_PRIVATE_H
 #define GI_GRAPH_PRIVATE_H
 
@@ -10,13 +10,13 @@ static inline const struct gi_weight *layer_weight(const struct gi_graph *graph,
     return &graph->weights.layers[layer * GI_SLOT_COUNT + (uint32_t)slot];
 }
 
-// Returns the offset of a norm's weights in the vectors; UINT32_MAX if there is none.
+// Returns the offset of a norm's weights in the vectors; UINT32_MAX if the model lacks it.
 static inline uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer, enum gi_norm norm)
 {
     return gi_norm_offset(&graph->norm_layout, layer, norm);
 }
 
-// Returns the norms of q and k of a layer; those that have a gamma for each head are layernorms.
+// Returns the norms of q and k of a layer; norms with a gamma for each head are layernorms.
 static inline struct gi_head_norm head_norm(const struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_hparams *hparams = graph->hparams;
@@ -33,16 +33,16 @@ static inline struct gi_head_norm head_norm(const struct gi_graph *graph, uint32
     };
 }
 
-// The x of a projection of a decode step: from `offset` floats of the range on, with has_sums
-// gi_x_size of them.
+// The input x of a projection of a decode step, at `offset` floats of the range; with has_sums it
+// has gi_x_size floats.
 struct gi_step_x {
     struct gi_range range;
     uint32_t offset;
     bool has_sums;
 };
 
-// Returns attention's result, that of a network's first matrix, and a layer's own input as
-// gi_graph_gate_input leaves it.
+// Return the result of attention, the result of a network's first matrix, and a layer's own input
+// after gi_graph_gate_input.
 struct gi_step_x gi_graph_attn_x(const struct gi_graph *graph, uint32_t layer);
 static inline struct gi_step_x gi_graph_ffn_x(const struct gi_graph *graph)
 {
@@ -53,15 +53,15 @@ static inline struct gi_step_x gi_graph_input_x(const struct gi_graph *graph, ui
     return (struct gi_step_x){graph->input.range, layer * graph->hparams->inputs.width, false};
 }
 
-// Records a projection of norm(x) to qkv of a batch, or row.
+// Records a projection of norm(x) into graph->row or, in a batch, graph->qkv.
 void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
                            enum gi_slot slot, enum gi_norm before);
-// Records residual += scale * W x. In a decode step x is that, in a batch rows.
+// Records residual += scale * W x. The input is x in a decode step, rows in a batch.
 void gi_graph_project_back(struct gi_graph *graph, const char *label,
                            const struct gi_weight *weight, struct gi_step_x x,
                            const struct gi_rows *rows);
-// Makes *input what the projection `out` of a batch reads of rows in f32, (n_tokens, width): halves
-// in the place of `spare`, with that label, or the rows themselves.
+// Sets *input to the rows that the projection `out` of a batch reads in place of rows
+// (n_tokens, width) in f32: a copy in f16 in `spare`, which it records, or rows, perhaps packed.
 void gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,
                       uint32_t width, const struct gi_weight *out, const struct gi_rows *spare,
                       struct gi_rows *input);
@@ -69,16 +69,16 @@ void gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi
 // Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
 void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
                          enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows);
-// Records W x, which becomes row, or norm in a batch.
+// Records W x into graph->row or, in a batch, graph->norm.
 void gi_graph_project_aside(struct gi_graph *graph, const char *label,
                             const struct gi_weight *weight, struct gi_step_x x,
                             const struct gi_rows *rows);
-// Records what a layer makes of its own input, activation(gate(x)) * input: in the place of that,
-// or attn_input in a batch.
+// Records activation(gate(x)) * input with a layer's own input: in place or, in a batch, into
+// attn_input.
 void gi_graph_gate_input(struct gi_graph *graph, uint32_t layer);
 
 // Records residual = scale * (residual + norm(W x)); next is the norm that follows. scale is an
-// offset in the vectors; UINT32_MAX: it is 1.
+// offset in the vectors; UINT32_MAX: 1.
 void gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
                                   const struct gi_weight *weight, struct gi_step_x x,
                                   const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,

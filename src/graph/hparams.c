@@ -293,7 +293,7 @@ static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hp
     return true;
 }
 
-// The file counts the kinds of pooling from 0, which is none.
+// Reads a GGUF pooling type, of which 0 means no pooling.
 static bool read_pooling(const struct gi_hparams_reader *reader, const char *name,
                          enum glinfer_pooling *out)
 {
@@ -486,7 +486,7 @@ bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t f
     return gi_hparams_u32(reader, name, fallback, &hparams->window_period);
 }
 
-// Returns the rotary pair that makes so many turns over the context before it was stretched.
+// Returns the rotary pair that makes `turns` turns over the original context.
 static double pair_of_turns(const struct gi_rope_hparams *rope, uint32_t n_rot, double turns)
 {
     const double pi = 3.14159265358979323846;

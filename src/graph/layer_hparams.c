@@ -98,7 +98,7 @@ bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallb
     float number;
     snprintf(key, sizeof(key), "%s.%s", reader->prefix, name);
     if (gi_gguf_has(reader->gguf, key) && gi_gguf_get_f32(reader->gguf, key, 0, &number, NULL)) {
-        // Makes of what is no number of layers one that is too large.
+        // Maps an invalid number to n_layer so that the check below rejects it.
         hparams->n_shared_kv = number >= 0 && number < (float)n_layer && floorf(number) == number
                                    ? (uint32_t)number
                                    : n_layer;

@@ -1,11 +1,11 @@
-// A family of models: its hyperparameters and weights, and how one layer is recorded. One file each
-// in models/, listed in models/families.h.
+// A family of models: its hyperparameters, its weights and the function that records one layer.
+// Each family is a file in models/, listed in models/families.h.
 #ifndef GI_GRAPH_MODEL_FAMILY_H
 #define GI_GRAPH_MODEL_FAMILY_H
 
 #include "graph/graph.h"
 
-// The layers of a family that keep a state in place of keys and values.
+// The layers of a family that store a state in place of keys and values.
 struct gi_recurrent_layers {
     const struct gi_weight_spec *weights;
     size_t n_weights;
@@ -19,37 +19,37 @@ struct gi_model_family {
     enum gi_rope_pairing rope_pairing;
     enum gi_activation activation;
     bool has_experts;
-    // Reads what is the family's own, after the hyperparameters that all have; NULL: nothing is.
+    // Reads the family's own hyperparameters after the common ones; NULL: it has none.
     bool (*read_hparams)(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
     const struct gi_weight_spec *weights; // n_weights, of one layer
     size_t n_weights;
     const struct gi_norm_spec *norms; // n_norms, of one layer
     size_t n_norms;
     void (*record_layer)(struct gi_graph *graph, uint32_t layer);
-    const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: as in norms
+    const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: see norms
     const char *output_norm; // the tensor of the norm before the output; NULL: "output_norm"
     const struct gi_recurrent_layers *recurrent; // NULL: all layers must have heads of k and v
-    // The family of a mixture's first layers, which have no experts (n_leading of the
-    // hyperparameters), with a table of norms that this one's includes; NULL: there may be none.
+    // The family of a mixture's n_leading first layers, which have no experts; this family's norms
+    // must include its norms. NULL: n_leading must be 0.
     const struct gi_model_family *leading;
-    // The family of files of this name that have experts; NULL: they are not told apart.
+    // The family to use for files of this name that have experts; NULL: this one.
     const struct gi_model_family *with_experts;
-    // The family of files of this name that have a tensor, which is named without its suffix.
+    // The family to use for files of this name that have other_tensor, named without its suffix.
     const struct gi_model_family *other;
     const char *other_tensor; // "blk.%u.attn_q_norm", of the first layer
 };
 
-// Returns the family whose tables a layer has: its own or that of leading layers.
+// Returns the family whose tables describe a layer: family itself or that of leading layers.
 const struct gi_model_family *gi_model_family_of(const struct gi_model_family *family,
                                                  const struct gi_hparams *hparams, uint32_t layer);
-// Records a layer of either kind.
+// Records a layer: one with attention, or a recurrent one.
 void gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
                             uint32_t layer);
 
-// Returns the family of a general.architecture, NULL if it is not known.
+// Returns the family of a general.architecture, or NULL if it is unknown.
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size);
 #define GI_FAMILY_NAMES_SIZE 800
-// Writes "llama, ...", the values of general.architecture that are known, and returns names.
+// Writes the known values of general.architecture, "llama, ...", and returns names.
 const char *gi_model_family_names(char names[GI_FAMILY_NAMES_SIZE]);
 
 #endif

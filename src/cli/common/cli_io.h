@@ -80,7 +80,7 @@ void cli_set_session(struct glinfer_session *session);
 // A bar on stderr, if that is a terminal: user of cli_progress.
 struct cli_bar {
     bool is_wanted;
-    char waiting[64]; // what cli_bar_wait says; "": nothing
+    char waiting[64]; // the text of cli_bar_wait; "": none
     bool may_compile;
     int percent;  // shown last
     double shown; // cli_now of the text shown last

@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-// Whether the chat template asks the model to think before it answers.
+// The setting of the chat template that makes the model think before it answers.
 enum cli_thinking {
     CLI_THINKING_AUTO, // the template's own default
     CLI_THINKING_ON,
@@ -92,7 +92,7 @@ struct cli_session {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
-    double compile_ms; // what creating the session took: mostly programs
+    double compile_ms; // time to create the session, mostly compiling programs
     struct cli_bar bar;
 };
 

@@ -161,7 +161,7 @@ static bool start_answer(struct fetch *fetch, const struct models_reply *reply)
                                        fetch->sha256[0] ? fetch->sha256 : reply->sha256)) {
         return refuse(fetch);
     }
-    if (!is_rest) { // what an earlier answer said was of another file
+    if (!is_rest) { // size and digest of an earlier response belong to another file
         fetch->size = fetch->wanted->size;
         snprintf(fetch->sha256, sizeof(fetch->sha256), "%s", fetch->wanted->sha256);
     }

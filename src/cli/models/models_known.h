@@ -14,7 +14,7 @@ struct models_known {
     const char *sha256;
     uint64_t size; // bytes
     const char *licence;
-    const char *text; // what it is
+    const char *text; // a description
 };
 
 // Returns row i of the table; NULL after the last.

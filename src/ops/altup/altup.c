@@ -44,7 +44,7 @@ static void check_rows(const struct gi_altup *altup, const struct gi_rows *rows,
     (void)n;
 }
 
-// Has the dispatch leave what the next product of a step reads of the residual.
+// Makes the dispatch of a step also write the norm and the sums that the next projection reads.
 static void note_stream(const struct gi_recorder *recorder, const struct gi_altup *altup)
 {
     if (!is_batch(altup)) {

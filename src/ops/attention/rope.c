@@ -5,8 +5,8 @@
 
 #define WG_SIZE 64 // pairs
 
-// Parameters that depend on the size of the context, in both kernels; the table of rotations of
-// layers with a window lies behind that of the others.
+// Parameters that depend on the size of the context, in both kernels. The rotation table of layers
+// with a window follows the table of the other layers.
 #define CONTEXT_PARAMS                                                                             \
     (GI_PARAM_BIT(struct gi_rope_kv_params, n_ctx) | GI_PARAM_BIT(struct gi_rope_kv_params, k) |   \
      GI_PARAM_BIT(struct gi_rope_kv_params, v) | GI_PARAM_BIT(struct gi_rope_kv_params, k_scale) | \

@@ -1,4 +1,5 @@
-// From token ids to the residual stream, and from a prompt's last row to the decode stream.
+// Records the start of a list: embeddings of token ids become the residual stream. Also moves a
+// prompt's last row into the decode stream.
 #ifndef GI_OPS_EMBED_H
 #define GI_OPS_EMBED_H
 
@@ -13,13 +14,12 @@ struct gi_vectors {
     uint32_t rope; // offset of the table; a row is n_rot floats
 };
 
-// A table of rotations among the vectors, and how many elements of a head it turns.
+// A table of rotations among the vectors, and the number of elements of a head to rotate.
 struct gi_rope {
     uint32_t table; // offset in floats
     uint32_t n_rot;
-    bool is_before_norm; // norms of heads, if there are any, come after the rotation
-    // q grows with its position, by 1 + temperature * log(1 + floor(position / period)); 0: it does
-    // not.
+    bool is_before_norm; // norms of heads, if any, come after the rotation
+    // q is multiplied by 1 + temperature * log(1 + floor(position / period)); 0: it is not scaled
     float temperature;
     uint32_t period;
 };
@@ -32,7 +32,7 @@ void gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
                        struct gi_stream *stream);
 
 // x[m] = scale * W[tokens[m]] for m < step_state.n_tokens; tokens is n_tokens uints. In a joint
-// list row m is of slot m's token, and tokens of no interest.
+// list row m is the embedding of slot m's token, and tokens is ignored.
 void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
                        struct gi_range tokens, float scale, const struct gi_rows *x);
 
@@ -40,8 +40,8 @@ void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
 void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
                          uint32_t table, uint32_t width, const struct gi_rows *x);
 
-// residual = x[step_state.n_tokens - 1], norm = residual * gamma, and ssq: what gi_op_gemv_vocab
-// reads.
+// residual = x[step_state.n_tokens - 1], norm = residual * gamma, ssq = its sums of squares: the
+// input of gi_op_gemv_vocab.
 void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     const struct gi_vectors *vectors, uint32_t gamma_offset,
                     struct gi_stream *stream);

@@ -1,6 +1,6 @@
-// Inputs that the layers of some models have beside the residual: of each token a vector for every
-// layer, its embedding joined by what the first residual is projected to. Rows of a batch or, in a
-// list of steps, the only row. All fail as gi_recorder_add does.
+// Inputs that the layers of some models have in addition to the residual: each token has a vector
+// for every layer, made from an embedding and a projection of the first residual. Rows are those of
+// a batch or the only row of a step. All ops fail like gi_recorder_add.
 #ifndef GI_OPS_INPUTS_H
 #define GI_OPS_INPUTS_H
 
@@ -16,7 +16,7 @@ struct gi_input_norm {
 
 // inputs = scale * W[step_state.token]: the embedding of a decode step's token.
 //   W  (n_vocab, n_cols), may have several parts     inputs  one row, n_cols columns
-// Columns are written in blocks of 32: the row has room for the last one whole.
+// Columns are written in blocks of 32: the row must have room for a whole last block.
 void gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
                      const struct gi_rows *inputs);
 

@@ -1,5 +1,5 @@
-// The rest of prompt processing: operations on a batch of step_state.n_tokens rows, GI_MAX_BATCH at
-// most. Grids follow n_tokens (GI_GRID_TOKENS), so that one recording serves every batch.
+// Operations of prompt processing other than attention, on a batch of step_state.n_tokens rows, at
+// most GI_MAX_BATCH. Grids follow n_tokens (GI_GRID_TOKENS), so one recording serves every batch.
 #ifndef GI_OPS_BATCH_H
 #define GI_OPS_BATCH_H
 
@@ -25,48 +25,48 @@ void gi_op_layernorm(struct gi_recorder *recorder, const char *label, const stru
                      uint32_t beta, float eps, const struct gi_rows *y);
 
 // y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias); columns of y in the GPU order of W's
-// rows. The kernel is chosen by the rows that x has room for.
+// rows. The number of rows that x has room for selects the kernel.
 void gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                 const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y);
 
-// False if GLINFER_GEMM names what only products in f32 have.
+// Returns false if GLINFER_GEMM names a kernel that only products in f32 have.
 bool gi_gemm_takes_half(const struct gi_gpu *gpu);
 
-// Takes qkv[m] (qkv order, bias added), turns q and k by the rotations of position n_past + m,
-// writes q rows in pair order and k, v into the cache. The table is that of the vectors.
+// Rotates q and k of qkv[m] (qkv order, bias added) by the table's row of position n_past + m;
+// writes rows of q in pair order, and k and v into the cache.
 void gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                    const struct gi_vectors *vectors, const struct gi_rope *rope,
                    const struct gi_kv_layer *layer, const struct gi_rows *q);
 
-// The weights of a norm of q and of k, in pair order: offsets in floats of the vectors, and how
-// many elements share a norm: a head's, or all of q's and k's.
+// The norms of q and of k: offsets of their weights, in pair order, in floats of the vectors, and
+// the number of elements that share a norm: one head's, or all of q and all of k.
 struct gi_head_norm {
     uint32_t q_gamma, k_gamma;
-    uint32_t q_width, k_width; // widths of gamma, too
-    bool is_layernorm;         // of each head: x less its mean, with a gamma of its own
-    bool has_v;                // heads of v are normed too: x / rms(x)
+    uint32_t q_width, k_width; // elements; also of gamma
+    bool is_layernorm;         // of each head: subtracts the mean; each head has its own gamma
+    bool has_v;                // heads of v are normed, too: x / rms(x)
     float eps;
 };
-// The same with q and k normed before they are turned: x / rms(x) * gamma. A layout without heads
-// of k and v leaves the cache as it is.
+// Like gi_op_rope_kv, with q and k normed before the rotation: x / rms(x) * gamma. If the layout
+// has no heads of k and v, the cache is not written.
 void gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                         const struct gi_vectors *vectors, const struct gi_head_norm *norm,
                         const struct gi_rope *rope, const struct gi_kv_layer *layer,
                         const struct gi_rows *q);
 
-// act[m][i] = f(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the
-// part's gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A
-// dispatch a part. Of an ungated weight act[m][i] = f(u). act is in f16 only where
-// gi_glu_has_halves: parts begin with tiles of it.
+// act[m][i] = f(g) * u for i < n_ff, from products with a gate_up weight: for each part of the
+// weight, gate_up[m] has the gate results from column row_begin on and the up results n_rows / 2
+// columns later. An ungated weight: act[m][i] = f(u). One dispatch a part. act may be in f16 only
+// if gi_glu_has_halves: each part then begins with a tile of act.
 bool gi_glu_has_halves(const struct gi_weight *weight);
 void gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_activation_rule *rule,
                const struct gi_rows *act);
 
-// x[m] *= 1 / (1 + exp(-gate)), the gate of each element standing behind v in rows of the stacked
-// projection, in pair order: of a batch or, in a list of steps, of the only row.
+// x[m] *= 1 / (1 + exp(-gate)) for the rows of a batch or the only row of a step. The gates follow
+// v in a row of the stacked projection, in pair order.
 void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
                      const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                      const struct gi_rows *x);

@@ -1,24 +1,24 @@
-// The form that the kernels of a prompt batch take on a device.
+// Chooses the form of a device's kernels for prompt batches (enum gi_batch_form).
 #ifndef GI_OPS_BATCH_FORM_H
 #define GI_OPS_BATCH_FORM_H
 
 #include "gpu/device/gpu.h"
 #include "gpu/device/kernel_shape.h"
 
-// Returns what GLINFER_BATCH asks for if the device has it, else the form of the gpu
+// Returns the form in GLINFER_BATCH if the device supports it, else the GPU's form
 // (gi_gpu_batch_form).
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 
-// True if products go by tiles in shared memory: in the split form, and in the lane form of a class
-// that has a tile of its own, unless GLINFER_BATCH asks for the form.
+// Returns true if products use tiles in shared memory: in the split form, and in the lane form of a
+// class that defines a tile, unless GLINFER_BATCH asks for the lane form.
 bool gi_batch_has_tiles(const struct gi_gpu *gpu);
 
-// True if measurement may choose the form by gi_gpu_set_batch_form: on small GPUs that have the
-// registers for the split form, without GLINFER_BATCH.
+// Returns true if tuning may choose the form with gi_gpu_set_batch_form: on small GPUs that have
+// enough registers for the split form, if GLINFER_BATCH is not set.
 bool gi_batch_is_open(const struct gi_gpu *gpu);
 
-// Returns the tokens up to which a batch is faster in a recording of its own, in which the ranges
-// of its rows are cut to as many: ops choose their kernels by that.
+// Returns the largest number of tokens for which a separate recording for small batches is faster.
+// Its row ranges have room for that many rows, by which ops choose their kernels.
 uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu);
 
 #endif

@@ -21,7 +21,7 @@ uint32_t gi_half_row_tiles(uint32_t width)
     return (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
 }
 
-// Bytes of rows in tiles of so many tokens: 8 words and a quarter of 16 bytes a token.
+// Returns the bytes of rows in tiles of tile_tokens tokens: 8.25 words of 16 bytes a token.
 static uint64_t tiles_size(uint32_t n_tokens, uint32_t width, uint32_t tile_tokens)
 {
     const uint64_t n_tile =

@@ -1,20 +1,20 @@
-// Rows of activations that are packed as f16 where they lay in f32, for products in f32 on GPUs of
-// boards (glsl/gemm/packed_rows.glsl): half the loads.
+// Packs rows of activations from f32 to f16 in place, which halves the loads of products in f32 on
+// GPUs of boards (glsl/gemm/packed_rows.glsl).
 #ifndef GI_OPS_PACK_ROWS_H
 #define GI_OPS_PACK_ROWS_H
 
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// True if rows that say is_half are packed, on the device's form of a prompt; else they are those
-// of ops/gemm/half_rows.h.
+// Returns true if rows with is_half are packed rows in the device's form of a prompt; else they are
+// tiles (ops/gemm/half_rows.h).
 bool gi_rows_are_packed(const struct gi_gpu *gpu, const struct gi_rows *rows);
 
-// Packs rows of a width, a multiple of 4, as inputs of a weight if the recorder wants that, the
-// weight is of q4_0, q4_1 or q4_k, with which no product spills registers, the device's form of a
-// prompt has products of them, and the rows have room for more tokens than a small batch; else does
-// nothing, as it does with rows that are in f16 already. rows->is_half says which. Nothing but
-// products may read packed rows.
+// Packs rows of a width, a multiple of 4, as inputs of a weight and sets rows->is_half, if the
+// recorder asks for it, the weight is of q4_0, q4_1 or q4_k (their products do not spill
+// registers), the device's form of a prompt has products of packed rows, and the rows have room for
+// more tokens than a small batch. Else, or if the rows are in f16, does nothing. Only products may
+// read packed rows.
 void gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_rows *rows,
                      uint32_t width, const struct gi_weight *weight);
 

@@ -292,8 +292,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     return ((uint64_t)logits->scratch + GI_SAMPLE_SCRATCH) * sizeof(uint32_t);
 }
 
-// Partial results of a group, where fine ones are wanted of a uniform list: so many that a small
-// top_k is found by them, and few enough for all groups to read.
+// Partial results of a group of a uniform list if logits->is_fine: enough of them to find a small
+// top_k, and few enough for every group to read all of them.
 #define N_FINE 8
 
 // Adds the partial results of a part to logits, and the define that says which those are.

@@ -1,5 +1,5 @@
 // The projections of a batch of few tokens: each weight is read and dequantised once for all of
-// them. gi_op_gemm takes this way where it is faster than tiles made for many tokens.
+// them. gi_op_gemm calls these where they are faster than tiles made for many tokens.
 #ifndef GI_OPS_GEMV_BATCH_H
 #define GI_OPS_GEMV_BATCH_H
 
@@ -7,14 +7,15 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// True if batches of at most max_tokens go this way on the device.
+// Returns true if this form is used for batches of at most max_tokens on the device.
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
 
-// y[m] = W x[m] + bias, or y[m] += params->scale * (W x[m] + bias), of one part: one dispatch.
+// y[m] = W x[m] + bias or, if is_added, y[m] += params->scale * (W x[m] + bias), for one part of
+// the weight: one dispatch.
 void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
                           const struct gi_rows *y, const struct gi_gemm_params *params);
-// The same of x in GI_HALF_FORM_SMALL (ops/gemm/half_rows.h).
+// Like gi_gemv_batch_record for x in GI_HALF_FORM_SMALL (ops/gemm/half_rows.h).
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                bool is_added, const struct gi_rows *y,

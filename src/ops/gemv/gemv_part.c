@@ -84,9 +84,9 @@ static bool publishes_all(enum gi_gemv_kernel kernel, const struct gi_weight *we
            (kernel == GI_GEMV_GLU && !weight->is_split && !weight->is_ungated);
 }
 
-// The form of glsl/gemv/gemv_pipeline.glsl, which loads its first weights before what they are
-// multiplied by is there. Values past the end of x, where n_cols is no multiple of a block, are
-// published by nobody.
+// Adds the defines of glsl/gemv/gemv_pipeline.glsl, which loads its first weights before their
+// input x is ready. If n_cols is not a multiple of a block, no group publishes the values after the
+// end of x.
 static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *weight)
 {
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;

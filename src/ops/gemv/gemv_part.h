@@ -1,5 +1,5 @@
-// One part of a weight on its way into the table: what the ops of gemv.h have in common. An op
-// begins the part, adds the defines and parameters of its kernel, and records it. Private to
+// The common code of the ops of gemv.h: records the dispatch of one part of a weight. An op begins
+// the part, adds the defines and parameters of its kernel, and records the part. Private to
 // this folder.
 #ifndef GI_OPS_GEMV_PART_H
 #define GI_OPS_GEMV_PART_H
@@ -25,8 +25,8 @@ struct gi_gemv_part {
     uint32_t n_block, n_pair;
     enum gi_publish publishes;
     bool consumes;
-    uint32_t site; // of a tuner
-    double share;  // of the weights that a token meets, where those are of experts; 0: all
+    uint32_t site; // the tuner's number of it
+    double share;  // of the weights that one token reads, for experts; 0: all
     struct gi_program_key key;
 };
 
@@ -35,15 +35,15 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
                         enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index);
 // name is a literal.
 void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value);
-// Adds what is known of x, at `begin` vec4 of binding 1: the sums behind it, and whether it can be
-// read as a uniform block.
+// Adds the defines that say whether sums follow x and whether x can be read as a uniform block.
+// x is at `begin` vec4 of binding 1.
 void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         uint32_t begin, bool has_sums, struct gi_dispatch *dispatch);
-// True if the rows of all parts leave sums, each of `rows` rows from a multiple of them on. Adds
-// the define that says so to the key of a part.
+// Returns true if all parts write the sums of their rows, `rows` rows each, aligned to that number.
+// Adds the matching define to the part's key.
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part);
-// Requests the part's program and records its dispatch, of which label, bindings 0 and 1 and the
-// parameters are set.
+// Requests the part's program and records its dispatch. The caller has set label, bindings 0 and 1
+// and parameters.
 void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
                          struct gi_dispatch *dispatch);
 

@@ -6,9 +6,9 @@ enum gi_activation { // glsl/norm/activation.glsl has the same numbers
     GI_ACTIVATION_SILU,
     GI_ACTIVATION_GELU_TANH,
     GI_ACTIVATION_RELU_SQUARED,
-    GI_ACTIVATION_CLAMPED, // SwiGLU of clamped factors, as gpt-oss has it
+    GI_ACTIVATION_CLAMPED, // SwiGLU with clamped factors, as in gpt-oss
     GI_ACTIVATION_RELU,
-    GI_ACTIVATION_XIELU, // by numbers of the layer
+    GI_ACTIVATION_XIELU, // with parameters of the layer
 };
 
 struct gi_xielu {

@@ -1,5 +1,5 @@
-// Memory of sequences that decode together: one range with an element for each, slot i at i *
-// stride. Strides are multiples of 256 bytes, so that an element may be bound by itself.
+// Memory of sequences that decode together: one range with an element for each slot; slot i is at
+// i * stride. Strides are multiples of 256 bytes, so that one element can be bound.
 #ifndef GI_OPS_SLOT_ARRAY_H
 #define GI_OPS_SLOT_ARRAY_H
 
@@ -10,7 +10,7 @@
 
 struct gi_slot_array {
     struct gi_range range; // of all slots
-    uint64_t stride, size; // bytes between slots, of each
+    uint64_t stride, size; // bytes between slots; bytes of a slot
 };
 
 // Returns the bytes between slots of `size` bytes.

@@ -1,11 +1,11 @@
-// How likely given tokens were: for perplexity and for scoring texts.
+// Log-probabilities of given tokens, for perplexity and for scoring texts.
 #ifndef GI_OPS_LOGPROB_H
 #define GI_OPS_LOGPROB_H
 
 #include "ops/record/recorder.h"
 
-// out[m] = log softmax(l[m])[targets[m]] for m < step_state.n_tokens, l = scale * logits, with
-// softcap over 0 softcap * tanh(that / softcap); NaN where a logit is not finite.
+// out[m] = log softmax(l[m])[targets[m]] for m < step_state.n_tokens, where l = scale * logits; if
+// softcap > 0 then softcap * tanh(l / softcap). NaN if a logit is not finite.
 //   logits   (n_tokens, n_vocab) f32      targets  (n_tokens) uint      out  (n_tokens) f32
 void gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
                    float scale, float softcap, struct gi_range targets, struct gi_range out);

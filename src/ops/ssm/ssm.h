@@ -1,13 +1,13 @@
 // Mamba-2's state space model: a matrix for each head in place of keys and values, so that a token
-// costs the same wherever it stands (glsl/ssm/ssm.glsl has the formulas).
+// costs the same at every position (formulas: glsl/ssm/ssm.glsl).
 #ifndef GI_OPS_SSM_H
 #define GI_OPS_SSM_H
 
 #include "ops/embed/embed.h"
 #include "ops/record/recorder.h"
 
-// The projection of a layer and its vectors. Columns of a row: the gate z (n_head, dim) from 0 on,
-// the rest where it says. Vectors: offsets in floats, multiples of 4 but for those of heads.
+// The projection of a layer and its vectors. A row begins with the gate z (n_head, dim); fields say
+// where other columns are. Vectors: offsets in floats, multiples of 4 except those of heads.
 struct gi_ssm {
     uint32_t n_head, dim;        // dim: a multiple of 16
     uint32_t n_group, state_dim; // of b and c; n_head is a multiple of n_group, state_dim of 32
@@ -18,28 +18,28 @@ struct gi_ssm {
     uint32_t dt_bias, decay_rate, skip; // (n_head)
 };
 
-// Columns of x, b and c.
+// Returns the columns of x, b and c together.
 uint32_t gi_ssm_channels(const struct gi_ssm *ssm);
-// Floats of a layer's state: a ring of n_taps rows of those, then the matrices, from gi_ssm_matrix
-// on.
+// Return the floats of a layer's state: a ring of n_taps rows of gi_ssm_channels, then the
+// matrices; and the offset of the matrices.
 uint32_t gi_ssm_state_size(const struct gi_ssm *ssm);
 uint32_t gi_ssm_matrix(const struct gi_ssm *ssm);
-// Columns of what the convolution of a batch leaves for the scan.
+// Returns the columns that the convolution of a batch writes for the scan.
 uint32_t gi_ssm_mixed_size(const struct gi_ssm *ssm);
 
-// out (n_head, dim) = y silu(z) of one token, whose projection's row is x; the layer's state
-// becomes that behind the token, unless step_state is done. One dispatch.
+// out (n_head, dim) = y silu(z) of one token, whose projection's row is x. Advances the layer's
+// state by the token, unless step_state is done. One dispatch.
 void gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, struct gi_range x,
                     const struct gi_vectors *vectors, struct gi_range memory, struct gi_range out);
 
-// The same of a batch, in two dispatches: mixed takes gi_ssm_mixed_size columns.
+// Like gi_op_ssm_step for a batch, in two dispatches. mixed: scratch of gi_ssm_mixed_size columns.
 void gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                      const struct gi_rows *x, const struct gi_vectors *vectors,
                      struct gi_range memory, const struct gi_rows *mixed,
                      const struct gi_rows *out);
 
-// y = rmsnorm of each of n_group parts of a row of n_group * width, a multiple of 4: of a batch or,
-// in a list of steps, of the only row. gamma: offset in vectors of (n_group, width). One dispatch.
+// y = rmsnorm of each of n_group parts of a row of n_group * width, a multiple of 4, for the rows
+// of a batch or the only row of a step. gamma: offset in vectors, (n_group, width). One dispatch.
 void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
                     const struct gi_vectors *vectors, uint32_t gamma, float eps,
                     const struct gi_rows *y);
