@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Writes n words from word `first` of the session's adjustments on.
+// Writes n words from word `first` of the session's adjustments.
 static bool write_words(struct gi_answer *answer, uint32_t first, const void *words, uint32_t n)
 {
     struct gi_range range = answer->session->tables.graph.adjust.range;
@@ -32,7 +32,7 @@ static uint32_t n_words(const struct gi_answer *answer)
     return (vocab_size(answer) + 31) / 32;
 }
 
-// Returns how many tokens may come: those that no bias bans, less the stop ids that are ignored.
+// Returns the number of tokens that are neither banned by a bias nor ignored stop ids.
 static uint32_t count_allowed(const struct gi_answer *answer, const float *biases)
 {
     const struct glinfer_session *session = answer->session;
@@ -88,7 +88,7 @@ static bool check_mask(const struct gi_answer *answer, const uint32_t *mask)
                                    "every token of the vocabulary is banned");
 }
 
-// Writes nothing that the GPU has already: many states have the same mask.
+// Skips the write if the GPU already has this mask, since many states have the same one.
 bool gi_adjust_write_mask(struct gi_answer *answer)
 {
     struct gi_adjusting *adjusting = &answer->adjusting;

@@ -1,7 +1,7 @@
-// Logits that are adjusted on the GPU inside the chain: penalties, biases and the grammar's mask of
-// an answer, as far as samplers in that order are the ones that the GPU has. Owns what the host
-// knows of the text, so that what the GPU keeps of it can be written anew wherever an answer goes
-// on. Private to the files of this folder.
+// Adjusts logits on the GPU inside a chain: penalties, biases and the grammar's mask of an answer.
+// Applies if the samplers, in their order, are ones that the GPU implements. Owns the host's copy
+// of the adjustments, so that the GPU's copy can be rewritten when an answer resumes. Private to
+// this folder.
 #ifndef GI_ENGINE_ADJUST_H
 #define GI_ENGINE_ADJUST_H
 
@@ -10,36 +10,35 @@
 
 struct gi_answer;
 
-// Zero: nothing is adjusted.
+// All-zero: no adjustment.
 struct gi_adjusting {
     uint32_t bits;             // enum gi_adjust_bit
-    struct gi_history history; // the text but for its last token, with penalties
-    uint32_t last;             // that token
-    uint32_t window_skip;      // as step_state has it
+    struct gi_history history; // the text without its last token; for penalties
+    uint32_t last;             // the last token
+    uint32_t window_skip;      // see struct gi_step_state
     uint32_t *banned;          // (n_vocab / 32) bits of tokens that biases ban; NULL: no biases
-    uint32_t *mask;            // (n_vocab / 32) that the GPU has; NULL: no mask
-    bool has_mask;             // it was written
+    uint32_t *mask;            // (n_vocab / 32) copy of the GPU's mask; NULL: no mask
+    bool has_mask;             // the mask was written
 };
 
-// Reads more of what the parameters of an answer ask for, whose bits are set, and writes it to
-// the GPU, the text being what the session holds and then tokens[0..answer->n_prompt) or, tokens
-// being NULL, the token that is pending. The context is entered. Fails with NO_MEMORY, GPU_LOST,
-// and UNSUPPORTED if every token is banned.
+// Prepares the adjustments whose bits are set, and writes them to the GPU. The text is that of the
+// session followed by tokens[0..answer->n_prompt), or by the pending token if tokens is NULL. The
+// context is entered. Fails with NO_MEMORY, GPU_LOST, and UNSUPPORTED if every token is banned.
 bool gi_adjust_begin(struct gi_answer *answer, const uint32_t *tokens);
-// Accepts all-zero.
+// Frees the adjustments. Accepts all-zero.
 void gi_adjust_finish(struct gi_adjusting *adjusting);
 
-// Adds a token to the text, which the GPU has chosen.
+// Appends a token that the GPU chose to the text.
 void gi_adjust_accept(struct gi_adjusting *adjusting, uint32_t token);
-// Writes the window anew, for a text whose last token is at a position. Fails with GPU_LOST,
-// NO_MEMORY.
+// Rewrites the window of penalties for a text whose last token is at `position`. Fails with
+// GPU_LOST, NO_MEMORY.
 bool gi_adjust_write(struct gi_answer *answer, uint32_t position);
-// True if a grammar's mask is applied: what a step samples has to wait for the token before it.
+// Returns true if a grammar's mask applies: a step is then sampled only after the previous token.
 bool gi_adjust_is_masked(const struct gi_answer *answer);
-// Writes the mask of what may come next, if there is one. Fails also with what gi_constraint_mask
-// fails with.
+// Writes the mask of the tokens that may come next, if there is one. Fails as gi_constraint_mask
+// and gi_adjust_write do.
 bool gi_adjust_write_mask(struct gi_answer *answer);
-// Sets the fields of a state that say how its step is adjusted.
+// Sets the fields of step_state that describe the adjustments of its step.
 void gi_adjust_set(const struct gi_adjusting *adjusting, struct gi_step_state *state);
 
 #endif

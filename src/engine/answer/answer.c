@@ -1,5 +1,5 @@
-// The way of an answer: batches of the prompt, then chains of decode steps, two in flight. A chain
-// is read while the next one runs; the first "chain" is the token that the prompt itself gives.
+// Advances an answer: batches of the prompt, then chains of decode steps, two in flight. A chain is
+// read back while the next one runs. The first chain is the token that follows the prompt.
 #include "engine/answer/answer.h"
 
 #include "base/clock.h"
@@ -64,7 +64,7 @@ static void deliver(struct gi_answer *answer, const struct gi_ring_entry *entry)
     gi_adjust_accept(&answer->adjusting, entry->token);
     gi_sequence_note_step(sequence, sequence->n_past, entry->token);
     if (is_stop_id(answer, entry->token)) {
-        sequence->n_state = sequence->n_past; // what was submitted behind it does nothing
+        sequence->n_state = sequence->n_past; // steps submitted after it are no-ops
         gi_answer_finish(answer, GLINFER_STOP_EOS);
         return;
     }
@@ -78,9 +78,9 @@ static void deliver(struct gi_answer *answer, const struct gi_ring_entry *entry)
     }
 }
 
-// Takes the time of a chain as that of its steps. Stepped, a chain may have been submitted by
-// several calls, and may have been over for long when it is taken: it then took no longer than
-// since its submission began, which counts if it is less than is known.
+// Divides the time of a chain among its steps. With glinfer_step, several calls may have submitted
+// the chain, and it may have ended long before it is read; the time since its submission began is
+// then an upper bound, used only if it is below the known one.
 static void learn_step(struct gi_answer *answer, const struct gi_landing *landing, uint64_t now)
 {
     struct gi_runner *runner = &answer->session->runner;
@@ -125,19 +125,19 @@ bool gi_answer_go_on(struct gi_answer *answer)
            gi_answer_write_state(answer, (uint32_t)session->sequence.pending, position, 1);
 }
 
-// Drops the chains behind one that its executor gave up, which did nothing, and goes on by many
-// dispatches from the last token that was delivered.
+// Discards the chains after one that its executor gave up, which are no-ops, and continues with the
+// multi-dispatch executor after the last delivered token.
 static bool recover(struct gi_answer *answer, const struct gi_landing *landing)
 {
     struct glinfer_session *session = answer->session;
     answer->n_submitted = landing->first;
     answer->step = answer->logits = NULL;        // they may be destroyed
-    gi_gpu_watch(gi_session_gpu(session), NULL); // half a recovery would leave half a state
+    gi_gpu_watch(gi_session_gpu(session), NULL); // no cancellation in the middle of the recovery
     if (!gi_step_executors_settle(session, true, answer->err)) {
         return false;
     }
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-    if (session->sequence.is_recurrent) { // states went on an unknown way
+    if (session->sequence.is_recurrent) { // the states are unknown
         return gi_error_set(answer->err, GLINFER_STATUS_GPU_FAULT,
                             "a chain of steps was given up in the middle; asked again, the "
                             "session goes on without such");
@@ -145,8 +145,8 @@ static bool recover(struct gi_answer *answer, const struct gi_landing *landing)
     return gi_runner_begin(&session->runner, answer->err) && gi_answer_go_on(answer);
 }
 
-// Returns the steps of a chain up to the one that ends the answer, or is the last that a draft has
-// right.
+// Returns the number of steps of a chain up to the one that ends the answer or disagrees with a
+// draft.
 static uint32_t count_live(const struct gi_answer *answer, const struct gi_landing *landing)
 {
     uint32_t n = 1;
@@ -157,7 +157,7 @@ static uint32_t count_live(const struct gi_answer *answer, const struct gi_landi
     return n;
 }
 
-// True if all that the chain did up to its n_live'th step can be believed.
+// Checks that the results of the chain up to step n_live are valid.
 static bool check_chain(const struct gi_answer *answer, const struct gi_landing *landing,
                         uint32_t n_live)
 {
@@ -171,7 +171,7 @@ static bool check_chain(const struct gi_answer *answer, const struct gi_landing 
     return gi_runner_check_count(&session->runner, landing, n_live, answer->err);
 }
 
-// Throws the token away that a prompt gives which nothing follows.
+// Discards the sampled token after a call that only processes a prompt.
 static void end_prompt(struct gi_answer *answer)
 {
     struct gi_sequence *sequence = &answer->session->sequence;
@@ -180,7 +180,7 @@ static void end_prompt(struct gi_answer *answer)
     answer->state = GI_ANSWER_ENDS;
 }
 
-// Begins to deliver the tokens of a chain that has run.
+// Checks a chain that has run and begins to deliver its tokens.
 static bool take_landing(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
@@ -200,7 +200,7 @@ static bool take_landing(struct gi_answer *answer)
     return true;
 }
 
-// Waits for the oldest chain, whose tokens are to be delivered.
+// Waits for the oldest chain in flight and begins to deliver its tokens.
 static bool take_chain(struct gi_answer *answer)
 {
     struct gi_landing *landing = &answer->landing;
@@ -229,7 +229,7 @@ static void deliver_next(struct gi_answer *answer)
 
 //-- the whole -----------------------------------------------------------------------------------
 
-// Sets is_waiting if nothing can be done now without waiting. Fails with GPU_LOST.
+// Sets is_waiting if the answer has to wait for the GPU or the end of a rest. Fails with GPU_LOST.
 static bool look(struct gi_answer *answer, bool takes)
 {
     bool is_ready = true;
@@ -253,10 +253,10 @@ static bool is_slow(const struct glinfer_session *session)
     return gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
 }
 
-// Returns how many chains may be in flight. A software renderer computes while we submit, so a
-// second chain would only hold the first one back; behind one that rests the GPU is idle, where the
-// host chooses tokens there is nothing to submit, and a draft needs the latest token. With a mask
-// the logits of the next step are, which the GPU computes while the host works out what may come.
+// Returns the maximum number of chains in flight. It is 1 for a software renderer, which computes
+// during the submission, for a GPU that must rest between chains, if the host chooses tokens or a
+// mask depends on them, and if a draft is next. With a mask, the logits of the next step are
+// submitted early.
 static uint32_t choose_flights(const struct gi_answer *answer)
 {
     const bool is_alone =
@@ -264,7 +264,7 @@ static uint32_t choose_flights(const struct gi_answer *answer)
     return is_alone ? 1 : GI_CHAINS_IN_FLIGHT;
 }
 
-// Submits a chain or takes one: whichever comes next.
+// Submits the next chain or retires the oldest one.
 static bool submit_or_take(struct gi_answer *answer)
 {
     const struct glinfer_session *session = answer->session;
@@ -294,9 +294,9 @@ static bool submit_or_take(struct gi_answer *answer)
                                            : gi_answer_submit_chain(answer);
 }
 
-// True if the answer goes on behind the tokens that are to be delivered, so that the next chain is
-// submitted before them: in steps a caller takes a call for each, and the GPU would run out of
-// work. One that is submitted in pieces waits until they are delivered.
+// Returns true if the next chain should be submitted before the remaining tokens are delivered:
+// with glinfer_step each token takes a call, and the GPU would run out of work. A chain that is
+// submitted in pieces is not.
 static bool can_refill(const struct gi_answer *answer)
 {
     const struct gi_runner *runner = &answer->session->runner;
@@ -313,8 +313,8 @@ bool gi_answer_has_token(const struct gi_answer *answer)
     return answer->next < answer->n_live && !gi_answer_is_finished(answer) && !can_refill(answer);
 }
 
-// Delivers what was held back, and looks for errors behind the whole answer. One that comes too
-// late to touch it shows the next time.
+// Delivers the text that was held back, and checks for GL errors during the whole answer. A later
+// error is found by the next answer.
 static bool end(struct gi_answer *answer)
 {
     struct glinfer_error own = {0};
@@ -335,7 +335,7 @@ static bool advance(struct gi_answer *answer)
     }
     const bool is_chosen = gi_answer_needs_tokens(answer) && answer->next < answer->n_live;
     if (!is_chosen && !gi_session_check_cancel(answer->session, "the answer", answer->err)) {
-        return false; // what is known to a chain on the host or a grammar has to be delivered
+        return false; // tokens that the host has already accepted must be delivered
     }
     if (answer->open.executor) {
         return gi_answer_submit_open(answer);
@@ -364,6 +364,6 @@ bool gi_answer_advance(struct gi_answer *answer)
     if (answer->failure.status != GLINFER_STATUS_OK || !advance(answer)) {
         return false;
     }
-    answer->failure.status = GLINFER_STATUS_OK; // of what was tried and replaced
+    answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
     return true;
 }

@@ -1,5 +1,5 @@
-// The calls that answer: glinfer_generate takes an answer to its end, glinfer_step those that were
-// begun as far as its budget allows.
+// The functions of glinfer.h for answers: glinfer_generate runs an answer to its end, glinfer_step
+// advances those that were begun within a time budget.
 #include "base/clock.h"
 #include "engine/answer/answer.h"
 #include "engine/answer/joint_run.h"
@@ -8,7 +8,7 @@
 #include "engine/run/step_executors.h"
 #include "gpu/dispatch/run_count.h"
 
-#define STEP_BOX_NS (8 * UINT64_C(1000000)) // GPU time of a submission, in steps
+#define STEP_BOX_NS (8 * UINT64_C(1000000)) // GPU time of a submission of glinfer_step
 
 //-- to the end ------------------------------------------------------------------------------------
 
@@ -23,8 +23,8 @@ static uint32_t count_answers(const struct glinfer_device *device)
     return n;
 }
 
-// Begins the counts of dispatches anew behind an answer if others are under way: the GPU leaves out
-// steps behind an answer's last, which the others would miss. A failure is theirs to find.
+// Resets the dispatch counts after an answer if others are in progress, since the GPU skips the
+// steps after an answer's last, which the others would miss. They report a failure themselves.
 static void end_count(const struct glinfer_device *device, uint32_t n_others)
 {
     if (n_others > 0) {
@@ -32,15 +32,15 @@ static void end_count(const struct glinfer_device *device, uint32_t n_others)
     }
 }
 
-// True unless a call is refused before it has anything to do with the session's last answer, which
-// may still be resumed.
+// Checks the conditions under which a call is refused without affecting the session's last answer,
+// which can then still be resumed.
 static bool can_begin(const struct glinfer_session *session, struct glinfer_error *err)
 {
     return gi_device_is_free(session->model->device, err) &&
            gi_model_check_decoder(session->model, err) && gi_session_check_idle(session, err);
 }
 
-// Fills the caller's error, which may be NULL, with why an answer ended.
+// Copies the error that ended an answer to the caller's error, which may be NULL.
 static void take_failure(const struct gi_answer *answer, struct glinfer_error *err)
 {
     if (err && answer->failure.status != GLINFER_STATUS_OK) {
@@ -88,7 +88,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
 
 //-- in steps --------------------------------------------------------------------------------------
 
-// Sets the GPU time of a session's submissions: while it answers in steps or as it was asked for.
+// Sets the GPU time of the session's submissions: that of glinfer_step, or the configured one.
 static void set_budget(struct glinfer_session *session, bool is_stepped)
 {
     const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
@@ -132,7 +132,7 @@ void glinfer_end(struct glinfer_session *session)
     if (!device->is_busy) {
         gi_session_end_answer(session);
     } else if (session->answer) {
-        session->is_ending = true; // its answer is ours until the call returns
+        session->is_ending = true; // the running call still uses the answer
     } else if (device->answering == session) {
         glinfer_session_cancel(session);
     }
@@ -140,8 +140,8 @@ void glinfer_end(struct glinfer_session *session)
 
 //-- turns -----------------------------------------------------------------------------------------
 
-// Returns the session whose turn comes behind last's among those that have an answer under way;
-// NULL: there are none.
+// Returns the next session after `last` that has an answer in progress, cyclically; NULL: there is
+// none.
 static struct glinfer_session *find_next(const struct glinfer_device *device,
                                          const struct glinfer_session *last)
 {
@@ -159,8 +159,7 @@ static struct glinfer_session *find_next(const struct glinfer_device *device,
     return first;
 }
 
-// Takes an answer on until there is something to tell, until it has to wait or until a time of the
-// clock.
+// Advances an answer until it has an event, until it has to wait, or until a clock time.
 static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
 {
     struct gi_answer *answer = session->answer;
@@ -189,9 +188,9 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     return ok;
 }
 
-// Gives a session its turn. A token is delivered without entering the GPU: a host has its own
-// context current, and to exchange it for each token takes longer than a small model's step.
-// *is_taken is false if the GPU cannot be entered, which ends no answer.
+// Advances one session. A token is delivered without entering the GPU, since switching between the
+// host's context and ours for each token takes longer than a step of a small model. Sets *is_taken
+// to false if the GPU cannot be entered; the answer then continues later.
 static bool give_turn(struct glinfer_session *session, uint64_t until_ns, bool *is_taken,
                       struct glinfer_error *err)
 {
@@ -212,7 +211,7 @@ static bool give_turn(struct glinfer_session *session, uint64_t until_ns, bool *
     return ok;
 }
 
-// Gives turns until there is something to tell in *event, until all wait or until a time.
+// Advances sessions in turn until *event is set, until all wait, or until a clock time.
 static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
                        struct glinfer_event *event, struct glinfer_error *err)
 {
@@ -229,7 +228,7 @@ static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
             return false;
         }
         const struct gi_answer *answer = session->answer;
-        // A session or an answer that its callback has ended goes with the call, and its token too.
+        // An answer that its callback destroyed ends with this call; its token is dropped.
         const bool is_gone = session->is_doomed || session->is_ending;
         n_waiting = answer->is_waiting ? n_waiting + 1 : 0;
         is_over = !ok || is_gone || answer->event.kind == GLINFER_EVENT_END;

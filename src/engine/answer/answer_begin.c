@@ -1,5 +1,5 @@
-// An answer's life: its parameters are checked and copied, what it needs is compiled, and in the
-// end its figures are filled.
+// Begins and ends an answer: checks and copies its parameters, compiles the programs that it needs,
+// and fills its statistics.
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/answer/answer.h"
@@ -79,7 +79,7 @@ static bool check_params(const struct glinfer_session *session,
     return true;
 }
 
-// The prompt with the token that is pending in front; freed by the caller.
+// Returns the prompt after the pending token, if there is one. The caller frees it.
 static uint32_t *gather_prompt(const struct glinfer_session *session,
                                const struct glinfer_generate_params *params, uint32_t *n,
                                struct glinfer_error *err)
@@ -142,8 +142,8 @@ static bool read_params(struct gi_answer *answer)
         answer->base = session->sequence.n_past + answer->n_prompt;
     }
     const uint32_t room =
-        session->sequence.n_ctx - answer->base + 1;      // the last token needs no place
-    const uint32_t wanted = (uint32_t)params->n_predict; // below 0: all that there is
+        session->sequence.n_ctx - answer->base + 1;      // the last token is not cached
+    const uint32_t wanted = (uint32_t)params->n_predict; // negative: no limit
     answer->max_steps = wanted > room ? room : wanted;
     answer->end = gi_tables_choose_end(params);
     answer->adjusting.bits = params->n_predict == 0 ? 0 : gi_samplers_adjust(params);
@@ -193,7 +193,7 @@ enum gi_step_end gi_answer_step_kind(const struct gi_answer *answer)
 
 //-- the beginning ---------------------------------------------------------------------------------
 
-// Compiles what no answer needed before.
+// Prepares the lists that the answer needs and that are not ready.
 static bool prepare(struct gi_answer *answer, bool joins)
 {
     struct glinfer_session *session = answer->session;
@@ -214,7 +214,7 @@ static bool prepare(struct gi_answer *answer, bool joins)
            (!has_steps || !joins || gi_joint_run_prepare(answer));
 }
 
-// Takes a broken answer up again: what it delivered is known and not delivered anew.
+// Resumes a broken answer: the tokens that it delivered are not delivered again.
 static void take_up(struct gi_answer *answer)
 {
     const struct glinfer_session *session = answer->session;
@@ -233,7 +233,7 @@ bool gi_answer_start(struct gi_answer *answer, bool joins)
     answer->clock.waits = gi_gpu_wait_count(gi_session_gpu(session));
     const bool ok = prepare(answer, joins) && gi_host_sample_begin(answer, answer->tokens) &&
                     gi_adjust_begin(answer, answer->tokens) && gi_speculation_begin(answer);
-    answer->params.samplers = NULL; // these live during the call that begins
+    answer->params.samplers = NULL; // valid only during the call that begins the answer
     answer->params.grammar = NULL;
     if (!ok) {
         return false;
@@ -246,7 +246,7 @@ bool gi_answer_start(struct gi_answer *answer, bool joins)
         !gi_answer_rebuild(answer)) {
         return false;
     }
-    answer->failure.status = GLINFER_STATUS_OK; // of what was tried and replaced
+    answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
     return true;
 }
 

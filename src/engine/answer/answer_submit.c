@@ -1,5 +1,5 @@
-// Submits what an answer takes: batches of the prompt, then chains of decode steps
-// (engine/answer/answer.h).
+// Submits the work of an answer (engine/answer/answer.h): batches of the prompt, then chains of
+// decode steps.
 #include "base/clock.h"
 #include "engine/answer/answer.h"
 #include "engine/run/step_executors.h"
@@ -15,7 +15,7 @@ struct gi_step_state gi_answer_state(const struct gi_answer *answer, uint32_t to
 {
     const struct glinfer_generate_params *params = &answer->params;
     const struct glinfer_session *session = answer->session;
-    // Any end of a joint step then takes the likeliest token, too.
+    // Makes every end of a joint step greedy, too.
     const bool is_greedy =
         answer->end % GI_STEP_END_ADJUSTED == GI_STEP_END_GREEDY && session->group->n_slots > 1;
     struct gi_step_state state = {
@@ -59,8 +59,8 @@ static bool reserve_box(const struct gi_answer *answer)
                                answer->session->model->device->programs, answer->err);
 }
 
-// Begins to submit n_steps from n_past on, the first of which is the next of the answer. Steps that
-// are known to keep to the budget are submitted without looking at the time of each dispatch.
+// Begins to submit n_steps from n_past on, starting with the answer's next step. Steps that are
+// known to fit the budget are submitted without checking the time of each dispatch.
 static bool submit(struct gi_answer *answer, struct gi_executor *executor, uint32_t n_past,
                    uint32_t n_steps, bool is_boxed)
 {
@@ -74,8 +74,8 @@ static bool submit(struct gi_answer *answer, struct gi_executor *executor, uint3
     return executor && gi_answer_submit_open(answer);
 }
 
-// Steps that the next chain takes: as asked for, or as many as fit the time budget; the first
-// chains are short, so that the first token is not held back while a long one is submitted.
+// Returns the steps of the next chain: as configured, or as many as fit the time budget. The first
+// chains are short, so that the first token is not delayed by the submission of a long one.
 static uint32_t choose_length(const struct gi_answer *answer)
 {
     enum { LONGEST = 64 };
@@ -136,7 +136,7 @@ bool gi_answer_submit_logits(struct gi_answer *answer)
     return gi_answer_submit_open(answer);
 }
 
-// Writes what steps begin with behind a draft.
+// Writes the step_state for steps after a draft.
 static bool catch_up(struct gi_answer *answer)
 {
     const bool is_behind = answer->speculation.is_behind;
@@ -202,8 +202,8 @@ static bool report_prompt(struct gi_answer *answer, uint32_t done, uint32_t tota
     return gi_session_check_cancel(answer->session, "the answer", answer->err);
 }
 
-// Begins to submit tokens whose results nobody reads: a batch, or a step of a lost cache. What its
-// chain leaves open in the box is flushed at once where nobody has to come back for it.
+// Begins to submit tokens whose results are not read: a batch, or a step of a lost cache. An
+// incomplete submission is flushed at once if no later call has to complete it.
 static bool submit_unread(struct gi_answer *answer, struct gi_executor *executor, uint32_t n_past,
                           uint32_t count)
 {
@@ -229,12 +229,12 @@ static bool submit_batch(struct gi_answer *answer, const uint32_t *tokens, uint3
            submit_unread(answer, executor, n_past, count);
 }
 
-// Ends a batch of the prompt that was submitted: notes its tokens, and rests.
+// Ends the submission of a batch of the prompt: records its tokens, and rests.
 static bool end_batch(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
     const uint32_t done = answer->n_processed, count = answer->open.n_tokens;
-    if (answer->state == GI_ANSWER_REBUILDS) { // its tokens are known
+    if (answer->state == GI_ANSWER_REBUILDS) { // its tokens are already recorded
         answer->n_rebuilt += count;
         return report_prompt(answer, answer->n_rebuilt, session->sequence.n_past);
     }
@@ -250,7 +250,7 @@ static bool end_batch(struct gi_answer *answer)
     return report_prompt(answer, answer->n_processed, answer->n_prompt);
 }
 
-// Ends the submission of a step's logits, which the GPU begins with at once.
+// Ends the submission of a step's logits and flushes it, so that the GPU begins at once.
 static bool end_logits(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
@@ -262,8 +262,8 @@ static bool end_logits(struct gi_answer *answer)
     return true;
 }
 
-// Returns the tokens that the states of recurrent layers are of behind the open chain. The end of a
-// prompt, which has no layers, leaves them as its batches did.
+// Returns the number of tokens in the recurrent states after the open chain. The end of a prompt
+// has no layers, so it does not change them.
 static uint32_t count_state(const struct gi_answer *answer)
 {
     const struct gi_open_chain *open = &answer->open;
@@ -322,7 +322,7 @@ bool gi_answer_submit_open(struct gi_answer *answer)
 
 //-- a cache that was lost -------------------------------------------------------------------------
 
-// Submits the step that computed the token at n_past. What it samples is not looked at.
+// Submits again the step that computed the token at n_past. Its sampled token is ignored.
 static bool repeat_step(struct gi_answer *answer, uint32_t n_past)
 {
     struct glinfer_session *session = answer->session;
@@ -331,7 +331,7 @@ static bool repeat_step(struct gi_answer *answer, uint32_t n_past)
            submit_unread(answer, step, n_past, 1);
 }
 
-// Goes on where the cache was needed: behind a shift, or at the beginning.
+// Continues the answer with the rebuilt cache: after a shift, or at the beginning.
 static bool use_cache(struct gi_answer *answer)
 {
     answer->state = GI_ANSWER_DECODES;
@@ -389,14 +389,14 @@ static bool submit_next_batch(struct gi_answer *answer)
     const uint32_t count =
         gi_session_choose_batch(session, gi_multi_executor_list(executor), &session->runner.box,
                                 n_past, n_left, !session->has_batch);
-    if (count == n_left) { // a retry, and what follows in a conversation, go back to about here
+    if (count == n_left) { // a retry or the next turn rewinds to about here
         gi_cache_keep_states(&session->sequence, &session->model->hparams, gi_session_gpu(session),
                              n_past);
     }
     return submit_batch(answer, answer->tokens + done, n_past, count);
 }
 
-// The last row of the prompt's last batch gives the first token. One token is a decode step.
+// The last row of the last batch gives the first token. A prompt of one token is a decode step.
 bool gi_answer_submit_prompt(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;

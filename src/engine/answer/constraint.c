@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct gi_constraint {
-    struct gi_hash key; // of what it was made from
+    struct gi_hash key; // hash of the grammar's text
     struct gi_grammar *grammar;
     struct gi_grammar_matcher *matcher;
     struct gi_grammar_state state;
@@ -101,8 +101,8 @@ static enum gi_grammar_token_kind find_kind(const struct gi_tokenizer *tokenizer
                                                   : GI_GRAMMAR_TOKEN_TEXT;
 }
 
-// Makes the model's vocabulary for grammars if there is none yet. Rows of the output that no token
-// of the tokenizer has are never allowed.
+// Creates the model's vocabulary for grammars if it does not exist. Rows of the output without a
+// token of the tokenizer are never allowed.
 static bool make_vocab(struct glinfer_model *model, struct glinfer_error *err)
 {
     const struct gi_tokenizer *tokenizer = model->tokenizer.core;
@@ -130,7 +130,7 @@ static bool make_vocab(struct glinfer_model *model, struct glinfer_error *err)
     return model->grammar_vocab != NULL;
 }
 
-// Returns the one token whose bytes, or name, text is; -1 if there is none or there are several.
+// Returns the token with these bytes or this name; -1 if there is none, or more than one.
 static int32_t find_token(void *user, const char *text, size_t size)
 {
     const struct gi_tokenizer *tokenizer = user;
@@ -150,7 +150,7 @@ static int32_t find_token(void *user, const char *text, size_t size)
 
 //-- the constraint --------------------------------------------------------------------------------
 
-// token: a control token whose name json_before is; NULL: none.
+// Parses a grammar. token: the control token that json_before names; NULL: none.
 static struct gi_grammar *read_grammar(const struct glinfer_grammar *grammar,
                                        const struct gi_grammar_names *names, const int32_t *token,
                                        struct glinfer_error *err)

@@ -16,7 +16,7 @@ static uint32_t count_logits(const struct gi_answer *answer)
     return answer->session->tables.graph.logits.n_vocab;
 }
 
-// Creates the chain and tells it the text so far.
+// Creates the chain of samplers and passes it the text so far.
 static bool create_chain(struct gi_answer *answer, const uint32_t *tokens)
 {
     struct glinfer_session *session = answer->session;
@@ -35,7 +35,7 @@ static bool create_chain(struct gi_answer *answer, const uint32_t *tokens)
     return session->sampler != NULL;
 }
 
-// Begins a text of the grammar, unless the broken answer kept to the same and goes on.
+// Begins a text of the grammar, unless a broken answer with the same grammar resumes.
 static bool begin_constraint(struct gi_answer *answer, bool goes_on)
 {
     struct glinfer_session *session = answer->session;
@@ -52,7 +52,7 @@ bool gi_host_sample_begin(struct gi_answer *answer, const uint32_t *tokens)
     struct glinfer_session *session = answer->session;
     const bool goes_on = !tokens && session->sampler;
     if (!goes_on) {
-        gi_sampler_chain_destroy(session->sampler); // of an answer that nobody goes on with
+        gi_sampler_chain_destroy(session->sampler); // of a broken answer that will not be resumed
         session->sampler = NULL;
     }
     if (answer->params.n_predict == 0) {
@@ -102,14 +102,14 @@ bool gi_host_sample_request(struct gi_answer *answer, const struct gi_range *log
     if (!gi_readback_end(&answer->session->logits, gpu, answer->err)) {
         return false;
     }
-    // The mask is worked out while the GPU works.
+    // The host computes the mask while the GPU works.
     answer->host.mask = answer->host.has_constraint
                             ? gi_constraint_mask(answer->session->constraint, answer->err)
                             : NULL;
     return answer->host.mask || !answer->host.has_constraint;
 }
 
-// Returns the logits, without those that are never chosen; NULL if they cannot be read.
+// Returns the logits, with ignored stop ids at -infinity; NULL if they cannot be read.
 static float *fetch_logits(struct gi_answer *answer)
 {
     const struct glinfer_session *session = answer->session;

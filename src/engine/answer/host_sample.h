@@ -1,7 +1,7 @@
-// Tokens that a chain of samplers chooses on the host: behind each step its logits are read back,
-// and the next step begins with what the chain chooses. The GPU's own choice, the likeliest token,
-// costs next to nothing and tells whether the logits are sound; it is replaced. Private to
-// answer.c and answer_submit.c.
+// Samples tokens on the host: reads the logits of each step back, and writes the token that the
+// chain of samplers chooses as the input of the next step. The GPU still makes its greedy choice,
+// which is cheap and shows whether the logits are finite; the host replaces it. Private to answer.c
+// and answer_submit.c.
 #ifndef GI_ENGINE_HOST_SAMPLE_H
 #define GI_ENGINE_HOST_SAMPLE_H
 
@@ -9,33 +9,31 @@
 
 struct gi_answer;
 
-// Zero: no token is chosen on the host.
+// All-zero: no token is chosen on the host.
 struct gi_host_sample {
     struct gi_sampler_chain *chain; // the session's, borrowed
     bool has_constraint;            // the session's
-    const uint32_t *mask;           // of the step that was submitted last; NULL: all may come
-    struct gi_ring_entry entry;     // of the step that was taken last
+    const uint32_t *mask;           // of the latest submitted step; NULL: all tokens may come
+    struct gi_ring_entry entry;     // of the latest retired step
 };
 
-// Begins a text of the grammar, if there is one, and to choose on the host if the parameters of a
-// answer ask for it: from the prompt tokens[0..answer->n_prompt) behind what the session holds,
-// or, tokens being NULL, where the broken answer left off. The context is entered. Fails with
-// NO_MEMORY, DRIVER.
+// Begins a text of the grammar, if there is one, and sampling on the host if the parameters require
+// it. The text so far is that of the session followed by tokens[0..answer->n_prompt); if tokens is
+// NULL, the broken answer resumes. The context is entered. Fails with NO_MEMORY, DRIVER.
 bool gi_host_sample_begin(struct gi_answer *answer, const uint32_t *tokens);
-// Ends it; an answer that is_done is never resumed. Takes nothing of the GPU: the host's context
-// may not be current.
+// Ends sampling on the host. An answer with is_done is never resumed. Makes no GL calls, so the
+// host's context may be current.
 void gi_host_sample_end(struct gi_answer *answer, bool is_done);
 
-// True if tokens are chosen on the host: chains then have one step, and wait for each other.
+// Returns true if tokens are chosen on the host: chains then have one step and wait for each other.
 bool gi_host_sample_is_on(const struct gi_answer *answer);
-// Writes what the next step begins with. True without doing anything if nothing is chosen here.
+// Writes the input of the next step. Returns true at once if no token is chosen on the host.
 bool gi_host_sample_write(const struct gi_answer *answer);
-// Asks for the logits of the step that was submitted last, which lie at the start of a range.
-// Likewise.
+// Begins the readback of the logits of the latest submitted step, which begin at the start of the
+// range. Returns true at once if no token is chosen on the host.
 bool gi_host_sample_request(struct gi_answer *answer, const struct gi_range *logits);
-// Chooses the token of a step that has run, and makes landing->entries tell it; has the grammar
-// accept it, whoever has chosen it. Fails with GPU_LOST, DRIVER, and UNSUPPORTED if every token is
-// banned.
+// Chooses the token of a step that has run, stores it in landing->entries, and passes the token to
+// the grammar in any case. Fails with GPU_LOST, DRIVER, and UNSUPPORTED if every token is banned.
 bool gi_host_sample_choose(struct gi_answer *answer, struct gi_landing *landing);
 
 #endif

@@ -12,18 +12,18 @@ struct gi_joint_run {
     struct gi_session_group *group; // borrowed
     struct gi_runner runner;
     uint32_t n_rows;
-    struct gi_step_state written; // the list's, but for what it does not need
-    // The chain that is being submitted, whole in one call or in several.
-    struct gi_executor *executor; // borrowed; NULL: there is none
-    struct gi_joint_place place;  // without the answers that left
+    struct gi_step_state written; // the list's own, without unused fields
+    // The chain that is being submitted, by one call or several.
+    struct gi_executor *executor; // borrowed; NULL: no open chain
+    struct gi_joint_place place;  // excludes answers that left
     struct gi_replay_cursor cursor;
     uint32_t n_past, n_steps;
     bool is_boxed;
     uint64_t begin_ns; // time of the clock
     struct gi_joint_times times;
-    // The chain that was taken.
+    // The latest retired chain.
     struct gi_landing landing;
-    uint32_t untaken; // slots whose answers have not looked at it, as bits
+    uint32_t untaken; // bit set of slots whose answers have not read it
 };
 
 static uint32_t bit_of(const struct gi_answer *answer)
@@ -63,14 +63,14 @@ void gi_joint_run_destroy(struct gi_joint_run *joint)
     }
 }
 
-// Returns the answer in a slot that is in steps; NULL: there is none.
+// Returns the answer of glinfer_begin in a slot; NULL: none.
 static struct gi_answer *find_answer(const struct gi_session_group *group, uint32_t slot)
 {
     const struct glinfer_session *session = group->sessions[slot];
     return session ? session->answer : NULL;
 }
 
-// Returns the end that serves the answers of a set.
+// Returns an end that serves all answers of a bit set of slots.
 static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_t set)
 {
     enum gi_step_end end = GI_STEP_END_GREEDY;
@@ -84,14 +84,14 @@ static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_
 bool gi_joint_run_prepare(struct gi_answer *answer)
 {
     struct gi_session_group *group = answer->session->group;
-    // Kernels of recurrent layers know one sequence: their answers take turns.
+    // Recurrent kernels support one sequence, so their answers take turns.
     if (group->n_slots == 1 || gi_has_recurrence(&group->model->hparams)) {
         return true;
     }
     group->run = group->run ? group->run : create(group, answer->err);
     const uint32_t own = bit_of(answer);
     bool ok = group->run && gi_joint_tables_prepare(&group->joint, own, answer->end, answer->err);
-    // Any set of answers ends as some pair of them does.
+    // The end of any set of answers is that of one of its pairs.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         const struct gi_answer *other = find_answer(group, i);
         ok = !other || gi_joint_tables_prepare(&group->joint, own | 1u << i,
@@ -102,7 +102,7 @@ bool gi_joint_run_prepare(struct gi_answer *answer)
 
 //-- who takes part --------------------------------------------------------------------------------
 
-// Returns the slots of chains that are submitted or being submitted, and not taken.
+// Returns the bit set of slots in chains that are submitted or open, and not retired.
 static uint32_t find_members(const struct gi_joint_run *joint)
 {
     const struct gi_runner *runner = &joint->runner;
@@ -119,7 +119,7 @@ static bool has_untaken(const struct gi_answer *answer)
     return (joint_of(answer)->untaken & bit_of(answer)) != 0;
 }
 
-// True if an answer decodes: its first token is there, and more may come.
+// Returns true if an answer decodes: it has its first token and may have more.
 static bool is_decoding(const struct gi_answer *answer)
 {
     return answer && gi_answer_is_stepped(answer) && answer->n_submitted > 0 &&
@@ -137,14 +137,13 @@ static bool has_company(const struct gi_answer *answer)
     return has_others;
 }
 
-// In f32 all steps are joint ones, so that no bit depends on who else decodes; in f16, whose
-// results do not promise that, an answer alone takes faster ones. Where joint steps turn out to be
-// wrong those that were submitted are the last.
+// In f32 all steps are joint ones, so that no bit depends on other answers. In f16, where results
+// may differ anyway, a single answer uses its own faster steps. After is_refused, only the joint
+// chains already submitted are finished.
 bool gi_joint_run_suits(const struct gi_answer *answer)
 {
     const struct gi_joint_run *joint = joint_of(answer);
-    if (!joint || !is_decoding(answer) ||
-        answer->logits_ns) { // a step of its own is half submitted
+    if (!joint || !is_decoding(answer) || answer->logits_ns) { // its own step is partly submitted
         return false;
     }
     if (has_untaken(answer) || (find_members(joint) & bit_of(answer))) {
@@ -154,13 +153,13 @@ bool gi_joint_run_suits(const struct gi_answer *answer)
            (!answer->session->tables.recorder.is_half || has_company(answer));
 }
 
-// True if an answer has tokens that are not delivered, or a chain to look at.
+// Returns true if an answer has undelivered tokens or an unread chain.
 static bool is_behind(const struct gi_answer *answer)
 {
     return is_decoding(answer) && (answer->next < answer->n_live || has_untaken(answer));
 }
 
-// True if an answer can be in a chain that begins now.
+// Returns true if an answer can take part in a chain that begins now.
 static bool is_ready(const struct gi_answer *answer)
 {
     return is_decoding(answer) && answer->session->runner.n_flights == 0 &&
@@ -170,13 +169,13 @@ static bool is_ready(const struct gi_answer *answer)
            !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer);
 }
 
-// True if chains of an answer wait for each other.
+// Returns true if each chain of an answer must be read before the next.
 static bool needs_host(const struct gi_answer *answer)
 {
     return answer->session->gpu_duty < 100 || gi_answer_needs_tokens(answer);
 }
 
-// Lists the answers for a chain that begins now; none if one has to be waited for.
+// Returns the bit set of slots for a chain that begins now; 0: wait for an answer or the GPU.
 static uint32_t choose_slots(const struct gi_joint_run *joint)
 {
     const struct gi_session_group *group = joint->group;
@@ -202,7 +201,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-// Steps of a chain: as gi_answer_submit_chain has them for the answer that has the least.
+// Returns the steps of a chain: the least that any of its answers would take on its own.
 static uint32_t choose_length(const struct gi_joint_run *joint)
 {
     const struct gi_runner *runner = &joint->runner;
@@ -223,8 +222,7 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
     return n;
 }
 
-// Writes the number of rows, and which slots take part, into the list's step_state if it has
-// others.
+// Writes the number of rows and the participating slots to the list's step_state if they changed.
 static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
 {
     const struct gi_step_state state = {.token = joint->place.live, .n_tokens = joint->n_rows};
@@ -238,8 +236,8 @@ static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
     return true;
 }
 
-// Writes the masks of answers that keep to a grammar. Returns the set without those whose mask
-// failed, which learn of it in their own turn.
+// Writes the masks of answers with a grammar. Returns the set without the answers whose mask
+// failed, which report the error in their own turn.
 static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
@@ -250,15 +248,15 @@ static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
     return set;
 }
 
-// Sets how many rows the chain of a set has, and what its steps are taken to last.
+// Sets the number of rows of a chain of the set, and the expected time of its steps.
 static void set_rows(struct gi_joint_run *joint, uint32_t set)
 {
     joint->n_rows = gi_joint_tables_rows(&joint->group->joint, set);
     joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(set)];
 }
 
-// Begins a chain of the answers of a set in the turn of one of them. submit_open submits it. Begins
-// none if joint steps turn out to be wrong.
+// Begins a chain of the answers in a set, which submit_open then submits. Begins no chain if joint
+// steps turn out to be refused. `turn` receives errors.
 static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *turn)
 {
     struct gi_session_group *group = joint->group;
@@ -284,8 +282,7 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
         joint->place.first[i] = answer->n_submitted;
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
         gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
-        answer->session->runner.last =
-            NULL; // the counts of its own lists are no longer its state's
+        answer->session->runner.last = NULL; // invalidates its single-sequence step_state
         ok = gi_host_sample_write(answer);
         turn->failure = ok ? turn->failure : answer->failure;
     }
@@ -296,8 +293,7 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
     return ok && gi_time_box_reserve(&runner->box, group->model->device->programs, turn->err);
 }
 
-// Books a chain that is submitted, and asks for the logits of answers whose tokens the host
-// chooses.
+// Records a submitted chain, and requests the logits of answers whose tokens the host chooses.
 static void book(struct gi_joint_run *joint)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
@@ -326,7 +322,7 @@ static bool submit_open(struct gi_joint_run *joint, struct gi_answer *answer)
                                    .box = joint->is_boxed ? &runner->box : NULL,
                                    .cursor = &joint->cursor,
                                    .joint = &joint->place};
-    gi_gpu_watch(gpu, NULL); // a chain that one answer leaves is still the others'
+    gi_gpu_watch(gpu, NULL); // one answer's cancellation must not stop the others
     const bool ok = write_rows(joint, answer->err) &&
                     gi_runner_submit(runner, joint->executor, &chain, 0, answer->err);
     gi_gpu_watch(gpu, &answer->session->is_cancelled);
@@ -337,7 +333,7 @@ static bool submit_open(struct gi_joint_run *joint, struct gi_answer *answer)
     return ok;
 }
 
-// Tells all answers of a chain that could not be submitted why.
+// Sets the error of all answers whose chain could not be submitted.
 static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
@@ -366,7 +362,7 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
     times->last_ns = now;
 }
 
-// Waits for nothing: takes the oldest chain in flight if it is done.
+// Retires the oldest chain in flight if it is complete; never blocks.
 static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
 {
     bool is_done = false;
@@ -389,7 +385,7 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
     return true;
 }
 
-// Hands an answer what the chain left of it.
+// Stores the chain's results for one answer in answer->landing.
 static void take(struct gi_joint_run *joint, struct gi_answer *answer)
 {
     joint->untaken &= ~bit_of(answer);
@@ -432,7 +428,7 @@ bool gi_joint_run_advance(struct gi_answer *answer, bool *has_landed)
         return submit_open(joint, answer) ? answer->failure.status == GLINFER_STATUS_OK
                                           : fail_all(joint, answer);
     }
-    // Entries of a chain are there until the next one is taken.
+    // The entries of a chain are valid until the next one is retired.
     answer->is_waiting = true;
     return joint->runner.n_flights == 0 || is_any_behind(joint) || look(joint, answer);
 }
@@ -443,7 +439,7 @@ void gi_joint_run_leave(const struct gi_answer *answer)
     if (!joint) {
         return;
     }
-    joint->place.live &= ~bit_of(answer); // known to the GPU before the rest of an open chain
+    joint->place.live &= ~bit_of(answer); // the GPU learns it before the rest of an open chain
     joint->untaken &= ~bit_of(answer);
     for (uint32_t i = 0; i < GI_RUNNER_SLOTS; i++) {
         joint->runner.flights[i].joint.left |= bit_of(answer);

@@ -4,10 +4,10 @@
 
 //-- drafts ----------------------------------------------------------------------------------------
 
-#define LONGEST_MATCH 24    // tokens; a longer one says no more
-#define SPAN          32768 // tokens that are looked through
+#define LONGEST_MATCH 24    // tokens; longer matches predict no better
+#define SPAN          32768 // maximum number of tokens that are searched
 
-// Returns how many tokens before text[at] are those at the end of text[0..n), at most `most`.
+// Returns how many tokens before text[at] match the end of text[0..n), at most `most`.
 static uint32_t count_match(const uint32_t *text, uint32_t n, uint32_t at, uint32_t most)
 {
     uint32_t count = 0;
@@ -39,15 +39,15 @@ uint32_t gi_lookup_find(const uint32_t *text, uint32_t n, uint32_t n_match, uint
 
 //-- whether it pays -------------------------------------------------------------------------------
 
-#define WINDOW      16    // drafted tokens that chance is about
-#define ENTER       1.1F  // speed over that of steps that is worth beginning for
-#define GO_ON       1.02F // likewise, going on
-#define BLANKS      4     // times without a draft that end it
+#define WINDOW      16    // drafted tokens in the average `chance`
+#define ENTER       1.1F  // speed relative to steps that turns drafts on
+#define GO_ON       1.02F // speed relative to steps that keeps drafts on
+#define BLANKS      4     // lookups without a draft that turn drafts off
 #define FRESH       64    // drafted tokens after which measured times count for less
-#define CREDIT      3     // steps that may be lost at first
-#define CREDIT_PART 64    // of the time so far that may be lost, too
-#define N_WARM      2     // drafts of a session whose programs may run for the first time
-#define MOST_SAVED  8     // steps that are remembered
+#define CREDIT      3     // initial allowance for lost time, in steps
+#define CREDIT_PART 64    // divisor: part of the time so far that is added to it
+#define N_WARM      2     // first drafts of a session, whose times are ignored
+#define MOST_SAVED  8     // maximum of saved_ns, in steps
 
 void gi_lookup_init(struct gi_lookup *lookup, struct gi_lookup_times *times, uint32_t n_match,
                     uint32_t most, bool is_always)
@@ -60,8 +60,8 @@ void gi_lookup_init(struct gi_lookup *lookup, struct gi_lookup_times *times, uin
                                  .chance = 0.5F};
 }
 
-// Returns the time of a batch of n tokens: as measured or, not to be disappointed, as that of the
-// next larger one; else a step's and a quarter of one for each token more than what is known.
+// Returns the time of a batch of n tokens: the measured one of this size or of the next larger
+// known size; else that of the largest known size plus a quarter step for each further token.
 static float estimate_rows(const struct gi_lookup_times *times, uint32_t n)
 {
     uint32_t known = 1;
@@ -78,8 +78,8 @@ static float estimate_rows(const struct gi_lookup_times *times, uint32_t n)
     return ns + (float)(n - known) * (float)times->step_ns / 4;
 }
 
-// Returns the size of a draft of at most `most` tokens that is computed fastest, for each token
-// that it is expected to give; *speed is that of steps times as many.
+// Returns the size of the draft, at most `most` tokens, with the least time per expected token.
+// *speed: speed relative to steps.
 static uint32_t find_best(const struct gi_lookup *lookup, uint32_t most, float *speed)
 {
     float expected = 1, chance = 1;
@@ -98,14 +98,14 @@ static uint32_t find_best(const struct gi_lookup *lookup, uint32_t most, float *
     return best;
 }
 
-// True if what drafts have cost may still be lost.
+// Returns true if the time lost by drafts is within the allowance.
 static bool has_credit(const struct gi_lookup *lookup)
 {
     const uint64_t credit = CREDIT * lookup->times->step_ns + lookup->spent_ns / CREDIT_PART;
     return lookup->saved_ns > -(int64_t)credit;
 }
 
-// True if a draft of at most `most` tokens pays, of *n tokens.
+// Returns true if a draft of at most `most` tokens is worth computing, and sets its size *n.
 static bool pays(const struct gi_lookup *lookup, uint32_t most, uint32_t *n)
 {
     float speed;
@@ -147,7 +147,7 @@ uint32_t gi_lookup_choose(struct gi_lookup *lookup, const uint32_t *text, uint32
 
 static void learn_chance(struct gi_lookup *lookup, bool is_right)
 {
-    const uint32_t n = lookup->n_seen + 2; // as if one had been right, and one wrong
+    const uint32_t n = lookup->n_seen + 2; // starts with one right and one wrong token
     lookup->chance += ((is_right ? 1 : 0) - lookup->chance) / (float)(n < WINDOW ? n + 1 : WINDOW);
     lookup->n_seen++;
     for (uint32_t i = 2; lookup->n_seen % FRESH == 0 && i <= GI_MAX_ROWS; i++) {

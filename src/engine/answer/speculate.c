@@ -71,7 +71,7 @@ static uint32_t find_past(const struct gi_answer *answer)
     return answer->base + answer->n_submitted - 1;
 }
 
-// Writes the tokens of the batch, its step_state and those of its rows.
+// Writes the tokens of the batch, its step_state, and that of each row.
 static bool write_batch(struct gi_answer *answer)
 {
     struct gi_speculation *own = &answer->speculation;

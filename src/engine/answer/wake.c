@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-// The least and the most time between two looks at a GPU that does not say when it is done.
+// Minimum and maximum polling interval for a GPU without exported fences.
 #define LEAST_POLL_NS (MS / 10)
 #define MOST_POLL_NS  (MS / 2)
-// A fence that comes so much later than the expected end of its chain has the GPU looked at.
+// The GPU is polled if a fence is this late after the expected end of its chain.
 #define FENCE_MARGIN_NS (20 * MS)
 
 bool gi_wake_open(struct glinfer_device *device, struct glinfer_error *err)
@@ -46,7 +46,7 @@ void gi_wake_close(struct glinfer_device *device)
 
 //-- fences ----------------------------------------------------------------------------------------
 
-// Puts the fence of a session's oldest chain into the set. True if it is there.
+// Adds the fence of a session's oldest chain to the set. Returns true if the set contains it.
 static bool watch(const struct glinfer_device *device, struct gi_answer *answer)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -72,7 +72,7 @@ void gi_wake_forget(const struct glinfer_device *device)
 
 //-- the timer -------------------------------------------------------------------------------------
 
-// Returns the time of the clock at which an answer can go on if no fence wakes before; 0: now.
+// Returns the clock time at which an answer can continue unless a fence wakes it before; 0: now.
 static uint64_t find_wake(const struct glinfer_device *device, struct gi_answer *answer)
 {
     const struct gi_runner *runner = &answer->session->runner;

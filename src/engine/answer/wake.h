@@ -1,18 +1,18 @@
-// The descriptor of glinfer_device_fd: a set of epoll with a timer and, where the driver hands out
-// fences of the kernel's, with those of the chains that answers in steps wait for.
+// The file descriptor of glinfer_device_fd: an epoll set with a timer and, if the driver exports
+// kernel fences, the fences of chains that stepped answers wait for.
 #ifndef GI_ENGINE_WAKE_H
 #define GI_ENGINE_WAKE_H
 
 #include "engine/api/device.h"
 
-// Makes the descriptor, unless there is one. Fails with IO.
+// Creates the descriptor if it does not exist. Fails with IO.
 bool gi_wake_open(struct glinfer_device *device, struct glinfer_error *err);
-// Accepts a device without one.
+// Closes the descriptor. Accepts a device without one.
 void gi_wake_close(struct glinfer_device *device);
-// Has the descriptor become readable when the first answer can go on; never, if there is none.
-// Does nothing without a descriptor.
+// Arms the descriptor to become readable when the first answer can continue; disarms it if there is
+// no answer. Does nothing without a descriptor.
 void gi_wake_set(const struct glinfer_device *device);
-// Takes all fences out of the set: chains are about to be taken, or to be forgotten.
+// Removes all fences from the set, before their chains are retired or discarded.
 void gi_wake_forget(const struct glinfer_device *device);
 
 #endif

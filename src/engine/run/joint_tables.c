@@ -11,13 +11,14 @@
 
 //-- memory ----------------------------------------------------------------------------------------
 
-// A row of a batch's activations, which may be bound by itself.
+// Returns the bytes from row to row of a batch's activations; each row can be bound by itself.
 static uint64_t row_stride(const struct gi_rows *rows)
 {
     return gi_slot_stride(rows->stride * sizeof(float));
 }
 
-// Rows that products read have room for five at least, which takes the layout of rows in f16.
+// Returns the rows to allocate for the input of products: at least five, for the layout of f16
+// rows.
 static uint32_t input_rows(uint32_t n_slots)
 {
     enum { LEAST = 5 };
@@ -44,7 +45,7 @@ static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, 
     return (struct gi_slot_array){range, range.size / n_slots, size};
 }
 
-// Has the graph compute the rows of n slots from one on.
+// Points the graph's activations at the rows of n slots from `first` on.
 static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t n)
 {
     const struct {
@@ -72,7 +73,7 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         *rows[i].rows = gi_joint_rows(&tables->joint, &array);
         rows[i].rows->range = n == n_slots ? range : rows[i].rows->range;
     }
-    tables->graph.q = tables->graph.ffn_act_rows; // room for halves: q of joint steps is elsewhere
+    tables->graph.q = tables->graph.ffn_act_rows; // scratch for f16: joint steps have q elsewhere
 }
 
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
@@ -86,7 +87,7 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
     *tables =
         (struct gi_joint_tables){.model = slot->model, .graph = *graph, .recorder = slot->recorder};
     tables->adjust = *adjust;
-    tables->recorder.packs_rows = false; // for many rows
+    tables->recorder.packs_rows = false; // only for large batches
     tables->recorder.table = NULL;
     tables->joint = (struct gi_joint){
         .n_slots = n_slots,
@@ -152,7 +153,7 @@ static void record_layers(struct gi_joint_tables *tables)
     gi_graph_output(&tables->graph);
 }
 
-// Records the choice of each row's token; no grid of a joint step is the GPU's.
+// Records the choice of each row's token. The GPU computes no grid of a joint step.
 static void record_choices(struct gi_joint_tables *tables, enum gi_step_end end)
 {
     struct gi_graph *graph = &tables->graph;
@@ -170,8 +171,8 @@ static void record_choices(struct gi_joint_tables *tables, enum gi_step_end end)
     gi_joint_end_slot(graph);
 }
 
-// Returns the slot of a set of one whose row is worth a list of its own. In f16 an answer alone
-// takes steps that are no joint ones.
+// Returns true and the slot if the set has one slot and its row a list of its own. In f16, a single
+// sequence uses the non-joint step instead.
 static bool is_alone(const struct gi_joint_tables *tables, uint32_t set, uint32_t *slot)
 {
     *slot = 0;
@@ -202,8 +203,8 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
 
 //-- lists that are ready --------------------------------------------------------------------------
 
-// Builds a list that was recorded, which it takes, and tests its programs. Sets *is_changed if some
-// must not be used: the list is then to be recorded anew. NULL then, too, or with what failed.
+// Builds a recorded list, takes ownership of it, and tests its programs. Returns NULL on failure,
+// or with *is_changed if a program must not be used; the list must then be recorded again.
 static struct gi_executor *build_tested(struct gi_joint_tables *tables,
                                         struct gi_dispatch_table *list, uint32_t set,
                                         enum gi_step_end end, bool *is_changed,
@@ -228,7 +229,7 @@ static struct gi_executor *build_tested(struct gi_joint_tables *tables,
     return executor;
 }
 
-// Makes a list ready, of the programs that are right. Lists that there are may have others.
+// Prepares a list of correct programs. Older lists may become stale.
 static struct gi_executor *make_ready(struct gi_joint_tables *tables, uint32_t set,
                                       enum gi_step_end end, struct glinfer_error *err)
 {
@@ -247,8 +248,8 @@ static struct gi_executor *make_ready(struct gi_joint_tables *tables, uint32_t s
     return executor;
 }
 
-// Has the answers of the sequences take turns, whose own lists may use what joint ones must not:
-// there a program may be right.
+// Disables joint steps, so that answers take turns. A program that is wrong in a joint list may be
+// right in the list of one sequence.
 static void refuse(struct gi_joint_tables *tables, const char *reason)
 {
     struct gi_gpu *gpu = tables->recorder.gpu;
@@ -281,7 +282,7 @@ struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_
     } else if (!made) {
         gi_error_set(err, why.status, "%s", why.message);
     } else {
-        // Without halves a row alone has a list of its own.
+        // After a switch to f32, a single row has a list of its own.
         tables->executors[is_alone(tables, set, &slot) ? 1 + slot : 0][end] = made;
         tables->n_ready++;
     }

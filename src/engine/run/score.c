@@ -1,6 +1,6 @@
-// glinfer_score: log-probabilities of the tokens of a text, for perplexity. A batch of the prompt
-// leaves its rows behind; the output projection of all of them and a kernel that looks the targets
-// up follow.
+// glinfer_score: log-probabilities of the tokens of a text, for perplexity. After a batch of the
+// prompt, the output projection runs on all of its rows, and a kernel looks up the logits of the
+// targets.
 #include "engine/run/score.h"
 
 #include "base/array.h"
@@ -27,7 +27,7 @@ struct gi_scorer {
     struct gi_arena arena;
     struct gi_range ranges[SCORE_RANGE_COUNT];
     struct gi_executor *executor;
-    uint32_t n_rows; // tokens of a batch
+    uint32_t n_rows; // maximum tokens of a batch
 };
 
 void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu)
@@ -106,7 +106,7 @@ bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
 
 //-- scoring ---------------------------------------------------------------------------------------
 
-// Processes ids[0..n) at n_past; targets[i] is the id that follows ids[i].
+// Submits ids[0..n) at n_past; targets[i] is the id that follows ids[i].
 static bool submit(struct glinfer_session *session, const int32_t *ids, const int32_t *targets,
                    uint32_t n, struct glinfer_error *err)
 {
@@ -146,11 +146,11 @@ static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs
 
 //-- the likeliest tokens --------------------------------------------------------------------------
 
-// The place for the likeliest tokens; n_top 0: none are wanted.
+// Receives the likeliest tokens; n_top 0: none requested.
 struct top_list {
-    struct glinfer_prob *items; // n_top a token
+    struct glinfer_prob *items; // n_top per token
     uint32_t n_top;
-    float *logits; // a batch of them, read back; owned
+    float *logits; // logits of a batch, read back; owned
 };
 
 static double shape_logit(const struct gi_hparams *hparams, float logit)
@@ -181,7 +181,7 @@ static void pick_top(const struct gi_hparams *hparams, const float *logits, int3
     }
 }
 
-// Takes the likeliest tokens of the first n rows of a batch whose rows begin at `first`.
+// Stores the likeliest tokens of the first n rows of a batch whose rows begin at `first`.
 static bool collect_top(struct glinfer_session *session, size_t first, uint32_t n,
                         const int32_t *targets, const float *values, struct top_list *list,
                         struct glinfer_error *err)
@@ -224,7 +224,7 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
         for (uint32_t i = 0; i < count; i++) {
             targets[i] = done + i + 1 < n ? ids[done + i + 1] : 0;
         }
-        session->sequence.n_state = GI_NO_STATE; // until the batch has run
+        session->sequence.n_state = GI_NO_STATE; // unknown until the batch has run
         if (!submit(session, ids + done, targets, count, err) ||
             !collect(session, count, values, err)) {
             return false;

@@ -46,10 +46,10 @@ void gi_sequence_reset(struct gi_sequence *sequence)
     sequence->n_state = sequence->n_copied = 0;
 }
 
-// Notes that keys and values from n_sound on are not those of the tokens.
+// Marks keys and values from n_sound on as lost.
 static void lose_from(struct gi_sequence *sequence, uint32_t n_sound)
 {
-    // Rows that were lost before are still lost.
+    // Earlier losses remain.
     const uint32_t most = sequence->is_stale ? sequence->n_sound : sequence->n_past;
     sequence->n_sound = n_sound < most ? n_sound : most;
     sequence->is_stale = sequence->n_past > 0;
@@ -58,7 +58,7 @@ static void lose_from(struct gi_sequence *sequence, uint32_t n_sound)
 void gi_sequence_settle(struct gi_sequence *sequence)
 {
     if (sequence->n_copied > sequence->n_past) {
-        sequence->n_copied = sequence->n_sound = 0; // states are sound where a copy is
+        sequence->n_copied = sequence->n_sound = 0; // states are valid only at a checkpoint
     }
     if (sequence->is_recurrent && !sequence->is_stale && sequence->n_state != sequence->n_past) {
         lose_from(sequence, 0);
@@ -105,7 +105,7 @@ void gi_sequence_note_batch(struct gi_sequence *sequence, uint32_t at, const uin
 
 void gi_sequence_note_step(struct gi_sequence *sequence, uint32_t at, uint32_t token)
 {
-    if (at < sequence->n_ctx) { // the last token of a full context needs no place
+    if (at < sequence->n_ctx) { // the last token of a full context is not cached
         sequence->tokens[at] = token;
         sequence->origins[at] = GI_ORIGIN_STEP;
     }

@@ -11,11 +11,11 @@
 
 //-- sizes -----------------------------------------------------------------------------------------
 
-// The bytes of all ranges of a group.
+// The sizes in bytes of all ranges of a group.
 struct sizes {
     uint64_t session[GI_SESSION_RANGE_COUNT]; // of a session
     uint64_t joint[GI_JOINT_RANGE_COUNT];     // 0 in a group of one
-    struct gi_session_kept kept;              // by a layer of one session
+    struct gi_session_kept kept;              // per layer of one session
 };
 
 static uint64_t kept_size(const struct gi_session_group *group, const struct sizes *sizes,
@@ -45,7 +45,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-// Refuses a context whose ranges, which are bound whole, are too large.
+// Refuses a context with a range that is too large to be bound whole.
 static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
                           const struct sizes *sizes, struct glinfer_error *err)
 {
@@ -72,7 +72,7 @@ static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
 
 //-- memory ----------------------------------------------------------------------------------------
 
-// Lists the sizes of all ranges in their order: those of sessions, of joint steps, of the cache.
+// Lists the sizes of all ranges in memory order: of sessions, joint steps, the cache.
 static uint32_t list_sizes(const struct gi_session_group *group, const struct sizes *sizes,
                            uint64_t *all)
 {
@@ -112,8 +112,8 @@ static void hand_out(struct gi_session_group *group, const struct sizes *sizes,
     }
 }
 
-// Allocates the ranges of all slots and, behind them, those of their caches. All lie in one buffer
-// where few are wanted and the device binds it whole.
+// Allocates the ranges of all slots, followed by those of their caches. Uses a single buffer if its
+// device prefers few buffers and can bind it whole.
 static bool allocate(struct gi_session_group *group, uint32_t n_ctx, const struct sizes *sizes,
                      struct glinfer_error *err)
 {
@@ -139,8 +139,8 @@ static bool allocate(struct gi_session_group *group, uint32_t n_ctx, const struc
     return ok;
 }
 
-// Sets a layer's cache and the range of its state in a slot, which are empty where it has none; one
-// that reads the keys of another layer has that one's cache.
+// Sets a layer's cache and the range of its state in a slot, which are empty if it has none. A
+// layer that reads the keys of another layer has that layer's cache.
 static void split_kept(const struct gi_session_group *group, const struct gi_session_kept *kept,
                        uint32_t layer, uint32_t slot, struct gi_kv_layer *cache,
                        struct gi_range *state)
@@ -187,7 +187,7 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
     return true;
 }
 
-// Shortens an encoder's batch to what a range has room for.
+// Reduces an encoder's batch to a size that fits in a range.
 static void fit_batch(const struct gi_session_group *group, struct gi_tables *tables,
                       struct gi_session_shape *shape)
 {
@@ -283,7 +283,8 @@ void gi_session_group_leave(struct gi_session_group *group, const struct glinfer
     for (uint32_t i = 0; i < group->n_slots; i++) {
         has_others = has_others || group->sessions[i];
         if (group->sessions[i] && group->joint.model) {
-            // Caches of slots are laid out alike; the one that lists were recorded with may go.
+            // Recorded lists use the cache of one session, which may go; those of all slots have
+            // one layout.
             group->joint.graph.kv_cache = group->sessions[i]->sequence.cache;
             group->joint.graph.states = group->sessions[i]->sequence.states;
         }

@@ -4,7 +4,7 @@
 #include "gpu/dispatch/step_state.h"
 #include "ops/record/slot_array.h"
 
-// A matrix of activations, a row a token of the batch.
+// Lays out a matrix of activations, one row per token of the batch. Returns its bytes.
 static uint64_t lay_out_rows(struct gi_rows *rows, const struct gi_session_shape *shape,
                              uint32_t width)
 {
@@ -31,7 +31,7 @@ static uint32_t inputs_width(const struct gi_hparams *hparams)
                                  (uint64_t)2 * GI_TILE_ROWS);
 }
 
-// Activations of a token: of the network, or of its experts with what routes to them behind.
+// Returns the activations of a token: of the network, or of its experts and then their routes.
 static uint32_t act_width(const struct gi_graph *graph)
 {
     const struct gi_experts *experts = &graph->experts;
@@ -55,7 +55,7 @@ static void lay_out_experts(struct gi_graph *graph)
     experts->route = experts->n_used * experts->act_width;
 }
 
-// Activations of a batch's token: the prompts of a mixture sort its rows.
+// Returns the activations of a batch's token; prompts of a mixture sort its rows.
 static uint32_t act_row_width(const struct gi_graph *graph)
 {
     const uint32_t width = act_width(graph);
@@ -132,7 +132,7 @@ static void lay_out_kept(const struct gi_graph *graph, const struct gi_session_s
         gi_slot_stride(kept->sizes[GI_LAYER_ATTENTION]) + kept->sizes[GI_LAYER_RECURRENT];
 }
 
-// Places tables of rotations behind the norms, then positions; returns the end, in floats.
+// Places the tables of rotations after the norms, then the positions. Returns the end, in floats.
 static uint64_t lay_out_tables(struct gi_graph *graph, const struct gi_session_shape *shape)
 {
     const struct gi_hparams *hparams = graph->hparams;

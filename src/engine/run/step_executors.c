@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct gi_step_executors {
-    struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: steps of this end have none
+    struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: no faster executor for this end
 };
 
 // The ends of steps that have an upgrade, as the log names them; with a tail what samples is a list
@@ -44,11 +44,11 @@ static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_e
     return gi_tables_step(&session->tables, (enum gi_step_end)end, err);
 }
 
-// A step that was given up half-way leaves counters that are zero between steps
-// (ops/attention/attention.h, ops/sample/sample.h).
+// Clears the counters that are zero between steps and that a step given up in the middle may leave
+// nonzero (ops/attention/attention.h, ops/sample/sample.h).
 static bool clear_counters(void *user, struct glinfer_error *err)
 {
-    static const uint32_t zeros[4]; // of a head
+    static const uint32_t zeros[4]; // the counters of a head
     struct glinfer_session *session = user;
     const struct gi_attention_scratch *scratch = &session->tables.graph.attention;
     const struct gi_logits *logits = &session->tables.graph.logits;
@@ -160,7 +160,8 @@ bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end
     if (!upgrade || gi_upgrade_is_settled(upgrade)) {
         return true;
     }
-    // States cannot be gone back to: both executors begin a text, and that of the sequence is lost.
+    // States cannot be rolled back: both executors begin a text, and the sequence's own state is
+    // lost.
     const bool ok = gi_upgrade_prepare(upgrade, &place, is_patient, progress, user, err);
     if (has_states && (!ok || gi_upgrade_is_settled(upgrade))) {
         gi_sequence_lose(sequence, 0);

@@ -42,7 +42,7 @@ static void hand_out_ranges(struct gi_tables *tables)
 
 //-- recording -----------------------------------------------------------------------------------
 
-// Begins a list whose grids the GPU may count if it is not a batch's.
+// Begins a list. The GPU may compute its grids unless it is a batch's.
 static void open_table(struct gi_tables *tables, bool is_batch, struct glinfer_error *err)
 {
     struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
@@ -63,7 +63,7 @@ static void record_layers(struct gi_tables *tables)
     }
 }
 
-// Records what chooses a token from logits as they are.
+// Records the choice of a token from unadjusted logits.
 static void record_plain_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
                                 int end, const struct gi_step_buffers *buffers)
 {
@@ -228,8 +228,8 @@ enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *para
     return gi_samplers_adjust(params) ? GI_STEP_END_ADJUSTED + plain : plain;
 }
 
-// True if the last batch of a prompt has few tokens, unless the time budget cuts batches: then the
-// list of small batches is made ready when it is needed.
+// Returns true if the last batch of a prompt is a small one. If the time budget divides batches,
+// the list of small batches is prepared on first use instead.
 static bool may_end_small(const struct gi_tables *tables, size_t n_prompt)
 {
     const size_t first = gi_gpu_class(tables->recorder.gpu)->first_batch;
@@ -256,7 +256,7 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
     return lists;
 }
 
-// True if there is such a list, whatever is asked for. The ends of steps are those of prompts.
+// Returns true if such a list exists at all. Prompts have the same ends as steps.
 static bool is_needed(const struct gi_tables *tables, uint32_t list)
 {
     return list == GI_LIST_PROMPT_SMALL
@@ -283,7 +283,7 @@ bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
     return ok;
 }
 
-// Records those of a set that are not, and builds nothing.
+// Records the lists of a set that are not recorded, and builds nothing.
 static bool record_lists(struct gi_tables *tables, uint32_t lists, struct glinfer_error *err)
 {
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
@@ -308,8 +308,8 @@ static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_er
     return tables->executors[list] != NULL;
 }
 
-// Has the driver do here what some leave to the first dispatch of a program, so that no answer
-// waits for it. A call may be cancelled between two programs.
+// Makes the driver finish work that some postpone to the first dispatch of a program, so that no
+// answer waits for it. Can be cancelled between two programs.
 static bool warm_list(struct gi_tables *tables, uint32_t index, glinfer_progress_fn progress,
                       void *user, struct glinfer_error *err)
 {
@@ -342,7 +342,7 @@ static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progres
     return true;
 }
 
-// Forgets the lists of a set, and all that were recorded in advance.
+// Destroys the lists of a set, and all that were recorded in advance.
 static void drop_lists(struct gi_tables *tables, uint32_t lists)
 {
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
@@ -356,8 +356,8 @@ static void drop_lists(struct gi_tables *tables, uint32_t lists)
     tables->ready &= ~lists;
 }
 
-// Makes lists ready that are not. Sets *is_changed if they have programs that must not be used:
-// they are then to be made again, of others.
+// Prepares the lists that are not ready. Sets *is_changed if they have programs that must not be
+// used; they must then be recorded again.
 static bool make_ready(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, bool *is_changed, struct glinfer_error *err)
 {
@@ -397,7 +397,7 @@ void gi_tables_forget(struct gi_tables *tables)
     drop_lists(tables, tables->ready);
 }
 
-// True if lists can be compiled without waiting: the driver has threads for it.
+// Returns true if the driver has threads that compile without blocking us.
 static bool can_begin(const struct gi_tables *tables)
 {
     const struct gi_gpu *gpu = tables->recorder.gpu;
@@ -405,7 +405,7 @@ static bool can_begin(const struct gi_tables *tables)
            !(gi_gpu_quirks(gpu) & GI_QUIRK_LATE_COMPILE);
 }
 
-// Logs what stands in the way, which shows again where a list is needed.
+// Only logs most errors, since they recur when a list is needed.
 bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
 {
     struct glinfer_error why = {0};

@@ -15,8 +15,8 @@ enum range {
 
 struct gi_verifier {
     struct gi_arena arena;
-    struct gi_slot_array states, logits; // an element a row
-    struct gi_logits layout;             // of a row's
+    struct gi_slot_array states, logits; // one element per row
+    struct gi_logits layout;             // layout of one row
     uint32_t n_rows;
     uint64_t reserved; // bytes of the model's budget
     struct gi_executor *rows;
@@ -64,7 +64,8 @@ static bool allocate(struct gi_verifier *verifier, struct glinfer_session *sessi
 
 //-- lists -----------------------------------------------------------------------------------------
 
-// Records the logits of all rows. Ops choose kernels for few rows by the sizes of their ranges.
+// Records the logits of all rows. Ops choose kernels for small batches by the sizes of their
+// ranges.
 static void record_rows(void *user, struct gi_recorder *recorder)
 {
     struct glinfer_session *session = user;
@@ -104,7 +105,7 @@ static struct gi_executor *record_choices(const struct gi_verifier *verifier,
     return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
 }
 
-// Creates the executor of choices that end so, likewise.
+// Creates the executor of choices with this end, of correct programs.
 static struct gi_executor *create_choices(const struct gi_verifier *verifier,
                                           struct glinfer_session *session, enum gi_step_end end,
                                           struct glinfer_error *err)
@@ -138,7 +139,7 @@ bool gi_verifier_suits(const struct glinfer_session *session)
     return gi_verifier_rows(session) > 0 && !gi_has_recurrence(hparams) && !hparams->is_encoder;
 }
 
-// Sets session->verifier; returns it, or NULL.
+// Creates session->verifier and returns it; NULL on failure.
 static struct gi_verifier *create(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_verifier *verifier = gi_array_zeroed(1, sizeof(*verifier), "drafts", err);

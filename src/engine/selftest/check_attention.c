@@ -1,4 +1,4 @@
-// RoPE, the cache and attention: what glsl/attention says it computes.
+// Checks of RoPE, the cache and attention: the kernels of glsl/attention.
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
 #include "glsl/attention/attention_params.h"
@@ -46,7 +46,7 @@ static struct gi_test_value normed(const struct section *section, uint32_t i)
     return (struct gi_test_value){value, magnitude + fabs(value)};
 }
 
-// Works out n elements from `first` on, turned by the rotations of n_rot elements of a head.
+// Computes n elements from `first` on, rotated by the rotations of n_rot elements of a head.
 static void turn_section(const struct section *section, uint32_t first, uint32_t n,
                          uint32_t head_dim, const float *rope, uint32_t n_rot,
                          struct gi_test_value *out)
@@ -197,8 +197,8 @@ static double slope_of(const struct gi_test *test, const struct gi_kv_layer *lay
                                           : exp2(-rate / 2 * (2 * (head - n) + 1));
 }
 
-// Works out a head over n_key keys, of which `own` is the token's; sink (NULL: none) takes a share
-// of the weights. Errors of scores are far below what is tolerated.
+// Computes a head over n_key keys; own: index of the token's key; sink (NULL: none) takes a share
+// of the weights. Errors of scores are far below the tolerance.
 static void attend(struct gi_test *test, const float *q, const float *k, const float *v,
                    uint32_t n_key, uint32_t head_dim, double slope, uint32_t own, const float *sink,
                    struct gi_test_value *out)
@@ -360,7 +360,7 @@ static void check_attention(struct gi_test *test)
     }
 }
 
-// A short text has one range of keys, a long one several.
+// A short text has one range of keys, a long one has several.
 void gi_check_attention(struct gi_test *test)
 {
     enum { SHORT_TEXT = 77 };

@@ -1,4 +1,4 @@
-// Which experts tokens take, and in which order: what glsl/experts says it computes, in double.
+// Checks of the choice and the order of experts: the kernels of glsl/experts, in double.
 #include "engine/selftest/test_case.h"
 #include "glsl/experts/experts_params.h"
 #include "ops/experts/router_rule.h"
@@ -30,8 +30,8 @@ static double probability(const float *logits, uint32_t n, uint32_t expert, bool
     return 1 / (is_sigmoid ? 1 + exp(-(double)logits[expert]) : sum);
 }
 
-// Expects shares that are no softmax of the chosen ones. Which those are a bias may decide by less
-// than the precision of an f32, so that only their shares are looked at then.
+// Expects the chosen experts and their shares of the result. With a bias, ranks may differ by less
+// than the precision of f32, so that only the shares are compared.
 static void expect_shares(struct gi_test *test, const float *logits, const float *route)
 {
     const struct gi_route_params *params = (const void *)test->params;
@@ -55,7 +55,7 @@ static void expect_shares(struct gi_test *test, const float *logits, const float
     }
 }
 
-// Expects the routes behind those chosen to be of the experts that all tokens take.
+// Expects the routes after the chosen ones to be those of the shared experts.
 static void expect_shared(struct gi_test *test, const float *logits, const float *route)
 {
     const struct gi_route_params *params = (const void *)test->params;
@@ -99,8 +99,7 @@ void gi_check_route(struct gi_test *test)
     }
 }
 
-// Expects the places of n routes to be those of a sort by expert, and runs to be what follows from
-// that.
+// Expects the places of n routes to be those of a sort by expert, and the runs to match them.
 static void expect_sorted(struct gi_test *test, const float *routes, uint32_t n, uint32_t n_expert,
                           const float *runs)
 {

@@ -1,4 +1,4 @@
-// The projections: what glsl/gemv, glsl/experts and glsl/gemm say they compute.
+// Checks of the projections: the kernels of glsl/gemv, glsl/experts and glsl/gemm.
 #include "base/round.h"
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
@@ -10,14 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-// The fields that all kernels of gemv/gemv.glsl begin with, and those of a norm.
+// The first fields of the params of all kernels of gemv/gemv.glsl, and those of a norm.
 struct gemv_params {
     uint32_t n_block, n_pair, source, bias, ssq, n_ssq;
     float inv_n_embd, norm_eps;
 };
 
-// Writes the sums of x that a kernel with SUMS reads behind it. The entry whose x it is may not
-// have run: of all that share a program the first one has.
+// Writes the sums of x, which a kernel with SUMS reads after x. The entry that computes them may
+// not have run, since only the first entry of each program runs.
 static void renew_sums(struct gi_test *test, uint64_t begin, const float *x)
 {
     const struct gemv_params *params = (const void *)test->params;
@@ -65,7 +65,7 @@ static double read_scale(struct gi_test *test, bool has_norm)
     return ssq ? 1 / sqrt(sum * params->inv_n_embd + params->norm_eps) : 1;
 }
 
-// Works out a sampled row of the projection, the bias added after the norm.
+// Computes a sampled row of the projection. The bias is added after the norm.
 static bool project(struct gi_test *test, uint32_t row, const float *x, double scale,
                     struct gi_test_value *y)
 {
@@ -100,7 +100,7 @@ void gi_check_gemv_plain(struct gi_test *test)
     }
 }
 
-// The sums are of the results that were compared before.
+// Compares the sums of results that were compared before.
 static void check_residual_sums(struct gi_test *test, const float *residual, const float *norm,
                                 uint32_t n)
 {
@@ -317,7 +317,7 @@ static uint32_t count_partials(const struct gi_test *test)
     return test->dispatch->grid.size[0] * (gi_test_define(test, "WG_SIZE") == 8 ? 8 : 1);
 }
 
-// The partial results name the largest logit of the part.
+// Expects the partial results to name the largest logit of this part.
 static void check_partials(struct gi_test *test, const float *logits, uint32_t first, uint32_t n)
 {
     const struct gi_gemv_vocab_params *params = (const void *)test->params;
@@ -399,8 +399,8 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
     }
 }
 
-// Has the first run of rows be of the part's first expert, of which rows were kept, and all others
-// of none. Returns the rows of that run, 0 with has_failed.
+// Assigns the first run of rows to the part's first expert, whose weights were sampled; all other
+// runs are empty. Returns the rows of that run, 0 with has_failed.
 static uint32_t own_first_run(struct gi_test *test)
 {
     const struct gi_gemm_params *params = (const void *)test->params;
@@ -425,7 +425,7 @@ static void check_gemm_experts(struct gi_test *test)
 {
     const struct gi_gemm_params *params = (const void *)test->params;
     const bool is_half = is_half_gemm(test);
-    // In f16 the last row of a run may be one that nobody writes.
+    // In f16, the last row of a run may be padding.
     const uint32_t n = own_first_run(test), rows[] = {0, is_half ? 0 : n - 1};
     const uint64_t begin = 4ull * params->x_begin;
     const uint32_t n_col = test->sample->n_cols;
@@ -578,8 +578,8 @@ void gi_check_gemm(struct gi_test *test)
 
 //-- experts ---------------------------------------------------------------------------------------
 
-// Has the first two experts of a token be the first of the part, of which rows were kept. at is
-// where the route begins, in floats of a binding. Returns false with has_failed.
+// Routes the token's first two experts to the part's first one, whose weights were sampled. at:
+// start of the route in a binding, in floats. Returns false with has_failed.
 static bool route_to_sample(struct gi_test *test, uint32_t binding, uint64_t at, uint32_t expert)
 {
     const struct gi_range *range = &test->dispatch->bindings[binding];

@@ -1,4 +1,4 @@
-// Results of projections with a norm of their own: glsl/gemv/gemv_post.comp.
+// Check of projections whose result has a norm: glsl/gemv/gemv_post.comp.
 #include "base/round.h"
 #include "engine/selftest/test_case.h"
 #include "glsl/gemv/gemv_params.h"
@@ -31,8 +31,8 @@ void gi_test_add_second(struct gi_test *test, uint64_t begin, float *x)
     }
 }
 
-// The sums are of the results that were compared before. Those of the projection's squares take it
-// from u = c * post * y, unless a weight of the norm is 0.
+// Compares the sums of results that were compared before. That of y^2 derives y from u = c * post *
+// y unless a weight of the norm is 0.
 static void check_part_sums(struct gi_test *test, const float *r, const float *u, const float *post,
                             double c, uint32_t n)
 {
@@ -60,7 +60,7 @@ static void check_part_sums(struct gi_test *test, const float *r, const float *u
     }
 }
 
-// Parts of the stream: residual or norm, and what lies behind it.
+// The two parts of a split residual or its norm.
 struct both {
     const float *first, *second;
 };
@@ -73,7 +73,7 @@ static struct both read_both(struct gi_test *test, uint32_t begin, uint32_t n)
                          gi_test_floats(test, 0, at + params->behind, n)};
 }
 
-// Numbers that rows of gemv_post are made with: the scale of what the residual has, and c.
+// Factors in the rows of gemv_post: the scale of the old residual, and c.
 struct post_scales {
     double old, c;
 };

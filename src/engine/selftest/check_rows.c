@@ -1,5 +1,5 @@
-// Embedding, norms, activations and rows of experts: what glsl/embed, glsl/norm and glsl/experts
-// say they compute.
+// Checks of the embedding, norms, activations and rows of experts: the kernels of glsl/embed,
+// glsl/norm and glsl/experts.
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
 #include "glsl/embed/embed_params.h"

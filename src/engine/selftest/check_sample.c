@@ -1,4 +1,4 @@
-// The choice of the next token: what glsl/sample says it computes.
+// Checks of the choice of the next token: the kernels of glsl/sample.
 #include "engine/selftest/test_case.h"
 #include "glsl/sample/sample_params.h"
 #include "ops/sample/sample.h"
@@ -80,7 +80,7 @@ static bool is_stop(const struct gi_step_state *state, uint32_t id)
     return is_stop;
 }
 
-// The token has the best score of those that the filters pass, or nearly.
+// Expects the token to have the best score, or nearly, of those that pass the filters.
 static void check_token(struct gi_test *test, const float *logits, uint32_t n, bool is_greedy,
                         uint32_t token)
 {
@@ -281,8 +281,8 @@ static double adjust_logit(const struct gi_test *test, const struct gi_adjust_pa
     return count == 0 ? logit : scaled - count * state->frequency_penalty - state->presence_penalty;
 }
 
-// The logits as they are to be, and the largest of them among the partial results. The entry is
-// adjusted by nothing in tests of others, whose table nobody has filled.
+// Compares the adjusted logits and the largest one among the partial results. In tests of other
+// lists the table is not filled, so nothing is adjusted.
 void gi_check_adjusted(struct gi_test *test)
 {
     const struct gi_adjust_params *params = (const void *)test->params;
@@ -360,7 +360,7 @@ static void write_logits(struct gi_test *test, const uint32_t *words, size_t n_w
                                         words, n_word * sizeof(*words), test->err);
 }
 
-// Integers are added up: an eighth of what others may lose shows a carry that is lost.
+// The mass is a sum of integers, so a magnitude of an eighth is enough and shows a lost carry.
 static void expect_mass(struct gi_test *test, const char *what, double want, const uint32_t word[2])
 {
     const double got = (word[1] + word[0] / 4294967296.0) / 4096;
@@ -457,7 +457,7 @@ void gi_check_logit_rows(struct gi_test *test)
     }
 }
 
-// The log-probability of a given token in each row: the first and the last are compared.
+// Compares the log-probability of a given token in the first and the last row.
 void gi_check_logprob(struct gi_test *test)
 {
     const struct gi_logprob_params *params = (const void *)test->params;

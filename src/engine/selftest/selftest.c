@@ -69,8 +69,8 @@ static bool is_half(const struct gi_program_key *key)
     return is_half;
 }
 
-// Has all lists compute in f32. Joint steps do so by themselves: those of one sequence are tested
-// for what they are.
+// Switches all lists to f32. Joint lists switch on their own, since those of one sequence have
+// separate tests.
 static void leave_halves(const struct gi_tested *tested, const char *reason)
 {
     struct gi_recorder *recorder = tested->recorder;
@@ -95,8 +95,7 @@ bool gi_selftest_leave_halves(struct gi_tested tested, const struct glinfer_erro
     return true;
 }
 
-// Has lists do without a program: products in f16, or of packed rows, are all left, others pass
-// over it.
+// Disables a program: f16 and packed-row variants are disabled as a group, others individually.
 static void leave_out(const struct gi_tested *tested, const struct gi_program_key *key,
                       const char *reason)
 {
@@ -149,7 +148,7 @@ bool gi_selftest_write_states(const struct gi_selftest_run *run)
     return ok;
 }
 
-// Returns the rows of an entry's weights that were kept, or NULL.
+// Returns the sampled rows of an entry's weights, or NULL.
 static const struct gi_weight_sample *find_sample(const struct gi_selftest_run *run, uint32_t entry)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(run->list, entry);
@@ -159,7 +158,7 @@ static const struct gi_weight_sample *find_sample(const struct gi_selftest_run *
                : gi_weight_samples_find(&run->tested.model->store.samples, &dispatch->bindings[2]);
 }
 
-// Begins the test of an entry, in a joint list as what the slot `slot` sees of it if it is of one.
+// Initializes the test of an entry; in a joint list, as `slot` sees it if it belongs to slots.
 static void init_test(const struct gi_selftest_run *run, uint32_t entry, uint32_t slot,
                       struct gi_test *test)
 {
@@ -188,7 +187,7 @@ static void init_test(const struct gi_selftest_run *run, uint32_t entry, uint32_
     test->sample = find_sample(run, entry);
 }
 
-// Returns the check of an entry's program, NULL if it has none, or none of its weights are known.
+// Returns the check of an entry's program; NULL if it has no check or no sampled weights.
 static gi_test_check find_check(const struct gi_selftest_run *run, uint32_t entry)
 {
     const uint32_t program = gi_dispatch_table_at(run->list, entry)->program;
@@ -199,7 +198,7 @@ static gi_test_check find_check(const struct gi_selftest_run *run, uint32_t entr
 
 //-- entries ---------------------------------------------------------------------------------------
 
-// Returns the words of an entry's parameters that are not zero, as bits.
+// Returns a bit set of the entry's parameter words that are not zero.
 static uint64_t nonzero_params(const struct gi_selftest_run *run, uint32_t entry)
 {
     const uint32_t n = gi_dispatch_table_at(run->list, entry)->params_size / sizeof(uint32_t);
@@ -257,7 +256,7 @@ bool gi_selftest_is_chosen(const struct gi_selftest_run *run, uint32_t entry)
     return nonzero != 0 || is_shape || (is_last && is_new);
 }
 
-// True if no later entry of its program is chosen.
+// Returns true if no later entry of the program is tested.
 static bool is_last_chosen(const struct gi_selftest_run *run, uint32_t entry)
 {
     const uint32_t n = gi_dispatch_table_count(run->list);
@@ -270,7 +269,7 @@ static bool is_last_chosen(const struct gi_selftest_run *run, uint32_t entry)
 
 //-- results ---------------------------------------------------------------------------------------
 
-// Writes what a test found.
+// Returns the result of a test and describes it in text.
 static enum glinfer_test_result judge(const struct gi_test *test, char text[200])
 {
     const bool is_blind = test->n_checked == 0 && test->n_infinite > 0;
@@ -285,8 +284,8 @@ static enum glinfer_test_result judge(const struct gi_test *test, char text[200]
     return *test->where ? GLINFER_TEST_WRONG : is_blind ? GLINFER_TEST_NONE : GLINFER_TEST_RIGHT;
 }
 
-// Runs an entry with its check, or without, in a joint list for what a slot sees of it: *result is
-// then RIGHT. It is NONE where all values are infinite.
+// Runs an entry with its check or, without one, only its dispatch, as a slot of a joint list sees
+// it. *result: RIGHT without a check, NONE if all values are infinite.
 static bool run_slot(const struct gi_selftest_run *run, uint32_t entry, uint32_t slot,
                      gi_test_check check, enum glinfer_test_result *result, char text[200])
 {
@@ -309,7 +308,7 @@ static bool run_slot(const struct gi_selftest_run *run, uint32_t entry, uint32_t
     return !test.has_failed;
 }
 
-// Does so for the first slot and, if an entry serves them all, for the last.
+// Runs an entry for the first slot and, if it serves all slots, for the last.
 static bool run_entry(const struct gi_selftest_run *run, uint32_t entry, gi_test_check check,
                       enum glinfer_test_result *result, char text[200])
 {
@@ -323,8 +322,8 @@ static bool run_entry(const struct gi_selftest_run *run, uint32_t entry, gi_test
 
 //-- a list ----------------------------------------------------------------------------------------
 
-// Runs the first entry of each program up to and with `last`, in their order, so that each finds
-// inputs such as it has in an answer.
+// Runs the first entry of each program from `first` to `last` in order, so that the next one finds
+// inputs as in an answer.
 static bool run_up_to(const struct gi_selftest_run *run, uint32_t first, uint32_t last)
 {
     char text[200];
@@ -348,8 +347,8 @@ static void reject(const struct gi_selftest_run *run, uint32_t entry, const char
     *run->is_changed = true;
 }
 
-// Tests the program of an entry. One that is wrong twice is rejected; one whose chosen entries are
-// all right is believed.
+// Tests the program of an entry. A program is rejected if it is wrong twice, and accepted if all of
+// its chosen entries are right.
 static bool test_entry(struct gi_selftest_run *run, uint32_t entry, gi_test_check check)
 {
     const uint32_t program = gi_dispatch_table_at(run->list, entry)->program;

@@ -1,19 +1,20 @@
-// The self-test: each program of the lists that an answer needs is run once on a driver, by itself,
-// and compared with the same worked out on the CPU. The finding is kept beside the program's
-// binary, so that later starts only read it. A program whose results are wrong is put in quarantine
-// (gpu/program/quarantine.h), and the lists are recorded anew without it.
+// The self-test: runs each program of the needed lists once on a driver, by itself, and compares
+// the results with a computation on the CPU. The finding is stored next to the program's binary, so
+// that later starts only read it. A wrong program is added to the blocklist
+// (gpu/program/quarantine.h) and its lists are recorded again without it. Called by the modules
+// that build lists.
 #ifndef GI_ENGINE_SELFTEST_H
 #define GI_ENGINE_SELFTEST_H
 
 #include "engine/run/joint_tables.h"
 #include "engine/run/tables.h"
 
-// Lists as the self-test sees them: those of a session's tables, or joint ones.
+// The context of the lists under test: those of a session's tables, or joint ones. All is borrowed.
 struct gi_tested {
     const struct glinfer_model *model;
-    const struct gi_graph *graph; // that they were recorded of
-    const struct gi_joint *joint; // NULL: they are of one sequence
-    struct gi_recorder *recorder; // that the next ones are recorded with
+    const struct gi_graph *graph; // graph of the recording
+    const struct gi_joint *joint; // NULL: lists of one sequence
+    struct gi_recorder *recorder; // records the next lists
     struct gi_range state;        // step_state
     const struct gi_listener *listener;
 };
@@ -21,37 +22,36 @@ struct gi_tested {
 struct gi_tested gi_tested_tables(struct gi_tables *tables);
 struct gi_tested gi_tested_joint(struct gi_joint_tables *tables);
 
-// Tests the programs of a set of lists, which are ready, as far as no finding is known. Sets
-// *is_changed if one of them must not be used: the lists are then to be recorded again. Uses the
-// session's buffers, and leaves its cache and step_state as they were. Fails with DRIVER, GPU_LOST,
-// NO_MEMORY.
+// Tests the programs without a finding of a set of ready lists. Sets *is_changed if a program must
+// not be used; the lists must then be recorded again. Uses the session's buffers, and restores its
+// cache and step_state. Fails with DRIVER, GPU_LOST, NO_MEMORY.
 bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
                      struct glinfer_error *err);
 
-// Tests likewise the programs of another list, of batches of at most n_rows tokens behind the rows
-// of the residual stream that a prompt's batch leaves.
+// Tests the programs of another list, as gi_selftest_run does, which follows a batch of at most
+// n_rows tokens and reads its rows of the residual stream.
 bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *list, uint32_t n_rows,
                           bool *is_changed, struct glinfer_error *err);
 
-// Tests likewise the programs of a joint list of n_rows rows that ends so. Leaves all that its
-// entries read or write as it was: other answers may be under way, even half-way through a step.
+// Tests the programs of a joint list with n_rows rows and this end, as gi_selftest_run does.
+// Restores all memory that its entries read or write, since other answers may be in the middle of a
+// step.
 bool gi_selftest_run_joint(struct gi_joint_tables *tables, struct gi_dispatch_table *list,
                            uint32_t n_rows, enum gi_step_end end, bool *is_changed,
                            struct glinfer_error *err);
 
-// Tests likewise the programs of a list that chooses the token of each row of a draft, whose logits
-// the list of an executor leaves. Of rows, n_slots and state are set.
+// Tests the programs of a list that chooses a token for each row of a draft, as gi_selftest_run
+// does. The executor `logits` computes its input. rows: n_slots and state are set.
 bool gi_selftest_run_choices(struct gi_tables *tables, struct gi_dispatch_table *list,
                              const struct gi_joint *rows, struct gi_executor *logits,
                              enum gi_step_end end, bool *is_changed, struct glinfer_error *err);
 
-// Called where lists cannot be recorded, for the reason in err: has all of them compute in f32 in
-// place of f16 if a program in quarantine may be that reason, and returns true if they are to be
-// recorded again.
+// Handles a failure to record lists, with its reason in err: if a blocklisted program may be the
+// reason, switches all lists from f16 to f32 and returns true; they must then be recorded again.
 bool gi_selftest_leave_halves(struct gi_tested tested, const struct glinfer_error *err);
 
-// Puts the programs of a recorded list that the driver refused in quarantine, and sets *is_changed
-// if there are any.
+// Adds the programs of a recorded list that the driver refused to the blocklist, and sets
+// *is_changed if there are any.
 void gi_selftest_check_refusals(struct gi_tested tested, const struct gi_dispatch_table *list,
                                 bool *is_changed);
 

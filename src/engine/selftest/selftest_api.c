@@ -10,8 +10,8 @@ static void close_verifier(struct glinfer_session *session)
     session->verifier = NULL;
 }
 
-// Tests the lists of drafts, unless the budget leaves no room for any. In a group no answer has
-// them, but what they are made of is the same. Answers do without them where they are wrong.
+// Tests the lists of drafts unless they exceed the budget. Groups do not use drafts, but share
+// their programs. Wrong programs only disable drafts.
 static bool test_drafts(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct glinfer_error own = {0};
@@ -25,7 +25,7 @@ static bool test_drafts(struct glinfer_session *session, struct glinfer_error *e
            gi_error_set(err, own.status, "%s", own.message);
 }
 
-// True if another session of the group has an answer under way, whose lists are in use.
+// Returns true if another session of the group has an answer in progress, which uses the lists.
 static bool has_company(const struct glinfer_session *session)
 {
     const struct gi_session_group *group = session->group;
@@ -36,7 +36,7 @@ static bool has_company(const struct glinfer_session *session)
     return is_any;
 }
 
-// Makes the lists of joint steps anew: of all sessions of the group, and of this one alone.
+// Records the lists of joint steps again: of all sessions of the group, and of this one.
 static bool test_joint(const struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct gi_session_group *group = session->group;
@@ -57,7 +57,7 @@ static bool test_joint(const struct glinfer_session *session, struct glinfer_err
     return ok;
 }
 
-// Makes all lists anew that answers or, of an encoder, embeddings need.
+// Records all lists again that answers or, in an encoder, embeddings need.
 static bool prepare_all(struct gi_tables *tables, struct glinfer_error *err)
 {
     const uint32_t prompts = (1u << GI_LIST_STEP) - 1;
@@ -70,7 +70,7 @@ static bool prepare_all(struct gi_tables *tables, struct glinfer_error *err)
                              NULL, NULL, err);
 }
 
-// Tests what an encoder has behind its lists.
+// Tests the lists that an encoder runs after its own.
 static bool test_embedder(struct glinfer_session *session, struct glinfer_error *err)
 {
     gi_embedder_destroy(session->embedder);

@@ -1,8 +1,7 @@
 // The self-test of lists with slots: joint ones, and those that choose a token for each row of a
-// draft. Programs of joint lists work for several sequences at a time, each with a state, a
-// position and a cache of its own: the slots' differ in all of that. A list is tested in the memory
-// of its sessions, where answers may be under way, so that whatever its entries read or write is
-// put back.
+// draft. Each slot has its own state, position and cache, which differ in the tests. The session's
+// memory is used, where answers may be in progress, so all memory that entries read or write is
+// restored.
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -11,7 +10,7 @@
 
 //-- inputs ----------------------------------------------------------------------------------------
 
-// Sets the states of all slots, which all take part.
+// Sets the states of all slots; all take part.
 static void choose_states(struct gi_selftest_run *run, struct gi_step_state slots[GI_MAX_ROWS],
                           uint32_t n_rows, enum gi_step_end end)
 {
@@ -36,8 +35,8 @@ static void choose_states(struct gi_selftest_run *run, struct gi_step_state slot
         .token = (1u << n_slots) - 1, .n_past = most, .n_tokens = n_rows, .epoch = 1};
 }
 
-// Writes logits of all rows, which the entry that finds their partial results begins with: that of
-// the output's projection does not run where others have its program.
+// Writes logits of all rows, the input of the entry that finds their partial results. The output
+// projection does not run if its program is not the first of the list.
 static bool write_logits(const struct gi_selftest_run *run)
 {
     const struct gi_joint *joint = run->tested.joint;
@@ -58,7 +57,7 @@ static bool write_logits(const struct gi_selftest_run *run)
 
 //-- a list ----------------------------------------------------------------------------------------
 
-// Computes the logits of all rows by the list of an executor.
+// Computes the logits of all rows with an executor.
 static bool run_logits(const struct gi_selftest_run *run, struct gi_executor *logits)
 {
     const struct gi_chain chain = {
@@ -66,8 +65,8 @@ static bool run_logits(const struct gi_selftest_run *run, struct gi_executor *lo
     return gi_selftest_write_states(run) && gi_executor_submit(logits, &chain, run->err);
 }
 
-// Tests a list of so many rows that ends so. Its logits come from that of an executor, or from
-// nowhere.
+// Tests a list with n_rows rows and this end. The executor `logits` computes its logits; NULL: they
+// are written here.
 static bool run_list(struct gi_selftest_run *run, uint32_t n_rows, enum gi_step_end end,
                      struct gi_executor *logits)
 {

@@ -51,7 +51,7 @@ static uint32_t count_positions(const struct gi_selftest_run *run)
     return n;
 }
 
-// Keeps the query and the first positions of a layer's cache: a cache may be large.
+// Saves the query and the first positions of a layer's cache, since a cache may be large.
 static bool keep_positions(const struct gi_selftest_run *run, const struct gi_kv_layer *layer,
                            struct gi_selftest_kept *kept)
 {
@@ -72,7 +72,7 @@ static bool keep_positions(const struct gi_selftest_run *run, const struct gi_kv
     return ok;
 }
 
-// Keeps the first positions of the caches of all slots if a binding is a layer's cache, and sets
+// Saves the first positions of all slots' caches if a binding is a layer's cache, and sets
 // *is_cache.
 static bool keep_cache(const struct gi_selftest_run *run, const struct gi_range *binding,
                        struct gi_selftest_kept *kept, bool *is_cache)
@@ -95,8 +95,8 @@ static bool keep_cache(const struct gi_selftest_run *run, const struct gi_range 
 
 //-- all of a list ---------------------------------------------------------------------------------
 
-// True for rows that a batch computes and reads itself: between two lists of one sequence they mean
-// nothing. Those of joint steps may belong to a step of which a part is submitted.
+// Returns true for rows that a batch computes and reads itself: they are free between two lists of
+// one sequence, while those of a joint step may be in use by a partly submitted step.
 static bool is_scratch(const struct gi_selftest_run *run, const struct gi_range *range)
 {
     const struct gi_graph *graph = run->tested.graph;

@@ -1,4 +1,4 @@
-// The KV cache of a layer as the self-test sees it: ops/record/stream.h has the layout.
+// Reads and writes the KV cache of a layer in a self-test, in the layout of ops/record/stream.h.
 #include "engine/selftest/test_case.h"
 
 #include <math.h>

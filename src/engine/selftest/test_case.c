@@ -176,7 +176,7 @@ void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, doub
 {
     const double share = fabs(got - expected) / (test->tolerance * magnitude + 1e-30);
     if (!isfinite(expected) || !isfinite(magnitude)) {
-        test->n_infinite++; // a model's weights may be so large: no fault of the program
+        test->n_infinite++; // caused by large weights of the model, not the program
         return;
     }
     test->n_checked++;
@@ -218,7 +218,7 @@ bool gi_test_is_of_slots(const struct gi_test *test)
     return test->joint && gi_test_define(test, "ROWS") > 0;
 }
 
-// Kernels find a slot's part of a binding by what their Params say (glsl/lib/slot.glsl).
+// Follows the rules by which kernels find a slot's part of a binding (glsl/lib/slot.glsl).
 void gi_test_find_slot(struct gi_test *test)
 {
     const enum gi_program_id id = test->key->id;
