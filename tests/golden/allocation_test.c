@@ -1,6 +1,6 @@
-// Every function of glinfer.h that allocates survives an allocation that fails: it says that there
-// is no memory, or does without, loses nothing and works again afterwards. Runs on a tiny model;
-// exits 77 without a device. Leaks are seen with -DGLINFER_SANITIZE=address.
+// Tests that every allocating function of glinfer.h survives a failed allocation: it fails with
+// NO_MEMORY or continues without, keeps its state and works again afterwards. Runs on a tiny model;
+// exits 77 without a device. -DGLINFER_SANITIZE=address also finds leaks.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,6 +1,6 @@
-// Programs of whole chains that another process compiles behind an answer, and what trying them out
-// showed, kept for the next session. On a software renderer a single group does all the work; exits
-// 77 without a device.
+// Tests programs of whole chains that another process compiles during an answer, and the verdicts
+// of their trials, which later sessions use. On a software renderer a single group does all the
+// work; exits 77 without a device.
 #include "tests/golden/fixture/dispatch_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -101,7 +101,7 @@ TEST(what_was_found_is_neither_compiled_nor_tried_again)
     assert_null(strstr(last.log, tried));
 }
 
-// It is no reason to try nothing any more, but one to try first.
+// A fault removes the verdict, so that the next session tries the program before it uses it.
 TEST(a_fault_takes_the_verdict_back)
 {
     if (!is_software()) {

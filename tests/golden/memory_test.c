@@ -294,7 +294,7 @@ static int close_device(void **state)
     return 0;
 }
 
-// Has another process compile, which takes more memory than what is asked here.
+// Compiles programs in another process, since compiling takes more memory than this test allows.
 static void warm_up(const char *program)
 {
     char command[4200];

@@ -16,7 +16,7 @@ if [ "$5" = --bos ]; then
     cp "$model" "$dir/bos.gguf" && chmod u+w "$dir/bos.gguf" || exit 1
     model=$dir/bos.gguf
     at=$(LC_ALL=C grep -abo "$key" "$model" | head -n 1 | cut -d : -f 1)
-    # Behind the key stand its type, 4 bytes, and the value.
+    # The key is followed by its type, 4 bytes, and the value.
     printf '\001' | dd of="$model" bs=1 seek=$((at + ${#key} + 4)) conv=notrunc 2>/dev/null || exit 1
 fi
 

@@ -44,7 +44,7 @@ static bool tokenize_text(const struct glinfer_tokenizer *tokenizer, unsigned fl
 {
     uint32_t size;
     char *text = read_bytes(&size);
-    size_t cap = (size_t)size * 3 + 2, n = 0; // a byte that is no character becomes U+FFFD
+    size_t cap = (size_t)size * 3 + 2, n = 0; // an invalid byte becomes U+FFFD
     int32_t *ids = calloc(cap, sizeof(*ids));
     bool is_done = text && ids && glinfer_tokenize(tokenizer, text, size, flags, ids, cap, &n, err);
     if (is_done) {

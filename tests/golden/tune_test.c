@@ -133,7 +133,7 @@ TEST(precisions_are_tuned_apart)
                             .settings = has_halves};
         assert_true(open_fixture(&f, cache));
         assert_true(i == 1 ||
-                    glinfer_device_reset_tuning(f.tiny.device, &err)); // what a test before left
+                    glinfer_device_reset_tuning(f.tiny.device, &err)); // left by an earlier test
         tune(&f, &stats, &seen);
         glinfer_device_tuning(f.tiny.device, sort_row, &halves[i]);
         close_fixture(&f);

@@ -276,7 +276,7 @@ static void dispatch_reads_the_step_state_it_names(void **state)
     gi_buffer_finish(&all, f->gpu);
 }
 
-// Whatever lies behind them in memory.
+// Memory after the parameters does not matter.
 static void equal_parameters_share_a_block(void **state)
 {
     struct fixture *f = *state;

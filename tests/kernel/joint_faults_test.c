@@ -67,8 +67,8 @@ static void begin(uint32_t slot)
     }
 }
 
-// Answers in both, the second beginning behind four tokens of the first; behind as many of the
-// second all joint steps are refused if that is asked for.
+// Answers in both sessions. The second begins after four tokens of the first; is_refused_later
+// refuses all joint steps after four tokens of the second.
 static struct outcome answer(bool is_refused_later)
 {
     struct outcome outcome = {0};

@@ -34,7 +34,7 @@ static void begin(struct glinfer_session *session, const char *gbnf, int32_t n_p
     }
 }
 
-// Answers in the smallest steps; the other session's answer begins behind n tokens. 0: it does not.
+// Answers in the smallest steps; the other session's answer begins after n tokens. 0: never.
 static struct steps answer(const struct tiny_model *f, struct glinfer_session *sessions[2], int n)
 {
     static const char gbnf[] = "root ::= \"abcdefghabcdefghabcdefgh\"";

@@ -23,7 +23,7 @@ struct job {
     float repeat_penalty;  // 0: none
     const char *gbnf;      // NULL: none
     uint32_t cancel_after; // tokens; 0: never
-    uint32_t spoil_after;  // likewise: its cache then holds no numbers
+    uint32_t spoil_after;  // tokens, after which its cache holds NaN; 0: never
 };
 
 struct outcome {

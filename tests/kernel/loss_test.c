@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_ANSWER = 3 }; // the prompt's token, a chain of one step and the one behind it
+enum { N_ANSWER = 3 }; // the prompt's token, a chain of one step and the one after it
 
 // The n-th dispatch from now on is meant; 0: none.
 static void set_fault(struct tiny_model *f, const char *kind, uint32_t n)

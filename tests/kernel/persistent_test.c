@@ -558,7 +558,7 @@ TEST(a_trial_that_takes_too_long_is_no_verdict)
     assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_int_equal(verdict.kind, GI_VERDICT_NONE);
     assert_int_equal(slow.n_steps, 1);
-    trial.end_ns = 0; // whoever is patient gets one
+    trial.end_ns = 0; // a patient caller gets a verdict
     check(gi_persistent_check(&trial, &verdict, &f->err), &f->err);
     assert_int_equal(verdict.kind, GI_VERDICT_FASTER);
     gi_persistent_destroy(persistent);

@@ -283,7 +283,7 @@ static void assert_counters_are_zero(struct glinfer_session *session)
     }
 }
 
-// Groups that leave in the middle of attention, or of sampling, leave counters of it behind;
+// Groups that exit in the middle of attention or sampling do not reset its counters;
 // multi-dispatch steps start from zero.
 TEST(steps_that_are_given_up_leave_no_counter)
 {

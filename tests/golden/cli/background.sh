@@ -1,7 +1,7 @@
 #!/bin/sh
-# background.sh GLINFER MODEL GLSL: a chain of steps as one dispatch, which another process compiles behind an
-# answer; a later run takes it, with the same tokens. One that is wrong, by a change in a copy of the
-# folder GLSL, is not taken. Status 77: no device, or no software renderer.
+# background.sh GLINFER MODEL GLSL: tests a chain of steps as one dispatch, which another process compiles during an
+# answer. A later run uses it and gives the same tokens. A wrong program, made by a change in a copy of the folder
+# GLSL, is not used. Status 77: no device, or no software renderer.
 . "$(dirname "$0")/common.sh"
 glsl=$3
 

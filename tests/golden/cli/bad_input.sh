@@ -7,7 +7,7 @@ cd "$dir" || exit 1
 
 "$glinfer" info >devices 2>&1 || exit 77
 
-# refused STATUS WORDS COMMAND...: ends so, with these words in the only line that is no note.
+# refused STATUS WORDS COMMAND...: checks the exit status, and that the only line that is not a note has WORDS.
 refused()
 {
     wanted=$1

@@ -210,7 +210,7 @@ check 'bench of several sequences' "$(grep -c '"n_parallel": 3' "$dir/rows")" 1
 # A warm-up of two sequences takes joint steps too: the fourth of them is the second run's.
 GLINFER_FAULT=lost:EMBED_BATCH:4 "$glinfer" bench -m "$model" -p 0 -n 3 -r 1 -np 2 >/dev/null 2>"$dir/errors"
 check 'a bench warms up what it measures' "$?$(grep -c 'lost the context' "$dir/errors")" 11
-# A test of one sequence behind one of two is the one that ends.
+# The test of one sequence, after the test of two, is the one that ends.
 "$glinfer" bench -m "$model" -p 0 -n 2,100000 -np 1,2 -r 1 --no-warmup --progress >/dev/null 2>"$dir/errors" &
 for turn in $(seq 600); do
     ! grep -q 'tg100000:' "$dir/errors" || break

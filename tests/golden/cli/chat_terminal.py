@@ -17,7 +17,7 @@ folder = tempfile.mkdtemp()
 os.environ["XDG_STATE_HOME"] = folder
 open(f"{folder}/some file", "w").close()
 prompt = r"\n?> $"
-answer = r"\.\.\.\r\033\[K(?!reading)[^\033]{20}"  # behind the progress bar
+answer = r"\.\.\.\r\033\[K(?!reading)[^\033]{20}"  # after the progress bar
 long_answers = ["-c", "262144", "-n", "262000", "--temp", "0"]
 
 

@@ -1,8 +1,8 @@
 # cmake -D GLINFER=<command> -D MESSAGES=<file> [-D UPDATE=ON] -P check_messages.cmake
 #
-# Each block of the file is a command line behind "$ ", its exit status behind "= ", and the lines of
-# standard output behind "> ", of standard error behind "! ". The command is run again and must do
-# the same; with UPDATE the file is written anew.
+# Each block of the file is a command line after "$ ", its exit status after "= ", the lines of
+# standard output after "> " and of standard error after "! ". The command must give the same
+# results again; with UPDATE the file is rewritten.
 cmake_minimum_required(VERSION 3.22)
 
 function(quote_lines text mark result)

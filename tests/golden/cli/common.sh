@@ -1,5 +1,5 @@
-# What the scripts here share; they are called with the command and a model, and source it. $dir is a folder that goes
-# with the script, which ends with `[ "$failures" -eq 0 ]`.
+# Functions for the scripts of this folder, which are called with the command and a model, and source this file. $dir is
+# a temporary folder, removed at the end. A script ends with `[ "$failures" -eq 0 ]`.
 glinfer=$1
 model=$2
 dir=$(mktemp -d) || exit 1

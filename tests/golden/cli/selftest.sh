@@ -45,7 +45,7 @@ half "$glinfer" info >"$dir/report" 2>"$dir/log"
 check 'info speaks of f32' "$(grep -c 'fast halves  *yes, but models compute in f32: gemv_qkv.comp .* wrong results: ' "$dir/report" |
     sed 's/^[1-9]$/yes/')" yes
 
-# A finding on one kernel spoils no test of those behind it.
+# A failure of one kernel does not affect the tests of later kernels.
 adjusted()
 {
     XDG_CACHE_HOME=$dir/adjusted "$glinfer" run -m "$model" --raw -p 'Once' -n 4 --repeat-penalty 1.2 "$@" >/dev/null 2>&1
@@ -54,7 +54,7 @@ adjusted()
 check 'adjusted logits, greedy' "$(adjusted --temp 0)" 'status 0'
 check 'adjusted logits, sampled behind that' "$(adjusted --temp 0.8)" 'status 0'
 
-# What counts all logits by bins is tested by itself, also where what reads the bins is known to be right.
+# The kernel that counts all logits by bins is tested directly, even if the kernel that reads the bins is known good.
 sampled()
 {
     GLINFER_FAULT=$1 "$glinfer" run -m "$model" --raw -p abc -n 12 --temp 1.1 -s 4 --top-k 0 --top-p "$2" 2>"$dir/log"
@@ -112,14 +112,14 @@ check 'status of a report with a wrong kernel' "$?" 1
 check 'a wrong kernel in a report' \
     "$(grep -c '"right":false.*{"program":"argmax.comp WG_SIZE=256[^}]*"result":"WRONG","text":"[^"]*token' "$dir/report")" 1
 
-# Weights that are no numbers are the file's fault, not the kernels'.
+# NaN weights are an error of the file, not of the kernels.
 cp "$model" "$dir/nan.gguf"
 head -c 64 /dev/zero | tr '\0' '\377' | dd of="$dir/nan.gguf" bs=1 seek=$(($(wc -c <"$model") - 64)) conv=notrunc 2>/dev/null
 "$glinfer" selftest -m "$dir/nan.gguf" >"$dir/report" 2>"$dir/log"
 check 'status of weights that are no numbers' "$?" 1
 check 'their tensor is named' "$(grep -c 'nan.gguf: .*\.weight has values that are infinite or no numbers' "$dir/log")" 1
 
-# Without a model it makes some up, and leaves no file behind.
+# Without a model it generates some, and removes their files.
 mkdir "$dir/tmp"
 TMPDIR=$dir/tmp "$glinfer" selftest -v >"$dir/report" 2>"$dir/log"
 check 'status without a model' "$?" 0

@@ -1,6 +1,5 @@
-// Shows what an answer does when its context is full: it stops, fails or shifts. Behind a shift it
-// goes on as a new session does that is given the tokens which were kept. Runs on a tiny model;
-// exits 77 without a device.
+// Tests an answer whose context is full: it stops, fails or shifts. After a shift it continues like
+// a new session that is given the kept tokens. Runs on a tiny model; exits 77 without a device.
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 

@@ -266,7 +266,7 @@ TEST(samplers_that_change_logits_do_without)
     glinfer_session_destroy(&session);
 }
 
-// Whatever the times are, the tokens are the same; without `lookup_always` they decide.
+// The tokens do not depend on times; without `lookup_always` times decide whether drafts are used.
 TEST(times_decide_alike)
 {
     struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);

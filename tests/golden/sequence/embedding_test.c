@@ -1,10 +1,10 @@
 // embedding_test MODEL GOLDEN [--cache f16|f32] [--batch N] [--precision f16]
 //
 // Runs every case of a golden file (tools/golden/embedding_golden.py describes the format) through
-// glinfer.h: the cosine with the reference is at least 0.9999, of every token's vector where there
-// is no pooling, and with an f32 cache 0.999999; lengths agree within 0.5 %, of scores within
-// 0.005. Also checks what the call promises: a measured size, a length of 1, refusals. Exits 77
-// without a device.
+// glinfer.h: the cosine with the reference is at least 0.9999, for every token's vector without
+// pooling, and 0.999999 with an f32 cache; lengths agree within 0.5 %, scores within 0.005. Also
+// tests the contract of the call: a measured size, a length of 1, refusals. Exits 77 without a
+// device.
 #include "tests/golden/fixture/tiny_model.h"
 
 #include <math.h>

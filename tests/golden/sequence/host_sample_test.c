@@ -1,6 +1,6 @@
-// Tests answers whose tokens are chosen on the host, by struct glinfer_samplers: the same ones as
-// the GPU's where both can, at any chain length, behind what went before and over a break; settings
-// that are refused. Runs on a tiny model; exits 77 without a device.
+// Tests answers whose tokens are sampled on the host, by struct glinfer_samplers: the same tokens
+// as on the GPU for common settings, at any chain length, after an earlier text and after a break;
+// invalid settings. Runs on a tiny model; exits 77 without a device.
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 

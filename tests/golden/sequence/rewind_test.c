@@ -110,7 +110,7 @@ TEST(a_prompt_that_was_cancelled_leaves_nothing_behind)
     glinfer_session_destroy(&fresh);
 }
 
-// Nothing but the end of the second prompt is submitted behind its batches.
+// Only the end of the second prompt is submitted after its batches.
 TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
 {
     for (int32_t n_predict = 0; n_predict < 2; n_predict++) {
@@ -130,8 +130,8 @@ TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
     }
 }
 
-// Ends a call at the last report of a prompt behind tokens that were computed anew; the copy of
-// states that it made is of tokens that the session does not keep.
+// Cancels a call at the last report of a prompt after recomputed tokens. The checkpoint of states
+// that it made is for tokens that the session does not keep.
 TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
 {
     struct glinfer_session *session = open_session(*state, 0, 128, 4);
@@ -143,7 +143,7 @@ TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
     generate(session, prompt, N_FIRST, &answer);
     generate(fresh, prompt, 4, &want);
     generate(fresh, prompt, N_FIRST, &want);
-    n = glinfer_session_rewind(session, SIZE_MAX) - 3; // behind the copy, of the answer
+    n = glinfer_session_rewind(session, SIZE_MAX) - 3; // in the answer, after the checkpoint
     assert_int_equal(glinfer_session_rewind(session, n), n);
     assert_int_equal(glinfer_session_rewind(fresh, n), n);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &answer);

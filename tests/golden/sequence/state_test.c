@@ -146,7 +146,7 @@ TEST(a_saved_session_goes_on_bit_by_bit)
     }
 }
 
-// Random numbers go on behind what shifts dropped.
+// Random numbers continue after the tokens that shifts dropped.
 TEST(a_shifted_session_goes_on_too)
 {
     const struct tiny_model *f = *state;
@@ -200,7 +200,7 @@ TEST(a_session_is_saved_whose_cache_was_lost)
     void *data = save_to_memory(a, &size);
     assert_true(size < whole);
     must(glinfer_session_load_memory(b, data, size, &err), &err);
-    must(glinfer_session_copy(c, b, SIZE_MAX, &err), &err); // whose batches are smaller
+    must(glinfer_session_copy(c, b, SIZE_MAX, &err), &err); // c has smaller batches
     go_on(a, &first);
     go_on(b, &second);
     expect_same(&first, &second);

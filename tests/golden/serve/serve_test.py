@@ -3,7 +3,7 @@
 
     serve_test.py GLINFER MODEL [NAME...]
 
-MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no device can be had.
+MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no device available.
 """
 import base64
 import concurrent.futures
@@ -430,7 +430,7 @@ def calls_tools_as_the_template_does():
 
 
 def calls_tools_in_a_list():
-    """As Mistral's models do: behind a control token, which has no text."""
+    """Tests the calls of Mistral's models, which follow a control token without text."""
     template = """{% if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TOOLS]{% endif %}{% for m in messages %}{% if m.tool_calls %}[TOOL_CALLS] [
 {%- for call in m.tool_calls %}{% if call.id | length != 9 %}{{ raise_exception('an id has 9 letters') }}{% endif %}{{ call.function | tojson }}{% endfor %}]<|im_end|>
 {%- elif m.role == 'user' %}[INST] {{ m.content }}[/INST]{% else %}{{ m.content }}{% endif %}{% endfor %}"""

@@ -4,8 +4,8 @@ nothing, that send what nobody should.
 
     soak_test.py GLINFER MODEL [--seconds N] [--clients N] [--idle N] [--requests N] [--seed N]
 
-By default it takes some seconds; an hour and a million requests are asked for by flags. MODEL is
-tests/data/models/tiny-chat.gguf. Prints a line for each part. Status 77: no device can be had.
+By default it takes a few seconds; flags select an hour or a million requests. MODEL is
+tests/data/models/tiny-chat.gguf. Prints a line for each part. Status 77: no device available.
 """
 import argparse
 import json
@@ -207,7 +207,7 @@ def odd_body(rng):
 
 
 def odd_request(rng):
-    """Returns the bytes of a request, and whether the server may go on reading behind it."""
+    """Returns the bytes of a request, and whether the server may continue reading after it."""
     body = odd_body(rng)
     method = rng.choice(["POST"] * 8 + ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "BREW"])
     path = rng.choice(PATHS if rng.random() < 0.3 else ANSWERS + ["/tokenize", "/detokenize"])
@@ -319,7 +319,7 @@ def main():
     parser.add_argument("--requests", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    # What AddressSanitizer keeps of freed memory would look like a leak.
+    # Freed memory in AddressSanitizer's quarantine would look like a leak.
     os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=8:malloc_context_size=8")
     try:
         server = Server(options.glinfer, options.model, "-np", "4", "-c", "1024", "--queue", "8", "--drain", "20", "--max-body", "1M")

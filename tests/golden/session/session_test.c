@@ -129,7 +129,7 @@ TEST(waits_are_few)
     glinfer_session_destroy(&session);
 }
 
-// Chains that are submitted behind the first tokens do not hold them back.
+// Chains that are submitted after the first tokens do not delay them.
 TEST(the_first_tokens_come_before_long_chains)
 {
     struct glinfer_session *session = open_session(*state, 64, 512, 0);
@@ -214,7 +214,7 @@ TEST(what_is_expected_is_compiled_ahead)
     glinfer_session_destroy(&session);
 }
 
-// Fields behind the end of a caller's struct are no wishes.
+// Fields after the end of a caller's struct are not read.
 TEST(what_is_expected_may_be_of_an_older_caller)
 {
     struct tiny_model *f = *state;
@@ -393,7 +393,7 @@ TEST(a_prompt_that_fills_the_context_gives_one_token)
     params = ask(prompt, 1, 1, &none);
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
-    params.n_prompt = SIZE_MAX; // no id behind the context's end is read
+    params.n_prompt = SIZE_MAX; // no id after the context's end is read
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
     glinfer_session_destroy(&session);

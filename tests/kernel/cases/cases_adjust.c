@@ -1,5 +1,5 @@
-// adjust.comp: logits and counts against their formulas, what is sampled behind it against its
-// distribution.
+// Tests adjust.comp: logits and counts against their formulas, tokens sampled after it against
+// their distribution.
 #include "base/round.h"
 #include "ops/record/rate.h"
 #include "tests/kernel/cases/cases_step.h"
@@ -15,7 +15,7 @@ struct adjusting {
     struct gi_logits logits, adjusted; // one range; of the second the partial results are adjust's
     struct gi_step_buffers buffers;
     struct gi_adjust adjust;
-    struct gi_range source; // what the logits are before each step
+    struct gi_range source; // the logits before each step
     float *values;          // (n_vocab)
     uint32_t *table;        // as adjust.range has it
     uint64_t table_size;
@@ -276,7 +276,7 @@ static bool count_samples(struct kt_run *run, const struct adjusting *a,
     return is_good || kt_fail(run, "a token could not be sampled");
 }
 
-// Fills the probability of each token behind two others.
+// Fills the probability of each token after two others.
 static void find_shares(const struct kt_run *run, const struct adjusting *a, uint32_t place,
                         double shares[N_TINY])
 {

@@ -242,7 +242,7 @@ struct joint {
     uint8_t *layer_bytes, *scratch_bytes; // before the step
 };
 
-// Lays the slots' caches, scratch and rows behind each other.
+// Lays out the slots' caches, scratch and rows one after the other.
 static bool join(struct joint *j, struct kt_run *run)
 {
     struct attention_qkv *first = &j->each[0];

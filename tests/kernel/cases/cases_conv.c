@@ -1,5 +1,5 @@
-// The short convolution: steps and batches of any length, from the begin of a text or behind some
-// of it.
+// Tests the short convolution: steps and batches of any length, from the beginning of a text or
+// after some tokens.
 #include "ops/conv/short_conv.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 

@@ -307,7 +307,7 @@ static void record_step(struct kt_run *run, struct kt_mixture *m, struct gi_stre
                       stream);
 }
 
-// Sizes of stages, behind the shapes.
+// Sizes of stages: the cases after those of the shapes.
 static const uint32_t stages[] = {128, 512};
 
 #define N_STEP (COUNT(shapes) + COUNT(stages))

@@ -104,8 +104,8 @@ static bool check_sorted(struct kt_run *run, struct kt_mixture *m, const struct 
     const uint32_t width = stride > m->experts.y_width ? stride : m->experts.y_width;
     struct gi_sorted_rows rows;
     struct gi_rows space, pairs;
-    // Behind the rows there is room for the tiles of cases with more experts than rows, and for
-    // rows in f16 up to whole tiles.
+    // The range also has room for the tiles of cases with more experts than rows, and for rows in
+    // f16 up to whole tiles.
     free(kt_expert_inputs(run, "sorted", &space, m->c->n_tokens + m->c->n_expert + 64,
                           gi_sorted_width(&m->experts), 1));
     free(kt_expert_inputs(run, "pairs", &pairs, n, width, 1));

@@ -11,8 +11,8 @@
 
 enum {
     KT_GEMV_TYPES = 5,  // weight types that all kernels are tested with
-    KT_GEMV_SHAPES = 5, // so many shapes of all kernels come first
-    KT_GEMV_DOTS = 13,  // then so many that differ in the dot product,
+    KT_GEMV_SHAPES = 5, // the number of shapes of all kernels, which come first
+    KT_GEMV_DOTS = 13,  // the number that then differ in the dot product,
     KT_GEMV_HALVES = 5, // the last of them with products in f16,
     KT_GEMV_NAMED = 18, // which GLINFER_GEMV names; then
     KT_GEMV_STAGES = 5, // stages of one dispatch each
@@ -25,14 +25,14 @@ struct kt_gemv_variant {
     size_t shape;
 };
 struct kt_gemv_variant kt_gemv_variant_at(size_t index);
-// Writes the type and the shape with a blank behind; returns the characters.
+// Writes the type and the shape, followed by a blank; returns the number of characters.
 int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size);
 // True if the device's groups are large enough for it. Those of 1,024 run only where there are
 // subgroups.
 bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant);
 // Makes the ops of the case take the variant's shape.
 bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant);
-// A result of the shape that was set is within so many roundings, FLT_EPSILON, of its magnitude.
+// Returns the tolerance of a result of the selected shape, in units of FLT_EPSILON * magnitude.
 double kt_gemv_roundings(void);
 
 // A stream with random contents, and the same on the CPU.

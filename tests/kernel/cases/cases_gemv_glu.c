@@ -54,7 +54,7 @@ static enum ref_activation activation_of(const struct glu_size *size)
                                                : REF_SILU;
 }
 
-// The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
+// The gate rows come first, then as many up rows: of each part, or of the whole matrix.
 static void gather_act(const struct gi_weight *weight, const struct ref_value *y,
                        const struct glu_size *size, struct ref_value *act)
 {

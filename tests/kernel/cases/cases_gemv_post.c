@@ -22,7 +22,7 @@ static const struct post_size {
 static const size_t shapes[] = {
     0, 1, 2, 4, KT_GEMV_NAMED - KT_GEMV_HALVES, KT_GEMV_NAMED - KT_GEMV_HALVES + 2};
 
-// The case behind these: the largest groups, whose sums, with the codes of a codebook, have to fit
+// The case after these: the largest groups, whose sums, with the codes of a codebook, must fit
 // shared memory.
 #define N_SHAPED     (COUNT(sizes) * COUNT(shapes))
 #define LARGE_GROUPS "split:1024:1"
@@ -55,11 +55,11 @@ struct post_run {
     struct kt_weight in, out; // to the residual, and from it
     float *x;
     struct gi_range x_range;
-    struct gi_range norm_range, plain_range; // what reads the residual with its norm, and as it is
+    struct gi_range norm_range, plain_range; // results of reading the residual normed and unchanged
     struct gi_logits logits;                 // with its norm, too
 };
 
-// Has the stream be parted by sums as a norm leaves them.
+// Makes the stream parted, with partial sums like those of a norm.
 static void part_stream(struct post_run *s, struct kt_run *run)
 {
     struct gi_stream *stream = &s->stream.stream;

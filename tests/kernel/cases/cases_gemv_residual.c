@@ -69,7 +69,7 @@ static bool compare_residual(struct kt_run *run, const struct kt_gemv_stream *te
     return is_good;
 }
 
-// Puts the sums of x, which begins at values[skipped], behind it.
+// Writes the sums of x after x, which begins at values[skipped].
 static void add_sums(struct kt_run *run, const struct gi_range *range, const float *x,
                      uint32_t skipped, uint32_t n_cols)
 {

@@ -25,7 +25,7 @@ static const struct half_case {
     float size; // of the largest input
     uint32_t n_past, window;
     float softcap;
-    uint32_t n_spare; // columns of rows behind width
+    uint32_t n_spare; // columns of rows after width
 } cases[] = {
     {SOURCE_X, 1, 32, 1, 0, 0, 0, 0},
     {SOURCE_X, 130, 612, 1, 0, 0, 0, 0},

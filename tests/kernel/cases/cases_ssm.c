@@ -1,4 +1,4 @@
-// Mamba-2: decode steps and batches, from a state that is not zero; the norms behind it.
+// Tests Mamba-2: decode steps and batches from a nonzero state, and the norms after it.
 #include "ops/ssm/ssm.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 

@@ -186,7 +186,7 @@ TEST(cache_knows_folders_of_others)
     assert_int_equal(rmdir(folder), 0);
 }
 
-// Writes 100 bytes that were last used so many seconds ago.
+// Writes a file of 100 bytes that was last used `seconds` seconds ago.
 static void write_old(const char *folder, const char *name, long seconds)
 {
     static const char bytes[100];

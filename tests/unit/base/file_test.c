@@ -124,7 +124,7 @@ TEST(file_refuses_a_file_without_permission)
     write_file(1);
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid();
-    if (user == 0) { // who may read everything
+    if (user == 0) { // root may read everything
         assert_int_equal(chmod(directory, 0755), 0);
         assert_int_equal(seteuid(65534), 0);
     }

@@ -16,7 +16,7 @@ static void lead(int output, int errors)
     assert_true(dup2(output, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0);
 }
 
-// Has output and error lead to a terminal, each only if asked for, and the other to nowhere.
+// Redirects standard output and error to a terminal if the flag is set, else to /dev/null.
 static void enter(bool is_output, bool is_errors)
 {
     terminal = posix_openpt(O_RDWR | O_NOCTTY);

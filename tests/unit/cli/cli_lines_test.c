@@ -172,7 +172,7 @@ static int kill_reader(int number)
     return is_killed && has_echo() ? 0 : 1;
 }
 
-// Likewise of one who is stopped and goes on, in a group that is not the shell's.
+// Tests a reader that is stopped and continued, in a process group that is not the shell's.
 static int stop_reader(void)
 {
     struct cli_lines lines;
@@ -199,7 +199,7 @@ static int stop_reader(void)
 
 TEST(a_signal_leaves_the_terminal_as_it_was)
 {
-    const pid_t session = fork(); // whose terminal it is, and which takes that along
+    const pid_t session = fork(); // owns the terminal, which ends with it
     if (session == 0) {
         setsid();
         _exit(ioctl(STDIN_FILENO, TIOCSCTTY, 0) == 0 && kill_reader(SIGHUP) == 0 &&

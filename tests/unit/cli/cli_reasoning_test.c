@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// Reads an answer that comes in steps of so many bytes; thoughts stand in parentheses.
+// Reads an answer in steps of `step` bytes; thoughts are in parentheses.
 static void expect(int kind, const char *text, size_t step, const char *expected)
 {
     struct cli_reasoning reasoning = {0};

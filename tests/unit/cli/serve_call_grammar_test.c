@@ -176,7 +176,7 @@ static void append(struct cli_bytes *text, const char *more)
     cli_bytes_append(text, more, strlen(more));
 }
 
-// Appends parameters of so many properties, all of one schema, and a definition of a size.
+// Appends parameters of n properties with the same schema, and a definition of `size`.
 static void append_parameters(struct cli_bytes *text, int n, const char *property, int size)
 {
     char piece[64];

@@ -10,7 +10,7 @@ TEST(sets_of_one_slot_are_lone)
     assert_false(gi_joint_is_lone(5));
 }
 
-// A chain of several rows that lands behind the begin of a lone one is learnt as its own.
+// A chain of several rows that completes after the start of a single one counts for its own rows.
 TEST(chains_are_learnt_by_their_rows)
 {
     struct gi_joint_times times = {.polled_ns = 990};

@@ -153,7 +153,7 @@ TEST(drafts_pay_where_batches_are_cheap)
     free(text);
 }
 
-// Whatever is repeated, and however slow batches are.
+// For any repeated text and any speed of batches.
 TEST(no_text_is_slower_by_three_percent)
 {
     static const double slopes[] = {0, 0.05, 0.2, 0.5, 1, 3};

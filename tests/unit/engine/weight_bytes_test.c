@@ -52,7 +52,7 @@ struct types {
     char q[8], k[8], v[8], o[8], gate[8], up[8], down[8], embed[8], output[8];
 };
 
-// Returns the type that a quantizer takes instead for rows that are no multiple of 256.
+// Returns the type that a quantizer uses instead for rows that are not a multiple of 256.
 static const char *fallback_type(const char *type)
 {
     static const char *const pairs[][2] = {{"q4_k", "q5_0"}, {"q5_k", "q5_1"}, {"q6_k", "q8_0"}};

@@ -48,7 +48,7 @@ static int compare_times(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-// Prints the medians of the time that the first and the second mask behind `text` take.
+// Prints the median times of the first and of the second mask after `text`.
 static bool time_text(const struct gi_grammar *grammar, const struct gi_grammar_vocab *vocab,
                       const char *name, const char *text, struct glinfer_error *err)
 {

@@ -62,7 +62,7 @@ static void expect(const char *grammar_text, const char *texts, int result)
 struct language {
     const char *grammar;
     const char *allowed; // texts with '~' between
-    const char *refused; // these may be the beginnings of allowed ones
+    const char *refused; // may be the beginnings of allowed ones
 };
 
 static void expect_all(const struct language *languages, size_t count)

@@ -55,7 +55,7 @@ TEST(a_damaged_job_is_refused)
     free(data);
 }
 
-// The worker reads so many bytes and no more.
+// The worker reads only a limited number of bytes.
 TEST(a_job_that_may_be_cut_is_refused)
 {
     struct gi_compile_job job = some_job, found;

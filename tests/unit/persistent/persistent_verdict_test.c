@@ -52,7 +52,7 @@ TEST(another_programs_line_is_no_verdict)
     expect(&found, GI_VERDICT_NONE);
 }
 
-// Whatever byte is lost or changed, nothing but a figure can come of it.
+// If any byte is lost or changed, only a figure may differ.
 TEST(a_damaged_line_is_no_verdict)
 {
     const struct gi_verdict verdict = {GI_VERDICT_FASTER, 790123, 380456};
@@ -135,7 +135,7 @@ TEST(a_refusal_is_believed_the_second_time)
     struct gi_verdict_lock lock, other;
     char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
     assert_non_null(mkdtemp(folder));
-    for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) { // who is refused the second time
+    for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) { // refused the second time
         gi_verdict_refuse(folder, &key);
         assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
         assert_true(gi_verdict_lock(folder, &key, &lock));

@@ -251,13 +251,13 @@ TEST(dry_punishes_what_goes_on_as_before)
     struct gi_sampler_params params = plain();
     struct shares s = all_shares();
     params.dry = (struct gi_dry){.multiplier = 0.5f, .base = 2, .allowed_length = 2, .last_n = 64};
-    s.x[4] -= 0.5 * 2; // behind 1, 2, 3
-    s.x[6] -= 0.5;     // behind 2, 3
+    s.x[4] -= 0.5 * 2; // after 1, 2, 3
+    s.x[6] -= 0.5;     // after 2, 3
     share(&s);
     check_choices(&params, text, 12, s.p);
     params.dry.breakers = breakers;
     params.dry.n_breaker = 1;
-    check_choices(&params, text, 12, s.p); // 7 tokens behind the breaker allow as much
+    check_choices(&params, text, 12, s.p); // 7 tokens after the breaker allow it, too
 }
 
 TEST(a_breaker_bounds_repetitions)
@@ -270,7 +270,7 @@ TEST(a_breaker_bounds_repetitions)
     params.dry = (struct gi_dry){.multiplier = 1, .base = 2, .allowed_length = 1, .last_n = 64};
     params.dry.breakers = breakers;
     params.dry.n_breaker = 1;
-    s.x[4] -= 1; // 3 alone is behind the breaker
+    s.x[4] -= 1; // only 3 is after the breaker
     share(&s);
     check_choices(&params, text, 7, s.p);
 }

@@ -198,7 +198,7 @@ TEST(a_format_is_known_by_what_it_writes)
                          "chatml");
     expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
                          "'<|im_end|>\n' }}{% endfor %}",
-                         "chatml"); // the answer's beginning is put behind it
+                         "chatml"); // the answer's beginning is appended
     expect_template_name(NO_SYSTEM, "gemma");
 }
 

@@ -253,7 +253,7 @@ TEST(statements_run)
     }
 }
 
-// A statement's line leaves nothing behind; signs take all white space away.
+// A line with only a statement is removed whole; '-' signs remove all white space.
 TEST(white_space_goes_where_templates_want_it)
 {
     expect("a\n  {% if 1 %}\n  b\n  {% endif %}\nc\n", "a\n  b\nc");
@@ -343,8 +343,8 @@ TEST(templates_of_common_families_run)
     }
 }
 
-// A turn of a loop leaves nothing behind: walking over a long conversation at each of its messages
-// takes no more memory than its text does.
+// An iteration of a loop frees its memory: a loop over a long conversation at each of its messages
+// takes no more memory than the text.
 TEST(loops_take_no_memory)
 {
     expect(
@@ -354,8 +354,8 @@ TEST(loops_take_no_memory)
         "62250");
 }
 
-// A search walks over what it leaves behind once, whatever follows: a million finds in a text of as
-// many bytes take no time to speak of.
+// A search passes over each byte once: a million finds in a text of a million bytes take very
+// little time.
 TEST(a_search_costs_what_it_walks_over)
 {
     expect("{% set n = namespace(s='ab') %}{% for i in range(19) %}{% set n.s = n.s + n.s %}"

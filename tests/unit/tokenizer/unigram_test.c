@@ -92,7 +92,7 @@ TEST(unigram_without_normal_tokens_has_unknown_below_the_others)
     for (int id = A; id < COUNT; id++) {
         small.types[id] = GI_TOKEN_TYPE_UNUSED;
     }
-    // "a" is no token, so unknown and "b" stand against "ab".
+    // "a" is not a token, so the alternatives are unknown + "b" and "ab".
     small.tokens[A] = small_text("c");
     EXPECT_IDS(&small.vocab, "ab", AB);
 }
