@@ -29,28 +29,27 @@ struct glinfer_device {
     const struct glinfer_session *answering; // in glinfer_generate; compared alone
 };
 
-// True unless the call comes from a callback of a call that runs, or from a process that was
-// forked; else false with INVALID_ARGUMENT.
+// Checks that the call comes neither from a callback of a running call nor from a forked process.
+// Fails with INVALID_ARGUMENT.
 bool gi_device_is_free(const struct glinfer_device *device, struct glinfer_error *err);
-// Enters the device's GPU (gi_gpu_enter) for a call whose callbacks may not call back. Fails as
-// these two.
+// Enters the device's GPU (gi_gpu_enter) for a call whose callbacks must not call back. Fails as
+// gi_device_is_free and gi_gpu_enter do.
 bool gi_device_enter(struct glinfer_device *device, struct gi_platform_saved *saved,
                      struct glinfer_error *err);
 void gi_device_leave(struct glinfer_device *device, const struct gi_platform_saved *saved);
 
-// Ends the answers and destroys the sessions and models that a callback of the call has ended and
-// destroyed, maybe the device with them; the last thing that a call does. Does nothing inside a
-// callback.
+// Ends the answers and destroys the sessions and models, and maybe the device, that a callback of
+// the call has ended or destroyed. The last action of a call. Does nothing inside a callback.
 void gi_device_end_call(struct glinfer_device *device);
 
-// Opens the same device again, with a new context, in place of the one that was lost; release
-// destroys what was made on that one. Fails as glinfer_device_create does: nothing has changed if
-// the device cannot be opened, else the device has no programs.
+// Opens the device again with a new context; release destroys the objects of the lost one. Fails as
+// glinfer_device_create does: if the device cannot be opened nothing changes, otherwise the device
+// has no programs.
 bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glinfer_device *device),
                       struct glinfer_error *err);
 
-// Creates a device as glinfer_device_create does from whole params, with settings, which are
-// copied, in place of the environment's.
+// Creates a device as glinfer_device_create does, from whole params, with a copy of `settings`
+// instead of the environment's.
 struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
                                         const struct gi_settings *settings,
                                         struct glinfer_error *err);

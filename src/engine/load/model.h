@@ -42,19 +42,19 @@ struct glinfer_model {
 
 // Destroys the weights on the GPU. The context is entered.
 void gi_model_release(struct glinfer_model *model);
-// True if the weights can be read again, else false with UNSUPPORTED.
+// Checks that the weights can be read again. Fails with UNSUPPORTED.
 bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err);
-// Loads them anew from the source. Fails as glinfer_model_load does, and with BAD_FILE if it is
-// another file now. The device is busy.
+// Loads the weights again from the source. Fails as glinfer_model_load does, and with BAD_FILE if
+// the file has changed. The device is busy.
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err);
 
-// False with UNSUPPORTED if the model is an encoder, which generates no text.
+// Fails with UNSUPPORTED if the model is an encoder, which generates no text.
 bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err);
 
-// Adds bytes of sessions to what the model has used of its budget; the caller takes them off again.
-// host: bytes that are needed beside them where the GPU's memory is the process's. Fails with
-// OVER_BUDGET: "<who> N MiB, ... leaves M MiB: <advice>".
+// Adds the bytes of sessions to the model's used budget; the caller subtracts them later. host:
+// bytes needed besides if the GPU uses the memory of the process. Fails with OVER_BUDGET: "<who> N
+// MiB, ... leaves M MiB: <advice>".
 bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
                       const char *advice, struct glinfer_error *err);
 

@@ -43,9 +43,9 @@ struct gi_model_plan {
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
-    // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it, then
-    // those of layers' own inputs if they have some: the embeddings, the projection; then those of
-    // streams: what makes all but the first, in one, and what leads back from each.
+    // (n_layer, GI_SLOT_COUNT), the embedding, the output unless it is tied, then, if present, the
+    // layers' own inputs (embeddings, projection) and the residual streams (one matrix that makes
+    // all streams but the first, and one for each that reads it back).
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;

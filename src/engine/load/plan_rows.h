@@ -8,11 +8,11 @@
 // Returns the number of sources that hold all experts, 0 for orders without experts. The sources
 // after them belong to the expert that all tokens share.
 uint32_t gi_plan_expert_sources(enum gi_weight_order order);
-// True for the orders of a mixture's experts; for those that pair gate and up.
+// Return true for orders of a mixture's experts; for orders that pair gate and up.
 bool gi_plan_has_experts(enum gi_weight_order order);
 bool gi_plan_has_gate(enum gi_weight_order order);
 
-// True for q, k and v in pair order.
+// Returns true for q, k and v in pair order.
 bool gi_plan_has_pairs(enum gi_weight_order order);
 
 // The sections of a weight whose matrices are concatenated, such as q, k and v.
@@ -21,7 +21,7 @@ struct gi_plan_sections {
     uint32_t begins[GI_MAX_SOURCES + 2]; // GPU rows, the end of the last one too
     uint32_t sources[GI_MAX_SOURCES + 1];
 };
-// Returns those of a weight; none where its order has none.
+// Returns the sections of a weight; n is 0 if its order has none.
 struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
                                          const struct gi_plan_weight *weight);
 
@@ -30,8 +30,8 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);
 
-// Returns the byte of that row at which GPU row `row` begins: 0, but of the shared expert's down,
-// of which each piece takes some columns.
+// Returns the byte of the source row at which GPU row `row` begins: 0 except for the shared
+// expert's down, where each piece takes some columns.
 uint64_t gi_plan_row_offset(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                             const struct gi_weight_part *part, uint32_t row);
 

@@ -1,5 +1,5 @@
-// Tensors of a file that a plan has no use for: other senses than text, layers that predict further
-// tokens, and what another version of a converter may write. They are left alone, and that is said.
+// Tensors of a file that a plan does not use: vision, audio, layers that predict further tokens,
+// and names of other converter versions. They are ignored and reported.
 #ifndef GI_ENGINE_SPARE_TENSORS_H
 #define GI_ENGINE_SPARE_TENSORS_H
 
@@ -17,7 +17,7 @@ struct gi_spare_tensors {
 bool gi_spare_tensors_find(const struct gi_model_plan *plan, struct gi_spare_tensors *spare,
                            struct glinfer_error *err);
 
-// Writes a line for each kind that there is: a note, or of others a warning.
+// Logs a line for each kind: a note, or a warning for n_other.
 void gi_spare_tensors_say(const struct gi_model_plan *plan, const struct gi_spare_tensors *spare,
                           const struct gi_log *log);
 

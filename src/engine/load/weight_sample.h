@@ -1,6 +1,6 @@
-// Rows of weights as they lie in the file, kept for the self-test: of each kind of part those of a
-// few tiles, whose products can then be worked out on the CPU. A kind is what a program may depend
-// on: slot, type and shape.
+// Rows of weights from the file, kept for the self-test, which computes their products on the CPU:
+// a few tiles of some parts of each kind. A kind is what a program may depend on: slot, type and
+// shape.
 #ifndef GI_ENGINE_WEIGHT_SAMPLE_H
 #define GI_ENGINE_WEIGHT_SAMPLE_H
 
@@ -9,7 +9,7 @@
 #define GI_SAMPLE_TILES 8
 
 struct gi_weight_sample {
-    struct gi_range quads; // of the part on the GPU, by which it is found
+    struct gi_range quads; // of the part on the GPU; identifies the sample
     const struct gi_quant *quant;
     uint32_t slot; // place in a layer, or the embedding's or the output's
     uint32_t n_rows, n_cols;

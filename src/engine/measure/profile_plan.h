@@ -4,8 +4,8 @@
 
 #include "engine/run/session.h"
 
-// Tells params->on_planned of every dispatch and submission. Compiles and submits nothing; records
-// lists that are not. Fails with what ops fail with.
+// Calls params->on_planned for every dispatch and submission. Compiles and submits nothing; records
+// missing lists. Fails as ops do.
 bool gi_profile_plan(struct glinfer_session *session, const struct glinfer_profile_params *params,
                      struct glinfer_error *err);
 

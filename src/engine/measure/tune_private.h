@@ -1,4 +1,4 @@
-// Declares what the files of the tuner share and nobody else sees.
+// Types and functions shared by the files of the tuner only.
 #ifndef GI_ENGINE_TUNE_PRIVATE_H
 #define GI_ENGINE_TUNE_PRIVATE_H
 
@@ -9,7 +9,7 @@ enum {
     GI_TUNE_STEP_SAMPLES = 15, // of a whole step
 };
 
-// A shape of a site, and what it took.
+// A shape of a site, and its measured times.
 struct gi_tune_candidate {
     char shape[GI_TUNING_SHAPE_SIZE];
     struct gi_dispatch_table *table; // NULL: not recorded yet, or it cannot be
@@ -22,7 +22,7 @@ struct gi_tune_candidate {
 struct gi_tune_site {
     uint32_t number; // counted from 1
     bool is_prompt;
-    bool is_whole;    // timed as what a whole step takes more with it than without
+    bool is_whole;    // timed as a whole step with it minus one without
     bool is_measured; // against another shape at least
     uint32_t n_dispatches;
     uint32_t n;        // replays of a sample
@@ -64,7 +64,7 @@ bool gi_tune_survey_site(struct gi_tune *tune, struct gi_tune_site *site,
 // Measures the candidates until end_ns, or a little longer, and sets the site's shape to the best.
 bool gi_tune_site(struct gi_tune *tune, struct gi_tune_site *site, uint64_t end_ns);
 
-// Sets *is_good to whether both tables, recorded for where the site stands, compute the same.
+// Sets *is_good to true if both tables, recorded for the site, compute the same results.
 bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
                    struct gi_dispatch_table *table, struct gi_dispatch_table *other, bool *is_good);
 

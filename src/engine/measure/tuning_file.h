@@ -16,7 +16,7 @@ struct gi_tuning_file {
 // Finds the place of a gpu's file. cache_dir as glinfer_device_params has it.
 void gi_tuning_file_init(struct gi_tuning_file *file, const struct gi_gpu *gpu,
                          const char *cache_dir);
-// Accepts all-zero.
+// Frees the names. Accepts all-zero.
 void gi_tuning_file_finish(struct gi_tuning_file *file);
 
 // Adds the file's rows; a tuning without any where there is none. Fails with NO_MEMORY.
@@ -24,8 +24,8 @@ bool gi_tuning_file_load(const struct gi_tuning_file *file, struct gi_tuning *tu
                          struct glinfer_error *err);
 // Adds the rows of any file. Fails with IO where it cannot be read, NO_MEMORY.
 bool gi_tuning_file_read(const char *path, struct gi_tuning *tuning, struct glinfer_error *err);
-// Asks whether rows can be kept; the file stays as it is. Fails with IO (the folder, the system's
-// reason).
+// Checks that rows can be stored, without changing the file. Fails with IO (the folder, the
+// system's reason).
 bool gi_tuning_file_check(const struct gi_tuning_file *file, struct glinfer_error *err);
 // Writes all rows. Fails with IO (the folder, the system's reason), NO_MEMORY.
 bool gi_tuning_file_store(const struct gi_tuning_file *file, const struct gi_tuning *tuning,
