@@ -9,8 +9,8 @@
 
 // Returns the rows of the file, an array of objects; NULL with the reason printed.
 cJSON *cli_baseline_load(const char *path);
-// Prints one sentence: faster, slower or the same as the row of the same model and test, by how
-// much, and what chance explains.
+// Prints one sentence: whether a result is faster or slower than the row of the same model and
+// test, by how much, and the difference that noise explains.
 void cli_baseline_print(FILE *file, const char *path, const cJSON *rows,
                         const struct cli_bench_result *result);
 

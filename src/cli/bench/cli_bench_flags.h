@@ -21,7 +21,7 @@ struct cli_bench_settings {
     const char *compare, *svg; // files
 };
 
-// Gives the lists that no flag filled llama-bench's defaults.
+// Sets lists that are still empty to llama-bench's defaults.
 void cli_bench_fill(struct cli_bench_settings *settings);
 // Runs the command; settings are a struct cli_bench_settings.
 bool cli_bench(void *settings);

@@ -1,6 +1,6 @@
-// The folder in which pulled models lie: $XDG_CACHE_HOME/glinfer/models. Known ones lie in it by
-// their file names, those of the hub in hf/USER/REPO, those of other servers in HOST/PATH. What is
-// not whole yet has ".part" after its name, and a note of its origin in ".part.from".
+// The folder of pulled models: $XDG_CACHE_HOME/glinfer/models. Known models are stored in it by
+// file name, models of the hub in hf/USER/REPO, models of other servers in HOST/PATH. An incomplete
+// file has the suffix ".part", and a note of its origin in ".part.from".
 #ifndef MODELS_CACHE_H
 #define MODELS_CACHE_H
 
@@ -16,8 +16,8 @@ bool models_cache_path(const char *place, char path[MODELS_MAX_PATH]);
 // A model; one in several files is one entry, with the place of its first.
 struct models_entry {
     char *place;      // owned, below the folder, without ".part"
-    uint64_t size;    // bytes that are there
-    unsigned n_whole; // files that are there, not in part
+    uint64_t size;    // bytes on disk
+    unsigned n_whole; // number of complete files
     bool is_whole;
 };
 struct models_list {
@@ -34,11 +34,11 @@ void models_list_finish(struct models_list *list);
 // "hf:USER/REPO/FILE.gguf", "HOST/PATH/FILE.gguf", or that of a file in the folder itself without
 // ".gguf".
 void models_entry_name(const struct models_entry *entry, char *name, size_t size);
-// Returns the model that goes by a name, or by its file's; NULL if there is none, or more than one,
-// which *count tells.
+// Returns the model with a name or a file name, and sets *count to the number of such models; NULL
+// unless there is exactly one.
 const struct models_entry *models_list_find(const struct models_list *list, const char *name,
                                             size_t *count);
-// Returns a whole file of a source, which may leave the choice; NULL: it is not here.
+// Returns a complete file of a source, which may match several; NULL if there is none.
 const struct models_entry *models_list_source(const struct models_list *list,
                                               const struct models_source *source);
 

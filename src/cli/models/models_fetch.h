@@ -1,5 +1,5 @@
-// Fetches a file from a URL: goes on with what is here, tries again where the connection breaks,
-// checks size, sha256 and that it is GGUF, and puts it in its place at once.
+// Fetches a file from a URL: resumes a partial download, retries after a broken connection, checks
+// size, sha256 and that it is GGUF, and renames the file to its path when it is complete.
 #ifndef MODELS_FETCH_H
 #define MODELS_FETCH_H
 
@@ -8,24 +8,25 @@
 
 struct models_wanted {
     const char *name;   // for messages
-    const char *url;    // where it is
-    const char *path;   // where it is to lie
+    const char *url;    // source
+    const char *path;   // destination
     const char *token;  // NULL: none
-    const char *sha256; // "": what the server says, if it does
-    uint64_t size;      // 0: what the server says
-    int64_t timeout_s;  // for which a server may send nothing
+    const char *sha256; // "": the server's, if it sends one
+    uint64_t size;      // bytes; 0: the server's
+    int64_t timeout_s;  // seconds that a server may be silent
 };
 
-// Fetches it. Returns false with the reason printed.
+// Fetches the file. Returns false with the reason printed.
 bool models_fetch(const struct models_wanted *wanted);
 // Fetches a text of at most 16 MiB. Returns false with the reason printed.
 bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *text,
                        char next[MODELS_MAX_URL]);
-// Computes the sha256 of a file, "" where that cannot be. Returns false with the reason printed.
+// Computes the sha256 of a file, or "" without support for it. Returns false with the reason
+// printed.
 bool models_hash_path(const char *path, char sha256[65]);
 
-// False if the file at a path is a damaged GGUF file or ends before its tensors do; why then says
-// so.
+// Returns false, with the reason in why, if the file is a damaged GGUF file or ends before its
+// tensors.
 bool models_is_whole(const char *path, char *why, size_t size);
 
 #endif

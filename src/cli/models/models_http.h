@@ -1,5 +1,5 @@
-// One request over HTTP, by libcurl: redirects are followed, a login is told to its own host alone,
-// a server that sends nothing for a while is given up.
+// Makes one HTTP request with libcurl: follows redirects, sends a login only to its own host, and
+// gives up on a server that is silent for too long.
 #ifndef MODELS_HTTP_H
 #define MODELS_HTTP_H
 
@@ -24,8 +24,8 @@ struct models_request {
     const char *url;
     const char *token;    // NULL: none
     uint64_t start;       // the byte from which on the file is wanted
-    const char *if_range; // "": whatever the file is now; else the ETag that it must still have
-    int64_t timeout_s;    // for which a server may send nothing
+    const char *if_range; // the ETag that the file must still have; "": any
+    int64_t timeout_s;    // seconds that a server may be silent
     // Takes bytes of an answer with status 200 or 206; false ends the request.
     bool (*take)(void *user, const struct models_reply *reply, const char *data, size_t size);
     void *user;
@@ -38,7 +38,7 @@ enum models_outcome {
     MODELS_HOPELESS, // no such host, a wrong certificate
 };
 
-// Makes a request. Unless it is answered, why has the reason.
+// Makes a request. Writes the reason into why unless it returns MODELS_ANSWERED.
 enum models_outcome models_http_get(const struct models_request *request,
                                     struct models_reply *reply, char *why, size_t size);
 

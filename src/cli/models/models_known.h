@@ -1,5 +1,5 @@
-// The table of small models that go by names: where they are, how large, their sha256, and under
-// which licence. Their families and weight types are among those that run here.
+// The table of small models that have a short name, with their source, size, sha256 and licence.
+// glinfer supports the families and weight types of all of them.
 #ifndef MODELS_KNOWN_H
 #define MODELS_KNOWN_H
 

@@ -1,6 +1,6 @@
-// The part of a file that is here: "FILE.part", locked by the process that fetches it, and beside
-// it "FILE.part.from", which says what it is a part of. Whenever the process ends, the next one
-// goes on from there; FILE itself appears at once and whole.
+// A partial download: "FILE.part", locked by the process that fetches it, and "FILE.part.from",
+// which names its origin. If the process ends, the next one resumes there. FILE itself appears only
+// when it is complete.
 #ifndef MODELS_PART_H
 #define MODELS_PART_H
 
@@ -11,7 +11,7 @@ struct models_part {
     char path[MODELS_MAX_PATH]; // of the file to be
     int file;                   // of the part, locked; -1: none
     uint64_t size;              // bytes that are there
-    // Says what it is a part of; "": not known.
+    // The origin of the part; "": unknown.
     char url[MODELS_MAX_URL], etag[256], sha256[65];
 };
 
@@ -19,7 +19,7 @@ struct models_part {
 // if the whole file is there meanwhile, and nothing is opened then. Returns false with the reason
 // printed.
 bool models_part_open(struct models_part *part, const char *path, bool *is_there);
-// Empties the part and notes what it will be a part of. Returns false with the reason printed.
+// Empties the part and writes its new origin. Returns false with the reason printed.
 bool models_part_begin(struct models_part *part, const char *url, const char *etag,
                        const char *sha256);
 // Appends bytes. Returns false with the reason printed.

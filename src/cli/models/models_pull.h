@@ -1,5 +1,5 @@
-// From a word for a model to the path of its file: what is here is taken, the rest is fetched where
-// the word names a place in the network. Nothing is asked of the network for a path or a name.
+// Finds the file of a model that the user names: a local file is used; a URL or a repository of the
+// hub is fetched if it is not local. A path or a name never causes a network request.
 #ifndef MODELS_PULL_H
 #define MODELS_PULL_H
 

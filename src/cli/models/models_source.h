@@ -1,6 +1,6 @@
-// A word for a model: a name, a repository of the hub, a URL or a path; and the place of its file
-// in the cache. Reads words alone: no file, no network. What a word cannot be, such as a name that
-// leads out of the cache, is refused here.
+// Parses the user's name of a model: a name, a repository of the hub, a URL or a path; and finds
+// the place of its file in the cache. Parses text only: no file, no network. Refuses invalid text,
+// such as a name that leads out of the cache.
 #ifndef MODELS_SOURCE_H
 #define MODELS_SOURCE_H
 

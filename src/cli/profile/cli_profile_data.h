@@ -44,8 +44,8 @@ void cli_profile_finish(struct cli_profile_data *data);
 
 // Returns the GB/s that the device moves at most: the better of copying and reading.
 double cli_profile_memory_rate(const struct cli_profile_data *data);
-// Returns a kernel's share of the rate that it can attain: the lower one of arithmetic and memory.
-// 0 where it is not known what the kernel reads.
+// Returns a kernel's share of its attainable rate: the lower limit of arithmetic and memory. 0 if
+// the bytes that the kernel reads are unknown.
 double cli_profile_roof_share(const struct cli_profile_data *data,
                               const struct glinfer_profile_kernel *kernel);
 

@@ -18,8 +18,8 @@ struct cli_prompt {
 // Returns a text of the command line, its escapes read unless that is forbidden.
 void cli_prompt_copy(const struct cli_prompt_flags *flags, const char *text,
                      struct cli_bytes *bytes);
-// Reads the prompt and the system message. Returns false with the reason printed. What standard
-// input has beside -p is joined to it, where it is a pipe or a file, and that is said.
+// Reads the prompt and the system message. If standard input is a pipe or a file, appends it to the
+// text of -p and prints a note. Returns false with the reason printed.
 bool cli_prompt_read(const struct cli_prompt_flags *flags, struct cli_prompt *prompt);
 void cli_prompt_finish(struct cli_prompt *prompt);
 
