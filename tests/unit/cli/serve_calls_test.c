@@ -196,6 +196,11 @@ TEST(tags_are_read)
         "\n<parameter=o>\n[1]\n</parameter>\n<parameter=x>\n[True, 'a']\n</parameter>\n"
         "</function>\n</tool_call>",
         "f{\"s\":\"\\n a </b>\\n\",\"r\":\"1\",\"o\":\"[1]\",\"x\":[true,\"a\"]};", 0);
+    expect_calls(
+        qwen,
+        "<function=f>\n<parameter=u>\n\"a\"\n</parameter>\n<parameter=v>\n'b'\n</parameter>"
+        "\n<parameter=w>\n\"c</parameter>d\"\n</parameter>\n</function>\n</tool_call>",
+        "f{\"u\":\"a\",\"v\":\"b\",\"w\":\"c</parameter>d\"};", 0);
     expect_calls(qwen, "<tool_call>\n<function=f>\n<parameter=s>\n12", "", WHOLE);
     expect_calls(&serve_styles[SERVE_STYLE_SEED],
                  "<seed:tool_call>\n<function=f>\n<parameter=s>a\nb</parameter>\n</function>\n"

@@ -150,7 +150,7 @@ static void take_escape(struct serve_input *in, struct cli_bytes *text)
 static bool is_end(struct serve_input in)
 {
     serve_skip_white(&in);
-    return in.at == in.end || strchr(",)]}:", *in.at);
+    return in.at == in.end || strchr(",)]}:", *in.at) || serve_take(&in, "</");
 }
 
 static cJSON *take_quoted(struct serve_input *in)
