@@ -27,8 +27,18 @@ static uint32_t build_frame(struct gi_schema_writer *writer, const struct gi_sch
     return gi_build_rule(build, gi_build_repeat(build, GI_NODE_CALL, one, 1, most, GI_BUILD_END));
 }
 
+// Returns why no value of a schema ends.
+static const struct glinfer_error *why_dead(struct gi_schema_writer *writer)
+{
+    if (!writer->dead.message[0]) {
+        gi_error_set(&writer->dead, GLINFER_STATUS_UNSUPPORTED,
+                     "JSON schema: every allowed value contains another one without end");
+    }
+    return &writer->dead;
+}
+
 // Checks a grammar and cuts the alternatives that never end; frees it on failure.
-static struct gi_grammar *check(const struct gi_schema_writer *writer, struct gi_grammar *grammar,
+static struct gi_grammar *check(struct gi_schema_writer *writer, struct gi_grammar *grammar,
                                 struct glinfer_error *err)
 {
     uint32_t recursion;
@@ -36,11 +46,7 @@ static struct gi_grammar *check(const struct gi_schema_writer *writer, struct gi
     bool is_ok = grammar && gi_grammar_find_left_recursion(grammar, &recursion, err) &&
                  gi_grammar_cut_endless(grammar, &has_end, err);
     if (is_ok && (!has_end || recursion != GI_NO_RECURSION)) {
-        is_ok = gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s",
-                             writer->dead.message[0]
-                                 ? writer->dead.message
-                                 : "JSON schema: every allowed value contains another one "
-                                   "without end");
+        is_ok = gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s", why_dead(writer)->message);
     }
     if (!is_ok) {
         gi_grammar_destroy(grammar);
@@ -99,7 +105,8 @@ struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *sch
         writer.root = NULL;
         cJSON_Delete(root);
     }
-    struct gi_grammar *grammar = gi_gbnf_take(&rules, &writer.build, &writer.dead);
+    struct gi_grammar *grammar =
+        gi_gbnf_take(&rules, &writer.build, n > 0 ? why_dead(&writer) : NULL);
     gi_gbnf_finish(&rules);
     gi_schema_writer_finish(&writer);
     return grammar;

@@ -472,6 +472,11 @@ static void schemas_are_rules_of_a_grammar(void **state)
     static const char *const wrong[] = {"{}", "{\"pattern\": \"(\"}"};
     assert_null(gi_json_schema_rules(gbnf, wrong, 2, false, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    static const char *const endless[] = {
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}"};
+    assert_null(gi_json_schema_rules("root ::= json-1", endless, 1, false, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "JSON schema: every allowed value"));
 }
 
 int main(void)
