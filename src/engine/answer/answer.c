@@ -331,6 +331,7 @@ static bool end(struct gi_answer *answer)
 static bool advance(struct gi_answer *answer)
 {
     if (answer->state == GI_ANSWER_ENDS) {
+        answer->failure.status = GLINFER_STATUS_OK; // a later chain cannot touch the answer
         return end(answer);
     }
     const bool is_chosen = gi_answer_needs_tokens(answer) && answer->next < answer->n_live;
@@ -343,6 +344,9 @@ static bool advance(struct gi_answer *answer)
     if (answer->next < answer->n_live && !can_refill(answer)) {
         deliver_next(answer);
         return true;
+    }
+    if (answer->failure.status != GLINFER_STATUS_OK) { // of a joint chain, in another answer's turn
+        return false;
     }
     if (answer->next < answer->n_live) {
         return gi_answer_submit_chain(answer);
@@ -361,9 +365,12 @@ bool gi_answer_advance(struct gi_answer *answer)
 {
     answer->event.kind = GLINFER_EVENT_NONE;
     answer->is_waiting = false;
-    if (answer->failure.status != GLINFER_STATUS_OK || !advance(answer)) {
+    const bool has_failed = answer->failure.status != GLINFER_STATUS_OK;
+    if (!advance(answer)) {
         return false;
     }
-    answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
+    if (!has_failed) {
+        answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
+    }
     return true;
 }

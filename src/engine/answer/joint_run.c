@@ -338,7 +338,7 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
         struct gi_answer *other = find_answer(joint->group, i);
-        if (other && (joint->place.live >> i & 1)) {
+        if (other && !gi_answer_is_finished(other) && (joint->place.live >> i & 1)) {
             other->failure = answer->failure;
         }
     }
