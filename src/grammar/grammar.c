@@ -23,7 +23,8 @@ struct gi_grammar *gi_grammar_create(const char *text, size_t size,
     struct gi_builder builder;
     gi_builder_init(&builder, err);
     gi_gbnf_read(&gbnf, &builder, text, size, names);
-    struct gi_grammar *grammar = gi_gbnf_take(&gbnf, &builder, NULL);
+    struct gi_grammar *grammar =
+        gi_gbnf_take(&gbnf, &builder, gi_gbnf_rule(&gbnf, "root"), 0, NULL);
     gi_builder_finish(&builder);
     gi_gbnf_finish(&gbnf);
     return grammar;

@@ -31,10 +31,15 @@ uint32_t gi_build_node(struct gi_builder *builder, enum gi_node_kind kind, uint3
         return GI_BUILD_NOTHING;
     }
     struct gi_grammar *grammar = builder->grammar;
-    builder->is_full = grammar->nodes.count == GI_BUILD_MAX_NODES;
-    if (builder->is_full ||
-        !GI_ARRAY_PUSH(&grammar->nodes, purpose, builder->err, (struct gi_node){kind, a, next})) {
+    if (grammar->nodes.count == GI_BUILD_MAX_NODES) {
+        gi_error_set(builder->err, GLINFER_STATUS_INVALID_ARGUMENT,
+                     "the grammar is too large: it has more than %d nodes", GI_BUILD_MAX_NODES);
         builder->has_failed = true;
+    } else if (!GI_ARRAY_PUSH(&grammar->nodes, purpose, builder->err,
+                              (struct gi_node){kind, a, next})) {
+        builder->has_failed = true;
+    }
+    if (builder->has_failed) {
         return GI_BUILD_NOTHING;
     }
     grammar->has_tokens |= kind == GI_NODE_TOKEN || kind == GI_NODE_NOT_TOKEN;
@@ -124,10 +129,11 @@ uint32_t gi_build_repeat(struct gi_builder *builder, enum gi_node_kind kind, uin
             builder->grammar->nodes.data[first].a = item;
         }
     }
-    for (uint32_t i = least; most != GI_BUILD_ENDLESS && i < most; i++) { // each may be the last
+    const uint32_t n_optional = most == GI_BUILD_ENDLESS ? 0 : most - least;
+    for (uint32_t i = 0; i < n_optional && !builder->has_failed; i++) { // each may be the last
         first = gi_build_either(builder, gi_build_node(builder, kind, a, first), next);
     }
-    for (uint32_t i = 0; i < least; i++) {
+    for (uint32_t i = 0; i < least && !builder->has_failed; i++) {
         first = gi_build_node(builder, kind, a, first);
     }
     return first;

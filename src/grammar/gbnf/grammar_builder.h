@@ -22,7 +22,6 @@ struct gi_builder {
     } ranges;
     uint32_t never; // a node that no text passes; 0: not built yet
     bool has_failed;
-    bool is_full; // it has failed because the grammar is too large
     struct glinfer_error *err;
 };
 
@@ -33,7 +32,7 @@ void gi_builder_finish(struct gi_builder *builder);
 // grammar, which leaves the builder; NULL after a failure.
 struct gi_grammar *gi_builder_take(struct gi_builder *builder, uint32_t root);
 
-// Fails with NO_MEMORY, or without a sentence if is_full is set, which the caller reports.
+// Builds a node. Fails with INVALID_ARGUMENT (more than GI_BUILD_MAX_NODES) and NO_MEMORY.
 uint32_t gi_build_node(struct gi_builder *builder, enum gi_node_kind kind, uint32_t a,
                        uint32_t next);
 // Builds a call of a rule.

@@ -488,12 +488,8 @@ bool gi_gbnf_read(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *
         gi_error_set(builder->err, GLINFER_STATUS_INVALID_ARGUMENT,
                      "the grammar has %zu bytes, more than %u", size, MAX_SIZE);
         builder->has_failed = true;
-    } else if (!parse_all(&p)) {
-        builder->has_failed = true;
-        if (builder->is_full) {
-            gi_error_set(builder->err, GLINFER_STATUS_INVALID_ARGUMENT,
-                         "the grammar is too large: it has more than %d nodes", GI_BUILD_MAX_NODES);
-        }
+    } else {
+        builder->has_failed = !parse_all(&p);
     }
     return !builder->has_failed;
 }
@@ -510,46 +506,56 @@ static const struct gi_gbnf_rule *rule_by_index(const struct gi_gbnf *gbnf, uint
     return NULL;
 }
 
-static bool check_recursion(const struct gi_gbnf *gbnf, const struct gi_grammar *grammar,
-                            struct glinfer_error *err)
+static bool is_endless(struct gi_grammar *grammar, uint32_t rule, struct glinfer_error *err)
 {
-    uint32_t index;
-    if (!gi_grammar_find_left_recursion(grammar, &index, err)) {
+    bool has_end;
+    grammar->root = rule;
+    return gi_grammar_cut_endless(grammar, &has_end, err) && !has_end;
+}
+
+// Cuts the alternatives that never end. Fails if a rule begins with itself, or no text ends.
+static bool check(const struct gi_gbnf *gbnf, struct gi_grammar *grammar, uint32_t n_schemas,
+                  const struct glinfer_error *dead, struct glinfer_error *err)
+{
+    uint32_t recursion;
+    bool has_end;
+    if (!gi_grammar_find_left_recursion(grammar, &recursion, err) ||
+        !gi_grammar_cut_endless(grammar, &has_end, err)) {
         return false;
     }
-    if (index == GI_NO_RECURSION) {
+    if (recursion == GI_NO_RECURSION && has_end) {
         return true;
     }
-    const struct gi_gbnf_rule *rule = rule_by_index(gbnf, index);
-    return rule ? fail_rule(gbnf, rule, "is left-recursive: it may begin with itself", err)
-                : fail_rule(gbnf, rule_by_index(gbnf, grammar->root),
-                            "leads to a repeated group that begins with itself", err);
+    const struct gi_gbnf_rule *rule = rule_by_index(gbnf, recursion);
+    const struct gi_gbnf_rule *root = rule_by_index(gbnf, grammar->root);
+    bool is_schema = !root;
+    if (rule) {
+        return fail_rule(gbnf, rule, "is left-recursive: it may begin with itself", err);
+    }
+    for (uint32_t i = 0; i < n_schemas && !is_schema; i++) {
+        is_schema = is_endless(grammar, i, err);
+    }
+    if (is_schema) {
+        return gi_error_set(err, dead->status, "%s", dead->message);
+    }
+    return fail_rule(gbnf, root,
+                     has_end ? "leads to a repeated group that begins with itself"
+                             : "never ends: each of its texts has another one within",
+                     err);
 }
 
 struct gi_grammar *gi_gbnf_take(const struct gi_gbnf *gbnf, struct gi_builder *builder,
-                                const struct glinfer_error *dead)
+                                uint32_t root, uint32_t n_schemas, const struct glinfer_error *dead)
 {
-    struct glinfer_error *err = builder->err;
-    const uint32_t root = gi_gbnf_rule(gbnf, "root");
-    bool has_end;
-    if (builder->has_failed || root == GI_GBNF_NO_RULE) {
-        if (!builder->has_failed) {
-            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                         "invalid grammar: missing rule 'root'");
-        }
-        return NULL;
+    if (!builder->has_failed && root == GI_GBNF_NO_RULE) {
+        builder->has_failed = true;
+        gi_error_set(builder->err, GLINFER_STATUS_INVALID_ARGUMENT,
+                     "invalid grammar: missing rule 'root'");
     }
     struct gi_grammar *grammar = gi_builder_take(builder, root);
-    bool is_ok =
-        check_recursion(gbnf, grammar, err) && gi_grammar_cut_endless(grammar, &has_end, err);
-    if (is_ok && !has_end) {
-        is_ok = dead && dead->message[0]
-                    ? gi_error_set(err, dead->status, "%s", dead->message)
-                    : fail_rule(gbnf, rule_by_index(gbnf, root),
-                                "never ends: each of its texts has another one within", err);
-    }
-    if (!is_ok) {
+    if (grammar && !check(gbnf, grammar, n_schemas, dead, builder->err)) {
         gi_grammar_destroy(grammar);
+        return NULL;
     }
-    return is_ok ? grammar : NULL;
+    return grammar;
 }

@@ -43,10 +43,12 @@ bool gi_gbnf_read(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *
 // Returns the index in the grammar of a rule; GI_GBNF_NO_RULE without such a rule.
 uint32_t gi_gbnf_rule(const struct gi_gbnf *gbnf, const char *name);
 
-// Takes the grammar of `root` from the builder and cuts the alternatives that never end. Fails with
-// INVALID_ARGUMENT without a root, or if a rule begins with itself, or if no text of the grammar
-// ends; in that case with *dead if that has a sentence. dead may be NULL.
+// Takes the grammar of the rule `root` from the builder and cuts the alternatives that never end.
+// The first n_schemas rules are of schemas, and so is a root that the text does not define. Fails
+// with INVALID_ARGUMENT without a root, or if a rule begins with itself, or if no text of the
+// grammar ends; with *dead if a schema is the reason. dead may be NULL without schemas.
 struct gi_grammar *gi_gbnf_take(const struct gi_gbnf *gbnf, struct gi_builder *builder,
+                                uint32_t root, uint32_t n_schemas,
                                 const struct glinfer_error *dead);
 
 #endif

@@ -1,7 +1,6 @@
 #include "grammar/schema/json_schema.h"
 
 #include "grammar/gbnf/grammar_parser.h"
-#include "grammar/gbnf/grammar_recursion.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_scalar.h"
 #include "grammar/schema/schema_visit.h"
@@ -37,23 +36,6 @@ static const struct glinfer_error *why_dead(struct gi_schema_writer *writer)
     return &writer->dead;
 }
 
-// Checks a grammar and cuts the alternatives that never end; frees it on failure.
-static struct gi_grammar *check(struct gi_schema_writer *writer, struct gi_grammar *grammar,
-                                struct glinfer_error *err)
-{
-    uint32_t recursion;
-    bool has_end = false;
-    bool is_ok = grammar && gi_grammar_find_left_recursion(grammar, &recursion, err) &&
-                 gi_grammar_cut_endless(grammar, &has_end, err);
-    if (is_ok && (!has_end || recursion != GI_NO_RECURSION)) {
-        is_ok = gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s", why_dead(writer)->message);
-    }
-    if (!is_ok) {
-        gi_grammar_destroy(grammar);
-    }
-    return is_ok ? grammar : NULL;
-}
-
 struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
                                          const struct gi_schema_frame *frame,
                                          struct glinfer_error *err)
@@ -69,7 +51,7 @@ struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
     writer.root = root;
     uint32_t rule = gi_schema_visit(&writer);
     rule = frame ? build_frame(&writer, frame, rule) : rule;
-    struct gi_grammar *grammar = check(&writer, gi_builder_take(&writer.build, rule), err);
+    struct gi_grammar *grammar = gi_gbnf_take(&shared, &writer.build, rule, 0, why_dead(&writer));
     gi_schema_writer_finish(&writer);
     gi_gbnf_finish(&shared);
     cJSON_Delete(root);
@@ -105,8 +87,8 @@ struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *sch
         writer.root = NULL;
         cJSON_Delete(root);
     }
-    struct gi_grammar *grammar =
-        gi_gbnf_take(&rules, &writer.build, n > 0 ? why_dead(&writer) : NULL);
+    struct gi_grammar *grammar = gi_gbnf_take(&rules, &writer.build, gi_gbnf_rule(&rules, "root"),
+                                              (uint32_t)n, why_dead(&writer));
     gi_gbnf_finish(&rules);
     gi_schema_writer_finish(&writer);
     return grammar;

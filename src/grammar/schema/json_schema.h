@@ -36,7 +36,7 @@ struct gi_schema_frame {
 
 // Builds the grammar of a schema of size bytes, any bytes; frame may be NULL. Fails with
 // INVALID_ARGUMENT (text that is not JSON, with its place; a name twice in one object; a frame that
-// is not UTF-8), UNSUPPORTED (the path in the schema and the reason, such as
+// is not UTF-8; more than 2^20 nodes), UNSUPPORTED (the path in the schema and the reason, such as
 // "#/properties/a/pattern: 'pattern', at byte 2: this escape is not supported"; size beyond bounds;
 // nothing satisfies the schema), NO_MEMORY. Freed with gi_grammar_destroy.
 struct gi_grammar *gi_json_schema_create(const char *text, size_t size,

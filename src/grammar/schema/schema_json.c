@@ -26,7 +26,7 @@ static bool check_text(const char *text, size_t size, struct glinfer_error *err)
     struct gi_reader reader = {.text = text, .size = size};
     if (size > MAX_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "the JSON schema has %zu bytes, more than %d", size, MAX_SIZE);
+                            "JSON schema: it has %zu bytes, more than %d", size, MAX_SIZE);
     }
     while (reader.at < size) {
         uint32_t code;

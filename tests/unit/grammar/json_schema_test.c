@@ -477,6 +477,20 @@ static void schemas_are_rules_of_a_grammar(void **state)
     assert_null(gi_json_schema_rules("root ::= json-1", endless, 1, false, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_non_null(strstr(err.message, "JSON schema: every allowed value"));
+    // The grammar itself never ends, whatever its schemas allow.
+    assert_null(gi_json_schema_rules("root ::= json-1 root", schemas, 1, false, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.message, "the rule 'root' never ends"));
+}
+
+static void more_texts_than_nodes_are_refused(void **state)
+{
+    (void)state;
+    const struct gi_schema_frame frame = {"<", ">", UINT32_MAX - 1, NULL};
+    struct glinfer_error err = {0};
+    assert_null(gi_json_schema_create("{}", 2, &frame, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.message, "too large"));
 }
 
 int main(void)
@@ -484,6 +498,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_may_stand_in_a_frame),
         cmocka_unit_test(schemas_are_rules_of_a_grammar),
+        cmocka_unit_test(more_texts_than_nodes_are_refused),
         cmocka_unit_test(types_allow_their_values),
         cmocka_unit_test(constants_are_literal),
         cmocka_unit_test(strings_have_sizes_patterns_and_formats),
