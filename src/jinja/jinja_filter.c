@@ -217,7 +217,7 @@ static struct gi_jinja_value filter_abs(const struct gi_jinja_call *call)
     const struct gi_jinja_value value = call->value;
     return gi_jinja_is_number(value) && value.number > INT64_MIN
                ? gi_jinja_int(value.number < 0 ? -value.number : value.number)
-               : gi_jinja_refuse(call->pool, "object of type %s has no length",
+               : gi_jinja_refuse(call->pool, "%s has no absolute value",
                                  gi_jinja_kind_name(value.kind));
 }
 

@@ -178,7 +178,7 @@ static struct gi_jinja_value filter_sum(const struct gi_jinja_call *call)
         const struct gi_jinja_value item =
             pick(call->pool, from.items[i], name.kind == GI_JINJA_UNDEFINED ? NULL : &name);
         if (!gi_jinja_is_number(item) || __builtin_add_overflow(sum, item.number, &sum)) {
-            return gi_jinja_refuse(call->pool, "cannot add the elements of %s",
+            return gi_jinja_refuse(call->pool, "cannot add %s to a sum",
                                    gi_jinja_kind_name(item.kind));
         }
     }

@@ -117,7 +117,7 @@ static struct gi_jinja_value method_replace(const struct gi_jinja_call *call)
                          gi_jinja_int_argument(call, 2, "", INT64_MIN, INT64_MAX, -1)));
 }
 
-// Returns a place in characters; -1 without one.
+// Returns the place of a text, in characters; -1 if the string does not contain it.
 static struct gi_jinja_value method_find(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_string *what = gi_jinja_string_argument(call, 0);
@@ -352,7 +352,9 @@ static struct gi_jinja_value call_range(const struct gi_jinja_call *call)
                              : 1;
     struct gi_jinja_value list = gi_jinja_new_list(call->pool);
     if (begin == BAD || end == BAD || step == 0) {
-        return gi_jinja_refuse(call->pool, "the range is too long");
+        return gi_jinja_refuse(call->pool,
+                               "invalid range: its bounds and step must be numbers, the "
+                               "step not 0");
     }
     for (int64_t i = begin; !call->pool->has_failed && (step > 0 ? i < end : i > end); i += step) {
         gi_jinja_push(call->pool, list.list, gi_jinja_int(i));
