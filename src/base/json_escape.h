@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-// Returns the letter that stands after a backslash for a character; 0 for a character without one.
+// The characters that are written as a letter after a backslash.
+#define GI_JSON_ESCAPED "\"\\\b\f\n\r\t"
+
+// Returns the letter that stands after a backslash for a character; 0 if it has no such letter.
 static inline char gi_json_escape_letter(uint32_t code)
 {
-    static const char codes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    static const char codes[] = GI_JSON_ESCAPED, letters[] = "\"\\bfnrt";
     const char *found = code > 0 && code < 0x80 ? strchr(codes, (int)code) : NULL;
     return found ? letters[found - codes] : (char)0;
 }

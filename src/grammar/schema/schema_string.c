@@ -199,7 +199,6 @@ const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const s
 static uint32_t build_edges(struct gi_schema_writer *writer, const struct gi_dfa_edge *edges,
                             uint32_t n, uint32_t to, uint32_t next)
 {
-    static const char escaped[] = "\"\\\b\f\n\r\t";
     static const struct gi_code_range plain[] = {
         {0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0x7e}, {0x80, GI_CODE_MAX}};
     struct gi_builder *build = &writer->build;
@@ -214,7 +213,7 @@ static uint32_t build_edges(struct gi_schema_writer *writer, const struct gi_dfa
     }
     const uint32_t characters = gi_build_class(build, false, next);
     for (uint32_t i = 0; i < n; i++) {
-        for (const char *code = escaped; edges[i].to == to && *code; code++) {
+        for (const char *code = GI_JSON_ESCAPED; edges[i].to == to && *code; code++) {
             if (edges[i].lo <= (uint8_t)*code && (uint8_t)*code <= edges[i].hi) {
                 const uint32_t letter = (uint8_t)gi_json_escape_letter((uint8_t)*code);
                 gi_build_range(build, letter, letter);
