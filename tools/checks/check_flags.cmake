@@ -3,8 +3,8 @@
 # The man pages in src/cli/man and the command's help say the same. Every flag of
 # `glinfer COMMAND --help all` stands once, in the page of the command or among the shared flags of
 # glinfer.1, with the same short names and the same default; what is accepted for llama.cpp's sake
-# stands in the help alone. `--help` has at most 40 lines. Every variable of `glinfer --help all` stands once in glinfer.1, with the
-# values that the help names, and these are all that the code reads.
+# stands in the help alone. `--help` has at most 40 lines. Every variable of `glinfer --help all` stands
+# once in glinfer.1, with the values that the help names, and these are all that the code reads.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
@@ -109,7 +109,7 @@ set(count 0)
 
 execute_process(COMMAND ${GLINFER} --help all OUTPUT_VARIABLE help RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
-    fail("${GLINFER} --help ended with ${status}")
+    fail("${GLINFER} --help all ended with ${status}")
 endif()
 string(REGEX MATCHALL "\n    [a-z]+ +[A-Z]" commands "${help}")
 list(TRANSFORM commands REPLACE "\n    ([a-z]+) .*" "\\1")

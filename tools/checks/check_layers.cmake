@@ -2,8 +2,8 @@
 #
 # Holds every #include line to the table below: code is included leftwards only,
 #     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
-# with gguf, quant, sampler, jinja, grammar and tokenizer beside the GPU layers, and persistent between gpu and engine, and reference between ops and engine. A row is a folder and what it may include;
-# glinfer.h is free to all. File names of C code are unique in the tree, too.
+# with gguf, quant, sampler, jinja, grammar and tokenizer beside the GPU layers, persistent between gpu and engine, and
+# reference between ops and engine. A row is a folder and the folders that it may include; glinfer.h is free to all. File names of C code are unique in the tree, too.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
