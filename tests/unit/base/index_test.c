@@ -2,9 +2,8 @@
 #include "tests/unit/cmocka_test.h"
 
 // Numbers with equal hashes are told apart by their index.
-static void indices_are_found_by_their_hash(void **state)
+TEST(indices_are_found_by_their_hash)
 {
-    (void)state;
     struct gi_index index = {0};
     uint32_t step = 0;
     assert_int_equal(gi_index_next(&index, 7, &step), GI_INDEX_END);

@@ -66,9 +66,8 @@ static void expect_all(const struct keyword_case *cases, size_t count)
 }
 #define EXPECT_ALL(cases) expect_all(cases, sizeof(cases) / sizeof((cases)[0]))
 
-static void types_allow_their_values(void **state)
+TEST(types_allow_their_values)
 {
-    (void)state;
     static const struct keyword_case cases[] = {
         {"{}", "1~\"a\"~[1, {\"a\": null}]~{\n  \"b\": [ ]\n}~-0.5e+10~\"\\ud83d\\ude00\"",
          "~01~'a'~[1,]~{\"a\" 1}~\"\\ud83d\"~\"\\x\"~1 ~{   }~[1 2]"},
@@ -86,9 +85,8 @@ static void types_allow_their_values(void **state)
     EXPECT_ALL(cases);
 }
 
-static void constants_are_literal(void **state)
+TEST(constants_are_literal)
 {
-    (void)state;
     static const struct keyword_case cases[] = {
         {"{\"const\":\"a\\\"b\\n\"}", "\"a\\\"b\\n\"", "\"a\"~a"},
         {"{\"const\":{\"a\":[1,null]}}", "{\"a\":[1,null]}", "{}"},
@@ -100,9 +98,8 @@ static void constants_are_literal(void **state)
     EXPECT_ALL(cases);
 }
 
-static void strings_have_sizes_patterns_and_formats(void **state)
+TEST(strings_have_sizes_patterns_and_formats)
 {
-    (void)state;
     static const struct keyword_case cases[] = {
         {"{\"type\":\"string\",\"minLength\":2}", "\"ab\"~\"\\n\xC3\xA9z\"", "\"a\"~\"\""},
         {"{\"maxLength\":2}", "\"\"~\"\\u00e9\xE6\x97\xA5\"", "\"abc\"~1"},
@@ -125,9 +122,8 @@ static void strings_have_sizes_patterns_and_formats(void **state)
     EXPECT_ALL(cases);
 }
 
-static void integers_have_bounds(void **state)
+TEST(integers_have_bounds)
 {
-    (void)state;
     static const int bounds[][2] = {{0, 9},    {0, 0},     {-5, 5},     {13, 13},   {7, 123},
                                     {99, 101}, {-120, -7}, {-99, 1000}, {250, 399}, {-1, 0}};
     for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
@@ -153,9 +149,8 @@ static void integers_have_bounds(void **state)
     EXPECT_ALL(cases);
 }
 
-static void arrays_have_items(void **state)
+TEST(arrays_have_items)
 {
-    (void)state;
     static const struct keyword_case cases[] = {
         {"{\"items\":{\"type\":\"integer\"}}", "[]~[1]~[1, 2,3]", "[\"a\"]~[1,]~1"},
         {"{\"type\":\"array\",\"minItems\":2}", "[1,\"a\"]~[1,2,3]", "[]~[1]"},
@@ -175,9 +170,8 @@ static void arrays_have_items(void **state)
     EXPECT_ALL(cases);
 }
 
-static void objects_have_properties_in_order(void **state)
+TEST(objects_have_properties_in_order)
 {
-    (void)state;
     static const struct keyword_case cases[] = {
         {"{\"properties\":{\"b\":{\"type\":\"integer\"},\"a\":{\"type\":\"null\"}}}",
          "{}~{\"b\":1}~{\"a\":null}~{\"b\": 1, \"a\": null}",
@@ -201,9 +195,8 @@ static void objects_have_properties_in_order(void **state)
     EXPECT_ALL(cases);
 }
 
-static void schemas_combine(void **state)
+TEST(schemas_combine)
 {
-    (void)state;
     static const struct keyword_case cases[] = {
         {"{\"anyOf\":[{\"type\":\"integer\"},{\"const\":\"x\"}]}", "1~\"x\"", "\"y\"~null"},
         {"{\"oneOf\":[{\"type\":\"null\"},{\"type\":\"boolean\"}],\"title\":\"t\"}", "null~true",
@@ -287,9 +280,8 @@ static const char *const refusals[][2] = {
     {"{\"const\":\"\xFF\"}", "invalid UTF-8"},
 };
 
-static void refusals_name_the_place(void **state)
+TEST(refusals_name_the_place)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct glinfer_error err = {0};
         if (compile(refusals[i][0], &err) || !strstr(err.message, refusals[i][1]) ||
@@ -300,9 +292,8 @@ static void refusals_name_the_place(void **state)
 }
 
 // Unknown keywords and those that only describe ask for nothing.
-static void annotations_are_ignored(void **state)
+TEST(annotations_are_ignored)
 {
-    (void)state;
     static const char schema[] =
         "{\"type\":\"string\",\"title\":\"t\",\"discriminator\":{\"propertyName\":\"k\"},"
         "\"nullable\":true,\"x-order\":3,\"contentMediaType\":\"text/html\",\"format\":"
@@ -311,9 +302,8 @@ static void annotations_are_ignored(void **state)
     expect(schema, "null", false);
 }
 
-static void nesting_and_sizes_are_bounded(void **state)
+TEST(nesting_and_sizes_are_bounded)
 {
-    (void)state;
     static char schema[8192];
     struct glinfer_error err = {0};
     size_t size = 0;
@@ -350,9 +340,8 @@ static void nesting_and_sizes_are_bounded(void **state)
     }
 }
 
-static void lists_end_at_their_limits(void **state)
+TEST(lists_end_at_their_limits)
 {
-    (void)state;
     static const char schema[] =
         "{\"type\":\"array\",\"items\":{\"type\":\"null\"},\"maxItems\":10000}";
     static char text[60000];
@@ -369,9 +358,8 @@ static void lists_end_at_their_limits(void **state)
 }
 
 // A grammar leaves out of a hint what it cannot keep to, and keeps the rest.
-static void hints_leave_unsupported_keywords_out(void **state)
+TEST(hints_leave_unsupported_keywords_out)
 {
-    (void)state;
     static const char *const schemas[] = {
         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":1e99999,"
         "\"maximum\":3},\"b\":{\"$ref\":\"http://x/y\",\"type\":\"string\",\"pattern\":"
@@ -406,9 +394,8 @@ static void hints_leave_unsupported_keywords_out(void **state)
     gi_grammar_destroy(grammar);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     static const char schema[] = "{\"properties\":{\"a\":{\"enum\":[1,\"x\"]},\"b\":{\"allOf\":[{"
                                  "\"properties\":{\"c\":{\"type\":\"string\"}}},"
                                  "{\"properties\":{\"c\":{\"minLength\":2}}}]},\"d\":{\"anyOf\":[{"
@@ -430,9 +417,8 @@ static void every_allocation_may_fail(void **state)
 }
 
 // Calls of tools are JSON in a frame.
-static void json_may_stand_in_a_frame(void **state)
+TEST(json_may_stand_in_a_frame)
 {
-    (void)state;
     const char *schema = "{\"const\": 1}";
     const struct gi_schema_frame frame = {"<call>\n\"", "\xC3\xA9</call>", 2, NULL};
     struct gi_grammar *grammar = gi_json_schema_create(schema, strlen(schema), &frame, NULL);
@@ -455,9 +441,8 @@ static void json_may_stand_in_a_frame(void **state)
 }
 
 // Grammars name rules that are JSON by schemas, each with definitions of its own.
-static void schemas_are_rules_of_a_grammar(void **state)
+TEST(schemas_are_rules_of_a_grammar)
 {
-    (void)state;
     static const char *const schemas[] = {
         "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"const\": 1}}}",
         "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"enum\": [\"x\", \"y\"]}}}",
@@ -483,9 +468,8 @@ static void schemas_are_rules_of_a_grammar(void **state)
     assert_non_null(strstr(err.message, "the rule 'root' never ends"));
 }
 
-static void more_texts_than_nodes_are_refused(void **state)
+TEST(more_texts_than_nodes_are_refused)
 {
-    (void)state;
     const struct gi_schema_frame frame = {"<", ">", UINT32_MAX - 1, NULL};
     struct glinfer_error err = {0};
     assert_null(gi_json_schema_create("{}", 2, &frame, &err));
