@@ -1,6 +1,6 @@
-// UTF-8, the only module that reads and writes it: one character, the repair of a text, a stream
-// of bytes. A character is well-formed by table 3-7 of the Unicode Standard: no overlong form, no
-// surrogate, at most U+10FFFF.
+// UTF-8, the only module that reads and writes it: single characters, the repair of a text, a
+// stream of bytes. A character is well-formed if table 3-7 of the Unicode Standard has its bytes,
+// which excludes overlong forms, surrogates and code points above U+10FFFF.
 #ifndef GI_BASE_UTF8_H
 #define GI_BASE_UTF8_H
 
@@ -19,16 +19,16 @@ static inline bool gi_utf8_continues(char byte)
 // Writes the 1 to 4 bytes of a code point; returns their number.
 size_t gi_utf8_encode(uint32_t code, char out[4]);
 // Returns the number of bytes of text[0..size) that are the beginning of one well-formed character,
-// and sets *whole to the size of that character; 0 without one.
+// and sets *whole to the size of that character; both are 0 if text begins with another byte.
 size_t gi_utf8_match(const char *text, size_t size, size_t *whole);
-// Reads the well-formed character at the beginning of text[0..size). Returns its size; 0 without
-// one.
+// Reads the well-formed character at the beginning of text[0..size). Returns its size; 0 if the
+// beginning is not well-formed or not complete.
 size_t gi_utf8_decode(const char *text, size_t size, uint32_t *code);
 // Reads a character of a well-formed string and advances.
 uint32_t gi_utf8_take(const char **text);
 
 // Returns the size of the character at the beginning of text[0..size), which may be an overlong
-// form, a surrogate or beyond U+10FFFF; 0 without one.
+// form, a surrogate or beyond U+10FFFF; 0 if the beginning is not a complete character.
 size_t gi_utf8_loose_size(const char *text, size_t size);
 // Reads the character at text[*offset] and advances. Overlong forms and surrogates pass; any other
 // byte that begins no character is read as U+FFFD.

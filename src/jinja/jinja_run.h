@@ -66,7 +66,7 @@ const struct gi_jinja_string *gi_jinja_string_argument(const struct gi_jinja_cal
 // Returns an argument that is a number from least to most, else fallback.
 int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const char *name,
                               int64_t least, int64_t most, int64_t fallback);
-// Returns the row of a name; NULL without one.
+// Returns the row of a name; NULL if the name is not known.
 const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_builtin *table,
                                                      struct gi_jinja_string name);
 

@@ -30,7 +30,7 @@ bool gi_jinja_is(struct gi_jinja_string string, const char *text);
 bool gi_jinja_same(struct gi_jinja_string a, struct gi_jinja_string b);
 // Returns a number below, equal to or above 0, as bytes and then sizes compare.
 int gi_jinja_compare(struct gi_jinja_string a, struct gi_jinja_string b);
-// Returns the byte from `from` on at which `what` begins; SIZE_MAX without one.
+// Returns the byte from `from` on at which `what` begins; SIZE_MAX if it does not occur.
 size_t gi_jinja_locate(struct gi_jinja_string string, struct gi_jinja_string what, size_t from);
 // Returns the byte at which character i of the string begins; its size past the end.
 size_t gi_jinja_character(struct gi_jinja_string string, size_t i);

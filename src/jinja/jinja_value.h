@@ -104,10 +104,10 @@ struct gi_jinja_value gi_jinja_new_dict(struct gi_jinja_pool *pool);
 void gi_jinja_push(struct gi_jinja_pool *pool, struct gi_jinja_list *list,
                    struct gi_jinja_value value);
 
-// Returns a pointer to the value of a key; NULL without one.
+// Returns a pointer to the value of a key; NULL if the key is missing.
 struct gi_jinja_value *gi_jinja_find(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                      struct gi_jinja_value key);
-// Returns the value of a key; undefined without one.
+// Returns the value of a key; undefined if the key is missing.
 struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                    struct gi_jinja_value key);
 // Adds the value of a key that the mapping does not have.
@@ -133,7 +133,7 @@ void gi_jinja_charge(struct gi_jinja_pool *pool, struct gi_jinja_value value);
 size_t gi_jinja_count(struct gi_jinja_value value);
 // Returns what a loop walks over: elements, keys, characters. Fails for what has none.
 struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jinja_value value);
-// Returns object[key]: an element, the value of a key, a character; undefined without one.
+// Returns object[key]: an element, the value of a key, a character; undefined if it is missing.
 struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_value object,
                                     struct gi_jinja_value key);
 // Returns the value at a path such as function.name, or at a key that is not a string.

@@ -44,7 +44,8 @@ static bool encode_without(struct cli_turns *turns, size_t n)
     return is_encoded;
 }
 
-// Returns the next n that leaves a user's message first; 0 if there is none.
+// Returns the smallest number above n of oldest messages to leave out so that the rest begins with
+// a user's message; 0 if no user's message is left.
 static size_t forget_more(const struct cli_turns *turns, size_t n)
 {
     const struct cli_conversation *conversation = &turns->conversation;

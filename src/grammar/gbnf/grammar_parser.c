@@ -39,7 +39,8 @@ void gi_gbnf_finish(struct gi_gbnf *gbnf)
 
 //-- rules by name ---------------------------------------------------------------------------------
 
-// Returns the index of the rule of a name in gbnf->rules; GI_INDEX_END without one.
+// Returns the index of the rule of a name in gbnf->rules; GI_INDEX_END if the name is
+// not known.
 static uint32_t find_rule(const struct gi_gbnf *gbnf, const char *name, size_t size, uint32_t *hash)
 {
     struct gi_hash all;

@@ -105,8 +105,8 @@ bool gi_schema_allows_name(struct gi_schema_writer *writer, const struct gi_case
 
 //-- items -----------------------------------------------------------------------------------------
 
-// Sets *first to the list of schemas of items one by one, *rest to the schema of those after them;
-// NULL without one.
+// Sets *first to the list of the schemas of single items, and *rest to the schema of the items
+// after them; each is NULL if the schema lacks the keyword.
 static void find_items(struct gi_schema_writer *writer, const cJSON *schema, const cJSON **first,
                        const cJSON **rest)
 {

@@ -106,7 +106,7 @@ static inline const cJSON *gi_schema_holding(const struct gi_condition *conditio
 // True if the schema false is in a set.
 bool gi_schema_is_never(const struct gi_schema_set *set);
 
-// Returns the value of `const`, or the first of `enum`; NULL without one.
+// Returns the value of `const`, or the first of `enum`; NULL if the list is empty.
 static inline const cJSON *gi_schema_first_value(const cJSON *item)
 {
     return strcmp(item->string, "enum") == 0 ? item->child : item;

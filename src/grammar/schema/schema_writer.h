@@ -90,7 +90,7 @@ static inline bool gi_schema_note(struct gi_schema_writer *writer, bool is_ok)
     return !writer->build.has_failed;
 }
 
-// Returns the value of a keyword of an object; NULL without one, and if schema is NULL.
+// Returns the value of a keyword; NULL if the schema lacks it, is not an object, or is NULL.
 const cJSON *gi_schema_get(const cJSON *schema, const char *keyword);
 // Returns a count, `absent` if item is NULL. Refuses what is not a whole number from 0 on.
 uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *item, uint32_t absent);

@@ -9,7 +9,7 @@
 #define GI_CHAT_TELLS_MAX 4
 
 // Stand in a format's strings for what is not text.
-#define GI_CHAT_BOS  "\001" // the vocabulary's tokens, empty without one
+#define GI_CHAT_BOS  "\001" // the vocabulary's tokens; empty if it has none
 #define GI_CHAT_EOS  "\002"
 #define GI_CHAT_DATE "\003" // today's, when the format was chosen
 

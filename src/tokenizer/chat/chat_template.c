@@ -41,7 +41,7 @@ static const struct glinfer_message talk[] = {
 static const struct glinfer_message told_talk[] = {
     {"system", "zeroth"}, {"user", "first"}, {"assistant", ANSWER}, {"user", "third"}};
 
-// True if the template writes a question, as a message's content.
+// True if the template writes the content of a user's message.
 static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_output *question,
                      struct glinfer_error *err)
 {
@@ -53,7 +53,7 @@ static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_outpu
         n_data += question->is_data[i];
     }
     return n_data >= strlen(talk[0].content) ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "it does not write what a user says");
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "it does not write the user's message");
 }
 
 // True if the first n segments make up the text.
@@ -182,7 +182,8 @@ static bool learn_default_system(struct gi_tokenizer *tokenizer,
 
 //-- the end of an answer --------------------------------------------------------------------------
 
-// Returns the longest control token that the text begins with; GI_NO_TOKEN without one.
+// Returns the longest control token that the text begins with; GI_NO_TOKEN if it begins with
+// other text.
 static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text text)
 {
     int32_t found = GI_NO_TOKEN;

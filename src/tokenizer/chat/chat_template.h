@@ -5,7 +5,7 @@
 
 #include "tokenizer/tokenizer_impl.h"
 
-// Takes the Jinja text for the tokenizer's chats if it can be run and writes what a user says.
+// Takes the Jinja text for the tokenizer's chats if it can be run and writes a user's message.
 // Drops a format that writes a short conversation otherwise; keeps the format and drops the
 // template if that only forgets to begin the answer. Takes the default system message from what the
 // template writes, and the control token after an answer as one that ends answers. Called last

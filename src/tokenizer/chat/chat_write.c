@@ -80,7 +80,7 @@ static void add_content(struct script *script, struct gi_text content, unsigned 
 
 //-- turns -------------------------------------------------------------------------------------
 
-// Removes all text up to the last </think>; false without one.
+// Removes all text up to the last </think>; false if the text has no </think>.
 static bool strip_thoughts(struct gi_text *content)
 {
     static const char end[] = "</think>";

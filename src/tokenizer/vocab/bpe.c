@@ -23,7 +23,7 @@ static uint32_t character_of(uint8_t byte)
                                           : byte;
 }
 
-// Returns the byte that a character stands for; -1 without one.
+// Returns the byte that a character stands for; -1 if it stands for no byte.
 static int byte_of(uint32_t character)
 {
     uint32_t byte = character < 0x100   ? character

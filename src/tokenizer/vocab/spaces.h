@@ -20,7 +20,7 @@ char *gi_escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text *es
 // repaired, so a byte that begins none is a character of its own, and the text may end within one.
 size_t gi_character_at(struct gi_text text, size_t offset);
 
-// Returns the token that spells a byte as <0x0A>; negative without one.
+// Returns the token that spells a byte as <0x0A>; negative if the vocabulary has no such token.
 int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte);
 // Appends the tokens of bytes, those that have one (byte_ids: negative for none). Fails with
 // NO_MEMORY.

@@ -240,7 +240,7 @@ static void try_token(const struct gi_special *special, size_t index, struct gi_
 }
 
 // Sets size and id of the match to those of the longest token at its offset that has no more than
-// size_max bytes; false without one.
+// size_max bytes; false without such a token.
 static bool find_longest(const struct gi_special *special, struct gi_text text, size_t size_max,
                          struct gi_special_match *match)
 {
