@@ -19,7 +19,8 @@ static bool fail_size(struct gi_match_graph *graph, struct glinfer_error *err)
 
 static size_t frame_bytes(const struct gi_match_graph *graph)
 {
-    return graph->frames.count * (sizeof(struct gi_frame) + 2 * sizeof(struct gi_index_slot));
+    // A table that has just grown has four slots for each frame.
+    return graph->frames.count * (sizeof(struct gi_frame) + 4 * sizeof(struct gi_index_slot));
 }
 
 static bool check_size(struct gi_match_graph *graph, size_t more, struct glinfer_error *err)
