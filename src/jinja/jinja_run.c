@@ -238,7 +238,7 @@ static enum flow run_body(struct gi_jinja_run *run, const struct gi_jinja_node *
     const unsigned line = run->pool.line;
     enum flow flow = FLOW_ON;
     if (run->depth++ > MAX_DEPTH && body) {
-        gi_jinja_refuse(&run->pool, "calls nest too deeply");
+        gi_jinja_refuse(&run->pool, "blocks and calls nest too deeply");
     }
     for (; body && flow == FLOW_ON && !run->pool.has_failed; body = body->next) {
         run->pool.line = body->line;
