@@ -13,6 +13,20 @@ function(append_text index name)
     file(APPEND ${OUTPUT}.new "static const char text_${index}[] = { // ${name}\n${bytes}0};\n\n")
 endfunction()
 
+# C and std140 lay out the same block alike only if it has nothing but scalars of 4 bytes.
+function(check_params name)
+    file(READ ${DIR}/${name} text)
+    string(REGEX REPLACE "//[^\n]*|#[^\n]*|GI_PARAMS\\([^,]*,|[)]" "" text "${text}")
+    foreach(declaration IN LISTS text)
+        string(REGEX REPLACE "[ \t\n]+" " " declaration "${declaration}")
+        string(STRIP "${declaration}" declaration)
+        if(declaration AND NOT declaration MATCHES "^(uint|float) [a-z0-9_]+( ?, ?[a-z0-9_]+)*$")
+            message(FATAL_ERROR "invalid declaration in glsl/${name}: \"${declaration}\": "
+                "Params can hold only scalars of type uint and float")
+        endif()
+    endforeach()
+endfunction()
+
 file(STRINGS ${LIST} names)
 file(WRITE ${OUTPUT}.new "#include \"glsl/embedded.h\"\n\n"
     "#define GI_PARAMS(name, ...) \\\n"
@@ -23,6 +37,7 @@ set(table "")
 set(index 0)
 foreach(name IN LISTS names)
     if(name MATCHES "[.]h$")
+        check_params(${name})
         string(APPEND table "#include \"glsl/${name}\"\n")
         continue()
     endif()
