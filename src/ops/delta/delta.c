@@ -48,7 +48,7 @@ static struct gi_program_key make_key(const struct gi_delta *delta, enum gi_prog
     return (struct gi_program_key){
         .id = id,
         .quant = GI_QUANT_NONE,
-        .n_defines = 3,
+        .n_defines = id == GI_PROGRAM_DELTA_NORM ? 2 : 3, // the norm reads no taps
         .defines = {{"WG_SIZE", (int32_t)wg_size},
                     {"DIM", (int32_t)delta->dim},
                     {"TAPS", (int32_t)delta->n_taps}},
