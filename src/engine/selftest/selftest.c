@@ -278,7 +278,7 @@ static enum glinfer_test_result judge(const struct gi_test *test, char text[200]
     } else if (is_blind) {
         snprintf(text, 200, "all values of this model are infinite there");
     } else {
-        snprintf(text, 200, "%u values, error %.2g of what is tolerated", test->n_checked,
+        snprintf(text, 200, "%u values, largest error %.2g of the tolerance", test->n_checked,
                  test->worst);
     }
     return *test->where ? GLINFER_TEST_WRONG : is_blind ? GLINFER_TEST_NONE : GLINFER_TEST_RIGHT;
@@ -406,7 +406,8 @@ bool gi_selftest_run_list(struct gi_selftest_run *run)
         }
         const gi_test_check check = find_check(run, i);
         if (!check && next_entry(run, i) == gi_dispatch_table_count(run->list)) {
-            report(&run->tested, program, GLINFER_TEST_NONE, "only with what reads its results", 0);
+            report(&run->tested, program, GLINFER_TEST_NONE,
+                   "tested only through the programs that read its results", 0);
         }
         const bool is_known =
             !check || gi_program_finding(programs_of(run), program, text) != GI_FINDING_NONE;
