@@ -27,7 +27,7 @@ static void set_normed(const struct normed_rows *from, uint64_t at, uint32_t n, 
                        double *own)
 {
     const float *row = from->rows ? from->rows + at : NULL;
-    const double scale = row ? 1 / sqrt(gi_ref_mean_square(row, n) + eps) : 0;
+    const double scale = row ? 1 / sqrt(gi_ref_mean_square(row, n, 0) + eps) : 0;
     for (uint32_t i = 0; i < n; i++) {
         own[i] = row ? row[i] * scale * from->gamma[i] : 0;
     }
@@ -70,7 +70,7 @@ static void find_shares(const struct router *router, const double *row, uint32_t
 // Returns the factor that makes a row of n as long as `first`.
 static double length_factor(const float *first, const float *row, uint32_t n)
 {
-    return sqrt(gi_ref_mean_square(first, n) / fmax(gi_ref_mean_square(row, n), 1e-30));
+    return sqrt(gi_ref_mean_square(first, n, 0) / fmax(gi_ref_mean_square(row, n, 0), 1e-30));
 }
 
 // Expects n values of a binding.

@@ -52,25 +52,6 @@ static double rate_of(double x)
     return 1 / (1 + exp(-x));
 }
 
-// Reads a head's matrix (n, n), zero where the text begins.
-static double *read_matrix(struct gi_ref *ref, uint64_t at, uint32_t n)
-{
-    const size_t size = (size_t)n * n;
-    double *matrix = gi_ref_memory(ref, size, sizeof(*matrix));
-    const float *old = gi_ref_floats(ref, 3, at, size);
-    for (size_t i = 0; old && ref->n_past > 0 && i < size; i++) {
-        matrix[i] = old[i];
-    }
-    return ref->has_failed ? NULL : matrix;
-}
-
-static void expect_matrix(struct gi_ref *ref, uint64_t at, const double *matrix, uint32_t n)
-{
-    for (size_t i = 0; i < (size_t)n * n; i++) {
-        gi_ref_expect(ref, "matrix", 3, at + i, matrix[i], 0.1 + fabs(matrix[i]));
-    }
-}
-
 // Changes a head's matrix by a token, and reads column j of it with q.
 static struct gi_ref_value change_and_read(double *matrix, uint32_t n, uint32_t j, const double *q,
                                            const double *k, double v, double decay, double rate)
@@ -120,13 +101,13 @@ void gi_ref_delta_step(struct gi_ref *ref)
         return;
     }
     convolve(ref, &conv, 0, p->n_k_head, p->eps, row);
-    gi_ref_expect_ring(ref, &conv, 0, conv.n_channel);
+    gi_ref_expect_ring(ref, &conv);
     for (uint32_t head = 0; head < n_head; head = gi_ref_next(ref, head, n_head, (uint64_t)n * n)) {
         const struct head_channels at = channels_of(ref, p->n_k_head, head);
         const uint64_t first = p->matrix + (uint64_t)head * n * n;
         const double decay = decay_of(x_decay[head], bias[head], decay_rate[head]);
         const size_t n_memory = ref->memory.count;
-        double *matrix = read_matrix(ref, first, n);
+        double *matrix = gi_ref_matrix(ref, first, (size_t)n * n);
         for (uint32_t j = 0; matrix && j < n; j++) {
             o[j] = change_and_read(matrix, n, j, row + at.q, row + at.k, row[at.v + j], decay,
                                    rate_of(x_rate[head]))
@@ -134,7 +115,7 @@ void gi_ref_delta_step(struct gi_ref *ref)
         }
         if (matrix) {
             expect_normed(ref, (uint64_t)head * n, o, gamma, z + (size_t)head * n, n, p->eps);
-            expect_matrix(ref, first, matrix, n);
+            gi_ref_expect_matrix(ref, first, matrix, (size_t)n * n, 0.1);
         }
         gi_ref_rewind(ref, n_memory);
     }
@@ -189,13 +170,13 @@ void gi_ref_delta_scan(struct gi_ref *ref)
     if (ref->has_failed) {
         return;
     }
-    gi_ref_expect_ring(ref, &conv, 0, conv.n_channel);
+    gi_ref_expect_ring(ref, &conv);
     for (uint32_t head = 0; head < n_head;
          head = gi_ref_next(ref, head, n_head, (uint64_t)n_tokens * n * n)) {
         const struct head_channels at = channels_of(ref, p->n_k_head, head);
         const uint64_t first = p->matrix + (uint64_t)head * n * n;
         const size_t n_memory = ref->memory.count;
-        double *matrix = read_matrix(ref, first, n);
+        double *matrix = gi_ref_matrix(ref, first, (size_t)n * n);
         for (uint32_t m = 0; matrix && m < n_tokens; m++) {
             const float *row = y + (size_t)m * p->y_stride;
             const float *scalars = row + conv.n_channel + (size_t)2 * head;
@@ -211,7 +192,7 @@ void gi_ref_delta_scan(struct gi_ref *ref)
             }
         }
         if (matrix) {
-            expect_matrix(ref, first, matrix, n);
+            gi_ref_expect_matrix(ref, first, matrix, (size_t)n * n, 0.1);
         }
         gi_ref_rewind(ref, n_memory);
     }

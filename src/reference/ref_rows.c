@@ -15,13 +15,7 @@ void gi_ref_sparse_glu(struct gi_ref *ref)
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
          token = gi_ref_next(ref, token, ref->n_tokens, n)) {
         const float *g = rows + (size_t)token * p->gate_up_stride, *u = g + p->up_begin;
-        double mean = 0, squares = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            mean += g[i] / (double)n;
-        }
-        for (uint32_t i = 0; i < n; i++) {
-            squares += (g[i] - mean) * (g[i] - mean);
-        }
+        const double mean = gi_ref_mean(g, n), squares = n * gi_ref_mean_square(g, n, mean);
         // An error of the cutoff is one of each gate that is open.
         const double cutoff = mean + (double)p->deviations * sqrt(squares / (n - 1));
         for (uint32_t i = 0; i < n; i++) {
@@ -81,7 +75,7 @@ void gi_ref_add_inputs(struct gi_ref *ref)
         for (uint32_t begin = 0; begin < n_column; begin += n) {
             const uint64_t at = (uint64_t)token * p->stride + begin;
             const float *row = y + (size_t)token * p->y_stride + begin;
-            const double scale = 1 / sqrt(gi_ref_mean_square(row, n) + p->eps);
+            const double scale = 1 / sqrt(gi_ref_mean_square(row, n, 0) + p->eps);
             for (uint32_t i = 0; i < n; i++) {
                 const double normed = row[i] * scale * gamma[i], old = inputs[at + i];
                 gi_ref_expect(ref, "inputs", 0, at + i, (normed + old) / sqrt(2),

@@ -47,30 +47,11 @@ static void change_and_expect(struct gi_ref *ref, const struct layer *layer, dou
     }
 }
 
-// Reads a head's matrix, zero where the text begins.
-static double *read_matrix(struct gi_ref *ref, const struct layer *layer, uint64_t at)
-{
-    const size_t size = (size_t)layer->n * layer->dim;
-    double *matrix = gi_ref_memory(ref, size, sizeof(*matrix));
-    const float *old = gi_ref_floats(ref, 3, at, size);
-    for (size_t i = 0; old && ref->n_past > 0 && i < size; i++) {
-        matrix[i] = old[i];
-    }
-    return ref->has_failed ? NULL : matrix;
-}
-
-static void expect_matrix(struct gi_ref *ref, const struct layer *layer, uint64_t at,
-                          const double *matrix)
-{
-    for (size_t i = 0; i < (size_t)layer->n * layer->dim; i++) {
-        gi_ref_expect(ref, "matrix", 3, at + i, matrix[i], 1 + fabs(matrix[i]));
-    }
-}
-
 void gi_ref_ssm_step(struct gi_ref *ref)
 {
     const struct gi_ssm_step_params *p = ref->params;
     const struct layer layer = layer_of(ref, p->n_head, p->n_group);
+    const uint64_t size = (uint64_t)layer.n * layer.dim; // of a head's matrix
     struct gi_ref_conv conv = {
         .n_taps = gi_ref_define(ref, "TAPS"), .n_channel = layer.n_channel, .column = p->channels};
     const bool is_read = gi_ref_conv_init(&conv, ref, p->taps, p->taps_bias);
@@ -84,20 +65,19 @@ void gi_ref_ssm_step(struct gi_ref *ref)
         return;
     }
     gi_ref_convolve(ref, &conv, 0, row);
-    gi_ref_expect_ring(ref, &conv, 0, conv.n_channel);
-    for (uint32_t head = 0; head < p->n_head;
-         head = gi_ref_next(ref, head, p->n_head, (uint64_t)layer.n * layer.dim)) {
-        const uint64_t first = p->matrix + (uint64_t)head * layer.n * layer.dim;
+    gi_ref_expect_ring(ref, &conv);
+    for (uint32_t head = 0; head < p->n_head; head = gi_ref_next(ref, head, p->n_head, size)) {
+        const uint64_t first = p->matrix + head * size;
         const uint32_t at = head * layer.dim;
         const size_t n_memory = ref->memory.count;
-        double *matrix = read_matrix(ref, &layer, first);
+        double *matrix = gi_ref_matrix(ref, first, size);
         struct token token = token_of(&layer, head, row);
         token.dt = gi_ref_softplus((double)x_dt[head] + bias[head]);
         token.decay = exp(rate[head] * token.dt);
         token.skip = skip[head];
         if (matrix) {
             change_and_expect(ref, &layer, matrix, &token, z + at, at);
-            expect_matrix(ref, &layer, first, matrix);
+            gi_ref_expect_matrix(ref, first, matrix, size, 1);
         }
         gi_ref_rewind(ref, n_memory);
     }
@@ -141,6 +121,7 @@ void gi_ref_ssm_scan(struct gi_ref *ref)
 {
     const struct gi_ssm_scan_params *p = ref->params;
     const struct layer layer = layer_of(ref, p->n_head, p->n_group);
+    const uint64_t size = (uint64_t)layer.n * layer.dim; // of a head's matrix
     const uint32_t n_tokens = ref->n_tokens, n_row = layer.n_channel + 4 * p->n_head;
     struct gi_ref_conv conv = {.n_taps = gi_ref_define(ref, "TAPS"),
                                .n_channel = layer.n_channel,
@@ -152,13 +133,13 @@ void gi_ref_ssm_scan(struct gi_ref *ref)
     if (ref->has_failed) {
         return;
     }
-    gi_ref_expect_ring(ref, &conv, 0, conv.n_channel);
+    gi_ref_expect_ring(ref, &conv);
     for (uint32_t head = 0; head < p->n_head;
-         head = gi_ref_next(ref, head, p->n_head, (uint64_t)n_tokens * layer.n * layer.dim)) {
-        const uint64_t first = p->matrix + (uint64_t)head * layer.n * layer.dim;
+         head = gi_ref_next(ref, head, p->n_head, n_tokens * size)) {
+        const uint64_t first = p->matrix + head * size;
         const uint32_t at = head * layer.dim;
         const size_t n_memory = ref->memory.count;
-        double *matrix = read_matrix(ref, &layer, first);
+        double *matrix = gi_ref_matrix(ref, first, size);
         for (uint32_t m = 0; matrix && m < n_tokens; m++) {
             for (uint32_t i = 0; i < n_row; i++) {
                 row[i] = y[(size_t)m * p->y_stride + i];
@@ -172,7 +153,7 @@ void gi_ref_ssm_scan(struct gi_ref *ref)
                               (uint64_t)m * p->out_stride + at);
         }
         if (matrix) {
-            expect_matrix(ref, &layer, first, matrix);
+            gi_ref_expect_matrix(ref, first, matrix, size, 1);
         }
         gi_ref_rewind(ref, n_memory);
     }
@@ -188,12 +169,9 @@ void gi_ref_ssm_norm(struct gi_ref *ref)
          m = gi_ref_next(ref, m, ref->n_tokens, width)) {
         for (uint32_t begin = 0; begin < width; begin += n) {
             const size_t at = (size_t)m * p->y_stride + begin;
-            double sum = 0;
+            const double scale = 1 / sqrt(gi_ref_mean_square(y + at, n, 0) + p->eps);
             for (uint32_t i = 0; i < n; i++) {
-                sum += (double)y[at + i] * y[at + i];
-            }
-            for (uint32_t i = 0; i < n; i++) {
-                const double value = gamma[begin + i] * y[at + i] / sqrt(sum / n + p->eps);
+                const double value = gamma[begin + i] * y[at + i] * scale;
                 gi_ref_expect(ref, "norm", 0, at + i, value, fabs(value));
             }
         }

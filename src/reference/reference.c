@@ -41,6 +41,17 @@ bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref)
     return !ref->has_failed;
 }
 
+bool gi_ref_is_input(const struct gi_ref *ref, const struct gi_ref_result *result)
+{
+    bool is_input = false;
+    for (size_t i = 0; i < ref->reads.count && !is_input; i++) {
+        const struct gi_ref_read *read = &ref->reads.data[i];
+        is_input = read->binding == result->binding && read->first < result->at + result->n_sum &&
+                   result->at < read->first + read->n;
+    }
+    return is_input;
+}
+
 size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap)
 {
     const struct gi_ref_result *results = ref->results.data;
@@ -66,8 +77,8 @@ void gi_ref_finish(struct gi_ref *ref)
     gi_ref_rewind(ref, 0);
     free(ref->memory.data);
     free(ref->results.data);
-    ref->memory = (struct gi_ref_memory){0};
-    ref->results = (struct gi_ref_results){0};
+    free(ref->reads.data);
+    *ref = (struct gi_ref){0};
 }
 
 //-- for references --------------------------------------------------------------------------------
@@ -93,8 +104,10 @@ void gi_ref_rewind(struct gi_ref *ref, size_t n)
 const float *gi_ref_floats(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n)
 {
     float *words = gi_ref_memory(ref, n, sizeof(*words));
-    ref->is_read |= 1u << binding;
-    ref->has_failed = ref->has_failed || (n > 0 && !ref->read(ref->user, binding, first, n, words));
+    ref->has_failed = ref->has_failed ||
+                      (n > 0 && !ref->read(ref->user, binding, first, n, words)) ||
+                      !GI_ARRAY_PUSH(&ref->reads, "a reference", ref->err,
+                                     ((struct gi_ref_read){binding, first, n}));
     return ref->has_failed ? NULL : words;
 }
 
@@ -158,11 +171,20 @@ void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_re
                       squares.value + 2 * squares.magnitude);
 }
 
-double gi_ref_mean_square(const float *x, uint32_t n)
+double gi_ref_mean(const float *x, uint32_t n)
 {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
-        sum += (double)x[i] * x[i];
+        sum += x[i];
+    }
+    return sum / n;
+}
+
+double gi_ref_mean_square(const float *x, uint32_t n, double mean)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (x[i] - mean) * (x[i] - mean);
     }
     return sum / n;
 }

@@ -26,14 +26,10 @@ struct gi_ref_result {
     struct gi_ref_value expected;
 };
 
-struct gi_ref_memory {
-    void **data;
-    size_t count, capacity;
-};
-
-struct gi_ref_results {
-    struct gi_ref_result *data;
-    size_t count, capacity;
+// n words of a binding that the reference read.
+struct gi_ref_read {
+    uint32_t binding;
+    uint64_t first, n;
 };
 
 // All-zero but for what the caller sets.
@@ -50,10 +46,19 @@ struct gi_ref {
     struct glinfer_error *err;
 
     // The outcome.
-    bool has_failed;  // read has, or memory did, with *err
-    uint32_t is_read; // bit i: binding i was read
-    struct gi_ref_results results;
-    struct gi_ref_memory memory;
+    bool has_failed; // read or an allocation failed, with *err set
+    struct {
+        struct gi_ref_read *data;
+        size_t count, capacity;
+    } reads;
+    struct {
+        struct gi_ref_result *data;
+        size_t count, capacity;
+    } results;
+    struct {
+        void **data;
+        size_t count, capacity;
+    } memory;
 };
 
 // A kernel: its programs, and how far their results may be off.
@@ -68,6 +73,8 @@ struct gi_kernel {
 const struct gi_kernel *gi_kernel_find(enum gi_program_id id);
 // Runs a kernel's reference and sorts its results by binding and word. Returns false with *err set.
 bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref);
+// Returns true if the reference read a word of a result, so that the dispatch needs what is there.
+bool gi_ref_is_input(const struct gi_ref *ref, const struct gi_ref_result *result);
 // Returns the end of the results from `first` on that lie in one binding, at most `gap` other words
 // between two of them.
 size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap);
@@ -106,12 +113,14 @@ void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, u
 void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
                         uint32_t n, uint32_t gamma, uint32_t norm, uint32_t ssq);
 
-double gi_ref_mean_square(const float *x, uint32_t n);
-// Returns f(x) as GI_ACTIVATION_ says; xielu counts of GI_ACTIVATION_XIELU alone.
+double gi_ref_mean(const float *x, uint32_t n); // of x (n)
+// Returns the mean of the squares of x (n) less mean: of RMSNorm with 0, of LayerNorm its variance.
+double gi_ref_mean_square(const float *x, uint32_t n, double mean);
+// Returns f(x) as GI_ACTIVATION_ defines it; only GI_ACTIVATION_XIELU reads xielu.
 double gi_ref_activate(uint32_t activation, const struct gi_xielu *xielu, double x);
-// Returns the other factor of a gated network.
+// Returns the factor of a gated network that takes x without the activation: x, or clamped x + 1.
 double gi_ref_linear_factor(uint32_t activation, double x);
-double gi_ref_silu(double x);
-double gi_ref_softplus(double x);
+double gi_ref_silu(double x);     // x / (1 + exp(-x))
+double gi_ref_softplus(double x); // log(1 + exp(x))
 
 #endif

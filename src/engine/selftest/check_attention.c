@@ -25,7 +25,7 @@ static float raw(const struct section *section, uint32_t i)
     return section->qkv[section->begin + pair / 8 * 16 + pair % 8 + i % 2 * 8];
 }
 
-static struct gi_test_value normed(const struct section *section, uint32_t i)
+static struct gi_ref_value normed(const struct section *section, uint32_t i)
 {
     double value = raw(section, i), magnitude = 0, mean = 0, sum = 0;
     if (section->width > 0) {
@@ -43,28 +43,28 @@ static struct gi_test_value normed(const struct section *section, uint32_t i)
         magnitude = fabs(mean * scale);
         value = (value - mean) * scale;
     }
-    return (struct gi_test_value){value, magnitude + fabs(value)};
+    return (struct gi_ref_value){value, magnitude + fabs(value)};
 }
 
 // Computes n elements from `first` on, rotated by the rotations of n_rot elements of a head.
 static void turn_section(const struct section *section, uint32_t first, uint32_t n,
                          uint32_t head_dim, const float *rope, uint32_t n_rot,
-                         struct gi_test_value *out)
+                         struct gi_ref_value *out)
 {
     for (uint32_t i = 0; i < n; i += 2) {
-        const struct gi_test_value a = normed(section, first + i),
-                                   b = normed(section, first + i + 1);
+        const struct gi_ref_value a = normed(section, first + i),
+                                  b = normed(section, first + i + 1);
         const uint32_t at = (first + i) % head_dim;
         out[i] = a;
         out[i + 1] = b;
         if (at < n_rot) {
             const double c = rope[at], s = rope[at + 1], magnitude = a.magnitude + b.magnitude;
-            out[i] = (struct gi_test_value){a.value * c - b.value * s, magnitude};
-            out[i + 1] = (struct gi_test_value){a.value * s + b.value * c, magnitude};
+            out[i] = (struct gi_ref_value){a.value * c - b.value * s, magnitude};
+            out[i + 1] = (struct gi_ref_value){a.value * s + b.value * c, magnitude};
         }
         for (uint32_t j = i; section->is_last && j < i + 2; j++) {
             const double gamma = section->gamma[(first + j) % section->width];
-            out[j] = (struct gi_test_value){out[j].value * gamma, out[j].magnitude * fabs(gamma)};
+            out[j] = (struct gi_ref_value){out[j].value * gamma, out[j].magnitude * fabs(gamma)};
         }
     }
 }
@@ -72,7 +72,7 @@ static void turn_section(const struct section *section, uint32_t first, uint32_t
 static void check_q(struct gi_test *test, const struct section *section, uint32_t head_dim,
                     const float *rope, uint32_t n_rot, double factor, const float *q)
 {
-    struct gi_test_value *expected = gi_test_memory(test, section->n, sizeof(*expected));
+    struct gi_ref_value *expected = gi_test_memory(test, section->n, sizeof(*expected));
     if (expected) {
         turn_section(section, 0, section->n, head_dim, rope, n_rot, expected);
     }
@@ -86,7 +86,7 @@ static void check_kv(struct gi_test *test, const struct section *section, bool i
                      uint32_t head_dim, const float *rope, uint32_t n_rot, uint32_t position)
 {
     const struct gi_kv_layer *layer = gi_test_layer(test, 3);
-    struct gi_test_value *expected = gi_test_memory(test, head_dim, sizeof(*expected));
+    struct gi_ref_value *expected = gi_test_memory(test, head_dim, sizeof(*expected));
     for (uint32_t head = 0; expected && head < section->n / head_dim; head++) {
         const uint32_t n_memory = test->n_memory;
         turn_section(section, head * head_dim, head_dim, head_dim, rope, is_key ? n_rot : 0,
@@ -201,7 +201,7 @@ static double slope_of(const struct gi_test *test, const struct gi_kv_layer *lay
 // of the weights. Errors of scores are far below the tolerance.
 static void attend(struct gi_test *test, const float *q, const float *k, const float *v,
                    uint32_t n_key, uint32_t head_dim, double slope, uint32_t own, const float *sink,
-                   struct gi_test_value *out)
+                   struct gi_ref_value *out)
 {
     double *scores = gi_test_memory(test, n_key, sizeof(*scores));
     double largest = -INFINITY, total = 0;
@@ -252,7 +252,7 @@ static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, ui
 {
     const struct gi_attention_params *params = (const void *)test->params;
     const uint32_t n_memory = test->n_memory, n = layer->head_dim;
-    struct gi_test_value *expected = gi_test_memory(test, n, sizeof(*expected));
+    struct gi_ref_value *expected = gi_test_memory(test, n, sizeof(*expected));
     const float *sink =
         gi_test_define(test, "SINKS") ? gi_test_floats(test, 2, params->sinks + head, 1) : NULL;
     if (expected && !test->has_failed) { // k and v are there
@@ -312,7 +312,7 @@ void gi_check_attention_qkv(struct gi_test *test)
     gi_test_fill_cache(test, layer, test->n_past);
     const float *qkv = gi_test_floats(test, 1, 0, gi_test_size(test, 1));
     const float *vectors = gi_test_floats(test, 2, 0, gi_test_size(test, 2));
-    struct gi_test_value *turned = gi_test_memory(test, width, sizeof(*turned));
+    struct gi_ref_value *turned = gi_test_memory(test, width, sizeof(*turned));
     float *q = gi_test_memory(test, width, sizeof(*q));
     gi_test_poison(test, 0, 0, width);
     gi_test_poison_cache(test, layer, test->n_past, 1);

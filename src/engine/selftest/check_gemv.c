@@ -5,7 +5,6 @@
 #include "glsl/experts/experts_params.h"
 #include "glsl/gemm/gemm_params.h"
 #include "glsl/gemv/gemv_params.h"
-#include "reference/reference.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,11 +66,11 @@ static double read_scale(struct gi_test *test, bool has_norm)
 
 // Computes a sampled row of the projection. The bias is added after the norm.
 static bool project(struct gi_test *test, uint32_t row, const float *x, double scale,
-                    struct gi_test_value *y)
+                    struct gi_ref_value *y)
 {
     const struct gemv_params *params = (const void *)test->params;
     const uint32_t bias = gi_test_own_bias(test, params->bias);
-    struct gi_test_value plain;
+    struct gi_ref_value plain;
     if (!gi_test_dot(test, row, x, GI_NO_OFFSET, &plain) || !gi_test_dot(test, row, x, bias, y)) {
         return false;
     }
@@ -92,7 +91,7 @@ void gi_check_gemv_plain(struct gi_test *test)
     const float *y = gi_test_floats(test, 0, params->row_begin, 16ull * params->n_pair);
     gi_test_expect_written(test, "y", params->row_begin, y, 16ull * params->n_pair);
     for (uint32_t i = 0; x && y && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value expected;
+        struct gi_ref_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (project(test, row, x, scale, &expected)) {
             gi_test_expect(test, "y", row, expected.value, expected.magnitude, y[row]);
@@ -138,7 +137,7 @@ void gi_check_gemv_residual(struct gi_test *test)
     const float *norm = gi_test_floats(test, 0, params->norm + first, n);
     gi_test_expect_written(test, "norm", first, norm, n);
     for (uint32_t i = 0; norm && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value y;
+        struct gi_ref_value y;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row < n && gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &y)) {
             const double expected = before[row] + params->scale * y.value;
@@ -167,11 +166,11 @@ static struct gi_xielu xielu_of(const struct gi_test *test)
 // Works out element i of a gated network from the rows of a part, or of one of its experts, that
 // hold `n_pair` pairs: SIDE of glsl/norm/glu.glsl. before is what lies in its place.
 static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float *x, double scale,
-                 float before, struct gi_test_value *act)
+                 float before, struct gi_ref_value *act)
 {
     const int32_t side = gi_test_define(test, "SIDE");
     const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
-    struct gi_test_value g, u = {before, fabs((double)before)};
+    struct gi_ref_value g, u = {before, fabs((double)before)};
     if (side != 2) {
         if (!project(test, i, x, scale, &g)) {
             return false;
@@ -184,7 +183,7 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
                              square * (2 * fabs(g.value) + g.magnitude);
         g.value = gi_ref_activate(activation, &xielu, g.value);
         g.magnitude = slope * g.magnitude + fabs(g.value);
-        u = side == 3 ? u : (struct gi_test_value){1, 0};
+        u = side == 3 ? u : (struct gi_ref_value){1, 0};
     }
     if (side == 2 && !project(test, i, x, scale, &g)) {
         return false;
@@ -199,8 +198,8 @@ static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float 
         u.value = gi_ref_linear_factor(activation, u.value);
         u.magnitude += 1;
     }
-    *act = (struct gi_test_value){g.value * u.value,
-                                  g.magnitude * fabs(u.value) + fabs(g.value) * u.magnitude};
+    *act = (struct gi_ref_value){g.value * u.value,
+                                 g.magnitude * fabs(u.value) + fabs(g.value) * u.magnitude};
     return true;
 }
 
@@ -217,7 +216,7 @@ void gi_check_gemv_glu(struct gi_test *test)
     const float *act = gi_test_floats(test, 0, params->ff_begin, n);
     gi_test_expect_written(test, "act", params->ff_begin, act, n);
     for (uint32_t i = 0; act && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value expected;
+        struct gi_ref_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row < n && gate(test, row, params->n_pair, x, scale, before[row], &expected)) {
             gi_test_expect(test, "act", row, expected.value, expected.magnitude, act[row]);
@@ -229,18 +228,18 @@ void gi_check_gemv_glu(struct gi_test *test)
     }
 }
 
-static void turn(struct gi_test_value pair[2], const float *rotation)
+static void turn(struct gi_ref_value pair[2], const float *rotation)
 {
-    const struct gi_test_value a = pair[0], b = pair[1];
+    const struct gi_ref_value a = pair[0], b = pair[1];
     const double c = rotation[0], s = rotation[1];
     const double magnitude = a.magnitude + b.magnitude;
-    pair[0] = (struct gi_test_value){a.value * c - b.value * s, magnitude};
-    pair[1] = (struct gi_test_value){a.value * s + b.value * c, magnitude};
+    pair[0] = (struct gi_ref_value){a.value * c - b.value * s, magnitude};
+    pair[1] = (struct gi_ref_value){a.value * s + b.value * c, magnitude};
 }
 
 // Compares a pair of k or v with what lies at this position of the cache.
 static void expect_pair(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
-                        uint32_t pair, const struct gi_test_value expected[2])
+                        uint32_t pair, const struct gi_ref_value expected[2])
 {
     const uint32_t half = layer->head_dim / 2, n_memory = test->n_memory;
     const float *row = gi_test_cache(test, layer, is_key, pair / half, test->n_past, 1);
@@ -289,7 +288,7 @@ void gi_check_gemv_qkv(struct gi_test *test)
     gi_test_expect_written(test, "q", first, q ? q + first : NULL, n_own);
     expect_own_pairs(test, layer);
     for (uint32_t i = 0; q && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value y[2];
+        struct gi_ref_value y[2];
         const uint32_t row = gi_test_sampled_row(test, i);
         const uint32_t p = params->pair_begin + row / 16 * 8 + row % 8;
         if (row % 16 >= 8 || !project(test, row, x, scale, &y[0]) ||
@@ -354,7 +353,7 @@ void gi_check_gemv_vocab(struct gi_test *test)
     const float *logits = gi_test_floats(test, 0, first, n);
     gi_test_expect_written(test, "logits", first, logits, n);
     for (uint32_t i = 0; logits && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value y;
+        struct gi_ref_value y;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row < n && project(test, row, x, scale, &y)) {
             double logit = params->scale * y.value;
@@ -383,7 +382,7 @@ static void check_token(struct gi_test *test, uint32_t token, const float *x, co
 {
     const struct gi_gemm_params *params = (const void *)test->params;
     for (uint32_t i = 0; i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value expected;
+        struct gi_ref_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row >= params->n_rows ||
             !gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &expected)) {
@@ -610,7 +609,7 @@ void gi_check_gemv_expert_glu(struct gi_test *test)
     const float *act = gi_test_floats(test, 0, token * params->stride, params->n_row);
     gi_test_expect_written(test, "act", 0, act, n_own);
     for (uint32_t i = 0; act && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value expected;
+        struct gi_ref_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row < params->n_row &&
             gate(test, row, params->n_pair, x, scale, before[row], &expected)) {
@@ -632,7 +631,7 @@ void gi_check_gemv_expert(struct gi_test *test)
     const float *y = gi_test_floats(test, 0, token * params->stride, params->n_row);
     gi_test_expect_written(test, "y", 0, y, params->n_row);
     for (uint32_t i = 0; y && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value expected;
+        struct gi_ref_value expected;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row < params->n_row &&
             gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &expected)) {

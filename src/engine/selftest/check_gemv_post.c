@@ -93,7 +93,7 @@ static struct post_scales read_post_scales(struct gi_test *test)
 }
 
 static void expect_both(struct gi_test *test, const char *what, uint32_t row,
-                        const struct gi_test_value expected[2], double weight,
+                        const struct gi_ref_value expected[2], double weight,
                         const struct both *found)
 {
     gi_test_expect(test, what, row, expected[0].value * weight,
@@ -117,12 +117,12 @@ void gi_check_gemv_post(struct gi_test *test)
     const struct both residual = read_both(test, params->residual, n);
     const struct both norm = read_both(test, params->norm, n);
     for (uint32_t i = 0; norm.second && i < gi_test_n_sampled(test); i++) {
-        struct gi_test_value y;
+        struct gi_ref_value y;
         const uint32_t row = gi_test_sampled_row(test, i);
         if (row < n && gi_test_dot(test, row, x, gi_test_own_bias(test, params->bias), &y)) {
             const double r = before.first[row], u = scales.old * before.second[row];
             const double weight = scales.c * post[row];
-            const struct gi_test_value expected[2] = {
+            const struct gi_ref_value expected[2] = {
                 {scales.c * (r + u), fabs(scales.c) * (fabs(r) + fabs(u))},
                 {weight * y.value, fabs(weight) * y.magnitude}};
             expect_both(test, "residual", row, expected, 1, &residual);

@@ -1,6 +1,5 @@
 // Compares what a dispatch writes with the reference of its kernel.
 #include "engine/selftest/test_case.h"
-#include "reference/reference.h"
 
 // Writes numbers of 0.5 to 2 and their negatives, the same for the same word.
 static void fill_words(struct gi_test *test, uint32_t binding, uint64_t first, uint32_t *words,
@@ -25,13 +24,18 @@ static bool read_words(void *user, uint32_t binding, uint64_t first, size_t n, v
                           n * sizeof(uint32_t), test->err);
 }
 
-// Poisons the results in bindings that the kernel does not read.
+// Poisons the results that are not inputs too.
 static void poison_results(struct gi_test *test, const struct gi_ref *ref)
 {
     const struct gi_ref_result *results = ref->results.data;
-    for (size_t i = 0, end; i < ref->results.count; i = end) {
-        end = gi_ref_run_end(ref, i, 0);
-        if (!(ref->is_read >> results[i].binding & 1)) {
+    for (size_t i = 0, end, run_end = 0; i < ref->results.count; i = end) {
+        const bool is_input = gi_ref_is_input(ref, &results[i]);
+        run_end = i < run_end ? run_end : gi_ref_run_end(ref, i, 0);
+        end = i + 1;
+        while (end < run_end && gi_ref_is_input(ref, &results[end]) == is_input) {
+            end++;
+        }
+        if (!is_input) {
             gi_test_poison(test, results[i].binding, results[i].at,
                            results[end - 1].at + results[end - 1].n_sum - results[i].at);
         }

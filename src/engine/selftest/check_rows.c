@@ -6,7 +6,6 @@
 #include "glsl/experts/experts_params.h"
 #include "glsl/gemm/gemm_params.h"
 #include "glsl/norm/norm_params.h"
-#include "reference/reference.h"
 
 #include <math.h>
 
@@ -174,24 +173,6 @@ void gi_check_last_row(struct gi_test *test)
 
 //-- norms -----------------------------------------------------------------------------------------
 
-static double mean_square(const float *x, uint32_t n, double mean)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += (x[i] - mean) * (x[i] - mean);
-    }
-    return sum / n;
-}
-
-static double mean_of(const float *x, uint32_t n)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += x[i];
-    }
-    return sum / n;
-}
-
 static uint32_t half_tiles(uint32_t width)
 {
     return (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
@@ -245,7 +226,7 @@ void gi_check_rmsnorm(struct gi_test *test)
         const uint32_t n_memory = test->n_memory;
         const float *y = result_row(test, is_half, rows, token, params->y_stride, n);
         const float *own = x + (uint64_t)token * params->x_stride;
-        const double scale = 1 / sqrt(mean_square(own, n, 0) + params->eps);
+        const double scale = 1 / sqrt(gi_ref_mean_square(own, n, 0) + params->eps);
         const double out = out_scale ? out_scale[0] : 1;
         for (uint32_t i = 0; y && i < n; i++) {
             const double value = own[i] * scale * gamma[i],
@@ -278,8 +259,8 @@ void gi_check_layernorm(struct gi_test *test)
         const uint32_t n_memory = test->n_memory;
         const float *y = result_row(test, is_half, rows, token, params->y_stride, n);
         const float *x = rows_x + (uint64_t)token * params->x_stride;
-        const double mean = mean_of(x, n);
-        const double scale = 1 / sqrt(mean_square(x, n, mean) + params->eps);
+        const double mean = gi_ref_mean(x, n);
+        const double scale = 1 / sqrt(gi_ref_mean_square(x, n, mean) + params->eps);
         for (uint32_t i = 0; y && i < n; i++) {
             expected[i] = (x[i] - mean) * scale * gamma[i] + beta[i];
             magnitude[i] = (fabs((double)x[i]) + fabs(mean)) * scale * fabs((double)gamma[i]) +
@@ -307,7 +288,7 @@ void gi_check_post_norm(struct gi_test *test)
     if (test->has_failed) {
         return;
     }
-    const double scale = 1 / sqrt(mean_square(y, n, 0) + params->eps);
+    const double scale = 1 / sqrt(gi_ref_mean_square(y, n, 0) + params->eps);
     const double out = out_scale ? out_scale[0] : 1;
     for (uint32_t i = 0; i < n; i++) {
         const double value = y[i] * scale * gamma[i];

@@ -148,7 +148,7 @@ void gi_test_fill_cache(struct gi_test *test, const struct gi_kv_layer *layer, u
 }
 
 void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
-                          uint32_t head, uint32_t position, const struct gi_test_value *expected)
+                          uint32_t head, uint32_t position, const struct gi_ref_value *expected)
 {
     const enum gi_cache_type type = is_key ? layer->type_k : layer->type_v;
     const float *got = gi_test_cache(test, layer, is_key, head, position, 1);

@@ -5,7 +5,6 @@
 #include "glsl/embed/embed_params.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
-#include "reference/reference.h"
 
 #include <assert.h>
 #include <math.h>
@@ -245,12 +244,12 @@ void gi_test_find_slot(struct gi_test *test)
 //-- weights ---------------------------------------------------------------------------------------
 
 bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
-                 struct gi_test_value *y)
+                 struct gi_ref_value *y)
 {
     const struct gi_weight_sample *sample = test->sample;
     const uint32_t n_memory = test->n_memory;
     float *w = gi_test_memory(test, sample->n_cols, sizeof(*w));
-    *y = (struct gi_test_value){0, 0};
+    *y = (struct gi_ref_value){0, 0};
     const bool is_known = w && gi_weight_sample_row(sample, row, w);
     for (uint32_t i = 0; is_known && i < sample->n_cols; i++) {
         const double product = (double)w[i] * x[i];

@@ -7,6 +7,7 @@
 
 #include "engine/run/tables.h"
 #include "gpu/dispatch/step_state.h"
+#include "reference/reference.h"
 
 #define GI_TEST_MEMORY 128
 
@@ -101,13 +102,10 @@ int32_t gi_test_define(const struct gi_test *test, const char *name);
 
 //-- weights ---------------------------------------------------------------------------------------
 
-struct gi_test_value {
-    double value, magnitude;
-};
 // Computes row `row` of the sampled weights times x, plus the bias at word `bias` of aux
 // (GI_NO_OFFSET: none). Returns false if the row is not in the sample, or with has_failed.
 bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
-                 struct gi_test_value *y);
+                 struct gi_ref_value *y);
 
 //-- the cache -------------------------------------------------------------------------------------
 
@@ -128,7 +126,7 @@ void gi_test_expect_cache_written(struct gi_test *test, const struct gi_kv_layer
                                   bool is_key, uint32_t head, uint32_t first, uint32_t n);
 // Compares keys or values at a position, allowing for the rounding of the cache's type.
 void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
-                          uint32_t head, uint32_t position, const struct gi_test_value *expected);
+                          uint32_t head, uint32_t position, const struct gi_ref_value *expected);
 
 //-- checks ----------------------------------------------------------------------------------------
 
