@@ -1,5 +1,10 @@
 // The kernels that have a reference, gi_ref_<name>: first and last program, name, tolerance and
-// filled bindings, as struct gi_kernel has them.
+// filled bindings, as struct gi_kernel has them. The head comment of a kernel in glsl gives its
+// formula and the shapes of its bindings.
+//
+// delta_conv and ssm_conv: the addends of a convolution cancel, so that the error of a channel near
+// zero reaches 115 roundings (kernel_test with 9 seeds, llvmpipe). The steps and scans of delta and
+// ssm: a matrix has the roundings of each token.
 #ifndef GI_REFERENCE_KERNELS_H
 #define GI_REFERENCE_KERNELS_H
 
@@ -12,18 +17,18 @@
     X(ALTUP_CORRECT, ALTUP_CORRECT, altup_correct, 64, 1u << 3)                                    \
     X(ALTUP_ADD, ALTUP_ADD, altup_add, 64, 1u << 1)                                                \
     X(ALTUP_MERGE, ALTUP_MERGE, altup_merge, 64, 0)                                                \
-    X(SPARSE_GLU, SPARSE_GLU, sparse_glu, 32, 0)                                                   \
-    X(GATE_ROWS, GATE_ROWS, gate_rows, 32, 0)                                                      \
-    X(ADD_POSITIONS, ADD_POSITIONS, add_positions, 2, 0)                                           \
+    X(SPARSE_GLU, SPARSE_GLU, sparse_glu, 8, 0)                                                    \
+    X(GATE_ROWS, GATE_ROWS, gate_rows, 2.5, 0)                                                     \
+    X(ADD_POSITIONS, ADD_POSITIONS, add_positions, 1, 0)                                           \
     X(ADD_INPUTS, ADD_INPUTS, add_inputs, 18, 0)                                                   \
-    X(GATE_INPUT, GATE_INPUT, gate_input, 16, 0)                                                   \
-    X(SHORT_CONV, SHORT_CONV, short_conv, 12, 0)                                                   \
-    X(DELTA_STEP, DELTA_STEP, delta_step, 300, 0)                                                  \
-    X(DELTA_CONV, DELTA_CONV, delta_conv, 300, 0)                                                  \
-    X(DELTA_SCAN, DELTA_SCAN_SUBGROUP, delta_scan, 300, 0)                                         \
+    X(GATE_INPUT, GATE_INPUT, gate_input, 8, 0)                                                    \
+    X(SHORT_CONV, SHORT_CONV, short_conv, 4, 0)                                                    \
+    X(DELTA_STEP, DELTA_STEP, delta_step, 100, 0)                                                  \
+    X(DELTA_CONV, DELTA_CONV, delta_conv, 200, 0)                                                  \
+    X(DELTA_SCAN, DELTA_SCAN_SUBGROUP, delta_scan, 100, 0)                                         \
     X(DELTA_NORM, DELTA_NORM, delta_norm, 32, 0)                                                   \
     X(SSM_STEP, SSM_STEP, ssm_step, 100, 0)                                                        \
-    X(SSM_CONV, SSM_CONV, ssm_conv, 300, 0)                                                        \
+    X(SSM_CONV, SSM_CONV, ssm_conv, 200, 0)                                                        \
     X(SSM_SCAN, SSM_SCAN, ssm_scan, 100, 0)                                                        \
     X(SSM_NORM, SSM_NORM, ssm_norm, 32, 0)
 
