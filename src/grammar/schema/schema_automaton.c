@@ -28,7 +28,8 @@ bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool 
                          GI_DFA_MAX_STATES);
         return false;
     }
-    return GI_SCHEMA_PUSH(writer, &dfa->states, state);
+    // Room for an edge, so that a state without edges has a place among them too.
+    return GI_SCHEMA_RESERVE(writer, &dfa->edges, 1) && GI_SCHEMA_PUSH(writer, &dfa->states, state);
 }
 
 bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t lo, uint32_t hi,
