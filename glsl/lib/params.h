@@ -1,6 +1,6 @@
 // The Params block (uniform block 0) of every kernel, written once. GI_PARAMS(name, fields) lists
-// its fields in the syntax that C and GLSL share: 4-byte scalars only, which std140 lays out as C
-// does.
+// its fields in the syntax that C and GLSL share: uint and float only, which std140 lays out as C
+// does; tools/cmake/embed_glsl.cmake refuses other types.
 //
 //     GI_PARAMS(rmsnorm, uint x_stride, y_stride; float eps;)
 //

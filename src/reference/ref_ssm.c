@@ -30,7 +30,8 @@ static struct token token_of(const struct layer *layer, uint32_t head, const dou
         .x = row + (size_t)head * layer->dim, .b = b, .c = b + (size_t)layer->n_group * layer->n};
 }
 
-// Changes a head's matrix (n, dim) by a token, and expects what it reads of it, gated by z.
+// Changes a head's matrix (n, dim) by a token, and expects the row y that c reads from it, gated by
+// z.
 static void change_and_expect(struct gi_ref *ref, const struct layer *layer, double *matrix,
                               const struct token *token, const float *z, uint64_t at)
 {

@@ -1,7 +1,7 @@
-// The mathematics of the kernels in double, once: from a recorded dispatch and what its bindings
-// hold, a reference works out what the dispatch has to write. The self-test on the user's driver
-// and the kernel tests run the same references; the engine's answers are compared with those of
-// independent engines (tests/golden), so that a mistake in a reference shows.
+// The mathematics of the kernels in double, once: from a recorded dispatch and the contents of its
+// bindings, a reference computes the words that the dispatch must write. The self-test on the
+// user's driver and the kernel tests run the same references; the engine's answers are compared
+// with those of independent engines (tests/golden), so that a mistake in a reference shows.
 //
 // A reference reads bindings through its caller, who has them on the GPU or in memory, and lists
 // the results; the caller then runs the dispatch and compares. Plain C without GL.
@@ -107,7 +107,7 @@ void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint6
 // Lists the sum of n words that the dispatch may share among them.
 void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                        uint32_t n, double value, double magnitude);
-// Lists what the next product of a step reads of a residual of n values: their products with gamma,
+// Lists the inputs of the product that follows a residual of n values: their products with gamma,
 // a vector at binding 2; the sums of these by 16 if the program has WRITE_SUMS; and the sum of the
 // residual's squares, a word from each group.
 void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,

@@ -1,4 +1,4 @@
-// Compares what a dispatch writes with the reference of its kernel.
+// Compares the results of a dispatch with the reference of its kernel.
 #include "engine/selftest/test_case.h"
 
 // Writes numbers of 0.5 to 2 and their negatives, the same for the same word.
@@ -44,7 +44,7 @@ static void poison_results(struct gi_test *test, const struct gi_ref *ref)
 
 static void compare_results(struct gi_test *test, const struct gi_ref *ref)
 {
-    enum { MAX_GAP = 256 }; // words that are read for nothing, in place of another wait for the GPU
+    enum { MAX_GAP = 256 }; // unneeded words that a read may include to save another wait
     const struct gi_ref_result *results = ref->results.data;
     for (size_t i = 0, end; i < ref->results.count && !test->has_failed; i = end) {
         const uint64_t first = results[i].at;

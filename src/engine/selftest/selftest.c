@@ -278,7 +278,7 @@ static enum glinfer_test_result judge(const struct gi_test *test, char text[200]
     } else if (is_blind) {
         snprintf(text, 200, "all values of this model are infinite there");
     } else {
-        snprintf(text, 200, "%u values, largest error %.2g of the tolerance", test->n_checked,
+        snprintf(text, 200, "%u values, largest error %.2g times the tolerance", test->n_checked,
                  test->worst);
     }
     return *test->where ? GLINFER_TEST_WRONG : is_blind ? GLINFER_TEST_NONE : GLINFER_TEST_RIGHT;
