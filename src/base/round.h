@@ -1,4 +1,4 @@
-// Rounding sizes and counts up.
+// Sizes and counts: rounded up, the smaller and the larger of two.
 #ifndef GI_BASE_ROUND_H
 #define GI_BASE_ROUND_H
 
@@ -14,6 +14,21 @@ static inline uint64_t gi_round_up(uint64_t n, uint64_t step)
 static inline uint64_t gi_divide_up(uint64_t n, uint64_t d)
 {
     return n / d + (n % d != 0);
+}
+
+static inline uint32_t gi_min_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint32_t gi_max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t gi_max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 #endif

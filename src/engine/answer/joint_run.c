@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/round.h"
 #include "engine/answer/adjust.h"
 #include "engine/run/session_group.h"
 #include "gpu/device/fence.h"
@@ -196,11 +197,6 @@ static uint32_t choose_slots(const struct gi_joint_run *joint)
 
 //-- submitting ------------------------------------------------------------------------------------
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 // Returns the steps of a chain: the least that any of its answers would take on its own.
 static uint32_t choose_length(const struct gi_joint_run *joint)
 {
@@ -214,10 +210,10 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
             continue;
         }
         const uint32_t asked = answer->session->chain_length;
-        n = asked == 0 ? n : least(is_asked ? n : GI_MAX_JOINT_CHAIN, asked);
+        n = asked == 0 ? n : gi_min_u32(is_asked ? n : GI_MAX_JOINT_CHAIN, asked);
         is_asked = is_asked || asked > 0;
-        n = least(n, gi_answer_needs_tokens(answer) ? 1 : 2 * answer->n_submitted);
-        n = least(n, answer->max_steps - answer->n_submitted);
+        n = gi_min_u32(n, gi_answer_needs_tokens(answer) ? 1 : 2 * answer->n_submitted);
+        n = gi_min_u32(n, answer->max_steps - answer->n_submitted);
     }
     return n;
 }

@@ -156,11 +156,6 @@ bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *g
 
 //-- the estimate --------------------------------------------------------------------------------
 
-static uint64_t largest(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 // Adds up what sessions take beside their caches, and what drafts of one may.
 static void plan_scratch(struct glinfer_model_info *info, const struct gi_graph *graph,
                          const uint64_t sizes[GI_SESSION_RANGE_COUNT], uint32_t alignment)
@@ -171,14 +166,14 @@ static void plan_scratch(struct glinfer_model_info *info, const struct gi_graph 
     for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
         const uint64_t size = gi_session_range_size(n, i, sizes[i]);
         info->scratch += gi_round_up(size, alignment);
-        info->largest_binding = largest(info->largest_binding, size);
+        info->largest_binding = gi_max_u64(info->largest_binding, size);
     }
     if (n > 1) {
         gi_joint_layout(graph, sizes, n, joint);
     }
     for (uint32_t i = 0; i < GI_JOINT_RANGE_COUNT; i++) {
         info->scratch += gi_round_up(joint[i], alignment);
-        info->largest_binding = largest(info->largest_binding, joint[i]);
+        info->largest_binding = gi_max_u64(info->largest_binding, joint[i]);
     }
     gi_session_draft_sizes(GI_MAX_ROWS, sizes[GI_SESSION_LOGITS], &states, &logits);
     info->drafts = gi_round_up(states, alignment) + gi_round_up(logits, alignment);
@@ -222,7 +217,7 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
         const uint64_t size = gi_session_range_size(info->n_sessions, GI_SESSION_RANGE_COUNT,
                                                     kept.sizes[gi_layer_kind(hparams, i)]);
         info->kv_cache += gi_round_up(size, alignment);
-        info->largest_binding = largest(info->largest_binding, size);
+        info->largest_binding = gi_max_u64(info->largest_binding, size);
     }
     plan_scratch(info, &graph, sizes, alignment);
     info->peak_host = GI_HOST_BYTES + TOKEN_BYTES * (uint64_t)n_tokens;

@@ -40,11 +40,6 @@ static bool reserve(struct gi_session_group *group, uint32_t n_ctx, uint64_t siz
     return true;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 // Refuses a context with a range that is too large to be bound whole.
 static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
                           const struct sizes *sizes, struct glinfer_error *err)
@@ -53,12 +48,12 @@ static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
     const struct gi_hparams *hparams = &group->model->hparams;
     uint64_t kept = 0;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        kept = larger(kept, kept_size(group, sizes, i));
+        kept = gi_max_u64(kept, kept_size(group, sizes, i));
     }
     uint64_t largest = group->n_slots > 1 ? group->n_slots * gi_slot_stride(kept) : kept;
-    largest = larger(largest, sizes->session[GI_SESSION_ATTENTION]);
-    largest = larger(largest, sizes->joint[GI_JOINT_ATTENTION]);
-    largest = larger(largest, sizes->session[GI_SESSION_VECTORS]);
+    largest = gi_max_u64(largest, sizes->session[GI_SESSION_ATTENTION]);
+    largest = gi_max_u64(largest, sizes->joint[GI_JOINT_ATTENTION]);
+    largest = gi_max_u64(largest, sizes->session[GI_SESSION_VECTORS]);
     if (largest <= room) {
         return true;
     }
@@ -200,10 +195,10 @@ static void fit_batch(const struct gi_session_group *group, struct gi_tables *ta
     uint64_t widest = 1;
     gi_session_layout(&tables->graph, &one, &sizes.kept, sizes.session);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        widest = larger(widest, sizes.session[rows[i]]);
+        widest = gi_max_u64(widest, sizes.session[rows[i]]);
     }
     if (shape->n_batch > GI_MAX_BATCH && shape->n_batch * widest > room) {
-        shape->n_batch = (uint32_t)larger(room / widest, GI_MAX_BATCH);
+        shape->n_batch = (uint32_t)gi_max_u64(room / widest, GI_MAX_BATCH);
         tables->n_batch = shape->n_batch;
     }
 }

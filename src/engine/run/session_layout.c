@@ -12,15 +12,10 @@ static uint64_t lay_out_rows(struct gi_rows *rows, const struct gi_session_shape
     return (uint64_t)rows->stride * shape->n_batch * sizeof(float);
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 // Returns the elements of the largest heads of any layer.
 static uint32_t largest_head(const struct gi_hparams *hparams)
 {
-    return hparams->has_window_heads ? larger(hparams->head_dim, hparams->window_heads.head_dim)
+    return hparams->has_window_heads ? gi_max_u32(hparams->head_dim, hparams->window_heads.head_dim)
                                      : hparams->head_dim;
 }
 
@@ -37,7 +32,7 @@ static uint32_t act_width(const struct gi_graph *graph)
     const struct gi_experts *experts = &graph->experts;
     const uint32_t n_ff = graph->hparams->n_ff;
     return graph->hparams->n_expert > 0
-               ? larger(n_ff, experts->route + GI_ROUTE_FLOATS * experts->n_used)
+               ? gi_max_u32(n_ff, experts->route + GI_ROUTE_FLOATS * experts->n_used)
                : n_ff;
 }
 
@@ -59,7 +54,8 @@ static void lay_out_experts(struct gi_graph *graph)
 static uint32_t act_row_width(const struct gi_graph *graph)
 {
     const uint32_t width = act_width(graph);
-    return graph->hparams->n_expert > 0 ? larger(width, gi_sorted_width(&graph->experts)) : width;
+    return graph->hparams->n_expert > 0 ? gi_max_u32(width, gi_sorted_width(&graph->experts))
+                                        : width;
 }
 
 // Rows of gate and up as a layer has them at the most (ops/record/weight.h), of each expert that a
@@ -71,7 +67,7 @@ static uint32_t pairs_width(const struct gi_graph *graph)
     const uint32_t n_pairs = 2 * gi_round_up(graph->hparams->n_ff, two_tiles);
     const uint32_t n_expert_pairs = 2 * gi_round_up(experts->n_ff, two_tiles);
     return graph->hparams->n_expert > 0
-               ? larger(n_pairs, experts->n_used * larger(experts->y_width, n_expert_pairs))
+               ? gi_max_u32(n_pairs, experts->n_used * gi_max_u32(experts->y_width, n_expert_pairs))
                : n_pairs;
 }
 
@@ -89,25 +85,25 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_recurrent_hparams *recurrent = &hparams->recurrent;
-    const uint32_t n_state = larger(recurrent->n_head * recurrent->dim, hparams->inputs.width);
-    const uint32_t n_aside = larger(n_state, hparams->altup.branch_rank);
-    const uint32_t n_q = larger(hparams->n_head * largest_head(hparams), n_aside);
+    const uint32_t n_state = gi_max_u32(recurrent->n_head * recurrent->dim, hparams->inputs.width);
+    const uint32_t n_aside = gi_max_u32(n_state, hparams->altup.branch_rank);
+    const uint32_t n_q = gi_max_u32(hparams->n_head * largest_head(hparams), n_aside);
     const uint32_t n_router = gi_router_rows(&graph->experts);
     const uint32_t n_act = act_row_width(graph);
     const uint32_t n_inputs = hparams->n_layer * hparams->inputs.width;
-    const uint32_t n_pairs = larger(pairs_width(graph), hparams->altup.n * hparams->n_embd);
-    const uint32_t n_gate_up = larger(n_pairs, inputs_width(hparams));
-    const uint32_t n_qkv = larger(graph->qkv_layout.n_rows, recurrent->n_column);
+    const uint32_t n_pairs = gi_max_u32(pairs_width(graph), hparams->altup.n * hparams->n_embd);
+    const uint32_t n_gate_up = gi_max_u32(n_pairs, inputs_width(hparams));
+    const uint32_t n_qkv = gi_max_u32(graph->qkv_layout.n_rows, recurrent->n_column);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);
     sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, hparams->n_embd);
-    sizes[GI_SESSION_QKV] = lay_out_rows(&graph->qkv, shape, larger(n_qkv, n_router));
+    sizes[GI_SESSION_QKV] = lay_out_rows(&graph->qkv, shape, gi_max_u32(n_qkv, n_router));
     sizes[GI_SESSION_Q] = lay_out_rows(&graph->q, shape, n_q);
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
     sizes[GI_SESSION_FFN_GATE_UP] =
-        lay_out_rows(&graph->ffn_gate_up, shape, larger(n_gate_up, recurrent->n_column));
+        lay_out_rows(&graph->ffn_gate_up, shape, gi_max_u32(n_gate_up, recurrent->n_column));
     sizes[GI_SESSION_FFN_ACT_ROWS] =
-        lay_out_rows(&graph->ffn_act_rows, shape, larger(n_act, n_state));
+        lay_out_rows(&graph->ffn_act_rows, shape, gi_max_u32(n_act, n_state));
     sizes[GI_SESSION_INPUTS] = lay_out_rows(&graph->inputs, shape, n_inputs);
     sizes[GI_SESSION_STREAM_ROWS] = lay_out_streams(graph, shape);
 }
@@ -157,7 +153,7 @@ static uint64_t lay_out_tables(struct gi_graph *graph, const struct gi_session_s
 // Returns the floats of rows that layers have beside attention, where a joint step has its results.
 static uint32_t aside_width(const struct gi_hparams *hparams)
 {
-    return larger(hparams->inputs.width, hparams->altup.branch_rank);
+    return gi_max_u32(hparams->inputs.width, hparams->altup.branch_rank);
 }
 
 // Lays out the scratch of attention of layers of all kinds.
@@ -174,15 +170,15 @@ static uint64_t attention_scratch(struct gi_graph *graph, const struct gi_sessio
 static uint32_t row_width(const struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
-    uint32_t width =
-        larger(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
-    width = larger(width, hparams->recurrent.n_column);
-    width = larger(width, gi_router_rows(&graph->experts));
-    width = larger(width, inputs_width(hparams));
-    width = larger(width, graph->experts.n_used * graph->experts.y_width);
-    width = larger(width, hparams->altup.n * hparams->n_embd);
+    uint32_t width = gi_max_u32(gi_round_up(hparams->n_embd, (uint64_t)2 * GI_TILE_ROWS),
+                                graph->qkv_layout.n_rows);
+    width = gi_max_u32(width, hparams->recurrent.n_column);
+    width = gi_max_u32(width, gi_router_rows(&graph->experts));
+    width = gi_max_u32(width, inputs_width(hparams));
+    width = gi_max_u32(width, graph->experts.n_used * graph->experts.y_width);
+    width = gi_max_u32(width, hparams->altup.n * hparams->n_embd);
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        width = larger(width, hparams->is_sparse[i] ? pairs_width(graph) : 0);
+        width = gi_max_u32(width, hparams->is_sparse[i] ? pairs_width(graph) : 0);
     }
     return width;
 }
@@ -201,9 +197,9 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
     sizes[GI_SESSION_ATTENTION] = attention_scratch(graph, kept);
     sizes[GI_SESSION_FFN_ACT] =
-        (uint64_t)gi_x_size(
-            larger(larger(act_width(graph), hparams->inputs.width),
-                   larger(recurrent->n_head * recurrent->dim, hparams->altup.branch_rank))) *
+        (uint64_t)gi_x_size(gi_max_u32(
+            gi_max_u32(act_width(graph), hparams->inputs.width),
+            gi_max_u32(recurrent->n_head * recurrent->dim, hparams->altup.branch_rank))) *
         sizeof(float);
     graph->input.stride = inputs_width(hparams);
     sizes[GI_SESSION_INPUT] = (uint64_t)graph->input.stride * sizeof(float);

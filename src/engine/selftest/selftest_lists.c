@@ -1,5 +1,6 @@
 // The self-test of the lists of one sequence: the inputs of their tests.
 #include "base/clock.h"
+#include "base/round.h"
 #include "engine/selftest/selftest_run.h"
 #include "gpu/dispatch/multi_executor.h"
 
@@ -8,11 +9,6 @@
 enum { BATCH_PAST = 100, BATCH_TOKENS = 67, END_TOKENS = 3 };
 
 //-- inputs ----------------------------------------------------------------------------------------
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
 
 // Sets the state of a list's tests: position and tokens, and how it ends.
 static void choose_state(struct gi_selftest_run *run, const struct gi_tables *tables, uint32_t list)
@@ -24,10 +20,10 @@ static void choose_state(struct gi_selftest_run *run, const struct gi_tables *ta
                         : is_step                    ? 1
                         : is_end                     ? END_TOKENS
                                                      : BATCH_TOKENS;
-    n_tokens = least(least(n_tokens, tables->n_batch), n_ctx);
+    n_tokens = gi_min_u32(gi_min_u32(n_tokens, tables->n_batch), n_ctx);
     run->state = (struct gi_step_state){
         .token = 3,
-        .n_past = least(n_ctx - n_tokens, is_step ? GI_SELFTEST_PAST : BATCH_PAST),
+        .n_past = gi_min_u32(n_ctx - n_tokens, is_step ? GI_SELFTEST_PAST : BATCH_PAST),
         .n_tokens = n_tokens,
         .step = 5,
         .epoch = 3,
@@ -94,7 +90,7 @@ bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *li
         return true;
     }
     run.state = (struct gi_step_state){
-        .n_tokens = least(n_rows, BATCH_TOKENS), .epoch = 1, .max_steps = 1000};
+        .n_tokens = gi_min_u32(n_rows, BATCH_TOKENS), .epoch = 1, .max_steps = 1000};
     const bool ok =
         gi_selftest_keep(&run, &kept) && write_inputs(&run) && gi_selftest_run_list(&run);
     return gi_selftest_restore(&run, &kept, ok);
