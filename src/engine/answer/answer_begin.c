@@ -132,11 +132,11 @@ static bool read_params(struct gi_answer *answer)
     struct glinfer_session *session = answer->session;
     const struct glinfer_generate_params *params = &answer->params;
     const struct gi_broken_answer *broken = &session->broken;
-    const bool goes_on = params->resume && broken->n_delivered > 0;
+    const bool goes_on = params->resume && broken->stats.predicted_n > 0;
     if (goes_on) {
         answer->n_prompt = answer->n_processed = broken->n_prompt;
         answer->base = broken->base;
-        answer->stats.predicted_n = broken->n_delivered;
+        answer->stats = broken->stats;
     } else {
         answer->tokens = gather_prompt(session, params, &answer->n_prompt, answer->err);
         answer->base = session->sequence.n_past + answer->n_prompt;
@@ -214,17 +214,23 @@ static bool prepare(struct gi_answer *answer, bool joins)
            (!has_steps || !joins || gi_joint_run_prepare(answer));
 }
 
-// Resumes a broken answer: the tokens that it delivered are not delivered again.
+// Resumes a broken answer: the tokens that it delivered are not delivered again. It may have
+// delivered all of them.
 static void take_up(struct gi_answer *answer)
 {
     const struct glinfer_session *session = answer->session;
-    const uint32_t n = session->broken.n_delivered;
+    const uint32_t n = answer->stats.predicted_n;
     for (uint32_t i = 0; i < n; i++) {
         const int32_t id = (int32_t)session->sequence.tokens[answer->base + i];
         gi_text_stream_push(&answer->text, gi_answer_bytes(answer, id));
     }
     answer->n_submitted = n;
     answer->clock.first_ns = answer->clock.last_ns = gi_clock_ns();
+    if (session->broken.is_finished) {
+        gi_answer_finish(answer, answer->stats.stop);
+    } else if (n >= answer->max_steps) {
+        gi_answer_reach_limit(answer);
+    }
 }
 
 bool gi_answer_start(struct gi_answer *answer, bool joins)
@@ -243,7 +249,7 @@ bool gi_answer_start(struct gi_answer *answer, bool joins)
     }
     if (!gi_runner_begin(&session->runner, answer->err) ||
         !gi_session_check_cancel(session, "the answer", answer->err) ||
-        !gi_answer_rebuild(answer)) {
+        (answer->state == GI_ANSWER_DECODES && !gi_answer_rebuild(answer))) {
         return false;
     }
     answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
@@ -292,7 +298,8 @@ void gi_answer_destroy(struct gi_answer *answer, bool is_whole)
         (struct gi_broken_answer){.is_there = !is_whole && answer->n_shifts == 0,
                                   .n_prompt = answer->n_prompt,
                                   .base = answer->base,
-                                  .n_delivered = answer->stats.predicted_n};
+                                  .stats = answer->stats,
+                                  .is_finished = gi_answer_is_finished(answer)};
     gi_text_stream_finish(&answer->text);
     gi_adjust_finish(&answer->adjusting);
     free_stop(answer);

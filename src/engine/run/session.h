@@ -22,7 +22,8 @@ struct gi_verifier;
 struct gi_broken_answer {
     bool is_there;
     uint32_t n_prompt, base; // as struct gi_answer has them
-    uint32_t n_delivered;    // delivered tokens
+    struct glinfer_stats stats;
+    bool is_finished; // by its last token; nothing but its end was not told
 };
 
 struct glinfer_session {
