@@ -38,9 +38,33 @@ static uint32_t any(uint32_t n)
     return (uint32_t)(game.random >> 33) % n;
 }
 
+//-- what is told of a course that fails -----------------------------------------------------------
+
+enum { N_LINES = 24, LINE_SIZE = 160 };
+static char lines[N_LINES][LINE_SIZE]; // the latest calls
+static int n_lines;
+
+static void note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(lines[n_lines++ % N_LINES], LINE_SIZE, format, args);
+    va_end(args);
+}
+
+static const char *failed_call(void)
+{
+    const char *name = first_failed_call();
+    return name ? name : "no call";
+}
+
 static void wrong(const char *format, ...)
 {
     va_list args;
+    for (int i = n_lines > N_LINES ? n_lines - N_LINES : 0; i < n_lines; i++) {
+        fprintf(stderr, "  %s\n", lines[i % N_LINES]);
+    }
+    n_lines = 0;
     va_start(args, format);
     fputs("call_order_test: ", stderr);
     vfprintf(stderr, format, args);
@@ -108,16 +132,23 @@ static void settle(struct player *player, bool is_whole)
 
 //-- failures --------------------------------------------------------------------------------------
 
+// Refuses one of the next n calls, or all from it on. An error that nothing has read yet stays.
+static void fail_later(void (*fail)(long), uint32_t n)
+{
+    const unsigned pending = exchange_error(0);
+    game.n_failed++;
+    fail((long)any(n));
+    exchange_error(pending);
+}
+
 static void check_failure(const struct glinfer_error *err, bool is_cancelled)
 {
-    const char *name = first_failed_call();
     const bool is_driver =
         err->status == GLINFER_STATUS_GPU_LOST || err->status == GLINFER_STATUS_GPU_FAULT ||
         err->status == GLINFER_STATUS_DRIVER || err->status == GLINFER_STATUS_NO_MEMORY;
     if (!(is_driver && game.n_failed > 0) &&
         !(is_cancelled && err->status == GLINFER_STATUS_CANCELLED)) {
-        wrong("status %d, %s (failed call: %s)", (int)err->status, err->message,
-              name ? name : "none");
+        wrong("status %d, %s; %s failed", (int)err->status, err->message, failed_call());
     }
 }
 
@@ -128,6 +159,7 @@ static void recover(const struct glinfer_error *why)
     fail_calls_after(-1);
     if (why->status == GLINFER_STATUS_GPU_LOST || why->status == GLINFER_STATUS_GPU_FAULT) {
         game.n_recovered++;
+        note("the device is recovered");
         if (!glinfer_device_recover(game.tiny.device, NULL, NULL, &err)) {
             wrong("the device is not recovered: %s", err.message);
         }
@@ -171,10 +203,12 @@ static void begin(struct player *player)
     params.ignore_eos = true;
     params.resume = resumes;
     if (any(8) == 0) {
-        game.n_failed++;
-        fail_one_call((long)any(60));
+        fail_later(fail_one_call, 60);
     }
     const bool ok = glinfer_begin(player->session, &params, &err);
+    note("session %d begins: %d tokens, %d wanted, %d told%s; %s failed; %s",
+         (int)(player - game.players), player->n, player->n_expected, player->n_told,
+         resumes ? ", resumed" : "", failed_call(), ok ? "done" : err.message);
     player->is_answering = ok;
     player->is_broken = false;
     game.n_resumed += resumes && ok;
@@ -206,11 +240,12 @@ static void step(void)
         n_answers += game.players[i].is_answering;
     }
     if (any(25) == 0) {
-        game.n_failed++;
-        (any(3) ? fail_one_call : fail_calls_after)((long)any(40));
+        fail_later(any(3) ? fail_one_call : fail_calls_after, 40);
     }
     const bool ok = glinfer_step(game.tiny.device, budgets[any(4)], &event, &err);
     struct player *player = player_of(event.session);
+    note("step: event %d of session %d; %s failed; %s", (int)event.kind,
+         player ? (int)(player - game.players) : -1, failed_call(), ok ? "done" : err.message);
     if (n_answers == 0) {
         if (ok || err.status != GLINFER_STATUS_INVALID_ARGUMENT) {
             wrong("a step without an answer: %s", ok ? "succeeds" : err.message);
@@ -241,19 +276,23 @@ static void play(struct player *player)
     } else if (call < 84) {
         begin(player);
     } else if (call < 88) {
+        note("session %d is cancelled", (int)(player - game.players));
         glinfer_session_cancel(player->session);
         player->is_cancelled = true;
     } else if (call < 91) {
+        note("session %d ends", (int)(player - game.players));
         glinfer_end(player->session);
         player->is_broken = player->is_broken || player->is_answering;
         settle(player, false);
     } else if (call < 94) {
+        note("session %d is reset", (int)(player - game.players));
         glinfer_session_reset(player->session);
         player->n = 0;
         player->is_broken = false;
         settle(player, true);
     } else if (call < 97) {
         const int n = (int)any((uint32_t)player->n + 1);
+        note("session %d is rewound from %d to %d", (int)(player - game.players), player->n, n);
         glinfer_session_rewind(player->session, (size_t)n);
         player->is_broken = false;
         player->n = n < player->n ? n : player->n;
