@@ -97,26 +97,6 @@ const char *__wrap_eglQueryString(EGLDisplay display, EGLint name)
 
 //-- answers ---------------------------------------------------------------------------------------
 
-static void must_begin(struct glinfer_session *session, struct answer *whole)
-{
-    struct glinfer_error err = {0};
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, whole);
-    params.on_token = NULL;
-    if (!glinfer_begin(session, &params, &err)) {
-        fail_msg("%s", err.message);
-    }
-}
-
-static struct glinfer_event must_step(struct tiny_model *f)
-{
-    struct glinfer_event event = {.struct_size = sizeof(event)};
-    struct glinfer_error err = {0};
-    if (!glinfer_step(f->device, 500, &event, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return event;
-}
-
 static void note(struct answer *answer, const struct glinfer_event *event)
 {
     if (event->kind == GLINFER_EVENT_TOKEN && event->token->id >= 0) {
@@ -145,10 +125,10 @@ TEST(chains_follow_before_tokens_are_delivered)
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
     must_generate(session, &params);
     glinfer_session_reset(session);
-    must_begin(session, &whole);
+    must_begin(session, ask(prompt, N_PROMPT, N_ANSWER, &whole));
     uint32_t n_full = 0;
     for (struct glinfer_event event = {0}; event.kind != GLINFER_EVENT_END;) {
-        event = must_step(f);
+        event = must_step(f, 500);
         note(&answer, &event);
         n_full +=
             event.kind == GLINFER_EVENT_TOKEN && session->runner.n_flights == GI_CHAINS_IN_FLIGHT;
@@ -169,7 +149,7 @@ static void step_until_held(struct tiny_model *f, int fd, struct answer *answer)
     }
     for (uint32_t i = 0; is_readable(fd, 2); i++) {
         assert_true(i < MAX_STEPS);
-        const struct glinfer_event event = must_step(f);
+        const struct glinfer_event event = must_step(f, 500);
         note(answer, &event);
     }
 }
@@ -187,9 +167,9 @@ static int begin_held(struct tiny_model *f, struct glinfer_session *session, int
     n_fences = 0;
     const int fd = glinfer_device_fd(f->device, &err);
     assert_true(fd >= 0);
-    must_begin(session, whole);
+    must_begin(session, ask(prompt, N_PROMPT, N_ANSWER, whole));
     while (answer->n < n) {
-        const struct glinfer_event event = must_step(f);
+        const struct glinfer_event event = must_step(f, 500);
         note(answer, &event);
     }
     step_until_held(f, fd, answer);
@@ -217,7 +197,7 @@ TEST(a_fence_wakes_the_descriptor)
     assert_true(is_readable(fd, 0));
     for (struct glinfer_event event = {0}; event.kind != GLINFER_EVENT_END;) {
         assert_true(is_readable(fd, 60000));
-        event = must_step(f);
+        event = must_step(f, 500);
         note(&answer, &event);
     }
     assert_same_ids(&answer, &whole);

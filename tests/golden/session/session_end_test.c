@@ -388,6 +388,54 @@ TEST(a_duty_leaves_time_to_others)
     glinfer_session_destroy(&sessions[1]);
 }
 
+// Steps to the end of an answer and returns its stats; the test fails if it has another token.
+static struct glinfer_stats step_without_tokens(struct tiny_model *f)
+{
+    struct glinfer_event event = {0};
+    while (event.kind != GLINFER_EVENT_END) {
+        event = must_step(f, 1000);
+        assert_int_not_equal(event.kind, GLINFER_EVENT_TOKEN);
+    }
+    return *event.stats;
+}
+
+// An answer may break off between its last token and its end.
+TEST(an_answer_that_lacks_nothing_but_its_end_is_resumed)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    struct answer first = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 6, &first);
+    must_generate(session, &params);
+    const char word[2] = {first.text[first.text_size - 1], 0};
+    const char *const words[] = {word};
+    for (int kind = 0; kind < 3; kind++) { // a limit, a limit that is lower then, a stop string
+        struct answer whole = {0}, answer = {0};
+        params = ask(prompt, N_PROMPT, kind == 2 ? 100 : 6, &whole);
+        params.stop = words;
+        params.n_stop = kind == 2;
+        glinfer_session_reset(session);
+        const struct glinfer_stats stats = must_generate(session, &params);
+        glinfer_session_reset(session);
+        must_begin(session, params);
+        while (answer.n < whole.n) {
+            const struct glinfer_event event = must_step(f, 1000);
+            assert_int_not_equal(event.kind, GLINFER_EVENT_END);
+            if (event.kind == GLINFER_EVENT_TOKEN) {
+                note_token(&answer, event.token);
+            }
+        }
+        glinfer_end(session);
+        params.resume = true;
+        params.n_predict -= kind == 1 ? 4 : 0;
+        must_begin(session, params);
+        const struct glinfer_stats resumed = step_without_tokens(f);
+        assert_int_equal(resumed.predicted_n, stats.predicted_n);
+        assert_int_equal(resumed.stop, stats.stop);
+    }
+    glinfer_session_destroy(&session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +452,7 @@ int main(void)
         cmocka_unit_test(cancelling_an_idle_session_does_nothing),
         cmocka_unit_test(stop_strings_end_the_answer),
         cmocka_unit_test(a_duty_leaves_time_to_others),
+        cmocka_unit_test(an_answer_that_lacks_nothing_but_its_end_is_resumed),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
 }

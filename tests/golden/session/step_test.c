@@ -12,38 +12,6 @@
 
 enum { N_ANSWER = 40, N_SESSIONS = 4, MAX_STEPS = 100000 };
 
-// Adds an event's token to the answer.
-static void note(struct answer *answer, const struct glinfer_token *token)
-{
-    if (token->id >= 0) {
-        assert_true(answer->n < MAX_TOKENS);
-        answer->ids[answer->n++] = token->id;
-    }
-    assert_true(answer->text_size + token->text_size <= sizeof(answer->text));
-    memcpy(answer->text + answer->text_size, token->text, token->text_size);
-    answer->text_size += token->text_size;
-}
-
-static void must_begin(struct glinfer_session *session, struct glinfer_generate_params params)
-{
-    struct glinfer_error err = {0};
-    params.on_token = NULL;
-    if (!glinfer_begin(session, &params, &err)) {
-        fail_msg("%s", err.message);
-    }
-}
-
-static struct glinfer_event must_step(struct tiny_model *f, uint32_t budget_us)
-{
-    struct glinfer_event event = {.struct_size = sizeof(event)};
-    struct glinfer_error err = {0};
-    if (!glinfer_step(f->device, budget_us, &event, &err)) {
-        fail_msg("%s", err.message);
-    }
-    assert_true(event.kind == GLINFER_EVENT_NONE || event.session);
-    return event;
-}
-
 // Steps until n answers, those of sessions, are over.
 static void step_to_end(struct tiny_model *f, uint32_t budget_us, uint32_t n,
                         struct glinfer_session *const *sessions, struct answer *answers)
@@ -59,7 +27,7 @@ static void step_to_end(struct tiny_model *f, uint32_t budget_us, uint32_t n,
         }
         assert_true(k < n);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answers[k], event.token);
+            note_token(&answers[k], event.token);
         } else if (event.kind == GLINFER_EVENT_END) {
             assert_int_equal(event.stats->predicted_n, N_ANSWER);
             n_over++;
@@ -129,7 +97,7 @@ TEST(one_joins_while_others_answer)
     while (answers[0].n < 5) {
         const struct glinfer_event event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answers[0], event.token);
+            note_token(&answers[0], event.token);
         }
     }
     must_begin(sessions[1], params);
@@ -144,7 +112,7 @@ TEST(one_joins_while_others_answer)
     for (int i = 0; i < 3; i++) {
         const struct glinfer_event event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answers[0], event.token);
+            note_token(&answers[0], event.token);
         }
     }
     params = ask(prompt, N_PROMPT, N_ANSWER, &answers[1]);
@@ -172,7 +140,7 @@ TEST(the_descriptor_says_when)
         assert_int_equal(poll(&fd, 1, 60000), 1);
         event = must_step(f, 500);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answer, event.token);
+            note_token(&answer, event.token);
         }
     }
     assert_same(&answer, &whole);
@@ -195,7 +163,7 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     while (answer.n < 5) {
         event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answer, event.token);
+            note_token(&answer, event.token);
         }
     }
     glinfer_session_cancel(session);
@@ -209,7 +177,7 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     while (answer.n < 10) {
         event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answer, event.token);
+            note_token(&answer, event.token);
         }
     }
     glinfer_end(session);
@@ -217,54 +185,6 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     must_begin(session, params);
     step_to_end(f, 1000, 1, &session, &answer);
     assert_same(&answer, &whole);
-    glinfer_session_destroy(&session);
-}
-
-// Steps to the end of an answer and returns its stats; the test fails if it has another token.
-static struct glinfer_stats step_without_tokens(struct tiny_model *f)
-{
-    struct glinfer_event event = {0};
-    while (event.kind != GLINFER_EVENT_END) {
-        event = must_step(f, 1000);
-        assert_int_not_equal(event.kind, GLINFER_EVENT_TOKEN);
-    }
-    return *event.stats;
-}
-
-// An answer may break off between its last token and its end.
-TEST(an_answer_that_lacks_nothing_but_its_end_is_resumed)
-{
-    struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 0, 256, 8);
-    struct answer first = {0};
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 6, &first);
-    must_generate(session, &params);
-    const char word[2] = {first.text[first.text_size - 1], 0};
-    const char *const words[] = {word};
-    for (int kind = 0; kind < 3; kind++) { // a limit, a limit that is lower then, a stop string
-        struct answer whole = {0}, answer = {0};
-        params = ask(prompt, N_PROMPT, kind == 2 ? 100 : 6, &whole);
-        params.stop = words;
-        params.n_stop = kind == 2;
-        glinfer_session_reset(session);
-        const struct glinfer_stats stats = must_generate(session, &params);
-        glinfer_session_reset(session);
-        must_begin(session, params);
-        while (answer.n < whole.n) {
-            const struct glinfer_event event = must_step(f, 1000);
-            assert_int_not_equal(event.kind, GLINFER_EVENT_END);
-            if (event.kind == GLINFER_EVENT_TOKEN) {
-                note(&answer, event.token);
-            }
-        }
-        glinfer_end(session);
-        params.resume = true;
-        params.n_predict -= kind == 1 ? 4 : 0;
-        must_begin(session, params);
-        const struct glinfer_stats resumed = step_without_tokens(f);
-        assert_int_equal(resumed.predicted_n, stats.predicted_n);
-        assert_int_equal(resumed.stop, stats.stop);
-    }
     glinfer_session_destroy(&session);
 }
 
@@ -339,7 +259,7 @@ TEST(an_answer_that_ends_early_does_not_disturb)
     while (answer.n < 5) {
         const struct glinfer_event event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answer, event.token);
+            note_token(&answer, event.token);
         }
     }
     struct glinfer_stats stats = {0};
@@ -373,7 +293,7 @@ TEST(a_session_is_not_copied_while_it_answers)
     while (answer.n < 5) {
         const struct glinfer_event event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answer, event.token);
+            note_token(&answer, event.token);
         }
         assert_false(glinfer_session_copy(to, from, SIZE_MAX, &err));
         assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
@@ -468,7 +388,7 @@ TEST(a_callback_leaves_other_answers_as_they_are)
     while (answer.n < 5) {
         const struct glinfer_event event = must_step(f, 1000);
         if (event.kind == GLINFER_EVENT_TOKEN) {
-            note(&answer, event.token);
+            note_token(&answer, event.token);
         }
     }
     glinfer_end(meddler.broken);
@@ -528,7 +448,6 @@ int main(void)
         cmocka_unit_test(one_joins_while_others_answer),
         cmocka_unit_test(the_descriptor_says_when),
         cmocka_unit_test(an_answer_is_cancelled_or_ended_and_resumed),
-        cmocka_unit_test(an_answer_that_lacks_nothing_but_its_end_is_resumed),
         cmocka_unit_test(late_calls_do_not_make_chains_long),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(an_answer_that_ends_early_does_not_disturb),
