@@ -328,10 +328,11 @@ static bool end(struct gi_answer *answer)
            gi_error_set(answer->err, own.status, "%s", own.message);
 }
 
-static bool advance(struct gi_answer *answer)
+bool gi_answer_advance(struct gi_answer *answer)
 {
+    answer->event.kind = GLINFER_EVENT_NONE;
+    answer->is_waiting = false;
     if (answer->state == GI_ANSWER_ENDS) {
-        answer->failure.status = GLINFER_STATUS_OK; // a later chain cannot touch the answer
         return end(answer);
     }
     const bool is_chosen = gi_answer_needs_tokens(answer) && answer->next < answer->n_live;
@@ -345,7 +346,7 @@ static bool advance(struct gi_answer *answer)
         deliver_next(answer);
         return true;
     }
-    if (answer->failure.status != GLINFER_STATUS_OK) { // of a joint chain, in another answer's turn
+    if (answer->has_failed) {
         return false;
     }
     if (answer->next < answer->n_live) {
@@ -359,18 +360,4 @@ static bool advance(struct gi_answer *answer)
     default:
         return submit_or_take(answer);
     }
-}
-
-bool gi_answer_advance(struct gi_answer *answer)
-{
-    answer->event.kind = GLINFER_EVENT_NONE;
-    answer->is_waiting = false;
-    const bool has_failed = answer->failure.status != GLINFER_STATUS_OK;
-    if (!advance(answer)) {
-        return false;
-    }
-    if (!has_failed) {
-        answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
-    }
-    return true;
 }

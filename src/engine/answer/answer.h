@@ -49,8 +49,9 @@ struct gi_answer {
     struct glinfer_generate_params params; // a copy; prompt and stop strings are the caller's
     char **stop;                           // (params.n_stop) copies, owned
     enum gi_answer_state state;
-    struct glinfer_error failure; // ends the answer; another answer's turn may set it
+    struct glinfer_error failure; // valid if a function of the answer fails, or if has_failed
     struct glinfer_error *err;    // &failure
+    bool has_failed;              // a joint chain failed in another answer's turn
     struct glinfer_stats stats;
     struct gi_text_stream text;
     struct gi_host_sample host;

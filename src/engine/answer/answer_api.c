@@ -41,9 +41,9 @@ static bool can_begin(const struct glinfer_session *session, struct glinfer_erro
 }
 
 // Copies the error that ended an answer to the caller's error, which may be NULL.
-static void take_failure(const struct gi_answer *answer, struct glinfer_error *err)
+static void pass_failure(const struct gi_answer *answer, bool ok, struct glinfer_error *err)
 {
-    if (err && answer->failure.status != GLINFER_STATUS_OK) {
+    if (!ok && err) {
         *err = answer->failure;
     }
 }
@@ -76,7 +76,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
             gi_step_executors_request(session, gi_answer_step_kind(answer));
         }
         gi_session_leave(session, &saved);
-        take_failure(answer, err);
+        pass_failure(answer, ok, err);
     }
     if (stats) {
         gi_sized_give(stats, &answer->stats, sizeof(answer->stats));
@@ -140,8 +140,8 @@ void glinfer_end(struct glinfer_session *session)
 
 //-- turns -----------------------------------------------------------------------------------------
 
-// Returns the next session after `last` that has an answer in progress, cyclically; NULL: there is
-// none.
+// Returns the next session after `last` that has an answer in progress, cyclically; NULL if no
+// session has one.
 static struct glinfer_session *find_next(const struct glinfer_device *device,
                                          const struct glinfer_session *last)
 {
@@ -204,7 +204,7 @@ static bool give_turn(struct glinfer_session *session, uint64_t until_ns, bool *
     device->is_busy = true;
     const bool ok = has_token ? gi_answer_advance(session->answer) : take_turn(session, until_ns);
     device->is_busy = false;
-    take_failure(session->answer, err);
+    pass_failure(session->answer, ok, err);
     if (!has_token) {
         gi_device_leave(device, &saved);
     }
@@ -283,7 +283,7 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
             gi_host_sample_end(answer, false);
         }
         gi_session_leave(session, &saved);
-        take_failure(answer, err);
+        pass_failure(answer, ok, err);
     }
     if (ok) {
         session->answer = answer;

@@ -247,13 +247,9 @@ bool gi_answer_start(struct gi_answer *answer, bool joins)
     if (!answer->tokens) {
         take_up(answer);
     }
-    if (!gi_runner_begin(&session->runner, answer->err) ||
-        !gi_session_check_cancel(session, "the answer", answer->err) ||
-        (answer->state == GI_ANSWER_DECODES && !gi_answer_rebuild(answer))) {
-        return false;
-    }
-    answer->failure.status = GLINFER_STATUS_OK; // errors of attempts that had a fallback
-    return true;
+    return gi_runner_begin(&session->runner, answer->err) &&
+           gi_session_check_cancel(session, "the answer", answer->err) &&
+           (answer->state != GI_ANSWER_DECODES || gi_answer_rebuild(answer));
 }
 
 //-- the end ---------------------------------------------------------------------------------------

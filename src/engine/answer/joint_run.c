@@ -164,7 +164,7 @@ static bool is_behind(const struct gi_answer *answer)
 static bool is_ready(const struct gi_answer *answer)
 {
     return is_decoding(answer) && answer->session->runner.n_flights == 0 &&
-           !answer->open.executor && answer->failure.status == GLINFER_STATUS_OK &&
+           !answer->open.executor && !answer->has_failed &&
            answer->n_submitted < answer->max_steps && answer->state == GI_ANSWER_DECODES &&
            gi_clock_ns() >= answer->clock.rest_until &&
            !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer);
@@ -238,7 +238,9 @@ static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
 {
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
         if (set >> i & 1) {
-            set &= ~((uint32_t)!gi_adjust_write_mask(find_answer(joint->group, i)) << i);
+            struct gi_answer *answer = find_answer(joint->group, i);
+            answer->has_failed = !gi_adjust_write_mask(answer);
+            set &= ~((uint32_t)answer->has_failed << i);
         }
     }
     return set;
@@ -302,7 +304,7 @@ static void book(struct gi_joint_run *joint)
         answer->stats.chain_length = joint->n_steps > answer->stats.chain_length
                                          ? joint->n_steps
                                          : answer->stats.chain_length;
-        gi_host_sample_request(answer, &logits);
+        answer->has_failed = !gi_host_sample_request(answer, &logits);
     }
     joint->executor = NULL;
 }
@@ -336,6 +338,7 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
         struct gi_answer *other = find_answer(joint->group, i);
         if (other && !gi_answer_is_finished(other) && (joint->place.live >> i & 1)) {
             other->failure = answer->failure;
+            other->has_failed = true;
         }
     }
     joint->executor = NULL;
@@ -414,15 +417,14 @@ bool gi_joint_run_advance(struct gi_answer *answer, bool *has_landed)
         return true;
     }
     const uint32_t set = joint->executor ? 0 : write_masks(joint, choose_slots(joint));
-    if (answer->failure.status != GLINFER_STATUS_OK) {
+    if (answer->has_failed) {
         return false;
     }
     if (set != 0 && !begin(joint, set, answer)) {
         return fail_all(joint, answer);
     }
     if (joint->executor) {
-        return submit_open(joint, answer) ? answer->failure.status == GLINFER_STATUS_OK
-                                          : fail_all(joint, answer);
+        return submit_open(joint, answer) ? !answer->has_failed : fail_all(joint, answer);
     }
     // The entries of a chain are valid until the next one is retired.
     answer->is_waiting = true;
