@@ -124,8 +124,8 @@ void gi_dispatch_table_destroy(struct gi_dispatch_table *table);
 // buffer texture, a grid over the group count, too many slots): both name the label.
 bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                               struct glinfer_error *err);
-// Returns the place of the first failure of those who record in sequence and ask once at the end;
-// its status is 0 as long as nothing has failed.
+// Returns the sticky error of the recording, which the recorder writes and checks once at the end.
+// Its status is 0 until a dispatch fails.
 struct glinfer_error *gi_dispatch_table_failure(struct gi_dispatch_table *table);
 // Ends recording: uploads parameter blocks and, for an indirect table, the slots. Needs built
 // programs. Fails with the first failure of recording, with DRIVER and the driver's words if a

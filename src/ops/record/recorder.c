@@ -17,6 +17,13 @@ void gi_recorder_add_slots(const struct gi_recorder *recorder, uint32_t axis,
     }
 }
 
+// Returns the error of the recording, whose status is 0 until one occurs; NULL if the table was not
+// begun.
+static struct glinfer_error *find_failure(const struct gi_recorder *recorder)
+{
+    return recorder->table ? gi_dispatch_table_failure(recorder->table) : NULL;
+}
+
 static bool is_movable(const struct gi_recorder *recorder, const struct gi_range *range)
 {
     const struct gi_range *movable = &recorder->movable;
@@ -36,7 +43,7 @@ void gi_recorder_begin(struct gi_recorder *recorder, const struct gi_dispatch_ta
 
 struct gi_dispatch_table *gi_recorder_end(struct gi_recorder *recorder, struct glinfer_error *err)
 {
-    if (recorder->table && !gi_recorder_check(recorder, err)) {
+    if (!gi_recorder_check(recorder, err)) {
         gi_dispatch_table_destroy(recorder->table);
         recorder->table = NULL;
     }
@@ -45,15 +52,15 @@ struct gi_dispatch_table *gi_recorder_end(struct gi_recorder *recorder, struct g
 
 bool gi_recorder_check(const struct gi_recorder *recorder, struct glinfer_error *err)
 {
-    const struct glinfer_error *failure = gi_dispatch_table_failure(recorder->table);
-    return !failure->status || gi_error_set(err, failure->status, "%s", failure->message);
+    const struct glinfer_error *failure = find_failure(recorder);
+    return failure &&
+           (!failure->status || gi_error_set(err, failure->status, "%s", failure->message));
 }
 
 void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program_key *key,
                      struct gi_dispatch *dispatch)
 {
-    struct glinfer_error *failure =
-        recorder->table ? gi_dispatch_table_failure(recorder->table) : NULL;
+    struct glinfer_error *failure = find_failure(recorder);
     if (!failure || failure->status) {
         return;
     }
@@ -72,8 +79,7 @@ void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program
 
 void gi_recorder_refuse(const struct gi_recorder *recorder, const char *format, ...)
 {
-    struct glinfer_error *failure =
-        recorder->table ? gi_dispatch_table_failure(recorder->table) : NULL;
+    struct glinfer_error *failure = find_failure(recorder);
     char reason[sizeof(failure->message)];
     va_list args;
     va_start(args, format);

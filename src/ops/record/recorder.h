@@ -82,7 +82,8 @@ void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program
 // Makes the recording fail with UNSUPPORTED and a message formatted like printf.
 void gi_recorder_refuse(const struct gi_recorder *recorder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Returns false with the first error if the recording has failed.
+// Returns false with the first error if the recording has failed, and false without an error if the
+// table was not begun.
 bool gi_recorder_check(const struct gi_recorder *recorder, struct glinfer_error *err);
 
 // A matrix of activations with one row for each token: (n_tokens, stride), f32, row-major.
