@@ -26,7 +26,7 @@ GI_PARAMS(gemv_plain,
 GI_PARAMS(gemv_post,
     uint n_block, n_pair, source, bias;
     uint post, gamma, scale, residual;
-    uint norm, behind; // from a first part of the stream to its second
+    uint norm, u_offset; // floats from r to u, and from r gamma to u gamma
     uint sums, old_sums, n_old;
     uint row_begin, n_embd;
     float inv_n_embd, norm_eps;

@@ -79,7 +79,7 @@ void gemv_prepare(uint pair, uint row)
     uvec2 n = params.residual + min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
     residual = vec2(stream[n.x], stream[n.y]);
 #if HAS_UPDATE
-    residual += old_scale * vec2(stream[n.x + params.behind], stream[n.y + params.behind]);
+    residual += old_scale * vec2(stream[n.x + params.u_offset], stream[n.y + params.u_offset]);
 #endif
     residual *= out_scale;
 }
@@ -88,10 +88,10 @@ void write_row(uint n, float r, float u, float y, float weight)
 {
     if (n < params.n_embd) {
         stream[params.residual + n] = r;
-        stream[params.residual + params.behind + n] = u;
+        stream[params.residual + params.u_offset + n] = u;
 #if HAS_GAMMA
         stream[params.norm + n] = r * weight;
-        stream[params.norm + params.behind + n] = u * weight;
+        stream[params.norm + params.u_offset + n] = u * weight;
 #endif
         own_sums += vec4(r * r, r * u, u * u, y * y);
     }

@@ -20,8 +20,8 @@ bool gi_test_add_part_sums(struct gi_test *test, uint32_t binding, uint64_t at, 
 void gi_test_add_second(struct gi_test *test, uint64_t begin, float *x)
 {
     const struct gi_gemv_plain_params *params = (const void *)test->params;
-    const uint64_t behind = gi_round_up((uint64_t)params->n_block * GI_QUANT_BLOCK, 64);
-    const float *u = gi_test_floats(test, 1, begin + behind, test->sample->n_cols);
+    const uint64_t u_offset = gi_round_up((uint64_t)params->n_block * GI_QUANT_BLOCK, 64);
+    const float *u = gi_test_floats(test, 1, begin + u_offset, test->sample->n_cols);
     double sums[4];
     if (u && gi_test_add_part_sums(test, 1, 4ull * params->ssq, params->n_ssq, sums)) {
         const double scale = 1 / sqrt(sums[3] * params->inv_n_embd + params->norm_eps);
@@ -70,7 +70,7 @@ static struct both read_both(struct gi_test *test, uint32_t begin, uint32_t n)
     const struct gi_gemv_post_params *params = (const void *)test->params;
     const uint64_t at = (uint64_t)begin + params->row_begin;
     return (struct both){gi_test_floats(test, 0, at, n),
-                         gi_test_floats(test, 0, at + params->behind, n)};
+                         gi_test_floats(test, 0, at + params->u_offset, n)};
 }
 
 // Factors in the rows of gemv_post: the scale of the old residual, and c.

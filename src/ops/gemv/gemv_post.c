@@ -31,7 +31,7 @@ static struct gi_gemv_post_params post_params(const struct gi_stream *stream, ui
         .source = x_offset / 4,
         .residual = stream->residual,
         .norm = stream->norm,
-        .behind = stream->behind,
+        .u_offset = stream->u_offset,
         .sums = stream->part_sums[parity],
         .old_sums = stream->part_sums[1 - parity],
         .n_old = stream->n_ssq,

@@ -24,10 +24,10 @@ uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_
     uint32_t max_ssq = pad_part(n_embd / 2 + GI_TILE_ROWS * GI_MAX_PARTS);
     stream->n_embd = n_embd;
     stream->n_rot = n_rot;
-    stream->behind = pad_part(n_embd);
+    stream->u_offset = pad_part(n_embd);
     stream->residual = 0;
-    stream->norm = 2 * stream->behind;
-    stream->ssq = stream->norm + 2 * stream->behind; // the sums of norm take less than it
+    stream->norm = 2 * stream->u_offset;
+    stream->ssq = stream->norm + 2 * stream->u_offset; // the sums of norm take less than it
     stream->part_sums[0] = stream->ssq + max_ssq;
     stream->part_sums[1] = stream->part_sums[0] + 4 * max_ssq;
     stream->rope = stream->part_sums[1] + 4 * max_ssq;

@@ -8,7 +8,7 @@
 // which is the alignment of a uniform block.
 //
 // A residual is parted after gi_op_gemv_post, which adds a normed product: x = r + s u. The range
-// has r at residual and u `behind` floats later, r gamma at norm and u gamma `behind` floats later;
+// has r at residual, u at residual + u_offset, r gamma at norm, and u gamma at norm + u_offset;
 // s and the sum of squares of x come from n_ssq vec4 of partial sums at part_sums[parity].
 #ifndef GI_OPS_STREAM_H
 #define GI_OPS_STREAM_H
@@ -19,7 +19,7 @@ struct gi_stream {
     struct gi_range range;
     uint32_t n_embd, n_rot;
     uint32_t residual, norm, ssq, rope;
-    uint32_t behind, part_sums[2];
+    uint32_t u_offset, part_sums[2];
     uint32_t max_ssq;
     // Ops set these three while recording: they describe the latest producer of x.
     uint32_t n_ssq; // partial sums that it writes

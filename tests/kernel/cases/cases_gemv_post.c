@@ -135,7 +135,7 @@ static struct ref_value *residual_of(const struct post_run *s)
     const double old = s->size->is_parted ? ref_inv_rms(ssq, n, (double)KT_GEMV_NORM_EPS) : 0;
     for (uint32_t i = 0; i < n; i++) {
         const double r = (double)values[stream->residual + i];
-        const double u = old * (double)values[stream->residual + stream->behind + i];
+        const double u = old * (double)values[stream->residual + stream->u_offset + i];
         x[i] = (struct ref_value){r + u, fabs(r) + fabs(u)};
     }
     ref_gemv(y, s->in.dense, s->x, s->in.bias, n, s->size->n_cols, 1);
