@@ -2,6 +2,7 @@
 #include "ops/gemm/batch.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 #define WG_SIZE 64 // pairs
 
@@ -49,8 +50,12 @@ static void record_rope(struct gi_recorder *recorder, const char *label, struct 
     gi_recorder_add(recorder, key, &dispatch);
 }
 
-// Fills what both kernels read: their Params begin alike, so that this begins
-// with rope_kv's. table is in floats of the vectors.
+_Static_assert(offsetof(struct gi_norm_rope_kv_params, period) ==
+                   offsetof(struct gi_rope_kv_params, period),
+               "norm_rope_kv's Params begin with those of rope_kv");
+
+// Fills the fields that both kernels read, which are the first of both. table is in floats of the
+// vectors.
 static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *layout,
                                                  const struct gi_rows *qkv,
                                                  const struct gi_kv_layer *layer,
