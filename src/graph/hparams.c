@@ -405,9 +405,10 @@ bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_h
     if (hparams->n_leading >= hparams->n_layer || hparams->n_expert_ff == 0 ||
         hparams->n_expert_ff > MAX_FF || (hparams->n_leading > 0 && hparams->n_ff == 0)) {
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: experts of %u behind %u of %u layers with a network of %u",
-                            gi_gguf_path(reader->gguf), hparams->n_expert_ff, hparams->n_leading,
-                            hparams->n_layer, hparams->n_ff);
+                            "%s: invalid sizes of experts: expert_feed_forward_length %u, "
+                            "feed_forward_length %u, leading_dense_block_count %u, block_count %u",
+                            gi_gguf_path(reader->gguf), hparams->n_expert_ff, hparams->n_ff,
+                            hparams->n_leading, hparams->n_layer);
     }
     return true;
 }

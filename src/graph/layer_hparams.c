@@ -110,7 +110,7 @@ bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallb
         is_sound = gi_cache_layer(hparams, i) != i;
     }
     return is_sound || gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                                    "%s: %u of %u layers share the keys of earlier ones of their "
-                                    "kind, of which there are none",
+                                    "%s: the last %u of %u layers share keys and values, but no "
+                                    "earlier layer of their kind has them",
                                     gi_gguf_path(reader->gguf), hparams->n_shared_kv, n_layer);
 }

@@ -28,7 +28,9 @@ bool gi_wake_open(struct glinfer_device *device, struct glinfer_error *err)
         epoll_ctl(device->wake_fd, EPOLL_CTL_ADD, device->timer_fd, &event) != 0) {
         const int error = errno;
         gi_wake_close(device);
-        return gi_error_set(err, GLINFER_STATUS_IO, "no timer can be had: %s", strerror(error));
+        return gi_error_set(err, GLINFER_STATUS_IO,
+                            "cannot create the timer of the device's descriptor: %s",
+                            strerror(error));
     }
     return true;
 }

@@ -49,8 +49,8 @@ bool gi_sized_check(const void *sized, const char *name, const char *function,
 {
     return !sized || is_size(read_size(sized)) ||
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                        "%s: the struct_size of %s is %zu, expected what its _init function, or "
-                        "sizeof, says",
+                        "%s: invalid struct_size of %s: %zu; set it with the _init function or "
+                        "sizeof",
                         known_function(function), known_name(name), read_size(sized));
 }
 

@@ -58,8 +58,8 @@ bool gi_answer_make_room(struct gi_answer *answer)
     struct gi_sequence *sequence = &answer->session->sequence;
     if (params->context_full == GLINFER_CONTEXT_FULL_ERROR) {
         return gi_error_set(answer->err, GLINFER_STATUS_CONTEXT_FULL,
-                            "the context of %u tokens is full behind %u of the answer: ask for a "
-                            "larger context",
+                            "the context of %u tokens is full after %u tokens of the answer: ask "
+                            "for a larger context",
                             sequence->n_ctx, answer->stats.predicted_n);
     }
     if (answer->n_shifts == 0) {

@@ -88,7 +88,7 @@ static bool check_format(const struct gi_source *source, const uint8_t *bytes,
 {
     const uint32_t version = gi_load_u32(bytes + AT_VERSION);
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: is no saved session", source->name);
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: not a saved session", source->name);
     }
     if (version != GI_STATE_VERSION) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
@@ -146,7 +146,7 @@ static bool read_head(const struct gi_source *source, const struct gi_state_shap
     };
     const uint64_t zeros = gi_load_u64(bytes + AT_ZEROS) | gi_load_u32(bytes + AT_ZEROS + 8);
     if (flags > FLAG_HAS_ROWS || (pending != UINT32_MAX && pending >= shape->n_vocab) || zeros) {
-        return damaged(source, "the head says what cannot be", err);
+        return damaged(source, "the head has an invalid field", err);
     }
     return head->n_tokens <= shape->n_ctx ||
            gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
@@ -207,7 +207,7 @@ bool gi_state_read_tokens(const struct gi_source *source, const struct gi_state_
         memcpy(bytes, &tokens[i], sizeof(bytes));
         tokens[i] = gi_load_u32(bytes);
         if (tokens[i] >= shape->n_vocab || origins[i] > GI_ORIGIN_STEP) {
-            return damaged(source, "a token is none of the model's", err);
+            return damaged(source, "a token or its origin is invalid", err);
         }
     }
     return true;

@@ -241,7 +241,7 @@ static bool check_grid(const struct gi_dispatch_table *table, const struct gi_di
         uint32_t limit = table->gpu->limits.max_group_count[i];
         if (grid->size[i] > limit) {
             return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                                "%s: %u work groups along axis %u, of %u that there can be",
+                                "%s: %u workgroups along axis %u exceed the limit of %u",
                                 dispatch->label, grid->size[i], i, limit);
         }
     }

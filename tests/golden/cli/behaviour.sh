@@ -69,7 +69,7 @@ check 'a cache with the answer' "$([ "$(wc -c <"$dir/cache")" -gt "$size" ] && e
 run -p 'Once upon' -n 9 --prompt-cache "$dir/cache" -ctk f32 >/dev/null
 check 'a cache of another type' "$?$(grep -c 'was saved with keys in f16' "$dir/errors")" 11
 run -p 'Once upon' -n 9 --prompt-cache "$dir/prompt" >/dev/null
-check 'a cache that is none' "$?$(grep -cE 'not enough for a saved|is no saved session' "$dir/errors")" 11
+check 'a cache file that is not a saved session' "$?$(grep -cE 'not enough for a saved|not a saved session' "$dir/errors")" 11
 check 'a file that is no cache is left alone' "$(cat "$dir/prompt")" 'Once upon'
 
 run -p 'Once upon' -n 1 --show-timings >/dev/null

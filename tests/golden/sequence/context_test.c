@@ -39,7 +39,8 @@ TEST(a_full_context_is_an_error_if_asked_for)
     const struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_ERROR, 0, &answer);
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
-    assert_non_null(strstr(err.message, "context of 32 tokens is full behind 19 of the answer"));
+    assert_non_null(
+        strstr(err.message, "context of 32 tokens is full after 19 tokens of the answer"));
     assert_int_equal(answer.n, N_ROOM);
     assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), N_CTX + 1);
     glinfer_session_destroy(&session);

@@ -265,7 +265,7 @@ TEST(damage_is_refused_and_nothing_is_lost)
     cut[size] = 0;
     expect_refusal(session, cut, size + 1, GLINFER_STATUS_BAD_FILE, "damaged");
     memset(cut, 'a', size);
-    expect_refusal(session, cut, size, GLINFER_STATUS_BAD_FILE, "no saved session");
+    expect_refusal(session, cut, size, GLINFER_STATUS_BAD_FILE, "not a saved session");
     go_on(session, &first);
     must(glinfer_session_load_memory(session, data, size, &err), &err);
     go_on(session, &second);
