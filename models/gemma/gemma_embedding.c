@@ -1,5 +1,5 @@
 // EmbeddingGemma: Gemma 3's layers as an encoder, in which tokens also see later ones. Embedding
-// code computes the projections after the pooling (engine/embed/dense_head.h).
+// code computes the projections after the pooling (engine/model/dense_head.h).
 #include "models/gemma/gemma3.h"
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

@@ -1,6 +1,6 @@
 // A self-test that is cancelled leaves a session's text as it was. Runs on a tiny model; exits 77
 // without a device.
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "gpu/device/fence.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"

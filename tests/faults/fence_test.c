@@ -2,7 +2,7 @@
 // tokens are delivered, and the descriptor wakes by fences of the kernel's. The driver is a
 // software renderer that says it is another, whose fences are told when to be done. Exits 77
 // without a device.
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,8 +1,8 @@
 // Allocations that fail while a list is recorded, each alone: no list with a hole is returned, and
 // the error is that of the allocation. Exit status 77 where there is no device.
-#include "engine/embed/text_embedding.h"
-#include "engine/run/score.h"
-#include "engine/run/verify.h"
+#include "engine/api/score.h"
+#include "engine/api/text_embedding.h"
+#include "engine/session/verify.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"

@@ -1,8 +1,8 @@
 // Reads of damaged model files what loading does before it needs a GPU: vocabulary, tokenizer,
 // hyperparameters and the plan of the weights. An input is the head of a file; zeros follow as the
 // data of its tensors.
-#include "engine/api/vocab.h"
-#include "engine/load/model_info.h"
+#include "engine/model/model_info.h"
+#include "engine/model/vocab.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // Answers that decode together on a driver that computes a program wrong (GLINFER_FAULT): the
 // self-test of joint steps finds it, another takes its place or the answers take turns, and their
 // tokens are the right ones. Exit status 77 where there is no device.
-#include "engine/api/device.h"
-#include "engine/run/session.h"
+#include "engine/device/device.h"
+#include "engine/session/session.h"
 #include "gpu/program/quarantine.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"

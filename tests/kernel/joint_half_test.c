@@ -1,7 +1,7 @@
 // An answer with a grammar in f16 (GLINFER_HALF=yes): alone it takes steps in two pieces, logits
 // and choice, and beside others joint ones. Wherever it changes, its logits are those that it has
 // alone.
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,6 +1,6 @@
 // Joint steps, by their lists alone: every sequence gets the tokens that it gets by itself, and
 // which others take part changes no bit. Exit status 77 where there is no device.
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "gpu/dispatch/executor.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"

@@ -1,6 +1,6 @@
 // Answers that decode together: sessions of glinfer_sessions_create in glinfer_step. Whoever else
 // decodes, joins, leaves or fails, an answer is the one that it is alone, bit by bit.
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"

@@ -2,7 +2,7 @@
 // dispatch which silently did not run is noticed: every dispatch of a prompt, of the
 // end of a prompt and of a decode step is left out once. Runs on a tiny model; exits 77 without a
 // device.
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 

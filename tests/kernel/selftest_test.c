@@ -1,9 +1,9 @@
 // Runs the self-test of programs that no device here chooses, on llvmpipe made to pass for one that
 // does. Their cases, and the programs, would else run on such GPUs alone. Exit status 77 without
 // llvmpipe.
-#include "engine/api/device.h"
-#include "engine/run/session.h"
+#include "engine/device/device.h"
 #include "engine/selftest/selftest.h"
+#include "engine/session/session.h"
 #include "gpu/program/quarantine.h"
 #include "tests/data/test_data.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,6 +1,6 @@
 // Tests what a session prepares before an answer: all that the answer needs; a program that it does
 // not need is in nobody's way. Exit status 77 where there is no device.
-#include "engine/run/step_executors.h"
+#include "engine/session/step_executors.h"
 #include "gpu/device/gpu_private.h"
 #include "ops/sample/sample.h"
 #include "persistent/persistent_upgrade.h"

@@ -5,7 +5,7 @@
 // and the driver say meanwhile goes to standard error. Results are not looked at, so it also works
 // over a simulated kernel.
 #include "engine/measure/profile_sums.h"
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "gpu/dispatch/dispatch_private.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "engine/answer/answer.h"
 #include "engine/answer/constraint.h"
-#include "engine/api/samplers.h"
+#include "engine/session/samplers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 // read back while the next one runs. The first chain is the token that follows the prompt.
 #include "engine/answer/answer.h"
 
+#include "base/arguments.h"
 #include "base/clock.h"
+#include "engine/answer/context_full.h"
 #include "engine/answer/joint_run.h"
-#include "engine/api/arguments.h"
-#include "engine/run/step_executors.h"
-#include "engine/state/context_full.h"
+#include "engine/session/step_executors.h"
 #include "gpu/device/fence.h"
 
 //-- delivery ------------------------------------------------------------------------------------

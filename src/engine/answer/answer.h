@@ -7,8 +7,8 @@
 #include "engine/answer/adjust.h"
 #include "engine/answer/host_sample.h"
 #include "engine/answer/speculate.h"
-#include "engine/api/text_stream.h"
-#include "engine/run/session.h"
+#include "engine/answer/text_stream.h"
+#include "engine/session/session.h"
 #include "gpu/dispatch/dispatch_replay.h"
 
 // A batch of the prompt or a chain that is being submitted, whole in one call or in several.
@@ -27,7 +27,7 @@ struct gi_open_chain {
 enum gi_answer_state {
     GI_ANSWER_DECODES,  // submits its prompt and chains, and delivers tokens
     GI_ANSWER_REBUILDS, // computes a cache that was lost or shifted, then decodes
-    GI_ANSWER_SHIFTS,   // makes room in a full context (engine/state/context_full.h)
+    GI_ANSWER_SHIFTS,   // makes room in a full context (engine/answer/context_full.h)
     GI_ANSWER_ENDS,     // all tokens are delivered; text may be held back
     GI_ANSWER_IS_OVER,
 };

@@ -1,14 +1,14 @@
 // Begins and ends an answer: checks and copies its parameters, compiles the programs that it needs,
 // and fills its statistics.
+#include "base/arguments.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/answer/answer.h"
 #include "engine/answer/constraint.h"
+#include "engine/answer/context_full.h"
 #include "engine/answer/joint_run.h"
-#include "engine/api/arguments.h"
-#include "engine/api/samplers.h"
-#include "engine/run/step_executors.h"
-#include "engine/state/context_full.h"
+#include "engine/session/samplers.h"
+#include "engine/session/step_executors.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,9 +2,9 @@
 // decode steps.
 #include "base/clock.h"
 #include "engine/answer/answer.h"
-#include "engine/run/step_executors.h"
-#include "engine/state/cache_rows.h"
-#include "engine/state/context_full.h"
+#include "engine/answer/context_full.h"
+#include "engine/session/cache_rows.h"
+#include "engine/session/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 

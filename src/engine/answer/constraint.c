@@ -1,8 +1,8 @@
 #include "engine/answer/constraint.h"
 
+#include "base/arguments.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "engine/api/arguments.h"
 #include "grammar/grammar_matcher.h"
 #include "grammar/schema/json_schema.h"
 

@@ -4,7 +4,7 @@
 #ifndef GI_ENGINE_CONSTRAINT_H
 #define GI_ENGINE_CONSTRAINT_H
 
-#include "engine/load/model.h"
+#include "engine/model/model.h"
 
 struct gi_constraint;
 

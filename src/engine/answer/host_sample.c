@@ -2,7 +2,7 @@
 
 #include "engine/answer/answer.h"
 #include "engine/answer/constraint.h"
-#include "engine/api/samplers.h"
+#include "engine/session/samplers.h"
 
 #include <math.h>
 

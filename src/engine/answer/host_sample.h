@@ -5,7 +5,7 @@
 #ifndef GI_ENGINE_HOST_SAMPLE_H
 #define GI_ENGINE_HOST_SAMPLE_H
 
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 
 struct gi_answer;
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/round.h"
 #include "engine/answer/adjust.h"
-#include "engine/run/session_group.h"
+#include "engine/session/session_group.h"
 #include "gpu/device/fence.h"
 
 #include <stdlib.h>

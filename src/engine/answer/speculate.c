@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "engine/answer/answer.h"
-#include "engine/run/verify.h"
+#include "engine/session/verify.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
+#include "base/arguments.h"
 #include "base/array.h"
-#include "engine/api/arguments.h"
-#include "engine/api/vocab.h"
-#include "engine/load/model.h"
+#include "engine/model/model.h"
+#include "engine/model/vocab.h"
 
 #include <stdlib.h>
 #include <string.h>

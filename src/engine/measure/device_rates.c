@@ -1,8 +1,8 @@
 // glinfer_device_measure: what a device can do at most.
+#include "base/arguments.h"
 #include "base/clock.h"
-#include "engine/api/arguments.h"
-#include "engine/api/device.h"
-#include "engine/load/arena.h"
+#include "engine/device/device.h"
+#include "engine/model/arena.h"
 #include "gpu/device/fence.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "ops/record/rate.h"

@@ -1,10 +1,10 @@
 // glinfer_profile: the same tables that glinfer_generate replays, with a timer around each
 // dispatch. Wall and host times come from runs without the timer, which costs time of its own.
+#include "base/arguments.h"
 #include "base/clock.h"
-#include "engine/api/arguments.h"
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
-#include "engine/run/step_executors.h"
+#include "engine/session/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 

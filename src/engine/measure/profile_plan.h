@@ -2,7 +2,7 @@
 #ifndef GI_ENGINE_PROFILE_PLAN_H
 #define GI_ENGINE_PROFILE_PLAN_H
 
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 
 // Calls params->on_planned for every dispatch and submission. Compiles and submits nothing; records
 // missing lists. Fails as ops do.

@@ -1,9 +1,9 @@
 // glinfer_tune: measures the shapes that the session's model can run with. Every candidate is
 // recorded as the whole table that a session would have with it, so that weights, barriers and
 // neighbours are those of real work; a replay then runs or times the dispatches of one site.
+#include "base/arguments.h"
 #include "base/cache_file.h"
 #include "base/clock.h"
-#include "engine/api/arguments.h"
 #include "engine/measure/tune_private.h"
 #include "gguf/ggml_type.h"
 

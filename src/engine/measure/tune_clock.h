@@ -4,7 +4,7 @@
 #ifndef GI_ENGINE_TUNE_CLOCK_H
 #define GI_ENGINE_TUNE_CLOCK_H
 
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "gpu/dispatch/timer.h"
 

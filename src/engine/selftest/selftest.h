@@ -6,8 +6,8 @@
 #ifndef GI_ENGINE_SELFTEST_H
 #define GI_ENGINE_SELFTEST_H
 
-#include "engine/run/joint_tables.h"
-#include "engine/run/tables.h"
+#include "engine/lists/joint_tables.h"
+#include "engine/lists/tables.h"
 
 // The context of the lists under test: those of a session's tables, or joint ones. All is borrowed.
 struct gi_tested {

@@ -7,7 +7,7 @@
 #include "gpu/dispatch/step_state.h"
 
 enum {
-    GI_N_SAMPLED_TOKENS = 16, // ids below have sampled rows (load/weight_sample.h)
+    GI_N_SAMPLED_TOKENS = 16, // ids below have sampled rows (model/weight_sample.h)
     GI_SELFTEST_PAST = 1100,  // keys before a step, if they fit: several ranges of keys
 };
 

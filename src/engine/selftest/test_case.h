@@ -5,7 +5,7 @@
 #ifndef GI_ENGINE_TEST_CASE_H
 #define GI_ENGINE_TEST_CASE_H
 
-#include "engine/run/tables.h"
+#include "engine/lists/tables.h"
 #include "gpu/dispatch/step_state.h"
 #include "reference/reference.h"
 

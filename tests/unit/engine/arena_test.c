@@ -1,5 +1,5 @@
-// engine/load/arena.h on a device made up here: how many bytes it binds and allocates at once.
-#include "engine/load/arena.h"
+// engine/model/arena.h on a device made up here: how many bytes it binds and allocates at once.
+#include "engine/model/arena.h"
 #include "tests/unit/cmocka_test.h"
 
 #define MIB (UINT64_C(1) << 20)

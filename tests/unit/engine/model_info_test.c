@@ -1,4 +1,4 @@
-#include "engine/load/model_info.h"
+#include "engine/model/model_info.h"
 #include "gguf/ggml_type.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"

@@ -1,9 +1,9 @@
 // Planning a model file: what is missing or wrong is named, and every GPU row knows where it comes
 // from.
-#include "engine/load/arena.h"
-#include "engine/load/model_plan.h"
-#include "engine/load/plan_rows.h"
-#include "engine/load/spare_tensors.h"
+#include "engine/model/arena.h"
+#include "engine/model/plan/model_plan.h"
+#include "engine/model/plan/plan_rows.h"
+#include "engine/model/plan/spare_tensors.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 

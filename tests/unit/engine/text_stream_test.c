@@ -1,4 +1,4 @@
-#include "engine/api/text_stream.h"
+#include "engine/answer/text_stream.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>

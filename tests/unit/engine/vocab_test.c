@@ -1,4 +1,4 @@
-#include "engine/api/vocab.h"
+#include "engine/model/vocab.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 

@@ -1,0 +1,77 @@
+#include "engine/answer/context_full.h"
+
+#include "base/clock.h"
+#include "gpu/dispatch/multi_executor.h"
+
+size_t gi_answer_prompt_size(const struct gi_answer *answer)
+{
+    const struct glinfer_generate_params *params = &answer->params;
+    const bool may_shift = params->context_full == GLINFER_CONTEXT_FULL_SHIFT &&
+                           answer->max_steps < (uint32_t)params->n_predict;
+    return may_shift ? 0 : answer->n_prompt;
+}
+
+void gi_answer_reach_limit(struct gi_answer *answer)
+{
+    const struct glinfer_generate_params *params = &answer->params;
+    if (answer->max_steps == (uint32_t)params->n_predict) {
+        gi_answer_finish(answer, GLINFER_STOP_LIMIT);
+    } else if (params->context_full == GLINFER_CONTEXT_FULL_STOP) {
+        gi_answer_finish(answer, GLINFER_STOP_CONTEXT);
+    } else {
+        answer->state = GI_ANSWER_SHIFTS;
+    }
+}
+
+// Cuts the tokens from `at` on into batches as a prompt would have them.
+static bool plan_batches(const struct gi_answer *answer, uint32_t at)
+{
+    struct glinfer_session *session = answer->session;
+    struct gi_sequence *sequence = &session->sequence;
+    for (uint32_t count; at < sequence->n_past; at += count) {
+        const uint32_t n_left = sequence->n_past - at;
+        const struct gi_executor *executor =
+            gi_tables_prompt(&session->tables, n_left, answer->err);
+        if (!executor) {
+            return false;
+        }
+        count = gi_session_choose_batch(session, gi_multi_executor_list(executor),
+                                        &session->runner.box, at, n_left, false);
+        gi_sequence_join_batch(sequence, at, count);
+    }
+    return true;
+}
+
+void gi_answer_count_anew(struct gi_answer *answer)
+{
+    const struct gi_sequence *sequence = &answer->session->sequence;
+    const uint32_t wanted = (uint32_t)answer->params.n_predict;
+    const uint32_t room = sequence->n_ctx - sequence->n_past;
+    answer->base = sequence->n_past + 1 - answer->n_submitted;
+    answer->max_steps = wanted - answer->n_submitted > room ? answer->n_submitted + room : wanted;
+    answer->clock.last_ns = gi_clock_ns();
+}
+
+bool gi_answer_make_room(struct gi_answer *answer)
+{
+    const struct glinfer_generate_params *params = &answer->params;
+    struct gi_sequence *sequence = &answer->session->sequence;
+    if (params->context_full == GLINFER_CONTEXT_FULL_ERROR) {
+        return gi_error_set(answer->err, GLINFER_STATUS_CONTEXT_FULL,
+                            "the context of %u tokens is full after %u tokens of the answer: ask "
+                            "for a larger context",
+                            sequence->n_ctx, answer->stats.predicted_n);
+    }
+    if (answer->n_shifts == 0) {
+        answer->n_keep = params->n_keep < 0 ? answer->base : (uint32_t)params->n_keep;
+    }
+    const uint32_t n_past = sequence->n_past;
+    const uint32_t n_drop = n_past > answer->n_keep ? (n_past - answer->n_keep) / 2 : 0;
+    if (n_drop == 0) {
+        gi_answer_finish(answer, GLINFER_STOP_CONTEXT);
+        return true;
+    }
+    gi_sequence_shift(sequence, answer->n_keep, n_drop);
+    answer->n_shifts++;
+    return plan_batches(answer, answer->n_keep) && gi_answer_rebuild(answer);
+}

@@ -1,0 +1,13 @@
+// The buffers and the list of glinfer_score, created by its first call and owned by the session.
+#ifndef GI_ENGINE_SCORE_H
+#define GI_ENGINE_SCORE_H
+
+#include "engine/session/session.h"
+
+// Creates session->scorer if it does not exist, and tests its programs. Fails with OVER_BUDGET,
+// NO_MEMORY, UNSUPPORTED, DRIVER, GPU_LOST.
+bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err);
+// Destroys the scorer. Accepts NULL.
+void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu);
+
+#endif

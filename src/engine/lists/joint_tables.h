@@ -1,0 +1,81 @@
+// The lists of joint steps: one token of each of several sequences (gpu/dispatch/joint.h). A family
+// records them like a batch; graph/joint_rows.h records the parts that belong to one sequence. A
+// list is recorded and built on first use.
+#ifndef GI_ENGINE_JOINT_TABLES_H
+#define GI_ENGINE_JOINT_TABLES_H
+
+#include "engine/lists/tables.h"
+#include "gpu/dispatch/joint.h"
+
+// Ranges of a joint step that a single session does not have.
+enum gi_joint_range {
+    GI_JOINT_STREAM, // (n_slots, stride); also the next two
+    GI_JOINT_ATTENTION,
+    GI_JOINT_LOGITS,
+    GI_JOINT_NORM, // from here on: rows of a batch of n_slots tokens
+    GI_JOINT_QKV,
+    GI_JOINT_FFN_GATE_UP,
+    GI_JOINT_FFN_ACT,
+    GI_JOINT_INPUTS,
+    GI_JOINT_STREAMS, // n_slots + 1 rows of several residual streams
+    GI_JOINT_RANGE_COUNT,
+};
+
+// The lists: one of all slots, and one of each slot, which computes only its own row.
+enum { GI_JOINT_LIST_COUNT = 1 + GI_MAX_ROWS };
+
+struct gi_joint_tables {
+    const struct glinfer_model *model; // borrowed; NULL: no joint lists
+    struct gi_joint joint;
+    struct gi_slot_array adjust; // adjustments of each slot's logits
+    struct gi_graph graph;
+    struct gi_recorder recorder; // except its list
+    struct gi_range ranges[GI_JOINT_RANGE_COUNT];
+    struct gi_executor *executors[GI_JOINT_LIST_COUNT][GI_STEP_END_COUNT]; // NULL: not ready yet
+    uint32_t n_ready;
+    bool is_stale;   // some lists contain programs that were disabled later
+    bool is_refused; // joint steps are disabled: a required program is wrong
+    struct gi_listener listener;
+};
+
+// Sets the sizes in bytes of the ranges of n_slots sequences. The graph is laid out.
+void gi_joint_layout(const struct gi_graph *graph,
+                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
+                     uint64_t sizes[GI_JOINT_RANGE_COUNT]);
+// Initializes without lists. `slot`: tables of one of the sequences, whose vectors all share.
+// state, ring and adjust hold all slots, state also one element for the list itself; kv: (n_layer).
+void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
+                          uint32_t n_slots, const struct gi_slot_array *state,
+                          const struct gi_slot_array *ring, const struct gi_slot_array *adjust,
+                          const struct gi_slot_array *kv,
+                          const struct gi_range ranges[GI_JOINT_RANGE_COUNT]);
+// Destroys the lists. Accepts all-zero.
+void gi_joint_tables_finish(struct gi_joint_tables *tables);
+
+// Records the list for a bit set of slots; the caller builds, seals and destroys it. Returns NULL
+// with the first failure of the recording.
+struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables, uint32_t set,
+                                                 enum gi_step_end end, struct glinfer_error *err);
+// Returns the executor of joint steps of a bit set of slots with this end; on first use records,
+// builds and tests its list. Returns NULL with the error of these, or, without an error, if
+// is_refused: a wrong program has no replacement, which is logged once, and answers take turns.
+struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_t set,
+                                         enum gi_step_end end, struct glinfer_error *err);
+// Prepares the executor that gi_joint_tables_step returns. Returns true also if is_refused.
+bool gi_joint_tables_prepare(struct gi_joint_tables *tables, uint32_t set, enum gi_step_end end,
+                             struct glinfer_error *err);
+// Returns an end that serves both answers: a later one serves the earlier ones, and an adjusted one
+// serves those without adjustments.
+enum gi_step_end gi_joint_end(enum gi_step_end a, enum gi_step_end b);
+// Destroy the lists, so that they are recorded again: always, or only if they are stale. No list is
+// being submitted.
+void gi_joint_tables_forget(struct gi_joint_tables *tables);
+void gi_joint_tables_renew(struct gi_joint_tables *tables);
+// Returns the number of rows that the list computes: n_tokens of its step_state.
+uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set);
+// Returns the logits of a slot after a joint step.
+struct gi_range gi_joint_tables_logits(const struct gi_joint_tables *tables, uint32_t slot);
+// Returns the list's own step_state.
+struct gi_range gi_joint_tables_state(const struct gi_joint_tables *tables);
+
+#endif

@@ -1,0 +1,494 @@
+#include "engine/lists/tables.h"
+
+#include "engine/selftest/selftest.h"
+#include "engine/session/samplers.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
+#include "graph/graph_ends.h"
+#include "ops/gemm/batch_form.h"
+
+#include <string.h>
+
+//-- ranges ------------------------------------------------------------------------------------
+
+// Points the graph at the ranges.
+static void hand_out_ranges(struct gi_tables *tables)
+{
+    struct gi_graph *graph = &tables->graph;
+    const struct gi_range *ranges = tables->ranges;
+    graph->stream.range = ranges[GI_SESSION_STREAM];
+    graph->attention.range = ranges[GI_SESSION_ATTENTION];
+    graph->row.range = ranges[GI_SESSION_ROW];
+    graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
+    graph->input.range = ranges[GI_SESSION_INPUT];
+    graph->streams.range = ranges[GI_SESSION_STREAMS];
+    graph->logits.range = ranges[GI_SESSION_LOGITS];
+    graph->adjust.range = ranges[GI_SESSION_ADJUST];
+    graph->vectors.range = ranges[GI_SESSION_VECTORS];
+    graph->tokens = ranges[GI_SESSION_TOKENS];
+    graph->x.range = ranges[GI_SESSION_X];
+    graph->norm.range = ranges[GI_SESSION_NORM];
+    graph->qkv.range = ranges[GI_SESSION_QKV];
+    graph->q.range = ranges[GI_SESSION_Q];
+    graph->attn.range = ranges[GI_SESSION_ATTN];
+    graph->ffn_gate_up.range = ranges[GI_SESSION_FFN_GATE_UP];
+    graph->ffn_act_rows.range = ranges[GI_SESSION_FFN_ACT_ROWS];
+    graph->inputs.range = ranges[GI_SESSION_INPUTS];
+    graph->stream_rows.range = ranges[GI_SESSION_STREAM_ROWS];
+    tables->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
+                                                    .ring = ranges[GI_SESSION_RING],
+                                                    .counts = ranges[GI_SESSION_COUNTS]};
+}
+
+//-- recording -----------------------------------------------------------------------------------
+
+// Begins a list. The GPU may compute its grids unless it is a batch's.
+static void open_table(struct gi_tables *tables, bool is_batch, struct glinfer_error *err)
+{
+    struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
+    if (!is_batch) {
+        params.counts = tables->step_buffers.counts;
+    }
+    tables->graph.is_batch = is_batch;
+    tables->graph.recorder = tables->recorder;
+    gi_recorder_begin(&tables->graph.recorder, &params, err);
+}
+
+static void record_layers(struct gi_tables *tables)
+{
+    const struct glinfer_model *model = tables->model;
+    gi_graph_embed(&tables->graph);
+    for (uint32_t layer = 0; layer < model->hparams.n_layer; layer++) {
+        gi_model_family_record(model->family, &tables->graph, layer);
+    }
+}
+
+// Records the choice of a token from unadjusted logits.
+static void record_plain_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                                int end, const struct gi_step_buffers *buffers)
+{
+    static void (*const ops[GI_STEP_END_ADJUSTED])(struct gi_recorder *, const struct gi_logits *,
+                                                   const struct gi_step_buffers *) = {
+        [GI_STEP_END_GREEDY] = gi_op_argmax,
+        [GI_STEP_END_SMALL_K] = gi_op_sample_small_k,
+        [GI_STEP_END_FULL] = gi_op_sample_full,
+        [GI_STEP_END_PROBS] = gi_op_sample_probs,
+    };
+    ops[end](recorder, logits, buffers);
+}
+
+void gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                             const struct gi_adjust *adjust, enum gi_step_end end,
+                             const struct gi_step_buffers *buffers)
+{
+    struct gi_logits adjusted = *logits;
+    if (end < GI_STEP_END_ADJUSTED) {
+        record_plain_choice(recorder, logits, (int)end, buffers);
+        return;
+    }
+    const int plain = (int)end - GI_STEP_END_ADJUSTED;
+    const bool has_probs = plain == GI_STEP_END_PROBS;
+    if (has_probs) {
+        gi_op_probs(recorder, logits, buffers);
+    }
+    gi_op_adjust(recorder, adjust, &adjusted, buffers);
+    record_plain_choice(recorder, &adjusted, has_probs ? GI_STEP_END_FULL : plain, buffers);
+}
+
+static void record_output(struct gi_tables *tables, bool is_fine)
+{
+    tables->graph.logits.is_fine = is_fine;
+    gi_graph_output(&tables->graph);
+}
+
+static void record_choice(struct gi_tables *tables, enum gi_step_end end,
+                          const struct gi_step_buffers *buffers)
+{
+    struct gi_graph *graph = &tables->graph;
+    gi_tables_record_choice(&graph->recorder, &graph->logits, &graph->adjust, end, buffers);
+}
+
+// Nothing reads the counts of grids.
+void gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
+                           const struct gi_recorder *recorder)
+{
+    const struct gi_step_buffers buffers = {.state = tables->step_buffers.state,
+                                            .ring = tables->step_buffers.ring};
+    tables->graph.is_batch = false;
+    tables->graph.recorder = *recorder;
+    tables->graph.recorder.is_half = tables->recorder.is_half;
+    tables->graph.recorder.movable = tables->recorder.movable;
+    tables->graph.recorder.n_later = tables->recorder.n_later;
+    record_layers(tables);
+    record_output(tables, is_whole && end == GI_STEP_END_SMALL_K);
+    if (is_whole) {
+        record_choice(tables, end, &buffers);
+    }
+}
+
+// Cuts the rows of a batch to few tokens, for which ops choose kernels by the rows that there are.
+static void cut_rows(struct gi_tables *tables)
+{
+    struct gi_graph *graph = &tables->graph;
+    struct gi_rows *const rows[] = {
+        &graph->x,    &graph->norm,        &graph->qkv,          &graph->q,
+        &graph->attn, &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->inputs};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
+    }
+}
+
+static enum gi_step_end end_of(uint32_t list)
+{
+    return list >= GI_LIST_CHOICE       ? list - GI_LIST_CHOICE
+           : list >= GI_LIST_PROMPT_END ? list - GI_LIST_PROMPT_END
+                                        : list - GI_LIST_STEP;
+}
+
+// A list without layers of its own ends the one that was recorded last, whose partial results of
+// logits it takes; its grids never change.
+struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
+                                           struct glinfer_error *err)
+{
+    const bool has_layers = list <= GI_LIST_LOGITS, is_prompt = list <= GI_LIST_PROMPT_SMALL;
+    const bool has_choice = !is_prompt && list != GI_LIST_LOGITS;
+    if (!is_prompt && !gi_model_check_decoder(tables->model, err)) {
+        return NULL;
+    }
+    open_table(tables, is_prompt || !has_layers, err);
+    if (list == GI_LIST_PROMPT_SMALL) {
+        cut_rows(tables);
+    }
+    if (has_layers) {
+        record_layers(tables);
+    }
+    if (!is_prompt && list < GI_LIST_CHOICE) {
+        record_output(tables, has_choice && end_of(list) == GI_STEP_END_SMALL_K);
+    }
+    if (has_choice) {
+        record_choice(tables, end_of(list), &tables->step_buffers);
+    }
+    if (list == GI_LIST_PROMPT_SMALL) {
+        hand_out_ranges(tables);
+    }
+    return gi_recorder_end(&tables->graph.recorder, err);
+}
+
+struct gi_executor *gi_tables_build(struct gi_program_table *programs,
+                                    struct gi_dispatch_table *list, struct glinfer_error *err)
+{
+    if (!list || !gi_program_table_build(programs, NULL, NULL, err) ||
+        !gi_dispatch_table_seal(list, err)) {
+        gi_dispatch_table_destroy(list);
+        return NULL;
+    }
+    return gi_multi_executor_create(list, err);
+}
+
+struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_rows,
+                                          void (*record)(void *user, struct gi_recorder *recorder),
+                                          void *user, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
+    struct gi_executor *executor = NULL;
+    for (bool is_changed = true; is_changed;) {
+        struct gi_recorder recorder = tables->recorder;
+        gi_executor_destroy(executor);
+        gi_recorder_begin(&recorder, &params, err);
+        record(user, &recorder);
+        executor = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
+        if (!executor || !gi_selftest_run_rows(tables, gi_multi_executor_list(executor), n_rows,
+                                               &is_changed, err)) {
+            gi_executor_destroy(executor);
+            return NULL;
+        }
+    }
+    return executor;
+}
+
+struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err)
+{
+    return gi_tables_build(tables->recorder.programs,
+                           gi_tables_record(tables, GI_LIST_CHOICE + (uint32_t)end, err), err);
+}
+
+//-- the lists -----------------------------------------------------------------------------------
+
+_Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
+
+enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
+{
+    const bool is_greedy = !(params->temperature > 0.0f) || gi_samplers_need_host(params);
+    const enum gi_step_end plain = params->n_probs > 0 ? GI_STEP_END_PROBS
+                                   : is_greedy         ? GI_STEP_END_GREEDY
+                                   : params->top_k > 0 && params->top_k <= GI_SMALL_K
+                                       ? GI_STEP_END_SMALL_K
+                                       : GI_STEP_END_FULL;
+    return gi_samplers_adjust(params) ? GI_STEP_END_ADJUSTED + plain : plain;
+}
+
+// Returns true if the last batch of a prompt is a small one. If the time budget divides batches,
+// the list of small batches is prepared on first use instead.
+static bool may_end_small(const struct gi_tables *tables, size_t n_prompt)
+{
+    const size_t first = gi_gpu_class(tables->recorder.gpu)->first_batch;
+    const size_t rest = n_prompt % tables->n_batch;
+    const size_t rest_of_others = n_prompt > first ? (n_prompt - first) % tables->n_batch : 0;
+    return (rest > 0 && rest <= tables->n_small) ||
+           (rest_of_others > 0 && rest_of_others <= tables->n_small);
+}
+
+uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
+                          bool has_steps)
+{
+    const uint32_t step = 1u << (GI_LIST_STEP + end);
+    uint32_t lists = 1u << (GI_LIST_PROMPT_END + end) | (has_steps ? step : 0);
+    if (n_prompt == 1) {
+        return step;
+    }
+    if (n_prompt == 0 || n_prompt > tables->n_small) {
+        lists |= 1u << GI_LIST_PROMPT;
+    }
+    if (n_prompt == 0 ? tables->n_small > 0 : may_end_small(tables, n_prompt)) {
+        lists |= 1u << GI_LIST_PROMPT_SMALL;
+    }
+    return lists;
+}
+
+// Returns true if such a list exists at all. Prompts have the same ends as steps.
+static bool is_needed(const struct gi_tables *tables, uint32_t list)
+{
+    return list == GI_LIST_PROMPT_SMALL
+               ? tables->n_small > 0
+               : list <= GI_LIST_STEP || (list >= GI_LIST_PROMPT_END && list < GI_LIST_CHOICE);
+}
+
+bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
+{
+    const bool is_encoder = tables->model->hparams.is_encoder;
+    struct gi_program_table *own = tables->recorder.programs;
+    struct gi_program_table *programs = gi_program_table_create(tables->recorder.gpu, err);
+    bool ok = programs != NULL;
+    tables->recorder.programs = programs;
+    for (uint32_t i = 0; ok && i < (is_encoder ? GI_LIST_STEP : GI_LIST_COUNT); i++) {
+        if (is_needed(tables, i)) {
+            struct gi_dispatch_table *list = gi_tables_record(tables, i, err);
+            ok = list != NULL;
+            gi_dispatch_table_destroy(list);
+        }
+    }
+    gi_program_table_destroy(programs);
+    tables->recorder.programs = own;
+    return ok;
+}
+
+// Records the lists of a set that are not recorded, and builds nothing.
+static bool record_lists(struct gi_tables *tables, uint32_t lists, struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        if ((lists >> i & 1) && !tables->recorded[i] && !tables->executors[i]) {
+            tables->recorded[i] = gi_tables_record(tables, i, err);
+            if (!tables->recorded[i]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_error *err)
+{
+    if (!gi_dispatch_table_seal(tables->recorded[list], err)) {
+        return false;
+    }
+    tables->executors[list] = gi_multi_executor_create(tables->recorded[list], err);
+    tables->recorded[list] = NULL;
+    tables->ready |= tables->executors[list] ? 1u << list : 0;
+    return tables->executors[list] != NULL;
+}
+
+// Makes the driver finish work that some postpone to the first dispatch of a program, so that no
+// answer waits for it. Can be cancelled between two programs.
+static bool warm_list(struct gi_tables *tables, uint32_t index, glinfer_progress_fn progress,
+                      void *user, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table *list = gi_multi_executor_list(tables->executors[index]);
+    for (uint32_t i = 0; i < gi_dispatch_table_count(list); i++) {
+        if (!gi_dispatch_table_is_first(list, i)) {
+            continue;
+        }
+        if (progress && !progress(user, GLINFER_PHASE_COMPILE, index, GI_LIST_COUNT)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
+        }
+        if (gi_gpu_is_cancelled(tables->recorder.gpu, err)) {
+            return false;
+        }
+        gi_dispatch_table_warm(list, i);
+    }
+    return true;
+}
+
+static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err)
+{
+    const bool is_late = gi_gpu_quirks(tables->recorder.gpu) & GI_QUIRK_LATE_COMPILE;
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        if ((lists >> i & 1) && (!seal_list(tables, i, err) ||
+                                 (is_late && !warm_list(tables, i, progress, user, err)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Destroys the lists of a set, and all that were recorded in advance.
+static void drop_lists(struct gi_tables *tables, uint32_t lists)
+{
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        gi_dispatch_table_destroy(tables->recorded[i]);
+        tables->recorded[i] = NULL;
+        if (lists >> i & 1) {
+            gi_executor_destroy(tables->executors[i]);
+            tables->executors[i] = NULL;
+        }
+    }
+    tables->ready &= ~lists;
+}
+
+// Prepares the lists that are not ready. Sets *is_changed if they have programs that must not be
+// used; they must then be recorded again.
+static bool make_ready(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, bool *is_changed, struct glinfer_error *err)
+{
+    *is_changed = false;
+    if (!record_lists(tables, lists, err) ||
+        !gi_program_table_build_all(tables->recorder.programs, progress, user, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        if (lists >> i & 1) {
+            gi_selftest_check_refusals(gi_tested_tables(tables), tables->recorded[i], is_changed);
+        }
+    }
+    return *is_changed || (seal_lists(tables, lists, progress, user, err) &&
+                           gi_selftest_run(tables, lists, is_changed, err));
+}
+
+bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err)
+{
+    const uint32_t missing = lists & ~tables->ready;
+    struct glinfer_error why = {0};
+    bool is_changed = missing != 0, ok = true;
+    while (ok && is_changed) {
+        ok = make_ready(tables, missing, progress, user, &is_changed, &why);
+        is_changed = ok ? is_changed : gi_selftest_leave_halves(gi_tested_tables(tables), &why);
+        ok = ok || is_changed;
+        if (!ok || is_changed) {
+            drop_lists(tables, missing);
+        }
+    }
+    return ok || gi_error_set(err, why.status, "%s", why.message);
+}
+
+void gi_tables_forget(struct gi_tables *tables)
+{
+    drop_lists(tables, tables->ready);
+}
+
+// Returns true if the driver has threads that compile without blocking us.
+static bool can_begin(const struct gi_tables *tables)
+{
+    const struct gi_gpu *gpu = tables->recorder.gpu;
+    return gi_gpu_limits(gpu)->has_parallel_compile && !gi_gpu_platform(gpu)->is_debug &&
+           !(gi_gpu_quirks(gpu) & GI_QUIRK_LATE_COMPILE);
+}
+
+// Only logs most errors, since they recur when a list is needed.
+bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
+{
+    struct glinfer_error why = {0};
+    if (tables->has_rest || !can_begin(tables)) {
+        return true;
+    }
+    tables->has_rest = true;
+    const uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 0, true) |
+                           gi_tables_choose(tables, GI_STEP_END_SMALL_K, 0, true);
+    if (record_lists(tables, lists, &why) &&
+        gi_program_table_start(tables->recorder.programs, &why)) {
+        return true;
+    }
+    if (why.status == GLINFER_STATUS_GPU_LOST) {
+        return gi_error_set(err, why.status, "%s", why.message);
+    }
+    gi_log_write(gi_gpu_log(tables->recorder.gpu), GLINFER_LOG_WARN,
+                 "programs are not compiled in advance: %s", why.message);
+    return true;
+}
+
+static struct gi_executor *find_executor(struct gi_tables *tables, uint32_t list,
+                                         struct glinfer_error *err)
+{
+    return gi_tables_prepare(tables, 1u << list, NULL, NULL, err) ? tables->executors[list] : NULL;
+}
+
+struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
+                                   struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_STEP + (uint32_t)end, err);
+}
+
+struct gi_executor *gi_tables_logits(struct gi_tables *tables, struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_LOGITS, err);
+}
+
+struct gi_executor *gi_tables_choice(struct gi_tables *tables, enum gi_step_end end,
+                                     struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_CHOICE + (uint32_t)end, err);
+}
+
+struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
+                                     struct glinfer_error *err)
+{
+    const bool is_small = n_tokens <= tables->n_small;
+    return find_executor(tables, is_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT, err);
+}
+
+struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_PROMPT_END + (uint32_t)end, err);
+}
+
+struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,
+                                         struct glinfer_error *err)
+{
+    if (tables->executors[list]) {
+        return gi_multi_executor_list(tables->executors[list]);
+    }
+    return record_lists(tables, 1u << list, err) ? tables->recorded[list] : NULL;
+}
+
+//-- life ----------------------------------------------------------------------------------------
+
+void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
+                    const struct gi_range *ranges)
+{
+    memcpy(tables->ranges, ranges, sizeof(tables->ranges));
+    tables->sequence = sequence;
+    tables->graph.kv_cache = sequence->cache;
+    tables->graph.states = sequence->states;
+    hand_out_ranges(tables);
+}
+
+void gi_tables_finish(struct gi_tables *tables)
+{
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        gi_dispatch_table_destroy(tables->recorded[i]);
+        gi_executor_destroy(tables->executors[i]);
+    }
+    *tables = (struct gi_tables){0};
+}

@@ -1,0 +1,127 @@
+// The recorded lists of a session and the working memory that they use. A list is recorded, built
+// and sealed when an answer first needs it, or in advance. Bound to one sequence's cache and owned
+// by its session.
+#ifndef GI_ENGINE_TABLES_H
+#define GI_ENGINE_TABLES_H
+
+#include "engine/model/model.h"
+#include "engine/model/session_layout.h"
+#include "engine/session/sequence.h"
+#include "gpu/dispatch/executor.h"
+
+// The end of a step, which selects the list.
+enum gi_step_end {
+    GI_STEP_END_GREEDY,
+    GI_STEP_END_SMALL_K,  // sampled from the top-k list
+    GI_STEP_END_FULL,     // sampled from the whole vocabulary
+    GI_STEP_END_PROBS,    // greedy or from the whole vocabulary, with log-probabilities
+    GI_STEP_END_ADJUSTED, // from here on: the same ends, with adjusted logits
+    GI_STEP_END_COUNT = 2 * GI_STEP_END_ADJUSTED,
+};
+
+// Lists, as bits of a set.
+enum {
+    GI_LIST_PROMPT,                                          // a batch, to the residual stream
+    GI_LIST_PROMPT_SMALL,                                    // a batch of at most n_small tokens
+    GI_LIST_STEP,                                            // a decode step, for each end
+    GI_LIST_LOGITS = GI_LIST_STEP + GI_STEP_END_COUNT,       // a decode step up to its logits
+    GI_LIST_PROMPT_END,                                      // a batch's last row, to a token
+    GI_LIST_CHOICE = GI_LIST_PROMPT_END + GI_STEP_END_COUNT, // a step's logits, to a token
+    GI_LIST_COUNT = GI_LIST_CHOICE + GI_STEP_END_COUNT,
+};
+
+// Receives the results of the self-test (glinfer_selftest).
+struct gi_listener {
+    void (*each)(void *user, const struct glinfer_tested *tested); // NULL: no listener
+    void *user;
+};
+
+struct gi_tables {
+    const struct glinfer_model *model;  // borrowed
+    uint32_t n_batch;                   // maximum tokens of a batch
+    uint32_t n_small;                   // maximum tokens of a small batch; 0: no small batches
+    const struct gi_sequence *sequence; // borrowed
+    struct gi_range ranges[GI_SESSION_RANGE_COUNT];
+    struct gi_graph graph;
+    struct gi_recorder recorder; // used to record lists, except its list
+    struct gi_step_buffers step_buffers;
+    struct gi_dispatch_table *recorded[GI_LIST_COUNT]; // NULL: not recorded, or ready
+    struct gi_executor *executors[GI_LIST_COUNT];      // of the ready lists
+    uint32_t ready;                                    // bit set of the ready lists
+    bool has_rest;                                     // gi_tables_prepare_rest was called
+    struct gi_listener listener;
+};
+
+// Initializes the graph with the ranges, of GI_SESSION_RANGE_COUNT, and the sequence's cache.
+// model, n_batch, n_small, recorder and the layout of graph are set.
+void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
+                    const struct gi_range *ranges);
+// Destroys the lists. Accepts all-zero.
+void gi_tables_finish(struct gi_tables *tables);
+
+// Returns the end of the steps of an answer; greedy if the host samples.
+enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
+// Returns the bit set of lists that an answer begins with: for n_prompt tokens (0: any number)
+// after those in the cache, whose end is a token, and with has_steps for further steps.
+uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
+                          bool has_steps);
+
+// Dry-runs the recording of all lists, so that unsupported ops are reported early. Fails as ops do.
+bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
+// Records, builds and tests the lists of a set that are not ready. progress may be NULL; if it
+// returns false, the call is cancelled. Fails with CANCELLED, DRIVER (the driver refused a program
+// of these lists), GPU_LOST, NO_MEMORY, UNSUPPORTED (an encoder supports only lists of prompts).
+bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err);
+// Destroys the ready lists, so that they are recorded again.
+void gi_tables_forget(struct gi_tables *tables);
+// Begins once, without waiting, to compile the other programs that greedy and sampled answers may
+// need. Used in sessions with answers of several kinds. Does nothing if the driver has no compiler
+// threads. Fails with GPU_LOST.
+bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err);
+
+// Return the executor of a list, prepared on first use. Return NULL on an error of preparing it.
+struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
+                                   struct glinfer_error *err);
+// The step split in two lists: up to the logits, then the choice of a token.
+struct gi_executor *gi_tables_logits(struct gi_tables *tables, struct glinfer_error *err);
+struct gi_executor *gi_tables_choice(struct gi_tables *tables, enum gi_step_end end,
+                                     struct glinfer_error *err);
+struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
+                                     struct glinfer_error *err);
+struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err);
+// Returns a list (GI_LIST_...) for inspection, recorded on first use; NULL on a failure of the
+// recording.
+struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,
+                                         struct glinfer_error *err);
+
+// Records a new copy of a list with tables->recorder. The caller builds, seals and destroys it.
+// Returns NULL with the first failure of the recording.
+struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
+                                           struct glinfer_error *err);
+// Records a step into the recorder's list, in its form: the whole step, or up to its logits if
+// another list ends it.
+void gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
+                           const struct gi_recorder *recorder);
+// Records the choice of a token from the logits of a step. Log-probabilities are of the logits
+// before any adjustment.
+void gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                             const struct gi_adjust *adjust, enum gi_step_end end,
+                             const struct gi_step_buffers *buffers);
+// Builds the programs of a recorded list, seals it and returns its executor, which owns it. On
+// failure destroys the list and returns NULL. If list is NULL, the recording failed and err is
+// already set.
+struct gi_executor *gi_tables_build(struct gi_program_table *programs,
+                                    struct gi_dispatch_table *list, struct glinfer_error *err);
+// Creates the executor of a list that follows a batch of at most n_rows tokens and reads its rows.
+// record appends the list to a recorder; it is called again if the self-test rejects a program.
+// Returns NULL with the first failure of the recording, DRIVER, GPU_LOST, NO_MEMORY.
+struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_rows,
+                                          void (*record)(void *user, struct gi_recorder *recorder),
+                                          void *user, struct glinfer_error *err);
+// Creates the executor of a list that ends a step after its logits, whose list was recorded before.
+struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,455 @@
+#include "engine/model/model.h"
+
+#include "base/arguments.h"
+#include "base/array.h"
+#include "engine/model/model_info.h"
+#include "engine/model/plan/plan_rows.h"
+#include "engine/model/plan/spare_tensors.h"
+#include "engine/model/position_table.h"
+#include "engine/model/vocab.h"
+#include "gpu/memory/unbind.h"
+#include "grammar/grammar_vocab.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t gi_default_context(const struct gi_hparams *hparams)
+{
+    return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
+}
+
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx)
+{
+    return hparams->is_encoder && n_ctx > GI_MAX_BATCH ? n_ctx : GI_MAX_BATCH;
+}
+
+// Reads the tokenizer, with the template that was asked for.
+static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
+                                           const struct glinfer_model_params *params,
+                                           struct glinfer_error *err)
+{
+    struct gi_tokenizer *tokenizer = gi_tokenizer_read(gguf, err);
+    if (tokenizer && params->chat_template &&
+        !gi_tokenizer_set_template(tokenizer, params->chat_template, err)) {
+        gi_tokenizer_destroy(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+// Copies what the caller knows of params, and of the source: *source is the path's if there is
+// none.
+static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
+                        const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q4_0, err)) {
+        return false;
+    }
+    if (!own->source) {
+        *source = *GI_SOURCE_PATH(own->path);
+        return GI_CHECK_SET(own->path, err);
+    }
+    *source = (struct glinfer_source){.struct_size = sizeof(*source)};
+    return (!own->path || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                       "a model has a path and a source: set one of them")) &&
+           GI_TAKE(source, own->source, err);
+}
+
+//-- inspect -------------------------------------------------------------------------------------
+
+static bool check_vocabulary(const struct gi_model_plan *plan, const struct gi_tokenizer *tokenizer,
+                             struct glinfer_error *err)
+{
+    const size_t n = gi_tokenizer_size(tokenizer);
+    return n <= plan->hparams.n_vocab_rows ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: the vocabulary has %zu tokens, the embedding %u rows",
+                        gi_gguf_path(plan->gguf), n, plan->hparams.n_vocab_rows);
+}
+
+// Fills the estimate, or a refusal with the reason that loading would give. False where there was
+// no memory to find out.
+static bool inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+                            const struct glinfer_model_params *params,
+                            const struct gi_tokenizer *tokenizer,
+                            const struct glinfer_error *tokenizer_err, struct glinfer_error *err)
+{
+    const struct gi_plan_limits limits = {.max_range = 128u << 20, .alignment = 256};
+    struct glinfer_error reason;
+    struct gi_model_plan plan;
+    if (!gi_model_plan_init(&plan, gguf, &limits, &reason)) {
+        snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
+        return reason.status != GLINFER_STATUS_NO_MEMORY ||
+               gi_error_set(err, reason.status, "%s", reason.message);
+    }
+    gi_model_info_plan(info, &plan, params, limits.alignment,
+                       tokenizer ? gi_tokenizer_size(tokenizer) : 0);
+    reason = *tokenizer_err;
+    info->is_supported = tokenizer && check_vocabulary(&plan, tokenizer, &reason);
+    gi_model_plan_finish(&plan);
+    if (!info->is_supported) {
+        snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
+    }
+    return true;
+}
+
+bool glinfer_model_inspect(const struct glinfer_model_params *params,
+                           struct glinfer_model_info *info, struct glinfer_error *err)
+{
+    struct glinfer_model_params own = {0};
+    struct glinfer_source source;
+    struct glinfer_model_info full = {0};
+    struct glinfer_error tokenizer_err = {0};
+    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) ||
+        !take_params(&own, &source, params, err)) {
+        return false;
+    }
+    struct gi_gguf *gguf = gi_gguf_open(&source, err);
+    if (!gguf) {
+        return false;
+    }
+    struct gi_tokenizer *tokenizer = read_tokenizer(gguf, &own, &tokenizer_err);
+    const bool has_memory = tokenizer || tokenizer_err.status != GLINFER_STATUS_NO_MEMORY ||
+                            gi_error_set(err, tokenizer_err.status, "%s", tokenizer_err.message);
+    const bool ok = has_memory && gi_model_info_file(&full, gguf, tokenizer, err) &&
+                    inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err, err);
+    if (ok) {
+        gi_sized_give(info, &full, sizeof(full));
+    }
+    gi_tokenizer_destroy(tokenizer);
+    gi_gguf_close(gguf);
+    return ok;
+}
+
+//-- load ----------------------------------------------------------------------------------------
+
+static bool check_budget(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    const struct glinfer_model_info *info = &model->info;
+    const uint64_t needed = info->weights + info->kv_cache + info->scratch;
+    const struct gi_budget budget = gi_budget_find(
+        model->mem_budget, 0, gi_gpu_platform(model->device->gpu)->is_software, info->peak_host);
+    if (needed <= budget.left) {
+        return true;
+    }
+    const double mib = 1048576.0;
+    // Some of the scratch grows with the context too, so that a little more than this would fit.
+    const uint64_t fixed = info->weights + info->scratch + budget.kept;
+    const uint64_t per_token = info->kv_cache / info->n_ctx;
+    if (fixed + 256 * per_token > budget.left) {
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                            "%s needs %.0f MiB (%.0f weights, %.0f cache, %.0f scratch), %s "
+                            "leaves %.0f MiB: take a smaller model or a smaller quantisation",
+                            info->description, (double)needed / mib, (double)info->weights / mib,
+                            (double)info->kv_cache / mib, (double)info->scratch / mib, budget.whose,
+                            (double)budget.left / mib);
+    }
+    return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                        "%s needs %.0f MiB with a context of %u, %s leaves %.0f MiB: a context of "
+                        "%llu would fit",
+                        info->description, (double)needed / mib, info->n_ctx, budget.whose,
+                        (double)budget.left / mib,
+                        (unsigned long long)((budget.left - fixed) / per_token));
+}
+
+bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
+                      const char *advice, struct glinfer_error *err)
+{
+    const struct gi_budget budget = gi_budget_find(
+        model->mem_budget, model->used, gi_gpu_platform(model->device->gpu)->is_software, host);
+    if (size > budget.left) {
+        const double mib = 1048576.0;
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET, "%s %.1f MiB, %s leaves %.1f MiB: %s",
+                            who, (double)size / mib, budget.whose, (double)budget.left / mib,
+                            advice);
+    }
+    model->used += size;
+    return true;
+}
+
+// Reads a norm; those of q and k come in the order of the rows that they multiply.
+static bool read_norm(const struct glinfer_model *model, const struct gi_model_plan *plan,
+                      uint32_t index, float *file_order, float *out, struct glinfer_error *err)
+{
+    const uint32_t norm = index % GI_NORM_COUNT;
+    const uint32_t n = (uint32_t)(plan->norms[index]->dims[0] * plan->norms[index]->dims[1]);
+    const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
+    const struct gi_heads heads = gi_layer_heads(&model->hparams, index / GI_NORM_COUNT);
+    if (!gi_read_vector(plan->gguf, plan->norms[index], n, is_paired ? file_order : out, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; is_paired && i < n; i++) {
+        out[i] = file_order[gi_plan_pair_row(&model->hparams, &heads, i)];
+    }
+    return true;
+}
+
+static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *plan,
+                       struct glinfer_error *err)
+{
+    const struct gi_norm_layout *layout = &model->norm_layout;
+    const uint32_t n_norm = model->hparams.n_layer * GI_NORM_COUNT;
+    model->norms = calloc(layout->size, sizeof(float));
+    float *file_order = calloc(layout->size, sizeof(float));
+    bool ok = (model->norms && file_order) ||
+              gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
+    for (uint32_t i = 0; ok && i < n_norm; i++) {
+        const enum gi_norm norm = (enum gi_norm)(i % GI_NORM_COUNT);
+        ok = !plan->norms[i] ||
+             read_norm(model, plan, i, file_order,
+                       model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm), err);
+    }
+    const uint32_t output = gi_norm_offset(layout, model->hparams.n_layer - 1, GI_NORM_NEXT);
+    ok = ok && gi_read_vector(plan->gguf, plan->norms[n_norm], model->hparams.n_embd,
+                              model->norms + output, err);
+    ok = ok && (!plan->norms[n_norm + 1] ||
+                gi_read_vector(plan->gguf, plan->norms[n_norm + 1], model->hparams.n_embd,
+                               model->norms + layout->output_shift, err));
+    free(file_order);
+    return ok;
+}
+
+static bool read_factors(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                         float **out, struct glinfer_error *err)
+{
+    const size_t n = plan->hparams.n_rot / 2;
+    if (!tensor) {
+        return true;
+    }
+    *out = gi_array_zeroed(n, sizeof(float), "the RoPE factors", err);
+    return *out && gi_read_vector(plan->gguf, tensor, n, *out, err);
+}
+
+static bool load_weights(struct glinfer_model *model, const struct gi_model_plan *plan,
+                         const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = model->device->gpu;
+    struct gi_platform_saved saved;
+    if (!gi_gpu_enter(gpu, &saved, err)) {
+        return false;
+    }
+    const bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
+                                         params->progress_user, err);
+    gi_gpu_leave(gpu, &saved);
+    if (ok) {
+        const struct gi_weight *layers = model->store.weights;
+        const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
+        const struct gi_weight *output = plan->is_tied ? &ends[0] : &ends[1];
+        const struct gi_weight *next = output + 1;
+        model->weights =
+            (struct gi_model_weights){.layers = layers, .embed = &ends[0], .output = output};
+        if (plan->hparams.inputs.width > 0) {
+            model->weights.input_embed = next++;
+            model->weights.input_proj = next++;
+        }
+        if (plan->hparams.altup.n > 0) {
+            model->weights.stream_proj = next++;
+            model->weights.stream_back = next;
+        }
+    }
+    return ok;
+}
+
+static bool load_planned(struct glinfer_model *model, const struct gi_model_plan *plan,
+                         const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    model->family = plan->family;
+    model->hparams = plan->hparams;
+    model->qkv_layout = plan->qkv_layout;
+    model->norm_layout = plan->norm_layout;
+    gi_model_info_plan(&model->info, plan, params,
+                       gi_arena_alignment(gi_gpu_limits(model->device->gpu)),
+                       gi_tokenizer_size(model->tokenizer.core));
+    if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
+        !read_norms(model, plan, err) ||
+        !gi_read_positions(plan->gguf, &plan->hparams, &model->positions, err) ||
+        !gi_dense_head_read(&model->head, plan->gguf, &plan->hparams, err) ||
+        !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
+        !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
+        !load_weights(model, plan, params, err)) {
+        return false;
+    }
+    model->used = model->info.weights;
+    model->info.n_embedding = gi_dense_head_embedding_size(&model->head, model->hparams.n_embd);
+    model->info.is_supported = true;
+    return true;
+}
+
+static bool plan_file(const struct glinfer_model *model, const struct gi_gguf *gguf,
+                      struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
+    const struct gi_plan_limits plan_limits = {.max_range = gi_arena_max_range(limits),
+                                               .alignment = gi_arena_alignment(limits)};
+    return gi_model_plan_init(plan, gguf, &plan_limits, err);
+}
+
+// Logs which of the file's tensors and special tokens are left alone.
+static bool note_spare(const struct glinfer_model *model, const struct gi_model_plan *plan,
+                       struct glinfer_error *err)
+{
+    struct gi_spare_tensors spare;
+    if (!gi_spare_tensors_find(plan, &spare, err)) {
+        return false;
+    }
+    gi_spare_tensors_say(plan, &spare, &model->device->log);
+    gi_vocab_warn(plan->gguf, gi_tokenizer_size(model->tokenizer.core), &model->device->log);
+    return true;
+}
+
+static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
+                      const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    struct gi_model_plan plan;
+    if (!plan_file(model, gguf, &plan, err)) {
+        return false;
+    }
+    model->tokenizer.core = read_tokenizer(gguf, params, err);
+    const bool ok = model->tokenizer.core && gi_gguf_identify(gguf, &model->identity, err) &&
+                    gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
+                    note_spare(model, &plan, err) && load_planned(model, &plan, params, err);
+    gi_model_plan_finish(&plan);
+    return ok;
+}
+
+// Reads the source, whose reader may not call back.
+static bool load_source(struct glinfer_model *model, const struct glinfer_source *source,
+                        const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    model->device->is_busy = true;
+    struct gi_gguf *gguf = gi_gguf_open(source, err);
+    const bool ok =
+        gguf && gi_source_keep(&model->source, source, err) && load_file(model, gguf, params, err);
+    gi_gguf_close(gguf);
+    model->device->is_busy = false;
+    return ok;
+}
+
+struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
+                                         const struct glinfer_model_params *params,
+                                         struct glinfer_error *err)
+{
+    struct glinfer_model_params own = {0};
+    struct glinfer_source source;
+    if (!GI_CHECK_SET(device, err) || !take_params(&own, &source, params, err) ||
+        !gi_device_is_free(device, err)) {
+        return NULL;
+    }
+    struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
+    if (!model) {
+        return NULL;
+    }
+    model->device = device;
+    model->next = device->models;
+    device->models = model;
+    model->mem_budget = own.mem_budget;
+    const bool ok = load_source(model, &source, &own, err);
+    model->is_doomed = !ok;
+    gi_device_end_call(device); // maybe with the device, which a callback has destroyed
+    return ok ? model : NULL;
+}
+
+bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    return !model->hparams.is_encoder ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "a model of the family %s is an encoder: it computes embeddings and "
+                        "generates no text",
+                        model->info.architecture);
+}
+
+//-- again ---------------------------------------------------------------------------------------
+
+void gi_model_release(struct glinfer_model *model)
+{
+    gi_weight_store_finish(&model->store, model->device->gpu);
+}
+
+// True if the file still holds what was loaded from it, as far as its sizes tell.
+static bool check_same(const struct glinfer_model *model, const struct gi_gguf *gguf,
+                       struct glinfer_error *err)
+{
+    struct glinfer_model_info info = {0};
+    if (!gi_model_info_file(&info, gguf, model->tokenizer.core, err)) {
+        return false;
+    }
+    return (info.file_size == model->info.file_size && info.n_params == model->info.n_params &&
+            strcmp(info.types, model->info.types) == 0) ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s is not the file that the model was loaded from", gi_gguf_path(gguf));
+}
+
+bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    return !model->source.is_transient ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s was only there while the model was loaded (is_transient), so that its "
+                        "weights cannot be read again: destroy the model and load it anew",
+                        model->source.name);
+}
+
+bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
+                      struct glinfer_error *err)
+{
+    const struct glinfer_model_params params = {.progress = progress, .progress_user = user};
+    struct gi_model_plan plan;
+    struct gi_gguf *gguf = gi_gguf_open(&model->source, err);
+    bool ok = gguf && check_same(model, gguf, err) && plan_file(model, gguf, &plan, err);
+    if (ok) {
+        ok = load_weights(model, &plan, &params, err);
+        gi_model_plan_finish(&plan);
+    }
+    gi_gguf_close(gguf);
+    return ok;
+}
+
+void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
+{
+    if (model) {
+        gi_sized_give(info, &model->info, sizeof(model->info));
+    }
+}
+
+const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)
+{
+    return model ? &model->tokenizer : NULL;
+}
+
+void glinfer_model_destroy(struct glinfer_model **model)
+{
+    struct glinfer_model *self = model ? *model : NULL;
+    if (!self) {
+        return;
+    }
+    *model = NULL;
+    struct glinfer_device *device = self->device;
+    if (self->sessions || device->is_busy) {
+        self->is_doomed = true;
+        return;
+    }
+    struct gi_platform_saved saved;
+    if (gi_gpu_enter_last(self->device->gpu, &saved)) {
+        gi_model_release(self);
+        gi_gpu_unbind(self->device->gpu);
+        gi_gpu_leave(self->device->gpu, &saved);
+    }
+    gi_grammar_vocab_destroy(self->grammar_vocab);
+    gi_tokenizer_destroy(self->tokenizer.core);
+    free(self->norms);
+    free(self->rope_factors);
+    free(self->long_rope_factors);
+    free(self->positions);
+    gi_dense_head_finish(&self->head);
+    gi_source_drop(&self->source);
+    struct glinfer_model **place = &device->models;
+    while (*place != self) {
+        place = &(*place)->next;
+    }
+    *place = self->next;
+    free(self);
+    if (!device->models && device->is_doomed) {
+        glinfer_device_destroy(&device);
+    }
+}

@@ -1,0 +1,69 @@
+// glinfer_model: weights on the GPU, the small vectors that sessions copy, and the tokenizer.
+#ifndef GI_ENGINE_MODEL_H
+#define GI_ENGINE_MODEL_H
+
+#include "engine/device/device.h"
+#include "engine/model/dense_head.h"
+#include "engine/model/weight_store.h"
+#include "gguf/identity.h"
+#include "tokenizer/tokenizer.h"
+
+struct glinfer_tokenizer {
+    struct gi_tokenizer *core;
+};
+
+struct gi_grammar_vocab;
+struct glinfer_session;
+
+struct glinfer_model {
+    struct glinfer_device *device;    // borrowed; lists this model
+    struct glinfer_model *next;       // of the device
+    struct glinfer_session *sessions; // that live
+    bool is_doomed;                   // destroyed: ends with the last session
+    struct glinfer_source source;     // kept (gi_source_keep), to be read again
+    struct gi_hash identity;          // of what the file holds
+    const struct gi_model_family *family;
+    struct gi_hparams hparams;
+    struct gi_qkv_layout qkv_layout;
+    struct gi_norm_layout norm_layout;
+    struct gi_weight_store store;
+    struct gi_model_weights weights; // into the store
+    float *norms;                    // norm_layout.size floats
+    float *rope_factors;             // n_rot / 2, or NULL
+    float *long_rope_factors;  // n_rot / 2, for contexts over hparams.rope.n_ctx_orig, or NULL
+    float *positions;          // (n_ctx_train, n_embd) of an encoder, or NULL
+    struct gi_dense_head head; // of embeddings
+    struct glinfer_tokenizer tokenizer;
+    struct glinfer_model_info info;
+    struct gi_grammar_vocab *grammar_vocab; // made when an answer first needs it
+    uint64_t mem_budget;                    // bytes, 0: none
+    uint64_t used;                          // bytes of the budget: weights and sessions
+};
+
+// Destroys the weights on the GPU. The context is entered.
+void gi_model_release(struct glinfer_model *model);
+// Checks that the weights can be read again. Fails with UNSUPPORTED.
+bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err);
+// Loads the weights again from the source. Fails as glinfer_model_load does, and with BAD_FILE if
+// the file has changed. The device is busy.
+bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
+                      struct glinfer_error *err);
+
+// Fails with UNSUPPORTED if the model is an encoder, which generates no text.
+bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err);
+
+// Adds the bytes of sessions to the model's used budget; the caller subtracts them later. host:
+// bytes needed besides if the GPU uses the memory of the process. Fails with OVER_BUDGET: "<who> N
+// MiB, ... leaves M MiB: <advice>".
+bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
+                      const char *advice, struct glinfer_error *err);
+
+// Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
+struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
+
+// Return the default context and, for a context, the default batch of a session. An encoder's
+// tokens attend to later ones, so its batch holds a whole text.
+uint32_t gi_default_context(const struct gi_hparams *hparams);
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx);
+
+#endif

@@ -1,0 +1,82 @@
+#include "engine/model/plan/plan_tensors.h"
+
+#include "quant/quant.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
+                  char name[GI_PLAN_NAME_SIZE])
+{
+    const char *number = strstr(pattern, "%u"), *dot = *suffix ? "." : "";
+    if (number) {
+        snprintf(name, GI_PLAN_NAME_SIZE, "%.*s%u%s%s%s", (int)(number - pattern), pattern, layer,
+                 number + 2, dot, suffix);
+    } else {
+        snprintf(name, GI_PLAN_NAME_SIZE, "%s%s%s", pattern, dot, suffix);
+    }
+}
+
+static void check_type(struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor)
+{
+    if (!plan->failure.status && !gi_quant_find(tensor->type->type)) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_UNSUPPORTED,
+                     "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
+                     gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                     tensor->type->name, gi_quant_names());
+    }
+}
+
+bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                 const char *suffix)
+{
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_name(pattern, layer, suffix, name);
+    return gi_gguf_tensor_find(plan->gguf, name);
+}
+
+void gi_plan_check_shape(struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix)
+{
+    const bool is_right = tensor->dims[0] == n_cols && tensor->dims[1] == n_rows &&
+                          tensor->dims[2] == n_matrix && tensor->dims[3] == 1;
+    if (!plan->failure.status && !is_right) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_BAD_FILE,
+                     "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u x %u",
+                     gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                     (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
+                     (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3],
+                     n_cols, n_rows, n_matrix);
+    }
+}
+
+void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                     const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                     const struct gi_gguf_tensor **out)
+{
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_name(pattern, layer, suffix, name);
+    *out = gi_gguf_tensor_find(plan->gguf, name);
+    if (*out) {
+        check_type(plan, *out);
+        gi_plan_check_shape(plan, *out, n_cols, n_rows, n_matrix);
+    } else if (!plan->failure.status) {
+        gi_error_set(&plan->failure, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
+                     gi_gguf_path(plan->gguf), name);
+    }
+}
+
+void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                         struct gi_plan_source *source)
+{
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor);
+    gi_plan_name(pattern, layer, "bias", name);
+    source->n_rows = n_rows;
+    source->bias = gi_gguf_tensor_find(plan->gguf, name);
+    if (source->bias) {
+        check_type(plan, source->bias);
+        gi_plan_check_shape(plan, source->bias, n_rows, n_matrix, 1);
+    }
+}

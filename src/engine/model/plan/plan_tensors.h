@@ -1,0 +1,33 @@
+// Finds the tensors of a plan by their names and checks their types and shapes. The plan keeps the
+// first failure, which names a tensor that is missing or wrong.
+#ifndef GI_ENGINE_PLAN_TENSORS_H
+#define GI_ENGINE_PLAN_TENSORS_H
+
+#include "engine/model/plan/model_plan.h"
+
+#define GI_PLAN_NAME_SIZE 96
+
+// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight"; the suffix may be empty.
+void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
+                  char name[GI_PLAN_NAME_SIZE]);
+
+// True if the file has the tensor.
+bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                 const char *suffix);
+
+// Fails with BAD_FILE if a tensor is not (n_matrix, n_rows, n_cols).
+void gi_plan_check_shape(struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix);
+
+// Finds a tensor that must be there. Fails with BAD_FILE, and UNSUPPORTED (a type without a
+// kernel).
+void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                     const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                     const struct gi_gguf_tensor **out);
+
+// Finds a matrix by its pattern and layer, and its bias if there is one.
+void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                         struct gi_plan_source *source);
+
+#endif

@@ -1,0 +1,24 @@
+// Tensors of a file that a plan does not use: vision, audio, layers that predict further tokens,
+// and names of other converter versions. They are ignored and reported.
+#ifndef GI_ENGINE_SPARE_TENSORS_H
+#define GI_ENGINE_SPARE_TENSORS_H
+
+#include "base/log.h"
+#include "engine/model/plan/model_plan.h"
+
+struct gi_spare_tensors {
+    uint32_t n_vision, n_audio;
+    uint32_t n_next;             // tensors of layers after the last one
+    uint32_t n_other;            // tensors with names that the family does not know
+    struct gi_gguf_string other; // the first of these, owned by the gguf
+};
+
+// Counts the tensors of a plan's file that it does not read. Fails with NO_MEMORY.
+bool gi_spare_tensors_find(const struct gi_model_plan *plan, struct gi_spare_tensors *spare,
+                           struct glinfer_error *err);
+
+// Logs a line for each kind: a note, or a warning for n_other.
+void gi_spare_tensors_say(const struct gi_model_plan *plan, const struct gi_spare_tensors *spare,
+                          const struct gi_log *log);
+
+#endif

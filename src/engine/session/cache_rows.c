@@ -1,0 +1,225 @@
+#include "engine/session/cache_rows.h"
+
+#include "base/array.h"
+#include "gpu/memory/readback.h"
+
+#include <stdlib.h>
+
+#define CHUNK_SIZE (1u << 20) // bytes that are on their way at once
+
+uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_hparams *hparams)
+{
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const struct gi_kv_layer *layer = &sequence->cache[i];
+        size += gi_keeps_rows(hparams, i)
+                    ? layer->n_kv_head * (gi_cache_row_size(layer->type_k, layer->head_dim) +
+                                          gi_cache_row_size(layer->type_v, layer->head_dim))
+                    : 0;
+    }
+    return size;
+}
+
+uint64_t gi_cache_states_size(const struct gi_hparams *hparams)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        size += gi_keeps_state(hparams, i) ? hparams->recurrent.state_size * sizeof(float) : 0;
+    }
+    return size;
+}
+
+// Walks over the runs of bytes that the first n tokens have: a layer's state, and one for each
+// plane of each head.
+struct run_walk {
+    const struct gi_sequence *sequence;
+    const struct gi_hparams *hparams;
+    uint32_t n;
+    uint32_t layer, plane, head; // the next run's
+    bool is_behind_state;        // of the layer
+};
+
+struct row_run {
+    struct gi_buffer *buffer;
+    uint64_t offset, size; // bytes
+};
+
+static void next_layer(struct run_walk *walk)
+{
+    walk->layer++;
+    walk->is_behind_state = false;
+}
+
+static struct row_run next_rows(struct run_walk *walk)
+{
+    const struct gi_kv_layer *layer = &walk->sequence->cache[walk->layer];
+    struct gi_cache_plane planes[GI_CACHE_PLANES];
+    gi_kv_layer_planes(layer, planes);
+    const struct gi_cache_plane *plane = &planes[walk->plane];
+    const struct row_run run = {
+        .buffer = (struct gi_buffer *)layer->range.buffer,
+        .offset = layer->range.offset + plane->offset + walk->head * plane->head_stride,
+        .size = (uint64_t)walk->n * plane->row_size,
+    };
+    walk->head++;
+    if (walk->head == layer->n_kv_head) {
+        walk->head = 0;
+        walk->plane = (walk->plane + 1) % GI_CACHE_PLANES;
+        if (walk->plane == 0) {
+            next_layer(walk);
+        }
+    }
+    return run;
+}
+
+static bool next_run(struct run_walk *walk, struct row_run *run)
+{
+    const struct gi_hparams *hparams = walk->hparams;
+    while (walk->n > 0 && walk->layer < hparams->n_layer) {
+        if (gi_keeps_state(hparams, walk->layer) && !walk->is_behind_state) {
+            const struct gi_range *state = &walk->sequence->states[walk->layer];
+            *run = (struct row_run){(struct gi_buffer *)state->buffer, state->offset,
+                                    hparams->recurrent.state_size * sizeof(float)};
+            walk->is_behind_state = true;
+            return true;
+        }
+        if (!gi_keeps_rows(hparams, walk->layer)) {
+            next_layer(walk);
+            continue;
+        }
+        *run = next_rows(walk);
+        if (run->size > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
+                        const struct gi_hparams *hparams, uint32_t n, struct gi_gpu *gpu,
+                        struct glinfer_error *err)
+{
+    struct run_walk target = {.sequence = to, .hparams = hparams, .n = n};
+    struct run_walk source = {.sequence = from, .hparams = hparams, .n = n};
+    struct row_run a, b;
+    while (next_run(&target, &a) && next_run(&source, &b)) {
+        gi_buffer_copy(a.buffer, gpu, a.offset, b.buffer, b.offset, a.size);
+    }
+    return gi_gpu_check(gpu, "copying a session", err);
+}
+
+//-- copies of states ------------------------------------------------------------------------------
+
+// Copies each layer's state to the checkpoint after it, or back.
+static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, bool is_back)
+{
+    const uint64_t size = hparams->recurrent.state_size * sizeof(float);
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        const struct gi_range *range = &sequence->states[i];
+        if (gi_keeps_state(hparams, i)) {
+            gi_buffer_copy((struct gi_buffer *)range->buffer, gpu,
+                           range->offset + (is_back ? 0 : size), range->buffer,
+                           range->offset + (is_back ? size : 0), size);
+        }
+    }
+}
+
+void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                          struct gi_gpu *gpu, uint32_t n)
+{
+    if (sequence->is_recurrent && sequence->n_state == n && n > 0 && sequence->n_copied != n) {
+        copy_states(sequence, hparams, gpu, false);
+        sequence->n_copied = n;
+    }
+}
+
+void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                            struct gi_gpu *gpu)
+{
+    const uint32_t n = sequence->n_copied;
+    const bool is_right = !sequence->is_stale && sequence->n_state == sequence->n_past;
+    if (sequence->is_recurrent && !is_right && n > 0 && n <= sequence->n_past) {
+        copy_states(sequence, hparams, gpu, true);
+        sequence->n_state = sequence->n_sound = n;
+        sequence->is_stale = n < sequence->n_past;
+    }
+}
+
+//-- save ------------------------------------------------------------------------------------------
+
+static void drain(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_state_writer *writer)
+{
+    struct glinfer_error *failure = &writer->failure;
+    const void *rows =
+        gi_readback_end(readback, gpu, failure) ? gi_readback_wait(readback, gpu, failure) : NULL;
+    if (rows) {
+        gi_state_write(writer, rows, readback->size);
+    }
+    gi_readback_begin(readback);
+}
+
+// Fetches a run, as much of it at a time as the readback has room for.
+static void save_run(const struct row_run *run, struct gi_readback *readback, struct gi_gpu *gpu,
+                     struct gi_state_writer *writer)
+{
+    for (uint64_t done = 0, n; done < run->size && !writer->failure.status; done += n) {
+        const uint64_t room = readback->capacity - readback->size, left = run->size - done;
+        n = left < room ? left : room;
+        gi_readback_add_checked(readback, gpu, run->buffer, run->offset + done, n);
+        if (readback->size == readback->capacity) {
+            drain(readback, gpu, writer);
+        }
+    }
+}
+
+void gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, struct gi_state_writer *writer)
+{
+    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = sequence->n_past};
+    struct gi_readback readback;
+    struct row_run run;
+    if (writer->failure.status || !gi_readback_init(&readback, gpu, CHUNK_SIZE, &writer->failure)) {
+        return;
+    }
+    gi_readback_begin(&readback);
+    while (!writer->failure.status && next_run(&walk, &run)) {
+        save_run(&run, &readback, gpu, writer);
+    }
+    if (!writer->failure.status && readback.size > 0) {
+        drain(&readback, gpu, writer);
+    }
+    gi_readback_finish(&readback, gpu);
+}
+
+//-- load ------------------------------------------------------------------------------------------
+
+// Reads a run that lies at an offset of the source's rows, in chunks.
+static bool load_run(const struct row_run *run, uint64_t at, struct gi_gpu *gpu,
+                     const struct gi_source *source, const struct gi_state_head *head, void *chunk,
+                     struct glinfer_error *err)
+{
+    for (uint64_t done = 0, n; done < run->size; done += n) {
+        n = run->size - done < CHUNK_SIZE ? run->size - done : CHUNK_SIZE;
+        if (!gi_state_read_rows(source, head, at + done, n, chunk, err) ||
+            !gi_buffer_write(run->buffer, gpu, run->offset + done, chunk, n, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
+                        struct gi_gpu *gpu, const struct gi_source *source,
+                        const struct gi_state_head *head, struct glinfer_error *err)
+{
+    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = head->n_tokens};
+    struct row_run run;
+    void *chunk = gi_array_zeroed(CHUNK_SIZE, 1, "rows of a saved session", err);
+    bool ok = chunk != NULL;
+    for (uint64_t at = 0; ok && next_run(&walk, &run); at += run.size) {
+        ok = load_run(&run, at, gpu, source, head, chunk, err);
+    }
+    free(chunk);
+    return ok;
+}

@@ -1,0 +1,427 @@
+#include "engine/session/session.h"
+
+#include "base/arguments.h"
+#include "base/array.h"
+#include "engine/answer/constraint.h"
+#include "engine/api/score.h"
+#include "engine/api/text_embedding.h"
+#include "engine/session/step_executors.h"
+#include "engine/session/verify.h"
+#include "gpu/memory/unbind.h"
+#include "ops/gemm/batch_form.h"
+#include "sampler/sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool check_params(const struct glinfer_model *model,
+                         const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    const bool is_long = params->n_batch > GI_MAX_BATCH && !model->hparams.is_encoder;
+    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
+        return false;
+    }
+    if (is_long || params->chain_length > GI_MAX_CHAIN) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a batch of %u or a chain of %u is too long: %u and %u are the most",
+                            params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
+    }
+    if (params->gpu_duty > 100) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a GPU duty of %u %% is too much: 100 is the most", params->gpu_duty);
+    }
+    return true;
+}
+
+static void warn_of_context(const struct glinfer_model *model, uint32_t n_ctx)
+{
+    if (n_ctx > model->hparams.n_ctx_train) {
+        gi_log_write(&model->device->log, GLINFER_LOG_WARN,
+                     "a context of %u is more than the %u that the model was trained with", n_ctx,
+                     model->hparams.n_ctx_train);
+    }
+}
+
+static bool takes_halves(const struct glinfer_model *model, enum glinfer_precision precision)
+{
+    // Quants and small activations are denormals.
+    const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
+    const bool has_half = limits->has_fast_half && limits->keeps_half_denormals;
+    if (precision == GLINFER_PRECISION_F16 && !has_half) {
+        gi_log_write(&model->device->log, GLINFER_LOG_WARN,
+                     "%s has no fast 16-bit arithmetic: computing in f32",
+                     gi_gpu_platform(model->device->gpu)->renderer);
+    }
+    return has_half && precision != GLINFER_PRECISION_F32;
+}
+
+//-- buffers -------------------------------------------------------------------------------------
+
+static bool create_buffers(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct gi_step_buffers *buffers = &session->tables.step_buffers;
+    const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
+    if (!gi_session_group_place(session->group, session, err) ||
+        !gi_runner_init(&session->runner, gi_session_gpu(session), buffers->state, buffers->ring,
+                        err)) {
+        return false;
+    }
+    gi_runner_set_budget(&session->runner, ms * UINT64_C(1000000));
+    return true;
+}
+
+static bool write_rotations(struct glinfer_session *session, const struct gi_rope_hparams *rope,
+                            const float *factors, const struct gi_rope *table_of,
+                            struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
+    const uint32_t n_rot = table_of->n_rot;
+    const uint64_t size = (uint64_t)session->sequence.n_ctx * n_rot * sizeof(float);
+    float *table = malloc(size + sizeof(float));
+    if (!table) {
+        return gi_error_no_memory(err, size, "the table of rotations");
+    }
+    gi_rope_table_fill(rope, n_rot, factors, session->sequence.n_ctx, table);
+    const bool ok =
+        size == 0 ||
+        gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
+                        range.offset + table_of->table * sizeof(float), table, size, err);
+    free(table);
+    return ok;
+}
+
+// Writes the vectors that an encoder adds to its embeddings, for positions that it knows.
+static bool write_positions(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_hparams *hparams = &model->hparams;
+    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
+    const uint32_t n_ctx = session->sequence.n_ctx;
+    const uint32_t n = n_ctx < hparams->n_ctx_train ? n_ctx : hparams->n_ctx_train;
+    return !model->positions ||
+           gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
+                           range.offset + session->tables.graph.positions * sizeof(float),
+                           model->positions, (uint64_t)n * hparams->n_embd * sizeof(float), err);
+}
+
+// Norm weights and the tables of rotations.
+static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_hparams *hparams = &model->hparams;
+    const float *factors = session->sequence.n_ctx > hparams->rope.n_ctx_orig
+                               ? model->long_rope_factors
+                               : model->rope_factors;
+    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
+    return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
+                           model->norms, model->norm_layout.size * sizeof(float), err) &&
+           write_positions(session, err) &&
+           write_rotations(session, &hparams->rope, factors, &session->tables.graph.rope, err) &&
+           (!hparams->has_window_rope || write_rotations(session, &hparams->window_rope, NULL,
+                                                         &session->tables.graph.window_rope, err));
+}
+
+//-- the session ---------------------------------------------------------------------------------
+
+static void measure_tokens(struct glinfer_session *session)
+{
+    const struct gi_tokenizer *tokenizer = session->model->tokenizer.core;
+    const size_t n = gi_tokenizer_size(tokenizer);
+    for (size_t i = 0; i < n; i++) {
+        const size_t size = gi_tokenizer_bytes(tokenizer, (int32_t)i).size;
+        session->max_token_size = size > session->max_token_size ? size : session->max_token_size;
+    }
+    session->n_stop_ids = (uint32_t)gi_tokenizer_stop_ids(tokenizer, session->stop_ids);
+}
+
+// Compiles what the expected answer needs; where GLINFER_DISPATCH asks for one dispatch by
+// name, that too.
+static bool prepare_expected(struct glinfer_session *session,
+                             const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    struct glinfer_generate_params expected = {0};
+    if (!GI_TAKE(&expected, params->expected, err)) {
+        return false;
+    }
+    expected.progress = params->progress;
+    expected.progress_user = params->progress_user;
+    const enum gi_step_end end = gi_tables_choose_end(&expected);
+    const bool has_steps = (uint32_t)expected.n_predict > 1;
+    const uint32_t lists = gi_tables_choose(&session->tables, end, expected.n_prompt, has_steps);
+    return !params->expected ||
+           (gi_tables_prepare(&session->tables, lists, params->progress, params->progress_user,
+                              err) &&
+            (!has_steps || (gi_step_executors_prepare(session, end, false, params->progress,
+                                                      params->progress_user, err) &&
+                            gi_verifier_prepare(session, &expected, end, err))));
+}
+
+// Sets what lists are recorded with.
+static void init_tables(struct glinfer_session *session)
+{
+    const struct glinfer_model *model = session->model;
+    struct gi_tables *tables = &session->tables;
+    tables->model = model;
+    tables->recorder = (struct gi_recorder){
+        .gpu = model->device->gpu,
+        .programs = model->device->programs,
+        .tuning = model->device->tuning,
+        .is_half = takes_halves(model, session->params.precision),
+        .packs_rows = session->params.precision != GLINFER_PRECISION_F32 &&
+                      gi_gpu_class(model->device->gpu)->packs_rows,
+    };
+    tables->n_batch = gi_default_batch(&model->hparams, session->sequence.n_ctx);
+    if (session->params.n_batch > 0 && session->params.n_batch < tables->n_batch) {
+        tables->n_batch = session->params.n_batch;
+    }
+    tables->n_small = gi_batch_small_tokens(model->device->gpu);
+    tables->n_small = tables->n_small < tables->n_batch ? tables->n_small : 0;
+}
+
+static bool build(struct glinfer_session *session, const struct glinfer_session_params *params,
+                  struct glinfer_error *err)
+{
+    init_tables(session);
+    return create_buffers(session, err) && write_vectors(session, err) &&
+           gi_tables_check(&session->tables, err) && gi_step_executors_open(session, err) &&
+           prepare_expected(session, params, err) &&
+           gi_gpu_check(gi_session_gpu(session), "creating a session", err);
+}
+
+// Adds a session without memory to the model and to a slot of the group.
+static struct glinfer_session *add(struct gi_session_group *group, uint32_t slot,
+                                   const struct glinfer_session_params *params,
+                                   struct glinfer_error *err)
+{
+    struct glinfer_model *model = group->model;
+    struct glinfer_session *session = gi_array_zeroed(1, sizeof(*session), "a session", err);
+    if (!session) {
+        return NULL;
+    }
+    session->model = model;
+    session->group = group;
+    session->slot = slot;
+    session->params = *params;
+    session->params.expected = NULL; // it lives during the call
+    session->next = model->sessions;
+    model->sessions = session;
+    group->sessions[slot] = session;
+    session->chain_length = params->chain_length;
+    session->gpu_duty = params->gpu_duty ? params->gpu_duty : 100;
+    measure_tokens(session);
+    return session;
+}
+
+// Makes the sessions of a group. What is not whole then ends with the call.
+static bool fill(struct gi_session_group *group, const struct glinfer_session_params *params,
+                 struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = group->model;
+    const uint32_t n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(&model->hparams);
+    struct gi_platform_saved saved;
+    const uint32_t n = group->n_slots; // the group may be gone where this fails
+    uint32_t n_made = 0;
+    bool ok = true;
+    for (; ok && n_made < n; n_made += sessions[n_made] != NULL) {
+        sessions[n_made] = add(group, n_made, params, err);
+        ok = sessions[n_made] && gi_sequence_init(&sessions[n_made]->sequence, n_ctx, err);
+    }
+    if (n_made == 0) {
+        free(group);
+    }
+    ok = ok && gi_device_enter(model->device, &saved, err);
+    if (ok) {
+        warn_of_context(model, params->n_ctx);
+        for (uint32_t i = 0; ok && i < n; i++) {
+            ok = build(sessions[i], params, err);
+        }
+        gi_device_leave(model->device, &saved);
+    }
+    for (uint32_t i = 0; !ok && i < n_made; i++) {
+        sessions[i]->is_doomed = true;
+        sessions[i] = NULL;
+    }
+    return ok;
+}
+
+static bool create(struct glinfer_model *model, const struct glinfer_session_params *params,
+                   uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    struct glinfer_session_params own = {0};
+    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
+        !check_params(model, &own, err)) {
+        return false;
+    }
+    struct gi_session_group *group = gi_session_group_create(model, n, err);
+    const bool ok = group && fill(group, &own, sessions, err);
+    gi_device_end_call(model->device);
+    return ok;
+}
+
+struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
+                                               const struct glinfer_session_params *params,
+                                               struct glinfer_error *err)
+{
+    struct glinfer_session *session = NULL;
+    return create(model, params, 1, &session, err) ? session : NULL;
+}
+
+bool glinfer_sessions_create(struct glinfer_model *model,
+                             const struct glinfer_session_params *params, uint32_t n,
+                             struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    if (!GI_CHECK_SET(sessions, err)) {
+        return false;
+    }
+    if (n == 0 || n > GI_MAX_ROWS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%u sessions cannot be created together: 1 to %d can", n, GI_MAX_ROWS);
+    }
+    memset(sessions, 0, n * sizeof(sessions[0]));
+    return create(model, params, n, sessions, err);
+}
+
+bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)
+{
+    return !session->answer ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                        "the session has an answer under way: glinfer_step takes it to its end, "
+                        "glinfer_end ends it");
+}
+
+bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
+                      struct glinfer_error *err)
+{
+    struct glinfer_device *device = session->model->device;
+    if (!gi_device_enter(device, saved, err)) {
+        return false;
+    }
+    const bool is_idle = gi_session_check_idle(session, err);
+    if (is_idle) { // a cancel that came before this call was for an earlier one
+        atomic_store(&session->is_cancelled, false);
+    }
+    const bool ok = is_idle && gi_gpu_check(device->gpu, "beginning", err) &&
+                    gi_step_executors_settle(session, false, err);
+    if (!ok) {
+        gi_device_leave(device, saved);
+    }
+    return ok;
+}
+
+bool gi_session_enter_call(struct glinfer_session *session, struct gi_platform_saved *saved,
+                           struct glinfer_error *err)
+{
+    struct glinfer_device *device = session->model->device;
+    if (!gi_session_enter(session, saved, err)) {
+        gi_device_end_call(device);
+        return false;
+    }
+    return true;
+}
+
+void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved)
+{
+    gi_device_leave(session->model->device, saved);
+}
+
+void gi_session_release(struct glinfer_session *session)
+{
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    gi_session_end_answer(session);
+    gi_step_executors_close(session);
+    gi_scorer_destroy(session->scorer, gpu);
+    session->scorer = NULL;
+    gi_embedder_destroy(session->embedder);
+    session->embedder = NULL;
+    gi_verifier_destroy(session->verifier, session);
+    session->verifier = NULL;
+    if (session->logits.capacity > 0) {
+        gi_readback_finish(&session->logits, gpu);
+    }
+    gi_runner_finish(&session->runner);
+    gi_tables_finish(&session->tables);
+    gi_session_group_release(session->group, session);
+}
+
+bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err)
+{
+    gi_sequence_lose(&session->sequence, 0);
+    return build(session, &session->params, err);
+}
+
+void glinfer_session_destroy(struct glinfer_session **session)
+{
+    struct glinfer_session *self = session ? *session : NULL;
+    if (!self) {
+        return;
+    }
+    *session = NULL;
+    struct glinfer_model *model = self->model;
+    if (model->device->is_busy) {
+        self->is_doomed = true;
+        glinfer_session_cancel(self);
+        return;
+    }
+    gi_session_end_answer(self);
+    struct gi_platform_saved saved;
+    struct gi_gpu *gpu = gi_session_gpu(self);
+    if (gi_gpu_enter_last(gpu, &saved)) {
+        gi_session_release(self);
+        gi_gpu_unbind(gpu);
+        gi_gpu_leave(gpu, &saved);
+    }
+    gi_sampler_chain_destroy(self->sampler);
+    gi_constraint_destroy(self->constraint);
+    gi_sequence_finish(&self->sequence);
+    struct glinfer_session **place = &model->sessions;
+    while (*place != self) {
+        place = &(*place)->next;
+    }
+    *place = self->next;
+    gi_session_group_leave(self->group, self);
+    free(self);
+    if (!model->sessions && model->is_doomed) {
+        glinfer_model_destroy(&model);
+    }
+}
+
+void gi_session_reset(struct glinfer_session *session)
+{
+    gi_sequence_reset(&session->sequence);
+    session->broken.is_there = false;
+}
+
+void glinfer_session_reset(struct glinfer_session *session)
+{
+    if (session && !session->model->device->is_busy) {
+        gi_session_end_answer(session);
+        gi_session_reset(session);
+    }
+}
+
+size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
+{
+    if (!session || session->model->device->is_busy) {
+        return session ? gi_sequence_rewind(&session->sequence, SIZE_MAX) : 0;
+    }
+    gi_session_end_answer(session);
+    session->broken.is_there = false;
+    return gi_sequence_rewind(&session->sequence, n);
+}
+
+void glinfer_session_cancel(struct glinfer_session *session)
+{
+    if (session) {
+        atomic_store(&session->is_cancelled, true);
+    }
+}
+
+bool gi_session_check_cancel(struct glinfer_session *session, const char *what,
+                             struct glinfer_error *err)
+{
+    return !atomic_exchange(&session->is_cancelled, false) ||
+           gi_error_set(err, GLINFER_STATUS_CANCELLED, "%s was cancelled", what);
+}

@@ -1,0 +1,240 @@
+#include "engine/session/step_executors.h"
+
+#include "base/array.h"
+#include "base/cache_file.h"
+#include "persistent/persistent_policy.h"
+#include "persistent/persistent_upgrade.h"
+
+#include <stdlib.h>
+
+struct gi_step_executors {
+    struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: no faster executor for this end
+};
+
+// The ends of steps that have an upgrade, as the log names them; with a tail what samples is a list
+// of its own, which would make the program too long to compile.
+static const struct {
+    const char *name;
+    bool has_tail;
+} ends[GI_STEP_END_COUNT] = {
+    [GI_STEP_END_GREEDY] = {"greedy", false},
+    [GI_STEP_END_SMALL_K] = {"sampled, small k", false},
+    [GI_STEP_END_FULL] = {"sampled", true},
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted", false},
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted", false},
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = {"sampled, adjusted", true},
+};
+
+//-- what the steps are ----------------------------------------------------------------------------
+
+static bool record_steps(void *user, uint32_t end, const struct gi_list_form *form,
+                         struct gi_program_table *programs, struct gi_dispatch_table *list,
+                         struct glinfer_error *err)
+{
+    struct glinfer_session *session = user;
+    const struct gi_recorder recorder = {
+        .gpu = gi_session_gpu(session), .programs = programs, .table = list, .form = *form};
+    gi_tables_record_into(&session->tables, (enum gi_step_end)end, !ends[end].has_tail, &recorder);
+    return gi_recorder_check(&recorder, err);
+}
+
+static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_error *err)
+{
+    struct glinfer_session *session = user;
+    return gi_tables_step(&session->tables, (enum gi_step_end)end, err);
+}
+
+// Clears the counters that are zero between steps and that a step given up in the middle may leave
+// nonzero (ops/attention/attention.h, ops/sample/sample.h).
+static bool clear_counters(void *user, struct glinfer_error *err)
+{
+    static const uint32_t zeros[4]; // the counters of a head
+    struct glinfer_session *session = user;
+    const struct gi_attention_scratch *scratch = &session->tables.graph.attention;
+    const struct gi_logits *logits = &session->tables.graph.logits;
+    struct gi_range range = scratch->range;
+    range.offset += (uint64_t)scratch->counter * sizeof(zeros[0]);
+    bool ok = true;
+    for (uint32_t head = 0; ok && head < session->sequence.cache[0].n_head; head++) {
+        ok = gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
+        range.offset += sizeof(zeros);
+    }
+    range = logits->range;
+    range.offset += (uint64_t)logits->scratch * sizeof(zeros[0]);
+    return ok && gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
+}
+
+static struct gi_executor *create_tail(void *user, uint32_t end, struct glinfer_error *err)
+{
+    struct glinfer_session *session = user;
+    return gi_tables_create_end(&session->tables, (enum gi_step_end)end, err);
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+void gi_step_executors_prepare_gpu(struct gi_gpu *gpu)
+{
+    gi_persistent_check_settings(gpu);
+    gi_gpu_set_joined(gpu, gi_persistent_is_allowed(gpu));
+}
+
+char *gi_step_executors_folder(const char *cache_dir)
+{
+    return gi_cache_folder(cache_dir, "persistent");
+}
+
+static enum glinfer_dispatch multi_way(const struct gi_gpu *gpu)
+{
+    return gi_gpu_limits(gpu)->is_indirect ? GLINFER_DISPATCH_INDIRECT : GLINFER_DISPATCH_DIRECT;
+}
+
+uint32_t gi_step_executors_ways(const struct gi_gpu *gpu)
+{
+    return 1u << multi_way(gpu) | (uint32_t)gi_persistent_is_allowed(gpu)
+                                      << GLINFER_DISPATCH_PERSISTENT;
+}
+
+bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct glinfer_device *device = model->device;
+    struct gi_step_executors *own = gi_array_zeroed(1, sizeof(*own), "the executors of steps", err);
+    session->step_executors = own;
+    for (int end = 0; own && end < GI_STEP_END_COUNT; end++) {
+        const struct gi_upgrade_params params = {
+            .gpu = device->gpu,
+            .runner = &session->runner,
+            .source = {.user = session,
+                       .steps = (uint32_t)end,
+                       .record = record_steps,
+                       .multi = find_multi,
+                       .tail = ends[end].has_tail ? create_tail : NULL,
+                       .clear = clear_counters},
+            .name = ends[end].name,
+            .layer_bytes = model->info.weights / model->hparams.n_layer,
+            .n_vocab = model->hparams.n_vocab,
+            .may_be_large = end % GI_STEP_END_ADJUSTED != GI_STEP_END_SMALL_K ||
+                            gi_persistent_has_room_to_sample(gi_gpu_limits(device->gpu),
+                                                             model->hparams.head_dim),
+            .state = session->tables.step_buffers.state,
+            .folder = device->verdict_folder,
+            .device = gi_gpu_platform(device->gpu)->device,
+            .cache_dir = device->cache_dir,
+            .may_compile = device->may_compile,
+        };
+        // Programs would depend on the slot, and most steps of a group are joint ones.
+        const bool is_wanted = ends[end].name && session->group->n_slots == 1;
+        own->upgrades[end] = is_wanted ? gi_upgrade_create(&params, err) : NULL;
+        if (is_wanted && !own->upgrades[end]) {
+            return false;
+        }
+    }
+    return own != NULL;
+}
+
+void gi_step_executors_close(struct glinfer_session *session)
+{
+    struct gi_step_executors *own = session->step_executors;
+    for (int end = 0; own && end < GI_STEP_END_COUNT; end++) {
+        gi_upgrade_destroy(own->upgrades[end]);
+    }
+    free(own);
+    session->step_executors = NULL;
+}
+
+//-- around answers --------------------------------------------------------------------------------
+
+bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end end,
+                               bool is_patient, glinfer_progress_fn progress, void *user,
+                               struct glinfer_error *err)
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    struct gi_sequence *sequence = &session->sequence;
+    const bool has_states = sequence->is_recurrent;
+    const uint32_t n_past = has_states ? 0 : sequence->n_past;
+    const struct gi_upgrade_place place = {
+        .n_past = n_past,
+        .n_free = sequence->n_ctx - n_past,
+        .token = sequence->pending == GI_NO_TOKEN ? 1 : (uint32_t)sequence->pending,
+    };
+    if (!upgrade || gi_upgrade_is_settled(upgrade)) {
+        return true;
+    }
+    // States cannot be rolled back: both executors begin a text, and the sequence's own state is
+    // lost.
+    const bool ok = gi_upgrade_prepare(upgrade, &place, is_patient, progress, user, err);
+    if (has_states && (!ok || gi_upgrade_is_settled(upgrade))) {
+        gi_sequence_lose(sequence, 0);
+    }
+    return ok;
+}
+
+void gi_step_executors_request(struct glinfer_session *session, enum gi_step_end end)
+{
+    if (session->step_executors->upgrades[end]) {
+        gi_upgrade_request(session->step_executors->upgrades[end], session->runner.step_ns);
+    }
+}
+
+bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
+                              struct glinfer_error *err)
+{
+    bool ok = gi_runner_drop(&session->runner, &is_faulty, err);
+    if (!ok || !is_faulty) {
+        return ok;
+    }
+    gi_log_write(gi_gpu_log(gi_session_gpu(session)), GLINFER_LOG_WARN,
+                 "a chain of steps in one dispatch was given up: its groups did not run together; "
+                 "the session goes on without");
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        ok = (!session->step_executors->upgrades[end] ||
+              gi_upgrade_give_up(session->step_executors->upgrades[end], err)) &&
+             ok;
+    }
+    return ok;
+}
+
+struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum gi_step_end end,
+                                           struct glinfer_error *err)
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
+    return executor ? executor : gi_tables_step(&session->tables, end, err);
+}
+
+struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
+                                                  struct glinfer_error *err)
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[GI_STEP_LOGITS];
+    struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
+    return executor ? executor : gi_tables_logits(&session->tables, err);
+}
+
+enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
+                                               enum gi_step_end end,
+                                               double step_ns[GLINFER_DISPATCH_WAYS])
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    const enum glinfer_dispatch multi = multi_way(gi_session_gpu(session));
+    const struct gi_upgrade_report report =
+        upgrade ? gi_upgrade_recall(upgrade) : (struct gi_upgrade_report){0};
+    step_ns[multi] = (double)report.multi_ns;
+    step_ns[GLINFER_DISPATCH_PERSISTENT] = (double)report.persistent_ns;
+    return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT : multi;
+}
+
+const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    return upgrade ? gi_upgrade_recall(upgrade).key : NULL;
+}
+
+const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
+{
+    static const char *const names[] = {
+        [GLINFER_DISPATCH_DIRECT] = "direct",
+        [GLINFER_DISPATCH_INDIRECT] = "indirect",
+        [GLINFER_DISPATCH_PERSISTENT] = "persistent",
+    };
+    return (size_t)dispatch < sizeof(names) / sizeof(names[0]) ? names[dispatch] : "unknown";
+}

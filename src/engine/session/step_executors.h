@@ -1,0 +1,52 @@
+// The executors of a session's decode steps, one for each end. Steps begin with the multi-dispatch
+// executor. A faster executor, which takes longer to compile, replaces it between two answers; if
+// that one gives up a chain, the multi-dispatch executor continues.
+#ifndef GI_ENGINE_STEP_EXECUTORS_H
+#define GI_ENGINE_STEP_EXECUTORS_H
+
+#include "engine/session/session.h"
+
+struct gi_step_executors;
+
+// Sets the gpu's preferences for the executors that the device may use. Warns of settings that it
+// cannot apply.
+void gi_step_executors_prepare_gpu(struct gi_gpu *gpu);
+// Returns the folder of files cached for executors, owned by the caller; NULL: none.
+char *gi_step_executors_folder(const char *cache_dir);
+// Returns a bit set of enum glinfer_dispatch: the ways in which steps may be submitted.
+uint32_t gi_step_executors_ways(const struct gi_gpu *gpu);
+
+// Creates session->step_executors without choosing one. Fails with NO_MEMORY.
+bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_error *err);
+void gi_step_executors_close(struct glinfer_session *session);
+
+// Chooses the executor for steps of this end before an answer: takes a cached program and tries it
+// out within a time box at the sequence's position. With is_patient it compiles and measures for as
+// long as needed. progress may be NULL. Fails with CANCELLED, GPU_LOST.
+bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end end,
+                               bool is_patient, glinfer_progress_fn progress, void *user,
+                               struct glinfer_error *err);
+// Begins to compile a missing program in the background, after an answer.
+void gi_step_executors_request(struct glinfer_session *session, enum gi_step_end end);
+// Discards the chains in flight. If one was given up, or is_faulty reports an earlier one, all
+// further answers of the session use the multi-dispatch executor. Fails with GPU_LOST.
+bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
+                              struct glinfer_error *err);
+
+// Returns the chosen executor, prepared on first use. Returns NULL on an error of preparing it.
+struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum gi_step_end end,
+                                           struct glinfer_error *err);
+// Returns the executor of steps up to their logits, if its chains have no tail. It is prepared and
+// requested as that of GI_STEP_LOGITS.
+#define GI_STEP_LOGITS GI_STEP_END_FULL
+struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
+                                                  struct glinfer_error *err);
+// Returns the way in which such steps will be submitted, as far as it is known, and sets step_ns as
+// in struct glinfer_prepared.
+enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
+                                               enum gi_step_end end,
+                                               double step_ns[GLINFER_DISPATCH_WAYS]);
+// Returns the cache key of the verdicts on such steps; NULL: none. For tests.
+const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end);
+
+#endif

@@ -1,0 +1,217 @@
+#include "engine/session/verify.h"
+
+#include "base/array.h"
+#include "engine/selftest/selftest.h"
+#include "gpu/dispatch/multi_executor.h"
+#include "ops/sample/logit_rows.h"
+
+#include <stdlib.h>
+
+enum range {
+    STATES,
+    LOGITS,
+    RANGE_COUNT,
+};
+
+struct gi_verifier {
+    struct gi_arena arena;
+    struct gi_slot_array states, logits; // one element per row
+    struct gi_logits layout;             // layout of one row
+    uint32_t n_rows;
+    uint64_t reserved; // bytes of the model's budget
+    struct gi_executor *rows;
+    struct gi_executor *choices[GI_STEP_END_COUNT]; // NULL: not ready yet
+};
+
+void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session)
+{
+    if (!verifier) {
+        return;
+    }
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_executor_destroy(verifier->choices[end]);
+    }
+    gi_executor_destroy(verifier->rows);
+    gi_arena_finish(&verifier->arena, gi_session_gpu(session));
+    session->model->used -= verifier->reserved;
+    free(verifier);
+}
+
+//-- memory ----------------------------------------------------------------------------------------
+
+static bool allocate(struct gi_verifier *verifier, struct glinfer_session *session,
+                     struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    const uint64_t row_size = session->tables.ranges[GI_SESSION_LOGITS].size;
+    uint64_t sizes[RANGE_COUNT];
+    gi_session_draft_sizes(verifier->n_rows, row_size, &sizes[STATES], &sizes[LOGITS]);
+    const struct gi_arena_request request = {.sizes = sizes, .n = RANGE_COUNT, .label = "drafts"};
+    struct gi_range ranges[RANGE_COUNT];
+    const uint64_t size = gi_arena_total(&request, gpu);
+    if (!gi_model_reserve(session->model, size, 0, "drafts need", "do without them", err)) {
+        return false;
+    }
+    verifier->reserved = size;
+    if (!gi_arena_place(&verifier->arena, gpu, &request, ranges, err)) {
+        return false;
+    }
+    verifier->states =
+        (struct gi_slot_array){ranges[STATES], GI_STEP_STATE_STRIDE, sizeof(struct gi_step_state)};
+    verifier->logits = (struct gi_slot_array){ranges[LOGITS], gi_slot_stride(row_size), row_size};
+    return true;
+}
+
+//-- lists -----------------------------------------------------------------------------------------
+
+// Records the logits of all rows. Ops choose kernels for small batches by the sizes of their
+// ranges.
+static void record_rows(void *user, struct gi_recorder *recorder)
+{
+    struct glinfer_session *session = user;
+    struct gi_verifier *verifier = session->verifier;
+    struct gi_graph graph = session->tables.graph;
+    const struct gi_hparams *hparams = graph.hparams;
+    const struct gi_rows logits = {verifier->logits.range,
+                                   (uint32_t)(verifier->logits.stride / sizeof(float)), false};
+    graph.x.range.size = (uint64_t)graph.x.stride * verifier->n_rows * sizeof(float);
+    graph.norm.range.size = (uint64_t)graph.norm.stride * verifier->n_rows * sizeof(float);
+    graph.is_batch = true;
+    verifier->layout = graph.logits;
+    verifier->layout.is_fine = false;
+    gi_graph_norm_rows(&graph, recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+                       &graph.norm);
+    gi_op_gemm(recorder, "output", graph.weights.output, &graph.norm, false, 1.0f, &logits);
+    gi_op_logit_rows(recorder, "logit_rows", &logits, hparams->logit_scale, hparams->logit_softcap,
+                     &verifier->layout);
+}
+
+static struct gi_executor *record_choices(const struct gi_verifier *verifier,
+                                          struct glinfer_session *session, enum gi_step_end end,
+                                          struct glinfer_error *err)
+{
+    const struct gi_dispatch_table_params params = {.state = session->runner.state};
+    struct gi_recorder recorder = session->tables.recorder;
+    gi_recorder_begin(&recorder, &params, err);
+    for (uint32_t i = 0; i < verifier->n_rows; i++) {
+        struct gi_logits logits = verifier->layout;
+        const struct gi_step_buffers buffers = {.state = gi_slot_range(&verifier->states, i),
+                                                .ring = session->runner.ring};
+        logits.range = gi_slot_range(&verifier->logits, i);
+        recorder.state = buffers.state;
+        recorder.slot = i + 1;
+        gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, end, &buffers);
+    }
+    return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
+}
+
+// Creates the executor of choices with this end, of correct programs.
+static struct gi_executor *create_choices(const struct gi_verifier *verifier,
+                                          struct glinfer_session *session, enum gi_step_end end,
+                                          struct glinfer_error *err)
+{
+    const struct gi_joint rows = {.n_slots = verifier->n_rows, .state = verifier->states};
+    struct gi_executor *choices = NULL;
+    bool is_changed = true;
+    while (is_changed) {
+        gi_executor_destroy(choices);
+        choices = record_choices(verifier, session, end, err);
+        if (!choices || !gi_selftest_run_choices(&session->tables, gi_multi_executor_list(choices),
+                                                 &rows, verifier->rows, end, &is_changed, err)) {
+            gi_executor_destroy(choices);
+            return NULL;
+        }
+    }
+    return choices;
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+uint32_t gi_verifier_rows(const struct glinfer_session *session)
+{
+    const uint32_t n = session->tables.n_small;
+    return n < 2 ? 0 : n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
+}
+
+bool gi_verifier_suits(const struct glinfer_session *session)
+{
+    const struct gi_hparams *hparams = &session->model->hparams;
+    return gi_verifier_rows(session) > 0 && !gi_has_recurrence(hparams) && !hparams->is_encoder;
+}
+
+// Creates session->verifier and returns it; NULL on failure.
+static struct gi_verifier *create(struct glinfer_session *session, struct glinfer_error *err)
+{
+    struct gi_verifier *verifier = gi_array_zeroed(1, sizeof(*verifier), "drafts", err);
+    if (!verifier) {
+        return NULL;
+    }
+    session->verifier = verifier;
+    verifier->n_rows = gi_verifier_rows(session);
+    verifier->rows =
+        allocate(verifier, session, err)
+            ? gi_tables_create_rows(&session->tables, verifier->n_rows, record_rows, session, err)
+            : NULL;
+    if (!verifier->rows) {
+        gi_verifier_destroy(verifier, session);
+        session->verifier = NULL;
+    }
+    return session->verifier;
+}
+
+bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
+                      struct glinfer_error *err)
+{
+    if (gi_verifier_rows(session) == 0) {
+        return true;
+    }
+    struct gi_verifier *verifier = session->verifier ? session->verifier : create(session, err);
+    if (verifier && !verifier->choices[end]) {
+        verifier->choices[end] = create_choices(verifier, session, end, err);
+    }
+    return verifier && verifier->choices[end];
+}
+
+bool gi_verifier_prepare(struct glinfer_session *session,
+                         const struct glinfer_generate_params *params, enum gi_step_end end,
+                         struct glinfer_error *err)
+{
+    if (params->lookup == 0 || end >= GI_STEP_END_ADJUSTED || session->group->n_slots > 1 ||
+        !gi_verifier_suits(session)) {
+        return true;
+    }
+    struct glinfer_error why = {0};
+    if (!gi_tables_prepare(&session->tables, 1u << GI_LIST_PROMPT_SMALL, params->progress,
+                           params->progress_user, err)) {
+        return false;
+    }
+    if (gi_verifier_open(session, end, &why)) {
+        return true;
+    }
+    if (why.status != GLINFER_STATUS_UNSUPPORTED) {
+        return gi_error_set(err, why.status, "%s", why.message);
+    }
+    gi_log_write(&session->model->device->log, GLINFER_LOG_WARN, "there are no drafts: %s",
+                 why.message);
+    return true;
+}
+
+bool gi_verifier_is_ready(const struct glinfer_session *session, enum gi_step_end end)
+{
+    return session->verifier && session->verifier->choices[end];
+}
+
+const struct gi_range *gi_verifier_states(const struct gi_verifier *verifier)
+{
+    return &verifier->states.range;
+}
+
+struct gi_executor *gi_verifier_logits(const struct gi_verifier *verifier)
+{
+    return verifier->rows;
+}
+
+struct gi_executor *gi_verifier_choices(const struct gi_verifier *verifier, enum gi_step_end end)
+{
+    return verifier->choices[end];
+}
