@@ -73,12 +73,8 @@ void gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const st
                        const struct gi_altup *altup)
 {
     check_rows(altup, y, GI_ALTUP_STREAMS - 1);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ALTUP_EMBED,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", (int32_t)wg_size_of(recorder)}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_ALTUP_EMBED, {"WG_SIZE", wg_size_of(recorder)});
     const struct gi_altup_embed_params params = {
         .n_embd = altup->n_embd,
         .stride = altup->rows.stride,
@@ -90,9 +86,7 @@ void gi_op_altup_embed(struct gi_recorder *recorder, const char *label, const st
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {altup->rows.range, residual_range(altup), y->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
     };
     record(recorder, altup, &key, &dispatch);
 }
@@ -102,15 +96,10 @@ void gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
                          uint32_t input_gamma, uint32_t gamma, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ALTUP_PREDICT,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 4,
-        .defines = {{"WG_SIZE", (int32_t)wg_size_of(recorder)},
-                    {"BATCH", is_batch(altup)},
-                    {"HAS_INPUT", y != NULL},
-                    {"WRITE_SUMS", !is_batch(altup) && gi_gemv_wants_sums(recorder->gpu)}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_ALTUP_PREDICT, {"WG_SIZE", wg_size_of(recorder)},
+               {"BATCH", is_batch(altup)}, {"HAS_INPUT", y != NULL},
+               {"WRITE_SUMS", !is_batch(altup) && gi_gemv_wants_sums(recorder->gpu)});
     const struct gi_altup_predict_params params = {
         .n_embd = altup->n_embd,
         .stride = altup->rows.stride,
@@ -131,8 +120,7 @@ void gi_op_altup_predict(struct gi_recorder *recorder, const char *label,
         .bindings = {altup->rows.range, residual_range(altup), altup->vectors->range,
                      y ? y->range : (struct gi_range){0}},
         .writes = 1u << 0 | 1u << 1,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
     };
     note_stream(recorder, altup);
     record(recorder, altup, &key, &dispatch);
@@ -145,14 +133,9 @@ void gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
     check_rows(altup, y, 1);
     const bool has_rows = is_batch(altup);
     const struct gi_rows *side = has_rows ? branch : &altup->rows;
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_LAUREL_JOIN,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)wg_size_of(recorder)},
-                    {"BATCH", has_rows},
-                    {"WRITE_SUMS", !has_rows && gi_gemv_wants_sums(recorder->gpu)}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_LAUREL_JOIN, {"WG_SIZE", wg_size_of(recorder)}, {"BATCH", has_rows},
+               {"WRITE_SUMS", !has_rows && gi_gemv_wants_sums(recorder->gpu)});
     const struct gi_laurel_join_params params = {
         .n_embd = altup->n_embd,
         .x_stride = altup->x.stride,
@@ -173,8 +156,7 @@ void gi_op_laurel_join(struct gi_recorder *recorder, const char *label,
         .label = label,
         .bindings = {residual_range(altup), y->range, altup->vectors->range, side->range},
         .writes = has_rows ? 1u << 0 : 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
     };
     note_stream(recorder, altup);
     record(recorder, altup, &key, &dispatch);
@@ -185,12 +167,8 @@ void gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
                          uint32_t y_gamma, uint32_t scale, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ALTUP_CORRECT,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)wg_size_of(recorder)}, {"BATCH", is_batch(altup)}},
-    };
+    const struct gi_program_key key = GI_KEY(
+        GI_PROGRAM_ALTUP_CORRECT, {"WG_SIZE", wg_size_of(recorder)}, {"BATCH", is_batch(altup)});
     const struct gi_altup_correct_params params = {
         .n_embd = altup->n_embd,
         .stride = altup->rows.stride,
@@ -209,8 +187,7 @@ void gi_op_altup_correct(struct gi_recorder *recorder, const char *label,
         .label = label,
         .bindings = {altup->rows.range, residual_range(altup), altup->vectors->range, y->range},
         .writes = 1u << 0 | 1u << 1,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
     };
     record(recorder, altup, &key, &dispatch);
 }
@@ -219,12 +196,8 @@ void gi_op_altup_add(struct gi_recorder *recorder, const char *label, const stru
                      uint32_t gamma, const struct gi_altup *altup)
 {
     check_rows(altup, y, 1);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ALTUP_ADD,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", (int32_t)wg_size_of(recorder)}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_ALTUP_ADD, {"WG_SIZE", wg_size_of(recorder)});
     const struct gi_altup_add_params params = {
         .n_embd = altup->n_embd,
         .stride = altup->rows.stride,
@@ -236,9 +209,7 @@ void gi_op_altup_add(struct gi_recorder *recorder, const char *label, const stru
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {altup->rows.range, y->range, altup->vectors->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
     };
     record(recorder, altup, &key, &dispatch);
 }
@@ -247,14 +218,9 @@ void gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const st
                        uint32_t gamma, const struct gi_altup *altup)
 {
     check_rows(altup, u, GI_ALTUP_STREAMS - 1);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ALTUP_MERGE,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)wg_size_of(recorder)},
-                    {"BATCH", is_batch(altup)},
-                    {"WRITE_SUMS", !is_batch(altup) && gi_gemv_wants_sums(recorder->gpu)}},
-    };
+    const struct gi_program_key key = GI_KEY(
+        GI_PROGRAM_ALTUP_MERGE, {"WG_SIZE", wg_size_of(recorder)}, {"BATCH", is_batch(altup)},
+        {"WRITE_SUMS", !is_batch(altup) && gi_gemv_wants_sums(recorder->gpu)});
     const struct gi_altup_merge_params params = {
         .n_embd = altup->n_embd,
         .x_stride = altup->x.stride,
@@ -268,9 +234,7 @@ void gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const st
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {residual_range(altup), altup->rows.range, altup->vectors->range, u->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
     };
     note_stream(recorder, altup);
     record(recorder, altup, &key, &dispatch);

@@ -353,7 +353,7 @@ void gi_attention_add_sinks(const struct gi_score_rule *rule, struct gi_program_
                             struct gi_dispatch *dispatch)
 {
     if (rule->has_sinks) {
-        key->defines[key->n_defines++] = (struct gi_define){"SINKS", 1};
+        gi_key_define(key, "SINKS", 1);
         dispatch->bindings[2] = rule->vectors;
     }
 }
@@ -364,7 +364,7 @@ void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi
 {
     if (!gi_recorder_is_uniform(recorder) &&
         gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), layer->n_ctx - 1, 1)) {
-        key->defines[key->n_defines++] = (struct gi_define){"PIECES", 1};
+        gi_key_define(key, "PIECES", 1);
         dispatch->grid.is_divisible = true;
         dispatch->grid.divisible_axis = axis;
     }
@@ -392,9 +392,7 @@ void gi_op_attention(struct gi_recorder *recorder, const char *label,
         .label = label,
         .bindings = {scratch->range, {0}, {0}, layer->range},
         .texels = {[3] = shape.is_texel ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .runtime_params =
             GI_ATTENTION_CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params, max_range),
         .grid = step_grid(&shape, layer->n_ctx, rule->window),
@@ -436,14 +434,6 @@ static uint32_t count_groups_of_head(const struct gi_gpu *gpu, const struct batc
     return is_tile(shape) && is_wide && !is_large ? 2 : 1;
 }
 
-// Adds a define unless it is 0.
-static void add_define(struct gi_program_key *key, const char *name, uint32_t value)
-{
-    if (value > 0) {
-        key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
-    }
-}
-
 void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                            const struct gi_rows *q, const struct gi_rows *out)
@@ -471,10 +461,10 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     };
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
-    add_define(&key, "SPLITS", n_part > 1 ? n_part : 0);
-    add_define(&key, "TALL", is_tile(&shape) && shape.n_tokens == TALL_TOKENS);
-    add_define(&key, "AFTER", rule->after > 0);
-    add_define(&key, "ALIBI", rule->max_bias > 0);
+    gi_key_option(&key, "SPLITS", n_part > 1 ? n_part : 0);
+    gi_key_option(&key, "TALL", is_tile(&shape) && shape.n_tokens == TALL_TOKENS);
+    gi_key_option(&key, "AFTER", rule->after > 0);
+    gi_key_option(&key, "ALIBI", rule->max_bias > 0);
     params.after = rule->after;
     params.max_bias = rule->max_bias;
     params.q_stride = q->stride;
@@ -483,9 +473,7 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {out->range, q->range, {0}, layer->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {1, layer->n_head, n_part},
                  .rule = GI_GRID_TOKENS,
                  .axis = 0,

@@ -67,24 +67,13 @@ static struct gi_program_key make_key(const struct gi_device_class *class,
                                       const struct gi_score_rule *rule, const struct shape *shape,
                                       bool has_sums)
 {
-    return (struct gi_program_key){
-        .id = GI_PROGRAM_ATTENTION_HEADS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 13,
-        .defines = {{"WG_SIZE", (int32_t) class->attention.wg_size},
-                    {"HEAD_DIM", (int32_t)layer->head_dim},
-                    {"WINDOW", rule->window > 0},
-                    {"SOFTCAP", rule->softcap > 0},
-                    {"K_TYPE", (int32_t)layer->type_k},
-                    {"V_TYPE", (int32_t)layer->type_v},
-                    {"REP", (int32_t)shape->rep},
-                    {"HEADS", (int32_t)shape->heads},
-                    {"EACH", (int32_t) class->attention.keys},
-                    {"DOTS", class->attention.has_dots},
-                    {"Q_QUADS", (int32_t)(layer->n_head * layer->head_dim / 4)},
-                    {"RANGE_TILES", (int32_t)shape->n_tile},
-                    {"WRITE_SUMS", has_sums}},
-    };
+    return GI_KEY(GI_PROGRAM_ATTENTION_HEADS, {"WG_SIZE", class->attention.wg_size},
+                  {"HEAD_DIM", layer->head_dim}, {"WINDOW", rule->window > 0},
+                  {"SOFTCAP", rule->softcap > 0}, {"K_TYPE", layer->type_k},
+                  {"V_TYPE", layer->type_v}, {"REP", shape->rep}, {"HEADS", shape->heads},
+                  {"EACH", class->attention.keys}, {"DOTS", class->attention.has_dots},
+                  {"Q_QUADS", (layer->n_head * layer->head_dim / 4)},
+                  {"RANGE_TILES", shape->n_tile}, {"WRITE_SUMS", has_sums});
 }
 
 // Keys that a window leaves out are in no range.
@@ -117,9 +106,7 @@ void gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
         .label = label,
         .bindings = {scratch->range, is_joint ? (struct gi_range){0} : q, {0}, layer->range},
         .uniform = is_joint ? (struct gi_range){0} : q,
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .runtime_params =
             GI_ATTENTION_CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params, max_range),
         .grid = make_grid(layer, &shape, rule->window),

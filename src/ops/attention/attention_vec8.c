@@ -51,19 +51,10 @@ static struct gi_program_key make_key(const struct gi_recorder *recorder, enum g
                                       const struct gi_kv_layer *layer,
                                       const struct gi_score_rule *rule, uint32_t n_range)
 {
-    return (struct gi_program_key){
-        .id = id,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 8,
-        .defines = {{"WG_SIZE", (int32_t)find_wg_size(recorder)},
-                    {"HEAD_DIM", (int32_t)layer->head_dim},
-                    {"RANGES", (int32_t)n_range},
-                    {"WINDOW", rule->window > 0},
-                    {"SOFTCAP", rule->softcap > 0},
-                    {"K_TYPE", (int32_t)layer->type_k},
-                    {"V_TYPE", (int32_t)layer->type_v},
-                    {"PUBLISHES", GI_PUBLISH_ALL}},
-    };
+    return GI_KEY(id, {"WG_SIZE", find_wg_size(recorder)}, {"HEAD_DIM", layer->head_dim},
+                  {"RANGES", n_range}, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},
+                  {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v},
+                  {"PUBLISHES", GI_PUBLISH_ALL});
 }
 
 static void record(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
@@ -94,9 +85,7 @@ void gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, {0}, {0}, layer->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .runtime_params = GI_ATTENTION_CONTEXT_PARAMS,
     };
     record(recorder, layer, rule, &key, &dispatch);
@@ -135,8 +124,8 @@ void gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
     assert(gi_attention_qkv_suits(recorder, layer, input));
     const uint32_t n_range = choose_ranges(recorder, layer);
     struct gi_program_key key = make_key(recorder, GI_PROGRAM_ATTENTION_QKV, layer, rule, n_range);
-    key.defines[key.n_defines++] = (struct gi_define){"NORM", input->norm.q_width > 0};
-    key.defines[key.n_defines++] = (struct gi_define){"CONSUMES", 1};
+    gi_key_define(&key, "NORM", input->norm.q_width > 0);
+    gi_key_define(&key, "CONSUMES", 1);
     struct gi_attention_params params = gi_attention_step_params(layer, rule, scratch, n_range);
     params.q_stride = input->qkv_stride;
     params.q_begin = input->layout.q_begin / 4;
@@ -152,8 +141,7 @@ void gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
         .label = label,
         .bindings = {scratch->range, input->qkv, input->vectors.range, layer->range},
         .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .runtime_params = GI_ATTENTION_CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params,
                                                                      rope), // of a window's layers
         .consumes = true,

@@ -17,14 +17,7 @@
 static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer,
                                       uint32_t wg_size)
 {
-    return (struct gi_program_key){
-        .id = id,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)wg_size},
-                    {"K_TYPE", (int32_t)layer->type_k},
-                    {"V_TYPE", (int32_t)layer->type_v}},
-    };
+    return GI_KEY(id, {"WG_SIZE", wg_size}, {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v});
 }
 
 // Records what both kernels do with params of n_pair groups or invocations.
@@ -39,9 +32,8 @@ static void record_rope(struct gi_recorder *recorder, const char *label, struct 
         .writes = 1u << 0 | 1u << 3,
         .params = params,
         .params_size = params_size,
-        .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
         .runtime_params = CONTEXT_PARAMS,
-        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
+        .grid = gi_grid_rows(n_group, true),
     };
     if (gi_recorder_is_joint(recorder)) {
         dispatch.grid.rule = GI_GRID_FIXED;
@@ -95,7 +87,7 @@ void gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, vectors->rope);
     if (rope->temperature > 0.0f) {
-        key.defines[key.n_defines++] = (struct gi_define){"TEMPERATURE", 1};
+        gi_key_define(&key, "TEMPERATURE", 1);
         params.temperature = rope->temperature;
         params.period = rope->period;
     }
@@ -115,16 +107,14 @@ void gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
     assert(norm->k_width % layout->head_dim == 0);
     struct gi_program_key key =
         make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_wg_size(recorder, WG_SIZE));
-    if (rope->is_before_norm) {
-        key.defines[key.n_defines++] = (struct gi_define){"NORM_LAST", 1};
-    }
+    gi_key_option(&key, "NORM_LAST", rope->is_before_norm);
     if (norm->has_v) {
         assert(norm->k_width == layout->head_dim || layout->n_kv_head == 0);
-        key.defines[key.n_defines++] = (struct gi_define){"VALUE_NORM", 1};
+        gi_key_define(&key, "VALUE_NORM", 1);
     }
     if (norm->is_layernorm) {
         assert(norm->q_width == layout->head_dim && norm->k_width == layout->head_dim);
-        key.defines[key.n_defines++] = (struct gi_define){"LAYERNORM", 1};
+        gi_key_define(&key, "LAYERNORM", 1);
     }
     const bool has_kv = layout->n_kv_head > 0;
     struct gi_norm_rope_kv_params params =

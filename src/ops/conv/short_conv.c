@@ -20,14 +20,8 @@ void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
     const uint32_t n_tokens = is_batch ? TOKENS : 1;
     assert(conv->n_taps >= 2 && conv->n_taps - 1 <= TOKENS && conv->n_channel % 4 == 0);
     assert(conv->section % 4 == 0 && bcx->stride % 4 == 0 && y->stride % 4 == 0 && !y->is_half);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_SHORT_CONV,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)wg_size},
-                    {"TAPS", (int32_t)conv->n_taps},
-                    {"TOKENS", (int32_t)n_tokens}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_SHORT_CONV, {"WG_SIZE", wg_size},
+                                             {"TAPS", conv->n_taps}, {"TOKENS", n_tokens});
     const struct gi_short_conv_params params = {
         .y_stride = y->stride,
         .bcx_stride = bcx->stride,
@@ -39,9 +33,7 @@ void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
         .label = "short_conv",
         .bindings = {y->range, bcx->range, vectors->range, past},
         .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
+        GI_PARAMS_OF(params),
         .grid = {.size = {(n_quad + wg_size - 1) / wg_size, 1, 1},
                  .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
                  .axis = 1,

@@ -45,14 +45,11 @@ static struct gi_program_key make_key(const struct gi_delta *delta, enum gi_prog
                                       uint32_t wg_size)
 {
     assert(delta->dim % 16 == 0 && delta->dim >= 16 && delta->n_head % delta->n_k_head == 0);
-    return (struct gi_program_key){
-        .id = id,
-        .quant = GI_QUANT_NONE,
-        .n_defines = id == GI_PROGRAM_DELTA_NORM ? 2 : 3, // the norm reads no taps
-        .defines = {{"WG_SIZE", (int32_t)wg_size},
-                    {"DIM", (int32_t)delta->dim},
-                    {"TAPS", (int32_t)delta->n_taps}},
-    };
+    struct gi_program_key key = GI_KEY(id, {"WG_SIZE", wg_size}, {"DIM", delta->dim});
+    if (id != GI_PROGRAM_DELTA_NORM) {
+        gi_key_define(&key, "TAPS", delta->n_taps);
+    }
+    return key;
 }
 
 // The same of a kernel that looks for the q and k of a head.
@@ -91,10 +88,8 @@ void gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta
         .label = "delta_step",
         .bindings = {out, x, vectors->range, memory},
         .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .n_weight = count_work(delta),
-        .wg_size = wg_size,
         .grid = {.size = {delta->n_head, 1, 1}},
     };
     gi_recorder_add(recorder, &key, &dispatch);
@@ -122,13 +117,8 @@ static void record_conv(struct gi_recorder *recorder, const struct gi_delta *del
     struct gi_dispatch dispatch = {
         .label = "delta_conv",
         .bindings = {mixed->range, x->range, vectors->range, memory},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .grid = {.size = {delta->n_k_head + delta->n_head, 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(delta->n_k_head + delta->n_head, true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -161,8 +151,7 @@ static void record_scan(struct gi_recorder *recorder, const struct gi_delta *del
         .label = "delta_scan",
         .bindings = {o->range, mixed->range, x->range, memory},
         .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .n_weight = count_work(delta),
         .grid = {.size = {delta->dim / (wg_size / SCAN_SLICES), delta->n_head, 1},
                  .is_divisible = true,
@@ -187,10 +176,8 @@ static void record_norm(struct gi_recorder *recorder, const struct gi_delta *del
     struct gi_dispatch dispatch = {
         .label = "delta_norm",
         .bindings = {out->range, o->range, vectors->range, x->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .grid = {.size = {delta->n_head, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(delta->n_head, true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }

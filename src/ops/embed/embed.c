@@ -26,22 +26,14 @@ static void record_token_part(struct gi_recorder *recorder, const struct gi_weig
     const uint32_t wg_size = gi_recorder_wg_size(recorder, TOKEN_WG);
     const enum gi_publish publishes =
         gi_recorder_is_uniform(recorder) ? GI_PUBLISH_SOME : GI_PUBLISH_NONE;
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_EMBED_TOKEN,
-        .quant = part->quant->type,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)wg_size},
-                    {"WRITE_SUMS", stream->has_sums},
-                    {"PUBLISHES", publishes}},
-    };
+    const struct gi_program_key key =
+        GI_WEIGHT_KEY(GI_PROGRAM_EMBED_TOKEN, part->quant->type, {"WG_SIZE", wg_size},
+                      {"WRITE_SUMS", stream->has_sums}, {"PUBLISHES", publishes});
     struct gi_dispatch dispatch = {
         .label = "embed_token",
         .bindings = {stream->range, vectors->range, part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
+        GI_PARAMS_OF(*params),
         .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1}},
-        .wg_size = wg_size,
         .publishes = publishes,
     };
     gi_recorder_add(recorder, &key, &dispatch);
@@ -81,29 +73,20 @@ static void record_batch_part(struct gi_recorder *recorder, const struct gi_weig
                               const struct gi_embed_batch_params *params, struct gi_range tokens,
                               const struct gi_rows *x)
 {
-    const bool is_step = !tokens.buffer && !gi_recorder_is_joint(recorder);
     const uint32_t wg_size = gi_recorder_wg_size(recorder, BATCH_WG);
-    struct gi_program_key key = {
-        .id = GI_PROGRAM_EMBED_BATCH,
-        .quant = part->quant->type,
-        .n_defines = is_step ? 2 : 1,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}, {"STEP", 1}},
-    };
+    struct gi_program_key key =
+        GI_WEIGHT_KEY(GI_PROGRAM_EMBED_BATCH, part->quant->type, {"WG_SIZE", wg_size});
     struct gi_dispatch dispatch = {
         .label = "embed_batch",
         .bindings = {x->range, tokens, part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
-        .wg_size = wg_size,
-        .grid = {.size = {gi_divide_up(params->n_block, wg_size), 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(*params),
+        .grid = gi_grid_rows(gi_divide_up(params->n_block, wg_size), true),
     };
     if (gi_recorder_is_joint(recorder)) {
         dispatch.grid.rule = GI_GRID_FIXED;
         gi_recorder_add_slots(recorder, 1, &key, &dispatch);
+    } else if (!tokens.buffer) {
+        gi_key_define(&key, "STEP", 1);
     }
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -135,24 +118,14 @@ void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *
                          uint32_t table, uint32_t width, const struct gi_rows *x)
 {
     assert(width % 4 == 0 && table % 4 == 0 && x->stride % 4 == 0);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ADD_POSITIONS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", BATCH_WG}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_ADD_POSITIONS, {"WG_SIZE", BATCH_WG});
     const struct gi_add_positions_params params = {
         .x_stride = x->stride, .width = width, .table = table};
     struct gi_dispatch dispatch = {
         .label = "add_positions",
         .bindings = {x->range, {0}, vectors->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .grid = {.size = {gi_divide_up(width / 4, BATCH_WG), 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(gi_divide_up(width / 4, BATCH_WG), true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -162,12 +135,8 @@ void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     struct gi_stream *stream)
 {
     assert(stream->n_embd % 4 == 0 && gamma_offset % 4 == 0 && x->stride % 32 == 0);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_LAST_ROW,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", LAST_WG}, {"WRITE_SUMS", gi_gemv_wants_sums(recorder->gpu)}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_LAST_ROW, {"WG_SIZE", LAST_WG},
+                                             {"WRITE_SUMS", gi_gemv_wants_sums(recorder->gpu)});
     const struct gi_last_row_params params = {
         .stride = x->stride,
         .n_embd = stream->n_embd,
@@ -179,9 +148,7 @@ void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
     struct gi_dispatch dispatch = {
         .label = "last_row",
         .bindings = {stream->range, x->range, vectors->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {gi_divide_up(stream->n_embd / 4, LAST_WG), 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];

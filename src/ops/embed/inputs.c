@@ -14,12 +14,7 @@ void gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     assert(norm->width % 4 == 0 && norm->gamma % 4 == 0);
     assert(y->stride >= norm->n * norm->width && inputs->stride >= norm->n * norm->width);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ADD_INPUTS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_ADD_INPUTS, {"WG_SIZE", wg_size});
     const struct gi_add_inputs_params params = {
         .stride = inputs->stride,
         .y_stride = y->stride,
@@ -30,11 +25,8 @@ void gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {inputs->range, y->range, vectors->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
-        .grid = {.size = {norm->n, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(norm->n, true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -46,12 +38,8 @@ void gi_op_gate_input(struct gi_recorder *recorder, const char *label, const str
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     assert(width % 4 == 0 && begin % 4 == 0 && !act->is_half);
     assert(gate->stride >= width && inputs->stride >= begin + width && act->stride >= width);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_GATE_INPUT,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}, {"ACTIVATION", (int32_t)activation}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_GATE_INPUT, {"WG_SIZE", wg_size}, {"ACTIVATION", activation});
     const struct gi_gate_input_params params = {
         .gate_stride = gate->stride,
         .stride = inputs->stride,
@@ -62,14 +50,8 @@ void gi_op_gate_input(struct gi_recorder *recorder, const char *label, const str
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {act->range, gate->range, inputs->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
-        .grid = {.size = {gi_divide_up(width / 4, wg_size), 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(gi_divide_up(width / 4, wg_size), true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -29,14 +29,12 @@ void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
     assert(experts->n_used > 0 && experts->n_used <= MAX_USED);
     assert(experts->n_used <= experts->n_expert && experts->n_shared < experts->n_used);
     assert(logits->stride >= choice_of(experts));
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ROUTE,
-        .quant = GI_QUANT_NONE,
-        .n_defines = experts->router.gating != GI_GATING_CHOSEN ? 3 : 1,
-        .defines = {{"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)},
-                    {"GATING", (int32_t)experts->router.gating},
-                    {"BIAS", experts->router.has_bias}},
-    };
+    struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_ROUTE, {"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)});
+    if (experts->router.gating != GI_GATING_CHOSEN) {
+        gi_key_define(&key, "GATING", experts->router.gating);
+        gi_key_define(&key, "BIAS", experts->router.has_bias);
+    }
     const uint32_t two_tiles = 2 * GI_TILE_ROWS;
     const struct gi_route_params params = {
         .n_expert = choice_of(experts),
@@ -56,14 +54,11 @@ void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
         .label = "route",
         .bindings = {act->range, logits->range,
                      experts->router.has_bias ? vectors->range : (struct gi_range){0}},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {1, 1, 1},
                  .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
                  .axis = 0,
                  .divisor = 1},
-        .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -73,23 +68,15 @@ static void record_add(struct gi_recorder *recorder, const struct gi_add_experts
                        struct gi_range y, struct gi_range vectors, struct gi_range act)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ADD_EXPERTS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = is_sorted ? 3 : 2,
-        .defines = {{"WG_SIZE", wg_size}, {"BATCH", tokens == GI_EXPERTS_BATCH}, {"SORTED", 1}},
-    };
+    struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_ADD_EXPERTS, {"WG_SIZE", wg_size}, {"BATCH", tokens == GI_EXPERTS_BATCH});
+    gi_key_option(&key, "SORTED", is_sorted);
     struct gi_dispatch dispatch = {
         .label = "add_experts",
         .bindings = {x, y, vectors, act},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
-        .wg_size = wg_size,
-        .grid = {.size = {(params->n_embd / 4 + wg_size - 1) / wg_size, 1, 1},
-                 .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(*params),
+        .grid =
+            gi_grid_rows((params->n_embd / 4 + wg_size - 1) / wg_size, tokens == GI_EXPERTS_BATCH),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -208,12 +195,8 @@ struct gi_range gi_sorted_part(const struct gi_sorted_rows *rows, uint32_t begin
 static void record_sort(struct gi_recorder *recorder, const struct gi_experts *experts,
                         const struct gi_sorted_rows *rows)
 {
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_SORT_EXPERTS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", SORT_WG_SIZE}, {"N_EXPERT", (int32_t)experts->n_expert}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_SORT_EXPERTS, {"WG_SIZE", SORT_WG_SIZE}, {"N_EXPERT", experts->n_expert});
     const struct gi_sort_experts_params params = {
         .n_used = experts->n_used,
         .route = rows->route / 4,
@@ -224,9 +207,7 @@ static void record_sort(struct gi_recorder *recorder, const struct gi_experts *e
     struct gi_dispatch dispatch = {
         .label = "sort_experts",
         .bindings = {rows->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {1, 1, 1}},
     };
     gi_recorder_add(recorder, &key, &dispatch);
@@ -247,12 +228,8 @@ void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
                        const struct gi_rows *x, const struct gi_sorted_rows *rows)
 {
     assert(!x->is_half && x->stride >= experts->y_width);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_GATHER_ROWS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"HALF", rows->is_half}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_GATHER_ROWS, {"WG_SIZE", WG_SIZE}, {"HALF", rows->is_half});
     const struct gi_gather_rows_params params = {
         .n_used = experts->n_used,
         .n_quad = experts->y_width / 4,
@@ -264,9 +241,7 @@ void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
         .label = "gather_rows",
         .bindings = {gi_sorted_part(rows, rows->input), x->range,
                      gi_sorted_part(rows, rows->route)},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {gi_divide_up(rows->is_half ? n_word : params.n_quad, WG_SIZE), 1,
                           rows->is_half ? 1 : experts->n_used},
                  .rule = GI_GRID_TOKENS,

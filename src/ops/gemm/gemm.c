@@ -292,9 +292,7 @@ static void record_part(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range, x->range, part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
+        GI_PARAMS_OF(*params),
         .grid = {.size = {(part->n_rows + shape.n_rows - 1) / shape.n_rows, 1, 1},
                  .rule = GI_GRID_TOKENS,
                  .axis = 1,
@@ -378,14 +376,12 @@ static void record_experts(struct gi_recorder *recorder, const char *label,
         expert_shape(recorder->gpu, rows->n, experts->n_expert, part, &x);
     assert(shape.n_tokens == rows->tile_tokens);
     struct gi_program_key key = make_key(&shape, part, &x, false);
-    key.defines[key.n_defines++] = (struct gi_define){"EXPERTS", 1};
+    gi_key_define(&key, "EXPERTS", 1);
     const uint64_t n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range, rows->range, part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
+        GI_PARAMS_OF(*params),
         .grid = {.size = {gi_divide_up(params->n_rows, shape.n_rows), 1, 1},
                  .rule = GI_GRID_TOKENS,
                  .axis = 1,

@@ -70,24 +70,15 @@ void gi_op_half_rows(struct gi_recorder *recorder, const char *label, const stru
                      uint32_t width, const struct gi_rows *y)
 {
     assert(!x->is_half && y->is_half && width % 4 == 0 && x->stride >= width);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_HALF_ROWS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"HALF", gi_half_form(y)}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_HALF_ROWS, {"WG_SIZE", WG_SIZE}, {"HALF", gi_half_form(y)});
     const struct gi_half_rows_params params = {.x_stride = x->stride, .width = width};
     const uint32_t n_word = gi_half_row_tiles(width) * GI_HALF_COLUMNS / 8;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range, x->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .grid = {.size = {(n_word + WG_SIZE - 1) / WG_SIZE, 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows((n_word + WG_SIZE - 1) / WG_SIZE, true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }

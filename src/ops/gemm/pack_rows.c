@@ -39,19 +39,12 @@ void gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_
     if (rows->is_half || !is_wanted(recorder, rows) || !is_small_type(weight)) {
         return;
     }
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_PACK_ROWS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", WG_SIZE}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_PACK_ROWS, {"WG_SIZE", WG_SIZE});
     const struct gi_half_rows_params params = {.x_stride = rows->stride, .width = width};
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {rows->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
     rows->is_half = true;

@@ -21,7 +21,7 @@ static void add_stream(struct gi_gemv_part *part, const struct gi_recorder *reco
                        struct gi_dispatch *dispatch)
 {
     if (stream && stream->is_parted) {
-        gi_gemv_add_define(&part->key, "PARTED", 1);
+        gi_key_define(&part->key, "PARTED", 1);
     } else {
         gi_gemv_add_source(part, recorder, begin, has_sums, dispatch);
     }
@@ -53,9 +53,9 @@ void gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_QKV, weight, i);
-        gi_gemv_add_define(&part.key, "HEAD_DIM", layout->head_dim);
-        gi_gemv_add_define(&part.key, "K_TYPE", layer->type_k);
-        gi_gemv_add_define(&part.key, "V_TYPE", layer->type_v);
+        gi_key_define(&part.key, "HEAD_DIM", layout->head_dim);
+        gi_key_define(&part.key, "K_TYPE", layer->type_k);
+        gi_key_define(&part.key, "V_TYPE", layer->type_v);
         const struct gi_gemv_qkv_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -76,8 +76,7 @@ void gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {layer->range, stream->range},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
             .runtime_params = GI_PARAM_BIT(struct gi_gemv_qkv_params, n_ctx) |
                               GI_PARAM_BIT(struct gi_gemv_qkv_params, k) |
                               GI_PARAM_BIT(struct gi_gemv_qkv_params, v),
@@ -96,7 +95,7 @@ static void record_plain(struct gi_recorder *recorder, const char *label,
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_PLAIN, weight, i);
-        gi_gemv_add_define(&part.key, "NORM", has_norm);
+        gi_key_define(&part.key, "NORM", has_norm);
         params.n_block = part.n_block;
         params.n_pair = part.n_pair;
         params.bias = part.weight->bias;
@@ -104,8 +103,7 @@ static void record_plain(struct gi_recorder *recorder, const char *label,
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {y, source},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
         };
         add_stream(&part, recorder, params.source, has_sums, stream, &dispatch);
         gi_gemv_record_part(&part, recorder, &dispatch);
@@ -154,7 +152,7 @@ void gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_RESIDUAL, weight, i);
-        gi_gemv_add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
+        gi_key_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
         has_written = gi_gemv_writes_sums(weight, 16, &part) && has_written;
         const struct gi_gemv_residual_params params = {
             .n_block = part.n_block,
@@ -172,8 +170,7 @@ void gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {stream->range, x},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
         };
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq);
@@ -215,9 +212,9 @@ void gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
         const uint32_t row = part.weight->row_begin;
-        gi_gemv_add_define(&part.key, "ACTIVATION", rule->activation);
-        gi_gemv_add_define(&part.key, "NORM", has_norm);
-        gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        gi_key_define(&part.key, "ACTIVATION", rule->activation);
+        gi_key_define(&part.key, "NORM", has_norm);
+        gi_key_define(&part.key, "SIDE", find_side(weight, part.weight));
         has_written = gi_gemv_writes_sums(weight, 32, &part) && has_written;
         const struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
@@ -237,8 +234,7 @@ void gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {act, stream->range},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
         };
         add_stream(&part, recorder, params.source, has_norm && stream->has_sums, stream, &dispatch);
         gi_gemv_record_part(&part, recorder, &dispatch);
@@ -257,10 +253,10 @@ void gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_GATE_INPUT, weight, i);
-        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
-        gi_gemv_add_define(&part.key, "NORM", 0);
-        gi_gemv_add_define(&part.key, "SIDE", GLU_GATE_INPUT);
-        gi_gemv_add_define(&part.key, "WRITE_SUMS", 0);
+        gi_key_define(&part.key, "ACTIVATION", activation);
+        gi_key_define(&part.key, "NORM", 0);
+        gi_key_define(&part.key, "SIDE", GLU_GATE_INPUT);
+        gi_key_define(&part.key, "WRITE_SUMS", 0);
         const struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -273,8 +269,7 @@ void gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {inputs, stream->range},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
         };
         add_stream(&part, recorder, params.source, false, stream, &dispatch);
         gi_gemv_record_part(&part, recorder, &dispatch);
@@ -304,7 +299,7 @@ static void add_partials(const struct gi_recorder *recorder, struct gi_logits *l
     const uint32_t n_fine = logits->is_fine && gi_recorder_is_uniform(recorder) ? N_FINE : 0;
     logits->n_partial += n_fine > 0 ? n * n_fine : n;
     assert(logits->n_partial <= logits->max_partial);
-    gi_gemv_add_define(&part->key, "FINE", n_fine);
+    gi_key_define(&part->key, "FINE", n_fine);
 }
 
 void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
@@ -317,7 +312,7 @@ void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);
-        gi_gemv_add_define(&part.key, "SOFTCAP", softcap > 0);
+        gi_key_define(&part.key, "SOFTCAP", softcap > 0);
         const struct gi_gemv_vocab_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -333,8 +328,7 @@ void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {logits->range, stream->range},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
         };
         add_partials(recorder, logits, &part);
         add_stream(&part, recorder, params.source, stream->has_sums, stream, &dispatch);
@@ -397,14 +391,13 @@ void gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
         struct gi_gemv_part part;
         begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, experts, &params);
         params.bias = part.weight->bias;
-        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
-        gi_gemv_add_define(&part.key, "NORM", stream != NULL);
-        gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        gi_key_define(&part.key, "ACTIVATION", activation);
+        gi_key_define(&part.key, "NORM", stream != NULL);
+        gi_key_define(&part.key, "SIDE", find_side(weight, part.weight));
         struct gi_dispatch dispatch = {
             .label = "expert_gate_up",
             .bindings = {act->range, stream ? stream->range : x->range},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
             .grid = expert_grid(experts, stream ? GI_EXPERTS_STEP : GI_EXPERTS_BATCH),
         };
         gi_gemv_record_part(&part, recorder, &dispatch);
@@ -436,8 +429,7 @@ void gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
         struct gi_dispatch dispatch = {
             .label = "expert_down",
             .bindings = {y->range, act->range},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
             .grid = expert_grid(experts, tokens),
         };
         gi_gemv_record_part(&part, recorder, &dispatch);

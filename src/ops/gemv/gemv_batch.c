@@ -64,9 +64,7 @@ static void record(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range, x->range, part->quads, part->aux},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
+        GI_PARAMS_OF(*params),
         .grid = {.size = {1, gi_divide_up(part->n_rows, n_row), 1},
                  .rule = GI_GRID_TOKENS,
                  .axis = 0,
@@ -84,17 +82,12 @@ void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_rows *y, const struct gi_gemm_params *params)
 {
     const struct gi_gemv_batch_shape shape = choose_shape(recorder->gpu, part->n_rows / 16);
-    const struct gi_program_key key = {
-        .id = has_subgroups(recorder->gpu) ? GI_PROGRAM_GEMV_BATCH_SUBGROUP : GI_PROGRAM_GEMV_BATCH,
-        .quant = part->quant->type,
-        .n_defines = 6,
-        .defines = {{"ADD", is_added},
-                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    {"WG_SIZE", (int32_t)shape.wg_size},
-                    {"PAIRS", (int32_t)shape.pairs},
-                    {"LANE_PAIRS", (int32_t)shape.lane_pairs},
-                    {"TOKENS", (int32_t)shape.tokens}},
-    };
+    const enum gi_program_id id =
+        has_subgroups(recorder->gpu) ? GI_PROGRAM_GEMV_BATCH_SUBGROUP : GI_PROGRAM_GEMV_BATCH;
+    const struct gi_program_key key = GI_WEIGHT_KEY(
+        id, part->quant->type, {"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+        {"WG_SIZE", shape.wg_size}, {"PAIRS", shape.pairs}, {"LANE_PAIRS", shape.lane_pairs},
+        {"TOKENS", shape.tokens});
     record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens);
 }
 
@@ -105,11 +98,9 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_gemm_params *params)
 {
     const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups;
-    const struct gi_program_key key = {
-        .id = is_wide ? GI_PROGRAM_GEMV_BATCH_HALF_2 : GI_PROGRAM_GEMV_BATCH_HALF,
-        .quant = part->quant->type,
-        .n_defines = 2,
-        .defines = {{"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET}},
-    };
+    const enum gi_program_id id =
+        is_wide ? GI_PROGRAM_GEMV_BATCH_HALF_2 : GI_PROGRAM_GEMV_BATCH_HALF;
+    const struct gi_program_key key = GI_WEIGHT_KEY(id, part->quant->type, {"ADD", is_added},
+                                                    {"HAS_BIAS", part->bias != GI_NO_OFFSET});
     record(recorder, label, &key, part, x, y, params, is_wide ? 32 : 16, 8);
 }

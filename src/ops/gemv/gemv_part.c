@@ -7,12 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value)
-{
-    assert(key->n_defines < GI_MAX_DEFINES);
-    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
-}
-
 // Blocks of x that the pipelined form keeps in shared memory in f32: 18 KiB, with room between
 // blocks against bank conflicts.
 #define MAX_SHARED_BLOCKS 128
@@ -90,19 +84,19 @@ static bool publishes_all(enum gi_gemv_kernel kernel, const struct gi_weight *we
 static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *weight)
 {
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
-    gi_gemv_add_define(&part->key, "PIPELINED", 1);
-    gi_gemv_add_define(&part->key, "ONCE", has_one_turn(part));
-    gi_gemv_add_define(&part->key, "DEPTH", choose_depth(part));
-    gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
+    gi_key_define(&part->key, "PIPELINED", 1);
+    gi_key_define(&part->key, "ONCE", has_one_turn(part));
+    gi_key_define(&part->key, "DEPTH", choose_depth(part));
+    gi_key_define(&part->key, "BATCH", choose_batch(part));
     if (is_half && part->n_block > GI_PIPELINE_BLOCKS) {
-        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_PIPELINE_BLOCKS);
+        gi_key_define(&part->key, "X_BLOCKS", GI_PIPELINE_BLOCKS);
     }
     if (!is_half && part->n_block <= MAX_SHARED_BLOCKS) {
-        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+        gi_key_define(&part->key, "N_BLOCK", part->n_block);
     }
     if (is_half || part->n_block <= MAX_SHARED_BLOCKS) {
         part->consumes = weight->n_cols % GI_QUANT_BLOCK == 0;
-        gi_gemv_add_define(&part->key, "CONSUMES", part->consumes);
+        gi_key_define(&part->key, "CONSUMES", part->consumes);
     }
 }
 
@@ -111,11 +105,10 @@ static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *wei
 static void add_half(struct gi_gemv_part *part, enum gi_gemv_kernel kernel)
 {
     const struct gi_gemv_shape *shape = &part->shape;
-    gi_gemv_add_define(&part->key, "PREFETCH",
-                       gi_gemv_prefetch(shape, part->n_pair, part->n_block));
-    gi_gemv_add_define(&part->key, "EVEN",
-                       !is_of_experts(kernel) && part->n_pair % shape->pairs == 0 &&
-                           !gi_gemv_is_looping(shape, part->n_pair));
+    gi_key_define(&part->key, "PREFETCH", gi_gemv_prefetch(shape, part->n_pair, part->n_block));
+    gi_key_define(&part->key, "EVEN",
+                  !is_of_experts(kernel) && part->n_pair % shape->pairs == 0 &&
+                      !gi_gemv_is_looping(shape, part->n_pair));
 }
 
 // Adds the defines of a form that splits k. An invocation of the pipelined form loads two blocks at
@@ -126,22 +119,20 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
     const bool is_pipelined = gi_gemv_is_pipelined(recorder) && !is_of_experts(kernel);
     const uint32_t n_slice = gi_gemv_slices(&part->shape);
-    if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
-        gi_gemv_add_define(&part->key, "LOOP", 1);
-    }
+    gi_key_option(&part->key, "LOOP", gi_gemv_is_looping(&part->shape, part->n_pair));
     if (part->shape.form == GI_GEMV_FORM_EIGHTS) {
-        gi_gemv_add_define(&part->key, "DOT", DOT_BYTES);
+        gi_key_define(&part->key, "DOT", DOT_BYTES);
     }
     if (is_half) {
-        gi_gemv_add_define(&part->key, "HALF", 1);
-        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+        gi_key_define(&part->key, "HALF", 1);
+        gi_key_define(&part->key, "N_BLOCK", part->n_block);
     }
     if (gi_recorder_is_uniform(recorder)) {
-        gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+        gi_key_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
         part->publishes = publishes_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
-        gi_gemv_add_define(&part->key, "PUBLISHES", part->publishes);
+        gi_key_define(&part->key, "PUBLISHES", part->publishes);
     } else if (is_half) {
-        gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
+        gi_key_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
         add_half(part, kernel);
     }
     if (is_pipelined) {
@@ -170,11 +161,9 @@ static void add_row_form(struct gi_gemv_part *part, const struct gi_recorder *re
                          enum gi_gemv_kernel kernel)
 {
     if (gi_gemv_slices(&part->shape) > 1) {
-        gi_gemv_add_define(&part->key, "SLICES", gi_gemv_slices(&part->shape));
+        gi_key_define(&part->key, "SLICES", gi_gemv_slices(&part->shape));
     }
-    if (is_serial(recorder, kernel, part)) {
-        gi_gemv_add_define(&part->key, "SERIAL", 1);
-    }
+    gi_key_option(&part->key, "SERIAL", is_serial(recorder, kernel, part));
 }
 
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
@@ -201,18 +190,18 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     }
     part->key.id = gi_gemv_program(recorder->gpu, first, &part->shape, key.type);
     part->key.quant = key.type;
-    gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
-    gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
+    gi_key_define(&part->key, "WG_SIZE", part->shape.wg_size);
+    gi_key_define(&part->key, "PAIRS", part->shape.pairs);
     if (gi_gemv_is_split(&part->shape)) {
         add_split(part, recorder, kernel, weight);
     } else {
         add_row_form(part, recorder, kernel);
     }
     if (gi_gemv_has_dot(&part->shape)) {
-        gi_gemv_add_define(&part->key, "BLOCKS",
-                           gi_gemv_blocks(&part->shape, weight_part->quant, part->n_block));
+        gi_key_define(&part->key, "BLOCKS",
+                      gi_gemv_blocks(&part->shape, weight_part->quant, part->n_block));
     }
-    gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+    gi_key_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }
 
 // An index that all invocations share costs V3D and Mali less in a uniform block.
@@ -228,11 +217,11 @@ void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *rec
     const uint32_t n_quad = (has_sums ? gi_x_size(n_col) : n_col) / 4;
     const struct gi_range range = {source->buffer, source->offset + 16 * (uint64_t)begin,
                                    16 * (uint64_t)n_quad};
-    gi_gemv_add_define(&part->key, "SUMS", has_sums);
+    gi_key_define(&part->key, "SUMS", has_sums);
     if (range.size <= limits->max_uniform_block_size &&
         range.offset % limits->uniform_alignment == 0 &&
         range.offset + range.size <= source->offset + source->size) {
-        gi_gemv_add_define(&part->key, "X_QUADS", n_quad);
+        gi_key_define(&part->key, "X_QUADS", n_quad);
         dispatch->uniform = range;
     }
 }
@@ -246,7 +235,7 @@ bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct g
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
     }
-    gi_gemv_add_define(&part->key, "WRITE_SUMS", is_writing);
+    gi_key_define(&part->key, "WRITE_SUMS", is_writing);
     return is_writing;
 }
 
@@ -258,7 +247,7 @@ static void add_pieces(struct gi_gemv_part *part, const struct gi_recorder *reco
     const uint32_t n_tokens = dispatch->grid.rule == GI_GRID_TOKENS ? LEAST_BATCH : 1;
     if (!gi_recorder_is_uniform(recorder) && !gi_gemv_is_looping(&part->shape, part->n_pair) &&
         gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), 0, n_tokens)) {
-        gi_gemv_add_define(&part->key, "PIECES", 1);
+        gi_key_define(&part->key, "PIECES", 1);
         dispatch->grid.is_divisible = true;
         dispatch->grid.divisible_axis = 0;
     }
@@ -274,7 +263,6 @@ void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder
         dispatch->texels[2] = GI_TEXEL_UVEC4;
         dispatch->texels[3] = GI_TEXEL_UINT;
     }
-    dispatch->writes = 1u << 0;
     dispatch->wg_size = part->shape.wg_size;
     dispatch->owners =
         (struct gi_owners){part->weight->row_begin, 16 * part->n_pair, 16 * part->shape.pairs};

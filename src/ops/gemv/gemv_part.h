@@ -33,8 +33,6 @@ struct gi_gemv_part {
 // Chooses shape and program of part `index` of a weight, and adds the defines of every kernel.
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index);
-// name is a literal.
-void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value);
 // Adds the defines that say whether sums follow x and whether x can be read as a uniform block.
 // x is at `begin` vec4 of binding 1.
 void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,

@@ -52,9 +52,9 @@ void gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_POST, weight, i);
-        gi_gemv_add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
-        gi_gemv_add_define(&part.key, "HAS_UPDATE", stream->is_parted);
-        gi_gemv_add_define(&part.key, "SCALED", is_scaled);
+        gi_key_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
+        gi_key_define(&part.key, "HAS_UPDATE", stream->is_parted);
+        gi_key_define(&part.key, "SCALED", is_scaled);
         params.n_block = part.n_block;
         params.n_pair = part.n_pair;
         params.bias = part.weight->bias;
@@ -66,8 +66,7 @@ void gi_op_gemv_post(struct gi_recorder *recorder, const char *label,
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {stream->range, x},
-            .params = &params,
-            .params_size = sizeof(params),
+            GI_PARAMS_OF(params),
         };
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq && (!is_scaled || params.scale != GI_NO_OFFSET));

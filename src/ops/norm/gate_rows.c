@@ -12,12 +12,7 @@ void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const uint32_t n_column = layout->n_head * layout->head_dim;
     assert(layout->gate_begin > 0 && !x->is_half && x->stride >= n_column);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_GATE_ROWS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_GATE_ROWS, {"WG_SIZE", wg_size});
     const struct gi_gate_rows_params params = {
         .x_stride = x->stride,
         .qkv_stride = qkv->stride,
@@ -27,14 +22,8 @@ void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {x->range, qkv->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
-        .grid = {.size = {(n_column + wg_size - 1) / wg_size, 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows((n_column + wg_size - 1) / wg_size, true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -12,26 +12,15 @@ static void record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *gate_up, const struct gi_rows *act,
                         enum gi_activation activation, const struct gi_glu_params *params)
 {
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_GLU,
-        .quant = GI_QUANT_NONE,
-        .n_defines = params->n_part > 0 ? 3 : 4,
-        .defines = {{"WG_SIZE", WG_SIZE},
-                    {"ACTIVATION", (int32_t)activation},
-                    {"HALF", gi_half_form(act)},
-                    {"UNGATED", 1}},
-    };
+    struct gi_program_key key = GI_KEY(GI_PROGRAM_GLU, {"WG_SIZE", WG_SIZE},
+                                       {"ACTIVATION", activation}, {"HALF", gi_half_form(act)});
+    gi_key_option(&key, "UNGATED", params->n_part == 0);
     const uint32_t columns = (act->is_half ? 8 : 4) * WG_SIZE;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {act->range, gate_up->range},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
-        .grid = {.size = {(params->n_column + columns - 1) / columns, 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(*params),
+        .grid = gi_grid_rows((params->n_column + columns - 1) / columns, true),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
@@ -90,16 +79,10 @@ void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
                        enum gi_activation activation, const struct gi_weight *weight,
                        const struct gi_rows *gate_up, const struct gi_sorted_rows *rows)
 {
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_GLU,
-        .quant = GI_QUANT_NONE,
-        .n_defines = rows->is_half ? 5 : 4,
-        .defines = {{"WG_SIZE", WG_SIZE},
-                    {"ACTIVATION", (int32_t)activation},
-                    {"HALF", rows->is_half},
-                    {"EACH", (int32_t)experts->n_used},
-                    {"SORTED", 1}},
-    };
+    struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_GLU, {"WG_SIZE", WG_SIZE}, {"ACTIVATION", activation},
+               {"HALF", rows->is_half}, {"EACH", experts->n_used});
+    gi_key_option(&key, "SORTED", rows->is_half);
     const uint32_t columns = (rows->is_half ? 8 : 4) * WG_SIZE;
     const uint32_t n_part = weight->n_rows / experts->n_expert / 2;
     const uint32_t n_column = gi_round_up(experts->n_ff, 4);
@@ -114,9 +97,7 @@ void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
         .label = "ffn_act",
         .bindings = {gi_sorted_part(rows, rows->act), gate_up->range,
                      rows->is_half ? gi_sorted_part(rows, rows->route) : (struct gi_range){0}},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {gi_divide_up(params.n_column, columns), 1, experts->n_used},
                  .rule = GI_GRID_TOKENS,
                  .axis = 1,

@@ -14,21 +14,13 @@ static void record_norm(struct gi_recorder *recorder, const char *label,
 {
     assert(params->width > 0 && params->width % 4 == 0);
     assert(params->gamma % 4 == 0 && params->beta % 4 == 0);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_LAYERNORM,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)},
-                    {"BATCH", is_batch},
-                    {"HALF", gi_half_form(y)}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_LAYERNORM, {"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)},
+               {"BATCH", is_batch}, {"HALF", gi_half_form(y)});
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range, x, vectors->range},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
-        .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
+        GI_PARAMS_OF(*params),
         .grid = {.size = {1, 1, 1},
                  .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
                  .axis = 0,

@@ -13,15 +13,9 @@ void gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     const bool has_gamma = next_gamma != UINT32_MAX;
     const bool has_sums = has_gamma && gi_gemv_wants_sums(recorder->gpu);
     assert(stream->n_embd % 4 == 0 && gamma % 4 == 0 && (!has_gamma || next_gamma % 4 == 0));
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_POST_NORM,
-        .quant = GI_QUANT_NONE,
-        .n_defines = out_scale == UINT32_MAX ? 3 : 4,
-        .defines = {{"WG_SIZE", (int32_t)wg_size},
-                    {"HAS_GAMMA", has_gamma},
-                    {"WRITE_SUMS", has_sums},
-                    {"SCALED", 1}},
-    };
+    struct gi_program_key key = GI_KEY(GI_PROGRAM_POST_NORM, {"WG_SIZE", wg_size},
+                                       {"HAS_GAMMA", has_gamma}, {"WRITE_SUMS", has_sums});
+    gi_key_option(&key, "SCALED", out_scale != UINT32_MAX);
     const struct gi_post_norm_params params = {
         .n_embd = stream->n_embd,
         .gamma = gamma,
@@ -35,10 +29,7 @@ void gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {stream->range, y, vectors->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
+        GI_PARAMS_OF(params),
         .grid = {.size = {(stream->n_embd / 4 + wg_size - 1) / wg_size, 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];

@@ -25,22 +25,14 @@ static void record(struct gi_recorder *recorder, const char *label, const struct
     const uint32_t width = params->width;
     assert(width > 0 && width % 4 == 0 && params->gamma % 4 == 0);
     assert(x->stride >= width && y->stride >= width && !(y->is_half && is_added));
-    const bool is_scaled = params->scale != UINT32_MAX;
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_RMSNORM,
-        .quant = GI_QUANT_NONE,
-        .n_defines = is_scaled ? 4 : 3,
-        .defines = {{"WG_SIZE", wg_size(recorder->gpu, width)},
-                    {"ADD", is_added},
-                    {"HALF", gi_half_form(y)},
-                    {"SCALED", 1}},
-    };
+    struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_RMSNORM, {"WG_SIZE", wg_size(recorder->gpu, width)}, {"ADD", is_added},
+               {"HALF", gi_half_form(y)});
+    gi_key_option(&key, "SCALED", params->scale != UINT32_MAX);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range, x->range, vectors->range},
-        .writes = 1u << 0,
-        .params = params,
-        .params_size = sizeof(*params),
+        GI_PARAMS_OF(*params),
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };
     gi_recorder_add(recorder, &key, &dispatch);

@@ -16,12 +16,8 @@ void gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_b
     assert(sparsity->n > 1 && sparsity->n % 4 == 0 && up_begin % 4 == 0);
     assert(!act->is_half && act->stride >= sparsity->n);
     assert(up_begin >= sparsity->n && gate_up->stride >= up_begin + sparsity->n);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_SPARSE_GLU,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}, {"ACTIVATION", (int32_t)sparsity->activation}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_SPARSE_GLU, {"WG_SIZE", wg_size}, {"ACTIVATION", sparsity->activation});
     const struct gi_sparse_glu_params params = {
         .gate_up_stride = gate_up->stride,
         .act_stride = act->stride,
@@ -33,14 +29,8 @@ void gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_b
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {act->range, gate_up->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
-        .grid = {.size = {n_group, 1, 1},
-                 .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(n_group, is_batch),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }

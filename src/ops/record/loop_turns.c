@@ -24,17 +24,6 @@ bool gi_loops_fit(const struct gi_gpu *gpu, uint64_t n_turn)
     return !(gi_gpu_quirks(gpu) & GI_QUIRK_LOOP_LIMIT) || n_turn <= LOOP_LIMIT;
 }
 
-// Returns the value of a define; `fallback` without it.
-static uint64_t define(const struct gi_program_key *key, const char *name, uint64_t fallback)
-{
-    for (uint32_t i = 0; i < key->n_defines; i++) {
-        if (strcmp(key->defines[i].name, name) == 0) {
-            return (uint64_t)key->defines[i].value;
-        }
-    }
-    return fallback;
-}
-
 static uint64_t divide(uint64_t n, uint64_t by)
 {
     return by > 0 ? (n + by - 1) / by : n;
@@ -55,8 +44,9 @@ static uint64_t count_gemv(const struct gi_program_key *key, const struct gi_dis
     const struct gi_gemv_plain_params *params = dispatch->params; // the others begin alike
     const bool is_residual =
         key->id >= GI_PROGRAM_GEMV_RESIDUAL_SPLIT && key->id <= GI_PROGRAM_GEMV_RESIDUAL_TEXBITS;
-    const uint64_t pairs = define(key, "PAIRS", 1), n_pass = divide(params->n_pair, pairs);
-    const uint64_t n_own = define(key, "LOOP", 0) ? divide(n_pass, dispatch->grid.size[0]) : 1;
+    const uint64_t pairs = gi_key_value(key, "PAIRS", 1), n_pass = divide(params->n_pair, pairs);
+    const uint64_t n_own =
+        gi_key_value(key, "LOOP", 0) ? divide(n_pass, dispatch->grid.size[0]) : 1;
     const uint64_t n_slice =
         strstr(programs[key->id].defines, "GEMV_SPLIT=1") ? dispatch->wg_size / (8 * pairs) : 1;
     const uint64_t n_sum = is_residual ? 0 : params->n_ssq;
@@ -97,17 +87,16 @@ static uint64_t count_batch_attention(const struct gi_program_key *key,
                                       const struct gi_dispatch *dispatch)
 {
     const struct gi_attention_params *params = dispatch->params;
-    const uint32_t head_dim = (uint32_t)define(key, "HEAD_DIM", 64);
-    const uint32_t keys = (uint32_t)define(key, "KEYS", 32); // of others' tiles: as many
+    const uint32_t head_dim = gi_key_value(key, "HEAD_DIM", 64);
+    const uint32_t keys = gi_key_value(key, "KEYS", 32); // of others' tiles: as many
     // A group sees the keys of the window of its first token, and those of its other tokens.
     const uint64_t n_seen = (uint64_t)params->window + params->after + 64;
     const uint32_t n_key =
         params->window > 0 && n_seen < params->n_ctx ? (uint32_t)n_seen : params->n_ctx;
     const bool is_tile =
         key->id != GI_PROGRAM_ATTENTION_BATCH_ROW && key->id != GI_PROGRAM_ATTENTION_BATCH_LANE;
-    return is_tile
-               ? divide(n_key, keys) * 2 * head_dim + SMALL
-               : gi_loop_turns_of_keys(n_key, head_dim, keys, (uint32_t)define(key, "VECTORS", 0));
+    return is_tile ? divide(n_key, keys) * 2 * head_dim + SMALL
+                   : gi_loop_turns_of_keys(n_key, head_dim, keys, gi_key_value(key, "VECTORS", 0));
 }
 
 // A range of keys of a step, and the results of all ranges, which the last group merges.
@@ -115,11 +104,13 @@ static uint64_t count_step_attention(const struct gi_program_key *key,
                                      const struct gi_dispatch *dispatch)
 {
     const struct gi_attention_params *params = dispatch->params;
-    const uint64_t n_vec8 = define(key, "HEAD_DIM", 0) / 8, heads = define(key, "HEADS", 1);
-    const uint64_t keys = define(key, "KEYS", 64);
+    const uint64_t n_vec8 = gi_key_value(key, "HEAD_DIM", 0) / 8,
+                   heads = gi_key_value(key, "HEADS", 1);
+    const uint64_t keys = gi_key_value(key, "KEYS", 64);
     const uint64_t n_range = divide(params->n_ctx, keys);
     if (key->id == GI_PROGRAM_ATTENTION_ROW) {
-        const uint64_t vectors = define(key, "VECTORS", 1), n_tile = divide(keys, 8 * vectors);
+        const uint64_t vectors = gi_key_value(key, "VECTORS", 1),
+                       n_tile = divide(keys, 8 * vectors);
         const uint64_t each = n_vec8 > UNROLLED ? (2 * vectors + heads) * n_vec8 : 0;
         return n_tile * (each + 4) + heads * divide(n_vec8, 4) * (2 * n_range + 16) + SMALL;
     }
@@ -135,16 +126,18 @@ static uint64_t count_step_attention(const struct gi_program_key *key,
 static uint64_t count_delta_scan(const struct gi_program_key *key,
                                  const struct gi_dispatch *dispatch)
 {
-    const uint64_t dim = define(key, "DIM", 0), rows = dim / 8;
-    const uint64_t staged = divide(dim, define(key, "WG_SIZE", 64));
+    const uint64_t dim = gi_key_value(key, "DIM", 0), rows = dim / 8;
+    const uint64_t staged = divide(dim, gi_key_value(key, "WG_SIZE", 64));
     (void)dispatch;
     return GI_MAX_BATCH * ((rows > UNROLLED ? 2 * rows : 0) + 9 + staged) + SMALL;
 }
 
 static uint64_t count_ssm_scan(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
-    const uint64_t staged = define(key, "STAGED", 1), n_quad = define(key, "COLUMNS", 4) / 4;
-    const uint64_t wg_size = define(key, "WG_SIZE", 64), n_row = define(key, "STATE_DIM", 0) / 4;
+    const uint64_t staged = gi_key_value(key, "STAGED", 1),
+                   n_quad = gi_key_value(key, "COLUMNS", 4) / 4;
+    const uint64_t wg_size = gi_key_value(key, "WG_SIZE", 64),
+                   n_row = gi_key_value(key, "STATE_DIM", 0) / 4;
     const uint64_t each =
         divide(staged * n_row, wg_size) + divide(staged * n_quad, wg_size) * n_row;
     (void)dispatch;
@@ -156,7 +149,8 @@ static uint64_t count_ssm_scan(const struct gi_program_key *key, const struct gi
 static uint64_t count_route(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
     const struct gi_route_params *params = dispatch->params;
-    return (params->n_used + 2) * (divide(params->n_expert, define(key, "WG_SIZE", 64)) + 16) +
+    return (params->n_used + 2) *
+               (divide(params->n_expert, gi_key_value(key, "WG_SIZE", 64)) + 16) +
            SMALL;
 }
 
@@ -164,8 +158,8 @@ static uint64_t count_sort(const struct gi_program_key *key, const struct gi_dis
 {
     const struct gi_sort_experts_params *params = dispatch->params;
     const uint64_t n = (uint64_t)GI_MAX_BATCH * params->n_used;
-    const uint64_t wg_size = define(key, "WG_SIZE", 64);
-    const uint64_t n_expert = define(key, "N_EXPERT", 1);
+    const uint64_t wg_size = gi_key_value(key, "WG_SIZE", 64);
+    const uint64_t n_expert = gi_key_value(key, "N_EXPERT", 1);
     return divide(n_expert, wg_size) * n_expert + 2 * divide(n, wg_size) +
            2 * divide(n, params->tile_tokens) + SMALL;
 }
@@ -195,7 +189,7 @@ static uint64_t count_adjust(const struct gi_program_key *key, const struct gi_d
 static uint64_t count_logprob(const struct gi_program_key *key, const struct gi_dispatch *dispatch)
 {
     const struct gi_logprob_params *params = dispatch->params;
-    return 2 * divide(params->n_vocab, define(key, "WG_SIZE", 64)) + SMALL;
+    return 2 * divide(params->n_vocab, gi_key_value(key, "WG_SIZE", 64)) + SMALL;
 }
 
 static uint64_t count_rate(const struct gi_program_key *key, const struct gi_dispatch *dispatch)

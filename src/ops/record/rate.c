@@ -10,15 +10,9 @@ static void record(struct gi_recorder *recorder, enum gi_program_id id, struct g
                    struct gi_dispatch *dispatch)
 {
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
-    const struct gi_program_key key = {
-        .id = id,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t) class->copy_wg_size},
-                    {"LOADS", (int32_t) class->copy_loads}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(id, {"WG_SIZE", class->copy_wg_size}, {"LOADS", class->copy_loads});
     assert(x.size > 0 && x.size % GI_RATE_UNIT == 0);
-    dispatch->writes = 1u << 0;
     dispatch->grid.size[0] =
         (uint32_t)(x.size / ((uint64_t)WORD * class->copy_wg_size * class->copy_loads));
     dispatch->grid.size[1] = 1;
@@ -54,20 +48,13 @@ void gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_
 void gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
                     float addend)
 {
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_RATE_FMA,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", FMA_WG_SIZE}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_RATE_FMA, {"WG_SIZE", FMA_WG_SIZE});
     const struct gi_rate_fma_params params = {
         .n_round = n_round, .factor = factor, .addend = addend};
     struct gi_dispatch dispatch = {
         .label = "rate_fma",
         .bindings = {y},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {(uint32_t)(y.size / sizeof(float) / FMA_WG_SIZE), 1, 1}},
     };
     assert(y.size % (sizeof(float) * FMA_WG_SIZE) == 0);

@@ -4,12 +4,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void gi_recorder_add_slots(const struct gi_recorder *recorder, uint32_t axis,
                            struct gi_program_key *key, struct gi_dispatch *dispatch)
 {
     if (gi_recorder_is_joint(recorder)) {
-        key->defines[key->n_defines++] = (struct gi_define){"ROWS", (int32_t)recorder->slots.n};
+        gi_key_define(key, "ROWS", recorder->slots.n);
         dispatch->grid.size[axis] *= recorder->slots.n;
         dispatch->state = recorder->slots.states;
         dispatch->key_bytes *= recorder->slots.n;
@@ -33,6 +34,16 @@ static bool is_movable(const struct gi_recorder *recorder, const struct gi_range
     }
     return range->buffer &&
            (is_later || (range->buffer == movable->buffer && range->offset >= movable->offset));
+}
+
+uint32_t gi_key_value(const struct gi_program_key *key, const char *name, uint32_t fallback)
+{
+    for (uint32_t i = 0; i < key->n_defines; i++) {
+        if (strcmp(key->defines[i].name, name) == 0) {
+            return (uint32_t)key->defines[i].value;
+        }
+    }
+    return fallback;
 }
 
 void gi_recorder_begin(struct gi_recorder *recorder, const struct gi_dispatch_table_params *params,
@@ -64,6 +75,8 @@ void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program
     if (!failure || failure->status) {
         return;
     }
+    dispatch->writes = dispatch->writes ? dispatch->writes : 1u << 0;
+    dispatch->wg_size = dispatch->wg_size ? dispatch->wg_size : gi_key_value(key, "WG_SIZE", 0);
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
         dispatch->runtime_begins |= (uint32_t)is_movable(recorder, &dispatch->bindings[i]) << i;
     }

@@ -8,6 +8,8 @@
 #include "gpu/dispatch/dispatch_table.h"
 #include "ops/record/tuning_site.h"
 
+#include <assert.h>
+
 // The slots of a joint list (src/README.md). An op for a sequence then records one dispatch for all
 // slots, which reads their differences from the step_state of each. Nothing is written for
 // a slot that takes no part, nor into the cache of a slot that is done.
@@ -74,9 +76,47 @@ void gi_recorder_begin(struct gi_recorder *recorder, const struct gi_dispatch_ta
 // first error; returns NULL, too, if the table was not begun.
 struct gi_dispatch_table *gi_recorder_end(struct gi_recorder *recorder, struct glinfer_error *err);
 
-// Requests the program with this key and appends a dispatch of it. The recording fails with the
-// errors of gi_program_table_request and gi_dispatch_table_record, and with UNSUPPORTED if the
-// loops of the dispatch are too long for the driver (loop_turns.h).
+// The key of a program that unpacks weights of a type, and of one that reads no weights, with the
+// defines {"NAME", value}, ...
+#define GI_WEIGHT_KEY(program, type, ...)                                                          \
+    ((struct gi_program_key){.id = (program),                                                      \
+                             .quant = (type),                                                      \
+                             .n_defines = sizeof((struct gi_define[]){__VA_ARGS__}) /              \
+                                          sizeof(struct gi_define),                                \
+                             .defines = {__VA_ARGS__}})
+#define GI_KEY(program, ...) GI_WEIGHT_KEY(program, GI_QUANT_NONE, __VA_ARGS__)
+// Adds a define. name is a literal.
+static inline void gi_key_define(struct gi_program_key *key, const char *name, uint32_t value)
+{
+    assert(key->n_defines < GI_MAX_DEFINES);
+    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
+}
+// Adds a define unless its value is 0.
+static inline void gi_key_option(struct gi_program_key *key, const char *name, uint32_t value)
+{
+    if (value > 0) {
+        gi_key_define(key, name, value);
+    }
+}
+// Returns the value of a define, `fallback` without it.
+uint32_t gi_key_value(const struct gi_program_key *key, const char *name, uint32_t fallback);
+
+// Initializes params and params_size of a gi_dispatch.
+#define GI_PARAMS_OF(object) .params = &(object), .params_size = sizeof(object)
+
+// Returns the grid of n groups for each row of a batch, or for the only row of a step.
+static inline struct gi_grid gi_grid_rows(uint32_t n, bool is_batch)
+{
+    return (struct gi_grid){.size = {n, 1, 1},
+                            .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                            .axis = 1,
+                            .divisor = 1};
+}
+
+// Requests the program with this key and appends a dispatch of it, which writes binding 0 if it
+// does not say what it writes, and has groups of the key's WG_SIZE if it does not say their size.
+// The recording fails with the errors of gi_program_table_request and gi_dispatch_table_record, and
+// with UNSUPPORTED if the loops of the dispatch are too long for the driver (loop_turns.h).
 void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program_key *key,
                      struct gi_dispatch *dispatch);
 // Makes the recording fail with UNSUPPORTED and a message formatted like printf.

@@ -12,12 +12,8 @@
 void gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
                       float scale, float softcap, struct gi_logits *layout)
 {
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_LOGIT_ROWS,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"N_LOGITS", N_LOGITS}, {"SOFTCAP", softcap > 0}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_LOGIT_ROWS, {"WG_SIZE", WG_SIZE},
+                                             {"N_LOGITS", N_LOGITS}, {"SOFTCAP", softcap > 0});
     const struct gi_logit_rows_params params = {
         .stride = rows->stride,
         .n_vocab = layout->n_vocab,
@@ -29,10 +25,8 @@ void gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const str
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {rows->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(n_group, true),
     };
     layout->n_partial = n_group * WG_SIZE;
     assert(layout->n_partial <= layout->max_partial && rows->stride > layout->scratch);

@@ -60,12 +60,8 @@ static void record(struct gi_recorder *recorder, const struct gi_logits *logits,
     assert(logits->partial % 4 == 0 && logits->partial >= logits->n_vocab);
     const bool has_counts = shape->is_end && step->counts.buffer;
     const uint32_t size = choose_size(recorder->gpu, shape->first, shape->size);
-    const struct gi_program_key key = {
-        .id = shape->first + size,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"HAS_COUNTS", has_counts}, {"PROBS", shape->has_probs}},
-    };
+    const struct gi_program_key key =
+        GI_KEY(shape->first + size, {"HAS_COUNTS", has_counts}, {"PROBS", shape->has_probs});
     const struct gi_argmax_params params = {.n_vocab = logits->n_vocab,
                                             .n_partial = logits->n_partial,
                                             .partial = logits->partial,
@@ -76,8 +72,7 @@ static void record(struct gi_recorder *recorder, const struct gi_logits *logits,
         .writes = shape->writes | (shape->is_end ? 0x4u : 0) | (has_counts ? 0x8u : 0),
         .writes_state = shape->is_end,
         .wg_size = sizes[size],
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {shape->n_groups, 1, 1}, .rule = GI_GRID_FIXED},
     };
     if (has_counts) {
@@ -130,8 +125,7 @@ void gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
         .bindings = {adjust->range, logits->range, step->state},
         .writes = 0x3,
         .wg_size = sizes[size],
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .runtime_params = GI_PARAM_BIT(struct gi_adjust_params, n_slot),
         .grid = {.size = {shape.n_groups, 1, 1}, .rule = GI_GRID_FIXED},
     };

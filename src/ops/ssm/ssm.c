@@ -47,20 +47,8 @@ static struct gi_program_key make_key(const struct gi_ssm *ssm, enum gi_program_
 {
     assert(ssm->dim % 16 == 0 && ssm->state_dim % 32 == 0 && ssm->n_head % ssm->n_group == 0);
     assert(ssm->channels % 4 == 0 && ssm->taps % 4 == 0 && ssm->taps_bias % 4 == 0);
-    return (struct gi_program_key){
-        .id = id,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 4,
-        .defines = {{"WG_SIZE", (int32_t)wg_size},
-                    {"DIM", (int32_t)ssm->dim},
-                    {"STATE_DIM", (int32_t)ssm->state_dim},
-                    {"TAPS", (int32_t)ssm->n_taps}},
-    };
-}
-
-static void add_define(struct gi_program_key *key, const char *name, uint32_t value)
-{
-    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
+    return GI_KEY(id, {"WG_SIZE", wg_size}, {"DIM", ssm->dim}, {"STATE_DIM", ssm->state_dim},
+                  {"TAPS", ssm->n_taps});
 }
 
 void gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, struct gi_range x,
@@ -69,7 +57,7 @@ void gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, stru
     const uint32_t wg_size = gi_recorder_wg_size(recorder, group_size(recorder));
     const uint32_t n_column = ssm->dim % STEP_COLUMNS == 0 ? STEP_COLUMNS : 16;
     struct gi_program_key key = make_key(ssm, GI_PROGRAM_SSM_STEP, wg_size);
-    add_define(&key, "COLUMNS", n_column);
+    gi_key_define(&key, "COLUMNS", n_column);
     const struct gi_ssm_step_params params = {
         .n_head = ssm->n_head,
         .n_group = ssm->n_group,
@@ -86,10 +74,8 @@ void gi_op_ssm_step(struct gi_recorder *recorder, const struct gi_ssm *ssm, stru
         .label = "ssm_step",
         .bindings = {out, x, vectors->range, memory},
         .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .n_weight = count_work(ssm),
-        .wg_size = wg_size,
         .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1}},
     };
     gi_recorder_add(recorder, &key, &dispatch);
@@ -103,7 +89,7 @@ static void record_conv(struct gi_recorder *recorder, const struct gi_ssm *ssm,
 {
     const uint32_t n_each = gi_ssm_channels(ssm) / 4 + ssm->n_head;
     struct gi_program_key key = make_key(ssm, GI_PROGRAM_SSM_CONV, ROW_WG_SIZE);
-    add_define(&key, "TOKENS", TOKENS);
+    gi_key_define(&key, "TOKENS", TOKENS);
     const struct gi_ssm_conv_params params = {
         .x_stride = x->stride,
         .y_stride = mixed->stride,
@@ -120,9 +106,7 @@ static void record_conv(struct gi_recorder *recorder, const struct gi_ssm *ssm,
     struct gi_dispatch dispatch = {
         .label = "ssm_conv",
         .bindings = {mixed->range, x->range, vectors->range, memory},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .grid = {.size = {(n_each + ROW_WG_SIZE - 1) / ROW_WG_SIZE, 1, 1},
                  .rule = GI_GRID_TOKENS,
                  .axis = 1,
@@ -144,8 +128,8 @@ static void record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
     }
     assert(ssm->state_dim <= 16 * wg_size / n_column);
     struct gi_program_key key = make_key(ssm, GI_PROGRAM_SSM_SCAN, wg_size);
-    add_define(&key, "COLUMNS", n_column);
-    add_define(&key, "STAGED", ssm->state_dim > 128 ? STAGED / 2 : STAGED);
+    gi_key_define(&key, "COLUMNS", n_column);
+    gi_key_define(&key, "STAGED", ssm->state_dim > 128 ? STAGED / 2 : STAGED);
     const struct gi_ssm_scan_params params = {
         .x_stride = x->stride,
         .y_stride = mixed->stride,
@@ -159,8 +143,7 @@ static void record_scan(struct gi_recorder *recorder, const struct gi_ssm *ssm,
         .label = "ssm_scan",
         .bindings = {out->range, mixed->range, x->range, memory},
         .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
+        GI_PARAMS_OF(params),
         .n_weight = count_work(ssm),
         .grid = {.size = {ssm->dim / n_column, ssm->n_head, 1},
                  .is_divisible = true,
@@ -185,25 +168,14 @@ void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_grou
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     assert(width % 4 == 0 && gamma % 4 == 0 && y->stride >= n_group * width && !y->is_half);
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_SSM_NORM,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", (int32_t)wg_size}},
-    };
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_SSM_NORM, {"WG_SIZE", wg_size});
     const struct gi_ssm_norm_params params = {
         .y_stride = y->stride, .width = width, .gamma = gamma, .eps = eps};
     struct gi_dispatch dispatch = {
         .label = "ssm_norm",
         .bindings = {y->range, vectors->range},
-        .writes = 1u << 0,
-        .params = &params,
-        .params_size = sizeof(params),
-        .wg_size = wg_size,
-        .grid = {.size = {n_group, 1, 1},
-                 .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
-                 .axis = 1,
-                 .divisor = 1},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(n_group, is_batch),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }
