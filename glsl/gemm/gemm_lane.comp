@@ -3,7 +3,7 @@
 //
 // A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation
 // owns one row, dequantises it for all the tokens, and reads x at an index that is the same for the
-// whole group, at distances that the compiler knows. Uses no shared memory, which is no faster than
+// whole group, at distances that the compiler knows. Uses no shared memory, which is not faster than
 // a buffer on the GPUs that this is for, and few registers: the tiles of gemm.comp spill there. With
 // PACKED x are rows of gemm/packed_rows.glsl, of which a load brings twice as many elements, and
 // V3D multiplies by either half of a word for nothing.

@@ -10,8 +10,8 @@
 #endif
 #if ROWS
 #define STATE_ROWS
-#define CACHE_BEGIN (SLOT * params.slot_cache) // where its cache and its scratch begin: of kernels
-#define SCRATCH_BEGIN (SLOT * params.slot_scratch) // whose Params say how far slots are apart
+#define CACHE_BEGIN (SLOT * params.slot_cache) // start of the slot's cache, and of its scratch:
+#define SCRATCH_BEGIN (SLOT * params.slot_scratch) // Params give the distance of slots
 #else
 #define CACHE_BEGIN 0u
 #define SCRATCH_BEGIN 0u

@@ -24,7 +24,7 @@ enum gi_jinja_node_kind {
     GI_JINJA_NODE_OR,        // a or b
     GI_JINJA_NODE_BINARY,    // a op b: arithmetic and comparison
     GI_JINJA_NODE_IF_ELSE,   // a if b else c (NULL: undefined)
-    GI_JINJA_NODE_CAPTURE,   // what list, a body, writes
+    GI_JINJA_NODE_CAPTURE,   // the text that list, a body, writes
     // Statements
     GI_JINJA_NODE_TEXT,  // constant
     GI_JINJA_NODE_PRINT, // a

@@ -31,7 +31,7 @@ struct gi_jinja_call {
     struct gi_jinja_run *run;
     struct gi_jinja_pool *pool; // of the run
     struct gi_jinja_string name;
-    struct gi_jinja_value value;    // what a filter, test or method is applied to
+    struct gi_jinja_value value;    // operand of a filter, test or method
     struct gi_jinja_list arguments; // without a name
     struct gi_jinja_dict named;
     const struct gi_jinja_caller *caller; // of a macro; NULL: none

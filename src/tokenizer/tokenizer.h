@@ -1,6 +1,6 @@
 // Turns text into token ids and back for one vocabulary, and has its chat template. Owns copies of
-// all that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the
-// caller hands the vocabulary over as plain arrays.
+// all that it needs. Immutable after creation, and may be used by several threads. No GL, no GGUF:
+// the caller hands the vocabulary over as plain arrays.
 #ifndef GI_TOKENIZER_TOKENIZER_H
 #define GI_TOKENIZER_TOKENIZER_H
 

@@ -20,7 +20,7 @@ struct gi_tokenizer_model {
     // Appends the ids of text without special tokens; before and after it is one, or nothing.
     bool (*encode)(const struct gi_tokenizer *tokenizer, struct gi_text text, struct gi_ids *ids,
                    struct glinfer_error *err);
-    bool always_adds_bos; // whatever the file says
+    bool always_adds_bos; // regardless of the file
     // Rewrites the text of a normal token to the bytes it stands for, in place; returns how
     // many, never more than size.
     size_t (*decode)(char *text, size_t size);

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { OFFSET = 12345, BEHIND = 678, N_PREDICT = 6 };
+enum { OFFSET = 12345, AFTER = 678, N_PREDICT = 6 };
 
 struct fixture {
     struct tiny_model tiny;
     struct answer wanted;
-    char path[32]; // of a larger file: OFFSET bytes, the model, BEHIND bytes
+    char path[32]; // of a larger file: OFFSET bytes, the model, AFTER bytes
     uint8_t *data; // the model
     size_t size;
 };
@@ -46,7 +46,7 @@ static void write_larger_file(struct fixture *f)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, around, OFFSET), OFFSET);
     assert_int_equal(write(fd, f->data, f->size), f->size);
-    assert_int_equal(write(fd, around, BEHIND), BEHIND);
+    assert_int_equal(write(fd, around, AFTER), AFTER);
     close(fd);
 }
 
@@ -269,7 +269,7 @@ TEST(a_size_that_is_a_lie_is_an_error)
     assert_null(load(&source, &err));
     assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
     source = make(GLINFER_SOURCE_PATH);
-    source.length = fixture.size + BEHIND + 1;
+    source.length = fixture.size + AFTER + 1;
     assert_null(load(&source, &err));
     assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
 }

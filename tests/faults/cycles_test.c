@@ -1,6 +1,6 @@
 // A program that opens a device, loads a model, answers and destroys all of it again and again does
-// not grow: neither its memory nor the objects of GL. cycles_test [N]: so many cycles, 20 without.
-// Exits 77 without a device.
+// not grow: neither its memory nor the objects of GL. cycles_test [N]: number of cycles,
+// default 20. Exits 77 without a device.
 #include "tests/data/test_data.h"
 #include "tests/faults/failing_gl.h"
 #include "tests/golden/fixture/tiny_model.h"

@@ -53,7 +53,8 @@ const char *first_failed_call(void)
     return failed_call;
 }
 
-// Behind a call of GL, EGL's pass: what a context that cannot be entered holds cannot be deleted.
+// After a refused call of GL, calls of EGL pass: objects of a context that cannot be entered cannot
+// be deleted.
 static bool is_refused(const char *name)
 {
     const long n = n_calls++;

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-// Lets n calls pass and refuses all after them, behind one of GL those of GL; -1: none is refused.
+// Lets n calls pass and refuses all later ones; after a refused call of GL, only calls of GL.
+// -1: refuses no call.
 void fail_calls_after(long n);
 // Lets n calls pass, refuses one and lets all after it pass.
 void fail_one_call(long n);

@@ -1,5 +1,5 @@
 // Every function of glinfer.h that needs the driver survives a call of EGL or GL that fails: it
-// says so, or does without and computes what it always does; it leaves no object behind and works
+// says so, or does without and computes what it always does; it leaks no object and works
 // again afterwards. Runs on a tiny model; exits 77 without a device. Leaks are seen with
 // -DGLINFER_SANITIZE=address. GLINFER_TEST_ALL=1 fails every call, else some of each function.
 #include "tests/data/test_data.h"

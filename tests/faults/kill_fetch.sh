@@ -43,4 +43,4 @@ if ! fetch >"$folder/words" 2>&1 || [ "$(sha256sum <"$place")" != "$hash" ]; the
     cat "$folder/words"
     exit 1
 fi
-echo "$n killed, $n_whole of them behind the end"
+echo "$n killed, $n_whole of them after the end"

@@ -84,7 +84,7 @@ TEST(logits_are_the_same_where_another_joins)
         for (int i = 0; i < alone.n; i++) {
             assert_int_equal(joined.ids[i], alone.ids[i]);
             if (fabsf(joined.logprobs[i] - alone.logprobs[i]) > tolerance) {
-                fail_msg("joined behind %d, token %d: %g, alone %g", n, i,
+                fail_msg("joined after %d, token %d: %g, alone %g", n, i,
                          (double)joined.logprobs[i], (double)alone.logprobs[i]);
             }
         }

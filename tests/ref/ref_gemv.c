@@ -43,7 +43,7 @@ void ref_add_normed(struct ref_value *x, struct ref_value *y, const float *gamma
     for (size_t i = 0; i < n; i++) {
         const double factor = (double)gamma[i] * ref_inv_rms(ssq, n, eps);
         x[i].value = scale * (x[i].value + factor * y[i].value);
-        // The error of rms(y) is no larger than those of all of y.
+        // The error of rms(y) is at most the errors of all of y.
         x[i].magnitude = fabs(scale) * (x[i].magnitude + 2 * fabs(factor) * y[i].magnitude);
     }
 }

@@ -268,7 +268,7 @@ static bool start(struct cli_chat *chat)
     }
     glinfer_generate_params_init(&expected);
     cli_sampling_fill(&settings->sampling, 0, &expected);
-    cli_lines_hush(); // what is typed meanwhile is shown with the prompt
+    cli_lines_hush(); // input that arrives meanwhile is shown with the prompt
     const bool is_done =
         cli_session_load(&chat->session) && cli_session_start(&chat->session, &expected);
     cli_lines_show();

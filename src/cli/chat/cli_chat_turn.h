@@ -17,8 +17,8 @@ struct cli_turns {
     uint64_t seed; // of the first answer
     // Kept here:
     size_t n_forgotten;  // messages after the system message that the context has no room for
-    struct cli_ids ids;  // the conversation that is asked about
-    struct cli_ids held; // what the session holds for certain
+    struct cli_ids ids;  // the conversation of the request
+    struct cli_ids held; // tokens that the session holds for certain
     struct cli_bytes answer;
     struct cli_ids answer_ids;
     struct cli_thoughts thoughts;

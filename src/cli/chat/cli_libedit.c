@@ -201,7 +201,7 @@ static void set_up_line(struct libedit *editor)
     el_set(line, EL_BIND, "^\\", "chat-quit", NULL);
     el_set(line, EL_SETTY, "-x", "-echo", NULL);
     el_set(line, EL_BIND, "^C", "chat-interrupt", NULL);
-    el_set(line, EL_BIND, "^@", "em-delete-or-list", NULL); // what Ctrl-D is that was typed before
+    el_set(line, EL_BIND, "^@", "em-delete-or-list", NULL); // a Ctrl-D that was typed before
 }
 
 static void close_editor(void *user)

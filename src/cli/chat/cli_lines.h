@@ -37,7 +37,7 @@ struct cli_lines {
     bool is_terminal;
     const char *prompt;              // shown on a terminal, on stderr
     const struct cli_editor *editor; // borrowed
-    void *editing;                   // what its open returned; NULL: plain lines
+    void *editing;                   // result of its open function; NULL: plain lines
     char buffer[4096];
     size_t begin, end; // bytes of the buffer that are left to take
     bool has_begun;    // a line was read

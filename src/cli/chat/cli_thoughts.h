@@ -12,7 +12,7 @@ struct cli_thoughts {
     struct cli_reasoning reasoning;
     struct cli_wrap wrap;
     bool is_dim;
-    bool is_line_open; // what was written last ends no line
+    bool is_line_open; // the text so far does not end with a newline
 };
 
 // Begins an answer of a kind, as cli_reasoning_find_open finds it.

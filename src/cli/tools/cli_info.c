@@ -40,7 +40,7 @@ static const struct cli_flag flags[] = {
 
 // Receives the shapes that were measured: into lines, or an array.
 struct tuning {
-    const struct glinfer_model_info *model; // whose shapes are wanted; NULL: all
+    const struct glinfer_model_info *model; // print the shapes of this model; NULL: all
     cJSON *array;                           // NULL: lines
     size_t n;
 };

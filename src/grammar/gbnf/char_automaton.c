@@ -29,7 +29,7 @@ static int compare_ranges(const void *a, const void *b)
 static size_t remove_surrogates(struct gi_code_range *ranges, size_t count)
 {
     size_t n = 0;
-    struct gi_code_range rest = {1, 0}; // what is left above them of the one range around them
+    struct gi_code_range rest = {1, 0}; // the part of the range around them that lies above
     for (size_t i = 0; i < count; i++) {
         struct gi_code_range range = ranges[i];
         if (range.lo < SURROGATES && range.hi >= SURROGATES_END) {

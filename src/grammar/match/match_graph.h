@@ -24,7 +24,7 @@ struct gi_match_state {
     struct gi_place *places; // sorted and distinct; stored after next
     uint32_t n_uses;         // by texts; a state without may be forgotten between calls
     bool may_end, has_tokens;
-    uint32_t *mask;  // what gi_grammar_mask has found, or NULL; owned
+    uint32_t *mask;  // result of gi_grammar_mask, or NULL; owned
     uint32_t next[]; // (n_classes) states
 };
 

@@ -52,8 +52,8 @@ static bool walk_tree(struct gi_match_graph *graph, const struct gi_grammar_voca
     return true;
 }
 
-// Adds the tokens that the places of a state name, and those that they do not exclude. Tokens that
-// end a text are none of them.
+// Adds the tokens that the places of a state name, and the tokens that they do not exclude, except
+// the tokens that end a text.
 static void add_named(const struct gi_match_graph *graph, const struct gi_grammar_vocab *vocab,
                       const struct gi_match_state *state, uint32_t *bits)
 {

@@ -91,7 +91,7 @@ static void find_names(struct object *object)
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const cJSON *required = NULL;
-        if (gi_schema_holding(condition)) { // those that dependencies have do not come by a keyword
+        if (gi_schema_holding(condition)) { // conditions of dependencies do not stand at a keyword
             const cJSON *properties =
                 gi_schema_use(object->writer, condition->schema, "properties");
             required = gi_schema_use(object->writer, condition->schema, "required");

@@ -33,12 +33,12 @@ struct gi_schema_writer {
     struct gi_builder build;
     uint32_t shared[GI_N_SHARED_RULES]; // indices in the grammar
     const cJSON *root;         // borrowed; numbers are of the type cJSON_Raw, with their text
-    const cJSON *place;        // what is read, for messages; within root, or NULL
+    const cJSON *place;        // the value that is read, for messages; within root, or NULL
     uint32_t max_states;       // of an automaton that is only tried; 0: as many as there may be
     uint32_t value_depth;      // of constants that are looked into
-    uint32_t work, n_looks;    // what was done so far, which is bounded
+    uint32_t work, n_looks;    // work so far, which is limited
     bool has_cycle;            // a $ref of the set that is written leads back to it
-    bool is_lenient;           // what is not supported is left out instead of refused
+    bool is_lenient;           // leaves unsupported keywords out instead of refusing them
     struct glinfer_error dead; // why the first schema that allows nothing does so
     struct {
         struct gi_dfa **data; // owned

@@ -48,7 +48,7 @@ struct gi_chat_format {
     const char *denials[GI_CHAT_TELLS_MAX]; // unless it has one of these
     const char *begin;                      // of every conversation; may be NULL
     struct gi_chat_turn system, user, assistant;
-    const char *answer; // what the model goes on from
+    const char *answer; // start of the answer, which the model continues
     enum gi_chat_place place;
     unsigned trims; // enum gi_chat_trim
     // A system turn is written even if there is neither a system message nor a default one.

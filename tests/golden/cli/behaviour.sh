@@ -70,7 +70,7 @@ run -p 'Once upon' -n 9 --prompt-cache "$dir/cache" -ctk f32 >/dev/null
 check 'a cache of another type' "$?$(grep -c 'was saved with keys in f16' "$dir/errors")" 11
 run -p 'Once upon' -n 9 --prompt-cache "$dir/prompt" >/dev/null
 check 'a cache file that is not a saved session' "$?$(grep -cE 'not enough for a saved|not a saved session' "$dir/errors")" 11
-check 'a file that is no cache is left alone' "$(cat "$dir/prompt")" 'Once upon'
+check 'a file of another kind is left alone' "$(cat "$dir/prompt")" 'Once upon'
 
 run -p 'Once upon' -n 1 --show-timings >/dev/null
 check 'compiling has a time of its own' "$(grep -cE '^compile  *[0-9.]+ ms$' "$dir/errors")" 1
@@ -91,14 +91,14 @@ check 'a seed and indirect grids' \
 
 long=$(run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)
 for place in EMBED_BATCH:1 EMBED_TOKEN:20 EMBED_TOKEN:37; do # in the prompt, in the answer
-    check "the text behind a lost context ($place)" \
+    check "the text after a lost context ($place)" \
         "$(GLINFER_FAULT="lost:$place" run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
     check "the recovery is said ($place)" "$(grep -c 'recovering' "$dir/errors")" 1
 done
 penalties='--temp 0.8 --seed 7 --repeat-penalty 1.3 --mirostat 2 --mirostat-ent 3'
 penalised=$(run -p 'Once upon' -n 40 $penalties --chain 1)
 check 'penalties in chains of 32' "$(run -p 'Once upon' -n 40 $penalties --chain 32)" "$penalised"
-check 'penalties behind a lost context' \
+check 'penalties after a lost context' \
     "$(GLINFER_FAULT=lost:EMBED_TOKEN:20 run -p 'Once upon' -n 40 $penalties)" "$penalised"
 check 'greedy penalties' "$(run -p 'Once upon' -n 20 --temp 0 --presence-penalty 2 --chain 32)" \
     "$(run -p 'Once upon' -n 20 --temp 0 --presence-penalty 2 --chain 1)"
@@ -117,11 +117,11 @@ run -p 'Once upon' -n 1 -l 5 >/dev/null
 check 'a logit bias without a number' $? 2
 prompt='Once upon a time there was a long prompt in many batches'
 long_prompt=$(run -p "$prompt" -n 20 -ub 8 --temp 0)
-check 'the text behind a context lost in the middle of a prompt' \
+check 'the text after a context lost in the middle of a prompt' \
     "$(GLINFER_FAULT=lost:EMBED_BATCH:3 run -p "$prompt" -n 20 -ub 8 --temp 0)" "$long_prompt"
 check 'which is said' "$(grep -c 'recovering' "$dir/errors")" 1
 if ! grep -q 'driver quirks.*no-count' "$dir/devices"; then # where dispatches are not counted
-    check 'the text behind a dispatch that was left out' \
+    check 'the text after a dispatch that was left out' \
         "$(GLINFER_FAULT=skip:EMBED_TOKEN:20 run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
 fi
 GLINFER_FAULT=lost:EMBED_TOKEN run -p 'Once upon' -n 9 --temp 0 >/dev/null
@@ -132,7 +132,7 @@ run -p 'Once upon' -n 9 >/dev/full
 check 'a full disk' $? 1
 check 'a full disk is named' "$(grep -c 'No space left' "$dir/errors")" 1
 "$glinfer" profile -m "$model" -p 64 -n 2 --json >/dev/full 2>"$dir/errors" # more than a buffer
-check 'a full disk behind a long line' $? 1
+check 'a full disk after a long line' $? 1
 check 'is named' "$(grep -c 'No space left' "$dir/errors")" 1
 
 {

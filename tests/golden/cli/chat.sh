@@ -32,7 +32,7 @@ check 'goes on as it would have' "$(tail -c "$size" "$dir/whole" | cksum)" "$(ck
 chat "Hello there\nHow are you?\nAnd now?\n" --ubatch-size 8 >"$dir/turns"
 for place in EMBED_BATCH:1 EMBED_BATCH:4 EMBED_TOKEN:3 EMBED_TOKEN:14 EMBED_TOKEN:30; do
     GLINFER_FAULT="lost:$place" chat "Hello there\nHow are you?\nAnd now?\n" --ubatch-size 8 >"$dir/lost"
-    check "a chat goes on behind a lost context ($place)" "$(cksum <"$dir/lost")" "$(cksum <"$dir/turns")"
+    check "a chat goes on after a lost context ($place)" "$(cksum <"$dir/lost")" "$(cksum <"$dir/turns")"
     check "and says it ($place)" "$(said 'recovering')" 1
 done
 
@@ -43,7 +43,7 @@ check 'a reset forgets' $? 0
 chat 'Hello there' | cmp -s - "$dir/once"
 check 'the last line needs no end' $? 0
 chat '\n  \n\r\nHello there\r\n' | cmp -s - "$dir/once"
-check 'empty lines are no messages' $? 0
+check 'empty lines are not messages' $? 0
 
 chat '/system\n/system be brief\n/system\nHi\n/reset\n/save '"$dir"'/system.json\n' >/dev/null
 check 'no system message' "$(said 'there is no system message')" 1
@@ -60,7 +60,7 @@ context=$(sed -n 's/^context  *\([0-9]*\) tokens.*/\1/p' "$dir/errors" | head -n
 check 'all that was in the context' "$(said "^reused  *$context tokens")" 1
 
 chat "Hi\n/reset\n/stats\n/load $dir/two.json\n/stats\n" >/dev/null
-check 'no answer yet behind a reset, nor behind a file' "$(said 'no answer yet')" 2
+check 'no answer yet after a reset, nor after a file' "$(said 'no answer yet')" 2
 
 chat "one one\ntwo two\nthree three\nfour four\n/save $dir/all.json\n" -c 128 >/dev/null
 check 'a full context' $? 0
@@ -78,7 +78,7 @@ check 'retry answers again' "$(cat "$dir/again")" "$(cat "$dir/once" "$dir/once"
 chat 'one \\\ntwo\n"""three\nfour\n"""\n/save '"$dir"'/lines.json\n' >/dev/null
 check 'lines that go on' "$(grep -c -e 'one .ntwo"' -e '"three.nfour"' "$dir/lines.json")" 2
 chat '"""/reset\n"""\n"""//two"""\n/system """/brief"""\n/save '"$dir"'/slashes.json\n' >/dev/null
-check 'quoted text is no command' "$(grep -c -e '"/reset"' -e '"//two"' -e '"/brief"' "$dir/slashes.json")" 3
+check 'quoted text is not a command' "$(grep -c -e '"/reset"' -e '"//two"' -e '"/brief"' "$dir/slashes.json")" 3
 chat '/set tokens 3\n/set temperature 0.5\n/set system be brief\n/set\n/set tokens\nHi\n/stats\n' >/dev/null
 check 'settings are printed' "$(grep -cxE 'tokens 3|temperature 0.5|system be brief' "$dir/errors")" 6
 check 'all samplers are' "$(grep -cxE '(top-k|seed|repeat-penalty|mirostat|dry-base) [-0-9.]+' "$dir/errors")" 5
@@ -122,7 +122,7 @@ check 'a link leads to what is saved' "$(grep -c 'be brief' "$dir/target.json")"
 check 'and stays one' "$([ -L "$dir/link.json" ]; echo $?)" 0
 check 'a fifo is written' "$(grep -c 'be brief' "$dir/read")" 1
 check 'and stays one' "$([ -p "$dir/pipe" ]; echo $?)" 0
-check 'a folder is none' "$(said 'Is a directory')" 1
+check 'a folder is refused' "$(said 'Is a directory')" 1
 echo before >"$dir/kept.json"
 ln -s kept.json "$dir/to_kept.json"
 mkdir "$dir/kept.json.part" # so that nothing new can be written
@@ -136,7 +136,7 @@ printf '[{"role":"user"}]' >"$dir/bad.json"
 printf '{"a":' >"$dir/worse.json"
 chat "/load $dir/bad.json\n/load $dir/worse.json\n" >/dev/null
 check 'a message without content' "$(said 'message 1 lacks a role')" 1
-check 'a file that is no conversation' "$(said 'invalid conversation')" 1
+check 'a file without a conversation' "$(said 'invalid conversation')" 1
 
 chat 'Hi\n' >/dev/full
 check 'a full disk' $? 1

@@ -253,7 +253,7 @@ def what_is_typed_early_waits():
     check("what is typed is not shown", time.monotonic() < end)
     os.write(t.file, b"typed early")
     shown = t.wait_for("typed early$")
-    check("the text stands behind the prompt", "> " in shown.split("leaves\n")[-1])
+    check("the text stands after the prompt", "> " in shown.split("leaves\n")[-1])
     t.type("\n")
     t.wait_for("the answer is cut.*\n.*" + prompt)
     t.type("/quit\n")

@@ -52,7 +52,7 @@ adjusted()
     echo "status $?"
 }
 check 'adjusted logits, greedy' "$(adjusted --temp 0)" 'status 0'
-check 'adjusted logits, sampled behind that' "$(adjusted --temp 0.8)" 'status 0'
+check 'adjusted logits, sampled after that' "$(adjusted --temp 0.8)" 'status 0'
 
 # The kernel that counts all logits by bins is tested directly, even if the kernel that reads the bins is known good.
 sampled()
@@ -116,7 +116,7 @@ check 'a wrong kernel in a report' \
 cp "$model" "$dir/nan.gguf"
 head -c 64 /dev/zero | tr '\0' '\377' | dd of="$dir/nan.gguf" bs=1 seek=$(($(wc -c <"$model") - 64)) conv=notrunc 2>/dev/null
 "$glinfer" selftest -m "$dir/nan.gguf" >"$dir/report" 2>"$dir/log"
-check 'status of weights that are no numbers' "$?" 1
+check 'status of weights with NaN' "$?" 1
 check 'their tensor is named' "$(grep -c 'nan.gguf: .*\.weight has values that are infinite or no numbers' "$dir/log")" 1
 
 # Without a model it generates some, and removes their files.

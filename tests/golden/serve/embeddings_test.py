@@ -148,7 +148,7 @@ def texts_are_shown_in_whole_characters():
     table = subprocess.run(command, capture_output=True, input=lines).stdout.split(b"\n")
     true(table[0].endswith(b"  " + b"x" * 39), table)
     told = json.loads(subprocess.run([*command, "--json"], capture_output=True, input=lines).stdout.decode())
-    same([item["text"] for item in told["embeddings"]], ["x" * 39 + "é", "\ufffd\ufffd"], "bytes that are no text")
+    same([item["text"] for item in told["embeddings"]], ["x" * 39 + "é", "\ufffd\ufffd"], "bytes that are not UTF-8")
 
 
 def an_encoder_is_described():

@@ -261,7 +261,7 @@ def tells_a_thought_that_the_template_opens():
             true(answer["choices"][0]["message"]["content"].startswith("{"), answer)
             free = server.ask("/v1/chat/completions", **body)["usage"]["prompt_tokens"]
             end = server.ask("/tokenize", content="\n</think>\n\n")["tokens"]
-            same(answer["usage"]["prompt_tokens"], free + len(end), "JSON stands behind the thought")
+            same(answer["usage"]["prompt_tokens"], free + len(end), "JSON stands after the thought")
         with Server(GLINFER, model, "--reasoning-format", "none") as server:
             same("reasoning_content" in server.ask("/v1/chat/completions", **body)["choices"][0]["message"], False, "none")
 
@@ -491,7 +491,7 @@ def takes_variables_of_the_template():
         same(server.ask("/apply-template", messages=HI)["prompt"], "True glad hi there", "those of the server")
         prompt = server.ask("/apply-template", messages=HI, chat_template_kwargs={"enable_thinking": False})["prompt"]
         same(prompt, "False glad hi there", "those of a request come first")
-        same(server.ask("/apply-template", messages=HI, chat_template_kwargs=None)["prompt"], "True glad hi there", "null is none")
+        same(server.ask("/apply-template", messages=HI, chat_template_kwargs=None)["prompt"], "True glad hi there", "null counts as absent")
 
 
 def answers_with_tokens_of_the_vocabulary_alone():

@@ -340,7 +340,7 @@ static bool run_shares(struct kt_run *run, const struct share_case *test)
             const double want = total * shares[id];
             chi += want > 0 ? (hits[place][id] - want) * (hits[place][id] - want) / want : 0;
             is_good = want > 0 || hits[place][id] == 0 ||
-                      kt_fail(run, "token %u came behind %u", id, place);
+                      kt_fail(run, "token %u came after %u", id, place);
         }
     }
     finish(&a);

@@ -21,7 +21,7 @@ static const struct conv_case benches[] = {
 
 static void write_name(const struct conv_case *c, char *text, size_t size)
 {
-    snprintf(text, size, "%u channels, %u taps, %s%u tokens behind %u", c->n_channel, c->n_taps,
+    snprintf(text, size, "%u channels, %u taps, %s%u tokens after %u", c->n_channel, c->n_taps,
              c->is_step ? "a step, " : "", c->n_tokens, c->n_past);
 }
 

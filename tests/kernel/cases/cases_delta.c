@@ -24,7 +24,7 @@ static const struct delta_case benches[] = {
 
 static void write_name(const struct delta_case *c, char *text, size_t size)
 {
-    snprintf(text, size, "%u of %u heads of %u%s, %u taps, %u tokens behind %u", c->n_head,
+    snprintf(text, size, "%u of %u heads of %u%s, %u taps, %u tokens after %u", c->n_head,
              c->n_k_head, c->dim, c->has_neighbours ? " side by side" : "", c->n_taps, c->n_tokens,
              c->n_past);
 }

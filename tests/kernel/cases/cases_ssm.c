@@ -21,7 +21,7 @@ static const struct ssm_case benches[] = {
 
 static void write_name(const struct ssm_case *c, char *text, size_t size)
 {
-    snprintf(text, size, "%u heads of %u, %u groups of %u, %u taps, %u tokens behind %u", c->n_head,
+    snprintf(text, size, "%u heads of %u, %u groups of %u, %u taps, %u tokens after %u", c->n_head,
              c->dim, c->n_group, c->state_dim, c->n_taps, c->n_tokens, c->n_past);
 }
 

@@ -101,7 +101,7 @@ TEST(a_worker_that_cannot_be_started_says_why)
 {
     struct glinfer_error err;
     errno = 0;
-    assert_false(start_by("this is no program\n", &err));
+    assert_false(start_by("this is not a program\n", &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
     assert_non_null(strstr(err.message, strerror(ENOEXEC)));
 }

@@ -19,7 +19,7 @@ struct screen {
     struct gbm_surface *surface; // (mode.vdisplay, mode.hdisplay) in SCREEN_FORMAT
     uint32_t connector, crtc;
     drmModeModeInfo mode;
-    drmModeCrtc *before;           // what the output showed before; NULL: nothing yet of ours
+    drmModeCrtc *before;           // mode of the output before ours; NULL: ours is not set yet
     struct gbm_bo *shown, *coming; // coming: shown from the next refresh on, or NULL
     char failure[128];             // the message that the functions return
 };

@@ -9,7 +9,7 @@
 struct serve_call_rules {
     const struct glinfer_tokenizer *tokenizer;
     const struct serve_call_style *style;
-    const cJSON *tools; // those that may be called, each with a name
+    const cJSON *tools; // the tools that may be called, each with a name
     bool is_required;   // the answer is a call; else it may become one
     bool is_parallel;   // there may be several
 };

@@ -36,7 +36,7 @@ struct serve_call_style {
     enum serve_notation notation;
     const char *key, *key_end, *value_end, *separator;
     const char *arguments; // the member with the arguments, if is_json
-    const char *result;    // what a template writes before results that are messages of their own;
+    const char *result;    // text of a template before results that are messages of their own;
                            // NULL: every template takes such messages
     size_t id_size;        // letters in the id of a call; 0: any number
 };

@@ -9,7 +9,7 @@
 struct serve_writer {
     const struct glinfer_tokenizer *tokenizer;
     const struct serve_call_style *style;
-    struct cli_bytes rules, line; // those that are complete, and the one that is written
+    struct cli_bytes rules, line; // the complete rules, and the one in progress
     struct serve_task *task;      // gets the schemas
     size_t schemas_size;          // bytes of these
     size_t n_rules;               // rules with a number

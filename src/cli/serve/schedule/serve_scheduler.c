@@ -16,7 +16,7 @@ enum {
 
 struct serve_scheduler {
     const struct serve_settings *settings;   // borrowed
-    struct glinfer_generate_params expected; // what to compile for in advance
+    struct glinfer_generate_params expected; // parameters to compile for in advance
     struct cli_session session;              // its own glinfer_session is not used
     pthread_t thread;
     bool has_thread;
