@@ -79,9 +79,7 @@ void load(struct tiny_model *f, const struct glinfer_host_gl *gl)
 {
     struct glinfer_error err = {0};
     f->device = open_device(gl, &err);
-    if (!f->device) {
-        fail_msg("%s", err.message);
-    }
+    must(f->device, &err);
     assert_true(tiny_model_open_on(f, f->device, test_data("data/models/tiny-q4_0.gguf"), &err));
 }
 

@@ -148,17 +148,13 @@ static void check_source(struct glinfer_source source)
     struct tiny_model other = {.device = fixture.tiny.device};
     struct glinfer_error err;
     other.model = load(&source, &err);
-    if (!other.model) {
-        fail_msg("%s", err.message);
-    }
+    must(other.model, &err);
     if (source.fd >= 0) {
         close(source.fd);
     }
     struct glinfer_session *session = open_session(&other, 1, 64, 0);
     assert_answers(session);
-    if (!glinfer_device_recover(other.device, NULL, NULL, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_device_recover(other.device, NULL, NULL, &err), &err);
     assert_answers(session);
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&other.model);
@@ -226,7 +222,7 @@ TEST(a_transient_source_is_not_read_again)
     assert_answers(session);
     assert_false(glinfer_device_recover(other.device, NULL, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "the model in memory was only there while"));
+    assert_says(err.message, "the model in memory was only there while");
     assert_answers(session);
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&other.model);
@@ -246,7 +242,7 @@ TEST(a_reader_that_fails_is_an_error)
         source = make_reader(&reader);
         assert_null(load(&source, &err));
         assert_int_equal(err.status, GLINFER_STATUS_IO);
-        assert_non_null(strstr(err.message, "the model's reader: cannot read"));
+        assert_says(err.message, "the model's reader: cannot read");
     }
 }
 
@@ -292,7 +288,7 @@ TEST(a_file_that_shrinks_meanwhile_is_an_error)
         params.progress = cut_file;
         assert_null(glinfer_model_load(fixture.tiny.device, &params, &err));
         assert_int_equal(err.status, GLINFER_STATUS_IO);
-        assert_non_null(strstr(err.message, "was changed while it was read"));
+        assert_says(err.message, "was changed while it was read");
         if (source.fd >= 0) {
             close(source.fd);
         }
@@ -322,19 +318,4 @@ TEST(a_path_beside_a_source_is_refused)
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_part_of_a_file_is_a_model),
-        cmocka_unit_test(a_descriptor_is_a_model),
-        cmocka_unit_test(memory_is_a_model),
-        cmocka_unit_test(callbacks_are_a_model_and_do_not_call_back),
-        cmocka_unit_test(sources_are_inspected_and_tokenize),
-        cmocka_unit_test(a_transient_source_is_not_read_again),
-        cmocka_unit_test(a_reader_that_fails_is_an_error),
-        cmocka_unit_test(a_size_that_is_a_lie_is_an_error),
-        cmocka_unit_test(a_file_that_shrinks_meanwhile_is_an_error),
-        cmocka_unit_test(a_path_beside_a_source_is_refused),
-    };
-    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
-}
+RUN_TESTS(open_fixture, close_fixture)

@@ -216,13 +216,4 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_cache_nothing_is_written),
-        cmocka_unit_test(files_are_written_in_the_cache_alone),
-        cmocka_unit_test(the_default_cache_is_the_users),
-        cmocka_unit_test(nothing_is_printed),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS(make_folder, remove_folder)

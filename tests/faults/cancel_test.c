@@ -9,13 +9,6 @@
 
 #include <GLES3/gl31.h>
 
-static void must(bool ok, const struct glinfer_error *err)
-{
-    if (!ok) {
-        fail_msg("%s", err->message);
-    }
-}
-
 enum { N_KEPT = 200 }; // tokens, more than the place where batches are tested
 
 // A GPU that is done with nothing at once, as software renderers are.
@@ -89,7 +82,7 @@ TEST(a_self_test_that_is_cancelled_keeps_the_text)
     enum { SIZE = 32768 };
     static uint8_t before[SIZE], after[SIZE];
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 1, 512, 0);
+    SESSION *session = open_session(f, 1, 512, 0);
     struct answer answer = {0};
     int32_t tokens[N_KEPT];
     int n_cancelled = 0, n = 0, n_tested;
@@ -106,13 +99,6 @@ TEST(a_self_test_that_is_cancelled_keeps_the_text)
         assert_memory_equal(before, after, SIZE);
     }
     assert_true(n_cancelled > 0);
-    glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_self_test_that_is_cancelled_keeps_the_text),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

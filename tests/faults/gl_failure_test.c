@@ -211,19 +211,4 @@ TEST(recovering_survives)
     survive(recover, *state);
 }
 
-int main(int n_arg, char **args)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_a_device_survives),
-        cmocka_unit_test(loading_survives),
-        cmocka_unit_test(answering_survives),
-        cmocka_unit_test(scoring_survives),
-        cmocka_unit_test(a_session_that_failed_goes_on),
-        cmocka_unit_test(compiling_survives),
-        cmocka_unit_test(recovering_survives),
-    };
-    if (n_arg > 1) {
-        cmocka_set_test_filter(args[1]);
-    }
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

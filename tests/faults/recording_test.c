@@ -85,7 +85,7 @@ static void record_rows(struct glinfer_session *session)
     }
 }
 
-static void a_failure_is_kept(void **state)
+TEST(a_failure_is_kept)
 {
     const char *const models[] = {"tiny-q4_0", "tiny-gemma3n", "tiny-qwen35moe", "tiny-falcon_h1"};
     (void)state;
@@ -108,7 +108,7 @@ static void a_failure_is_kept(void **state)
     }
 }
 
-static void a_failure_of_rows_is_kept(void **state)
+TEST(a_failure_of_rows_is_kept)
 {
     struct tiny_model tiny;
     struct gi_platform_saved saved;
@@ -126,9 +126,4 @@ static void a_failure_of_rows_is_kept(void **state)
     tiny_model_close(&tiny);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_failure_is_kept),
-                                       cmocka_unit_test(a_failure_of_rows_is_kept)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -91,11 +91,4 @@ TEST(another_thread_cancels)
     glinfer_session_destroy(&canceller.session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_have_devices_of_their_own),
-        cmocka_unit_test(another_thread_cancels),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

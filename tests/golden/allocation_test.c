@@ -39,7 +39,7 @@ static void survive(try_fn call, struct tiny_model *f)
 
 //-- devices ---------------------------------------------------------------------------------------
 
-static void opening_a_device_survives(void **state)
+TEST(opening_a_device_survives)
 {
     survive(try_open_device, *state);
 }
@@ -62,7 +62,7 @@ static bool inspect(struct tiny_model *f, struct glinfer_error *err)
     return glinfer_model_inspect(&params, &info, err);
 }
 
-static void inspecting_survives(void **state)
+TEST(inspecting_survives)
 {
     survive(inspect, *state);
 }
@@ -85,14 +85,14 @@ static bool tokenize(struct tiny_model *f, struct glinfer_error *err)
     return ok;
 }
 
-static void tokenizing_survives(void **state)
+TEST(tokenizing_survives)
 {
     survive(tokenize, *state);
 }
 
 //-- the GPU ---------------------------------------------------------------------------------------
 
-static void loading_survives(void **state)
+TEST(loading_survives)
 {
     survive(try_load, *state);
 }
@@ -108,7 +108,7 @@ static bool create_session(struct tiny_model *f, struct glinfer_error *err)
     return ok;
 }
 
-static void creating_a_session_survives(void **state)
+TEST(creating_a_session_survives)
 {
     survive(create_session, *state);
 }
@@ -127,17 +127,9 @@ static bool generate(struct tiny_model *f, struct glinfer_error *err)
     return ok;
 }
 
-static void generating_survives(void **state)
+TEST(generating_survives)
 {
     survive(generate, *state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_a_device_survives),   cmocka_unit_test(inspecting_survives),
-        cmocka_unit_test(tokenizing_survives),         cmocka_unit_test(loading_survives),
-        cmocka_unit_test(creating_a_session_survives), cmocka_unit_test(generating_survives),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

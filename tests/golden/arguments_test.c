@@ -504,13 +504,4 @@ static int close_fixture(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_taken_is_refused),
-        cmocka_unit_test(what_cannot_fail_does_nothing),
-        cmocka_unit_test(the_tables_have_every_function),
-        cmocka_unit_test(nothing_is_lost),
-    };
-    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
-}
+RUN_TESTS(open_fixture, close_fixture)

@@ -154,17 +154,4 @@ TEST(software_is_left_alone)
     assert_null(strstr(last.log, "one dispatch"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_compiled_that_nobody_asked_for),
-        cmocka_unit_test(what_is_compiled_in_the_background_changes_no_token),
-        cmocka_unit_test(preparing_chooses_before_the_first_answer),
-        cmocka_unit_test(what_was_found_is_neither_compiled_nor_tried_again),
-        cmocka_unit_test(a_fault_takes_the_verdict_back),
-        cmocka_unit_test(a_verdict_that_is_damaged_is_found_anew),
-        cmocka_unit_test(what_was_wrong_is_not_taken_again),
-        cmocka_unit_test(software_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, make_cache, remove_cache);
-}
+RUN_TESTS(make_cache, remove_cache)

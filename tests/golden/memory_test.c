@@ -66,6 +66,75 @@ static struct glinfer_session *start(struct glinfer_model *model, uint32_t n_ctx
     return glinfer_session_create(model, &params, err);
 }
 
+static bool is_software(const struct tiny_model *f)
+{
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
+    glinfer_device_describe(f->device, &info);
+    return info.is_software;
+}
+
+static void run(struct glinfer_session *session)
+{
+    enum { N_PROMPT = 64 };
+    int32_t prompt[N_PROMPT];
+    struct glinfer_generate_params params;
+    for (int i = 0; i < N_PROMPT; i++) {
+        prompt[i] = 100 + i;
+    }
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = N_PROMPT;
+    params.n_predict = 4;
+    params.ignore_eos = true;
+    assert_true(glinfer_generate(session, &params, NULL, NULL));
+}
+
+TEST(the_peak_is_the_estimate)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_error err = {0};
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    const char *path = test_model("SmolLM2-135M-Instruct.Q4_1.gguf");
+    if (!is_software(f) || access(path, R_OK) != 0 || !forget_peak()) {
+        skip();
+    }
+    const uint64_t before = read_status("VmRSS:");
+    struct glinfer_model *model = load(f, path, 8192, 0, &err);
+    assert_non_null(model);
+    glinfer_model_describe(model, &info);
+    struct glinfer_session *session = start(model, 8192, &err);
+    assert_non_null(session);
+    run(session);
+    const double peak = (double)(read_status("VmHWM:") - before);
+    const double estimate = (double)(info.weights + info.kv_cache + info.scratch + info.peak_host);
+    print_message("%.1f MiB estimated, %.1f measured\n", estimate / 1048576, peak / 1048576);
+    assert_true(peak < estimate * 1.05 && peak > estimate * 0.95);
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&model);
+}
+
+// Drivers hold on to what the last dispatches had bound.
+TEST(memory_goes_back_with_a_session)
+{
+    enum { N_CTX = 1 << 18, MIB = 1 << 20 };
+    struct tiny_model *f = *state;
+    struct glinfer_error err = {0};
+    if (!is_software(f)) {
+        skip();
+    }
+    const uint64_t before = read_status("VmRSS:");
+    struct glinfer_session *session = start(f->model, N_CTX, &err);
+    assert_non_null(session);
+    run(session);
+    const uint64_t during = read_status("VmRSS:");
+    glinfer_session_destroy(&session);
+    const uint64_t after = read_status("VmRSS:");
+    print_message("%llu MiB, %llu, %llu\n", (unsigned long long)before / MIB,
+                  (unsigned long long)during / MIB, (unsigned long long)after / MIB);
+    assert_true(during > before + 90 * MIB);
+    assert_true(after + 90 * MIB < during);
+}
+
 TEST(a_session_takes_what_loading_reckoned)
 {
     static const char *const files[] = {"tiny-q4_0", "tiny-mixed", "tiny-qwen3moe", "tiny-gemma3"};
@@ -176,13 +245,6 @@ TEST(drafts_are_prepared)
     glinfer_model_destroy(&model);
 }
 
-static bool is_software(const struct tiny_model *f)
-{
-    struct glinfer_device_info info = {.struct_size = sizeof(info)};
-    glinfer_device_describe(f->device, &info);
-    return info.is_software;
-}
-
 // The refusal names a context that fits, and does.
 TEST(a_hard_limit_is_kept)
 {
@@ -200,16 +262,14 @@ TEST(a_hard_limit_is_kept)
     struct glinfer_model *model = load(f, path, 1 << 19, UINT64_C(4) << 30, &err);
     assert_null(model);
     assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
-    assert_non_null(strstr(err.message, "ulimit -v"));
+    assert_says(err.message, "ulimit -v");
     const char *fit = strstr(err.message, ": a context of ");
     assert_non_null(fit);
     assert_non_null(strstr(fit, " would fit"));
     const uint32_t n_ctx = (uint32_t)strtoul(fit + strlen(": a context of "), NULL, 10);
     assert_in_range(n_ctx, 1000, 1 << 19);
     model = load(f, path, n_ctx, UINT64_C(4) << 30, &err);
-    if (!model) {
-        fail_msg("%s", err.message);
-    }
+    must(model, &err);
     assert_null(start(model, 1 << 19, &err));
     assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
     struct glinfer_session *session = start(model, n_ctx, &err);
@@ -217,68 +277,6 @@ TEST(a_hard_limit_is_kept)
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&model);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-}
-
-static void run(struct glinfer_session *session)
-{
-    enum { N_PROMPT = 64 };
-    int32_t prompt[N_PROMPT];
-    struct glinfer_generate_params params;
-    for (int i = 0; i < N_PROMPT; i++) {
-        prompt[i] = 100 + i;
-    }
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = N_PROMPT;
-    params.n_predict = 4;
-    params.ignore_eos = true;
-    assert_true(glinfer_generate(session, &params, NULL, NULL));
-}
-
-TEST(the_peak_is_the_estimate)
-{
-    struct tiny_model *f = *state;
-    struct glinfer_error err = {0};
-    struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    const char *path = test_model("SmolLM2-135M-Instruct.Q4_1.gguf");
-    if (!is_software(f) || access(path, R_OK) != 0 || !forget_peak()) {
-        skip();
-    }
-    const uint64_t before = read_status("VmRSS:");
-    struct glinfer_model *model = load(f, path, 8192, 0, &err);
-    assert_non_null(model);
-    glinfer_model_describe(model, &info);
-    struct glinfer_session *session = start(model, 8192, &err);
-    assert_non_null(session);
-    run(session);
-    const double peak = (double)(read_status("VmHWM:") - before);
-    const double estimate = (double)(info.weights + info.kv_cache + info.scratch + info.peak_host);
-    print_message("%.1f MiB estimated, %.1f measured\n", estimate / 1048576, peak / 1048576);
-    assert_true(peak < estimate * 1.05 && peak > estimate * 0.95);
-    glinfer_session_destroy(&session);
-    glinfer_model_destroy(&model);
-}
-
-// Drivers hold on to what the last dispatches had bound.
-TEST(memory_goes_back_with_a_session)
-{
-    enum { N_CTX = 1 << 18, MIB = 1 << 20 };
-    struct tiny_model *f = *state;
-    struct glinfer_error err = {0};
-    if (!is_software(f)) {
-        skip();
-    }
-    const uint64_t before = read_status("VmRSS:");
-    struct glinfer_session *session = start(f->model, N_CTX, &err);
-    assert_non_null(session);
-    run(session);
-    const uint64_t during = read_status("VmRSS:");
-    glinfer_session_destroy(&session);
-    const uint64_t after = read_status("VmRSS:");
-    print_message("%llu MiB, %llu, %llu\n", (unsigned long long)before / MIB,
-                  (unsigned long long)during / MIB, (unsigned long long)after / MIB);
-    assert_true(during > before + 90 * MIB);
-    assert_true(after + 90 * MIB < during);
 }
 
 static int open_device(void **state)
@@ -309,18 +307,7 @@ int main(int n_arg, char **args)
     if (n_arg == 1) {
         warm_up(args[0]);
     } else {
-        const struct CMUnitTest only[] = {cmocka_unit_test(the_peak_is_the_estimate)};
-        cmocka_run_group_tests(only, open_device, close_device);
-        return 0;
+        cmocka_set_test_filter("the_peak_*");
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_the_estimate),
-        cmocka_unit_test(memory_goes_back_with_a_session),
-        cmocka_unit_test(a_session_takes_what_loading_reckoned),
-        cmocka_unit_test(several_sessions_take_what_loading_reckoned),
-        cmocka_unit_test(drafts_take_no_more_than_was_reckoned),
-        cmocka_unit_test(drafts_are_prepared),
-        cmocka_unit_test(a_hard_limit_is_kept),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return run_listed(open_device, close_device, NULL, NULL) && n_arg == 1;
 }

@@ -78,14 +78,4 @@ TEST(software_refuses_groups_that_wait_for_each_other)
         last.log, "a chain of steps cannot be one dispatch (greedy), and is replayed as many"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_dispatch_gives_the_tokens_of_many),
-        cmocka_unit_test(keys_that_become_many_change_no_token),
-        cmocka_unit_test(what_is_expected_comes_first),
-        cmocka_unit_test(a_fault_changes_no_token),
-        cmocka_unit_test(software_refuses_groups_that_wait_for_each_other),
-    };
-    return cmocka_run_group_tests(tests, make_cache, remove_cache);
-}
+RUN_TESTS(make_cache, remove_cache)

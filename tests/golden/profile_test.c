@@ -56,9 +56,7 @@ static struct glinfer_profile_stats profile(struct fixture *f, uint32_t n_runs, 
     params.on_dispatch = on_dispatch;
     params.user = sums;
     *sums = (struct sums){0};
-    if (!glinfer_profile(f->session, &params, &stats, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_profile(f->session, &params, &stats, &err), &err);
     return stats;
 }
 
@@ -145,9 +143,7 @@ TEST(prompt_in_f16_has_one_product)
     params.user = &products;
     const bool ok = glinfer_profile(f.session, &params, NULL, &err);
     close_fixture(&f);
-    if (!ok) {
-        fail_msg("%s", err.message);
-    }
+    must(ok, &err);
     assert_true(products.n_kernels > 2);
     assert_int_equal(products.n_programs, 1);
 }
@@ -223,29 +219,22 @@ TEST(device_has_rates)
     struct fixture *f = *state;
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
     struct glinfer_error err;
-    if (!glinfer_device_measure(f->tiny.device, &rates, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_device_measure(f->tiny.device, &rates, &err), &err);
     assert_int_equal(rates.struct_size, sizeof(rates));
     assert_true(rates.copy_gb_per_s > 0 && rates.read_gb_per_s > 0 && rates.gflop_per_s > 0);
 }
 
-int main(void)
+static int open_group(void **state)
 {
-    struct fixture f = {0};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(decode_profile_adds_up, &f),
-        cmocka_unit_test_prestate(depth_adds_the_keys_that_are_read, &f),
-        cmocka_unit_test_prestate(prompt_profile_adds_up_over_batches, &f),
-        cmocka_unit_test(prompt_in_f16_has_one_product),
-        cmocka_unit_test(prompt_profile_adds_up_over_batches_of_few),
-        cmocka_unit_test_prestate(profile_leaves_the_session_as_new, &f),
-        cmocka_unit_test_prestate(profile_that_does_not_fit_is_refused, &f),
-        cmocka_unit_test_prestate(profile_can_be_cancelled, &f),
-        cmocka_unit_test_prestate(device_has_rates, &f),
-    };
-    const bool is_open = open_fixture(&f, NULL);
-    const int status = is_open ? cmocka_run_group_tests(tests, NULL, NULL) : EXIT_FAILURE;
-    close_fixture(&f);
-    return status;
+    static struct fixture f;
+    *state = &f;
+    return open_fixture(&f, NULL) ? 0 : -1;
 }
+
+static int close_group(void **state)
+{
+    close_fixture(*state);
+    return 0;
+}
+
+RUN_TESTS(open_group, close_group)

@@ -55,9 +55,7 @@ static void tune(struct fixture *f, struct glinfer_tune_stats *stats, struct see
     params.user = seen;
     stats->struct_size = sizeof(*stats);
     *seen = (struct seen){0};
-    if (!glinfer_tune(f->session, &params, stats, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_tune(f->session, &params, stats, &err), &err);
 }
 
 static void count_row(void *user, const struct glinfer_tuned *tuned)
@@ -201,6 +199,19 @@ TEST(cancelled_tuning_changes_nothing)
     close_fixture(&f);
 }
 
+TEST(tuning_without_a_cache_says_so)
+{
+    struct fixture f = {0};
+    struct glinfer_tune_params params;
+    struct glinfer_error err;
+    glinfer_tune_params_init(&params);
+    params.max_ms = 1;
+    assert_true(open_fixture(&f, ""));
+    assert_false(glinfer_tune(f.session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    close_fixture(&f);
+}
+
 // Puts a file in the place of the folder once measuring began.
 static bool take_folder_away(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
 {
@@ -214,6 +225,7 @@ static bool take_folder_away(void *user, enum glinfer_phase phase, uint64_t done
     return true;
 }
 
+// The last test, since it takes the folder away.
 TEST(tuning_that_cannot_be_kept_changes_nothing)
 {
     struct fixture f = {0};
@@ -239,37 +251,15 @@ TEST(tuning_that_cannot_be_kept_changes_nothing)
     assert_int_equal(remove(cache), 0);
 }
 
-TEST(tuning_without_a_cache_says_so)
-{
-    struct fixture f = {0};
-    struct glinfer_tune_params params;
-    struct glinfer_error err;
-    glinfer_tune_params_init(&params);
-    params.max_ms = 1;
-    assert_true(open_fixture(&f, ""));
-    assert_false(glinfer_tune(f.session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
-    close_fixture(&f);
-}
-
 int main(void)
 {
     struct fixture f = {0};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tuned_shapes_are_kept_and_give_the_same_tokens),
-        cmocka_unit_test(precisions_are_tuned_apart),
-        cmocka_unit_test(reset_forgets),
-        cmocka_unit_test(cancelled_tuning_changes_nothing),
-        cmocka_unit_test(tuning_without_a_cache_says_so),
-        cmocka_unit_test(
-            tuning_that_cannot_be_kept_changes_nothing), // takes the folder away: the last
-    };
     snprintf(cache, sizeof(cache), "/tmp/glinfer-tune-XXXXXX");
     if (!mkdtemp(cache) || !open_fixture(&f, cache)) {
         return EXIT_FAILURE;
     }
     close_fixture(&f);
-    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int n_failed = run_listed(NULL, NULL, NULL, NULL);
     remove_cache();
     return n_failed;
 }

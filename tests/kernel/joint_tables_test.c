@@ -21,13 +21,6 @@ struct tokens {
     struct gi_ring_entry entries[N_STEPS];
 };
 
-static void must(bool ok, const struct glinfer_error *err)
-{
-    if (!ok) {
-        fail_msg("%s", err->message);
-    }
-}
-
 static void open_model(struct fixture *f, const char *path)
 {
     struct glinfer_session_params params;

@@ -19,13 +19,6 @@ struct fixture {
     bool is_lost;
 };
 
-static void must(bool ok, const struct glinfer_error *err)
-{
-    if (!ok) {
-        fail_msg("%s", err->message);
-    }
-}
-
 static int open_fixture(void **state)
 {
     static struct fixture f;

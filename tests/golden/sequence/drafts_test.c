@@ -108,7 +108,7 @@ TEST(sampled_answers_are_the_same)
 
 TEST(answers_end_where_they_do_without)
 {
-    struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
+    SESSION *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
     for (int32_t n = 0; n < 12; n++) {
@@ -126,12 +126,11 @@ TEST(answers_end_where_they_do_without)
         params.n_stop = 1;
         compare(session, params, 15, 1);
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_full_context_ends_or_shifts_alike)
 {
-    struct glinfer_session *session = open_session(*state, 0, N_LONG + 20, 64);
+    SESSION *session = open_session(*state, 0, N_LONG + 20, 64);
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
     struct glinfer_generate_params params = ask(ids, N_LONG, -1, NULL);
@@ -140,7 +139,6 @@ TEST(a_full_context_ends_or_shifts_alike)
     params.context_full = GLINFER_CONTEXT_FULL_SHIFT;
     params.n_keep = 8;
     assert_int_equal(compare(session, params, 15, 1).stop, GLINFER_STOP_LIMIT);
-    glinfer_session_destroy(&session);
 }
 
 // Says more and compares what both sessions answer.
@@ -157,8 +155,8 @@ static void go_on_alike(struct glinfer_session *a, struct glinfer_session *b)
 
 TEST(what_was_wrong_leaves_nothing_behind)
 {
-    struct glinfer_session *a = open_session(*state, 0, N_CTX, 64);
-    struct glinfer_session *b = open_session(*state, 0, N_CTX, 64);
+    SESSION *a = open_session(*state, 0, N_CTX, 64);
+    SESSION *b = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
     make_prompt(ids, 5);
     for (int stop_after = 1; stop_after <= 9; stop_after += 2) { // a callback that has enough
@@ -173,13 +171,11 @@ TEST(what_was_wrong_leaves_nothing_behind)
         assert_same(&plain, &drafted);
         go_on_alike(a, b);
     }
-    glinfer_session_destroy(&a);
-    glinfer_session_destroy(&b);
 }
 
 TEST(a_cancelled_answer_goes_on)
 {
-    struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
+    SESSION *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
     struct answer whole = {0}, broken = {.cancel = session};
@@ -195,7 +191,6 @@ TEST(a_cancelled_answer_goes_on)
     params.resume = true;
     must_generate(session, &params);
     assert_same(&whole, &broken);
-    glinfer_session_destroy(&session);
 }
 
 //-- beside the rest -------------------------------------------------------------------------------
@@ -203,7 +198,7 @@ TEST(a_cancelled_answer_goes_on)
 TEST(steps_on_a_budget_draft_too)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 0, N_CTX, 64);
+    SESSION *session = open_session(f, 0, N_CTX, 64);
     struct glinfer_error err;
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
@@ -223,13 +218,12 @@ TEST(steps_on_a_budget_draft_too)
         assert_true(event.stats->draft_n > 0);
         assert_same(&plain, &stepped);
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(saved_sessions_go_on_alike)
 {
-    struct glinfer_session *a = open_session(*state, 0, N_CTX, 64);
-    struct glinfer_session *b = open_session(*state, 0, N_CTX, 64);
+    SESSION *a = open_session(*state, 0, N_CTX, 64);
+    SESSION *b = open_session(*state, 0, N_CTX, 64);
     struct glinfer_error err;
     int32_t ids[N_LONG];
     size_t size;
@@ -245,13 +239,11 @@ TEST(saved_sessions_go_on_alike)
     assert_true(glinfer_session_load_memory(b, data, size, &err));
     free(data);
     go_on_alike(a, b);
-    glinfer_session_destroy(&a);
-    glinfer_session_destroy(&b);
 }
 
 TEST(samplers_that_change_logits_do_without)
 {
-    struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
+    SESSION *session = open_session(*state, 0, N_CTX, 64);
     struct glinfer_samplers samplers;
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
@@ -263,13 +255,12 @@ TEST(samplers_that_change_logits_do_without)
     assert_int_equal(compare(session, params, 15, 1).draft_n, 0);
     samplers.dry_multiplier = 1;
     assert_int_equal(compare(session, params, 15, 1).draft_n, 0);
-    glinfer_session_destroy(&session);
 }
 
 // The tokens do not depend on times; without `lookup_always` times decide whether drafts are used.
 TEST(times_decide_alike)
 {
-    struct glinfer_session *session = open_session(*state, 0, N_CTX, 64);
+    SESSION *session = open_session(*state, 0, N_CTX, 64);
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
     struct answer plain = {0}, timed = {0};
@@ -280,32 +271,14 @@ TEST(times_decide_alike)
     glinfer_session_reset(session);
     must_generate(session, &params);
     assert_same(&plain, &timed);
-    glinfer_session_destroy(&session);
 }
 
 TEST(small_batches_do_without)
 {
-    struct glinfer_session *session = open_session(*state, 0, N_CTX, 1);
+    SESSION *session = open_session(*state, 0, N_CTX, 1);
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
     assert_int_equal(compare(session, ask(ids, N_LONG, 12, NULL), 15, 1).draft_n, 0);
-    glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedy_answers_are_the_same),
-        cmocka_unit_test(sampled_answers_are_the_same),
-        cmocka_unit_test(answers_end_where_they_do_without),
-        cmocka_unit_test(a_full_context_ends_or_shifts_alike),
-        cmocka_unit_test(what_was_wrong_leaves_nothing_behind),
-        cmocka_unit_test(a_cancelled_answer_goes_on),
-        cmocka_unit_test(steps_on_a_budget_draft_too),
-        cmocka_unit_test(saved_sessions_go_on_alike),
-        cmocka_unit_test(samplers_that_change_logits_do_without),
-        cmocka_unit_test(times_decide_alike),
-        cmocka_unit_test(small_batches_do_without),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

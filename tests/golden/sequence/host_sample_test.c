@@ -130,7 +130,7 @@ TEST(penalties_go_on_behind_an_answer)
     struct answer answers[2] = {0};
     for (int i = 0; i < 2; i++) {
         struct glinfer_samplers samplers = defaults();
-        struct glinfer_session *session = open_session(*state, 0, 256, 0);
+        SESSION *session = open_session(*state, 0, 256, 0);
         struct glinfer_generate_params params = ask(prompt, N_PROMPT, 6, &answers[i]);
         samplers.frequency_penalty = 0.7f;
         samplers = i ? on_host(samplers) : samplers;
@@ -140,7 +140,6 @@ TEST(penalties_go_on_behind_an_answer)
         must_generate(session, &params);
         glinfer_session_reset(session);
         must_generate(session, &params);
-        glinfer_session_destroy(&session);
     }
     assert_same(&answers[0], &answers[1]);
 }
@@ -177,7 +176,7 @@ TEST(penalties_know_all_that_went_before)
 {
     struct glinfer_samplers samplers = defaults();
     struct answer answer = {0};
-    struct glinfer_session *session = open_session(*state, 0, 256, 0);
+    SESSION *session = open_session(*state, 0, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_TOKENS, &answer);
     samplers.presence_penalty = 1e6f;
     samplers.repeat_last_n = -1;
@@ -191,7 +190,6 @@ TEST(penalties_know_all_that_went_before)
         assert_false(is_among(answer.ids[i], prompt, N_PROMPT));
         assert_false(is_among(answer.ids[i], answer.ids, i));
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(biases_ban_and_force)
@@ -215,14 +213,13 @@ TEST(biases_ban_and_force)
     }
     samplers.logit_bias = bans;
     samplers.n_logit_bias = info.n_vocab;
-    struct glinfer_session *session = open_session(*state, 1, 64, 0);
+    SESSION *session = open_session(*state, 1, 64, 0);
     struct answer answer = {0};
     params.token_user = &answer;
     params.samplers = &samplers;
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_int_equal(answer.n, 0);
-    glinfer_session_destroy(&session);
 }
 
 //-- with the rest ---------------------------------------------------------------------------------
@@ -244,7 +241,7 @@ TEST(log_probabilities_are_those_of_the_model)
 {
     struct listed gpu = {0}, host = {0};
     struct glinfer_samplers samplers = defaults();
-    struct glinfer_session *session = open_session(*state, 1, 64, 0);
+    SESSION *session = open_session(*state, 1, 64, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 1, NULL);
     params.n_probs = 3;
     params.on_token = note_probs;
@@ -257,7 +254,6 @@ TEST(log_probabilities_are_those_of_the_model)
     must_generate(session, &params);
     assert_int_equal(gpu.probs[0].id, host.probs[0].id);
     assert_true(gpu.probs[0].logprob == host.probs[0].logprob);
-    glinfer_session_destroy(&session);
 }
 
 // Returns the token that ends an answer; -1: there is none that a bias alone brings about.
@@ -306,7 +302,7 @@ TEST(an_answer_that_broke_off_goes_on)
         samplers.mirostat = mirostat;
         samplers.mirostat_tau = 3.0f;
         const struct answer whole = answer_of(*state, params, &samplers, 1, NULL);
-        struct glinfer_session *session = open_session(*state, 1, 128, 0);
+        SESSION *session = open_session(*state, 1, 128, 0);
         broken.cancel = session;
         params.samplers = &samplers;
         assert_false(glinfer_generate(session, &params, NULL, &err));
@@ -316,7 +312,6 @@ TEST(an_answer_that_broke_off_goes_on)
         params.resume = true;
         must_generate(session, &params);
         assert_same(&broken, &whole);
-        glinfer_session_destroy(&session);
     }
 }
 
@@ -326,7 +321,7 @@ TEST(samplers_may_come_with_the_rest)
     struct glinfer_samplers samplers = defaults();
     struct answer answer = {0};
     struct glinfer_error err = {0};
-    struct glinfer_session *session = open_session(*state, 1, 128, 0);
+    SESSION *session = open_session(*state, 1, 128, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_TOKENS, &answer);
     answer.cancel = session;
     assert_false(glinfer_generate(session, &params, NULL, &err));
@@ -340,7 +335,6 @@ TEST(samplers_may_come_with_the_rest)
     for (int i = 2; i < answer.n; i++) {
         assert_false(is_among(answer.ids[i], answer.ids, i));
     }
-    glinfer_session_destroy(&session);
 }
 
 // Every sampler of the order gives an answer, the same one each time.
@@ -371,17 +365,14 @@ TEST(every_sampler_runs)
 
 static void refuse(struct tiny_model *f, const struct glinfer_samplers *samplers, const char *word)
 {
-    struct glinfer_session *session = open_session(f, 1, 64, 0);
+    SESSION *session = open_session(f, 1, 64, 0);
     struct answer answer = {0};
     struct glinfer_error err = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 2, &answer);
     params.samplers = samplers;
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    if (!strstr(err.message, word)) {
-        fail_msg("'%s' has no '%s'", err.message, word);
-    }
-    glinfer_session_destroy(&session);
+    assert_says(err.message, word);
 }
 
 #define REFUSE(field, value, word)                                                                 \
@@ -421,22 +412,4 @@ TEST(impossible_settings_are_refused)
     refuse(*state, &samplers, "dry_breakers");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_and_gpu_choose_the_same),
-        cmocka_unit_test(penalties_and_biases_are_the_gpus),
-        cmocka_unit_test(penalties_outlast_a_shift),
-        cmocka_unit_test(penalties_go_on_behind_an_answer),
-        cmocka_unit_test(the_chain_length_does_not_matter),
-        cmocka_unit_test(penalties_know_all_that_went_before),
-        cmocka_unit_test(biases_ban_and_force),
-        cmocka_unit_test(log_probabilities_are_those_of_the_model),
-        cmocka_unit_test(end_tokens_end_or_are_ignored),
-        cmocka_unit_test(an_answer_that_broke_off_goes_on),
-        cmocka_unit_test(samplers_may_come_with_the_rest),
-        cmocka_unit_test(every_sampler_runs),
-        cmocka_unit_test(impossible_settings_are_refused),
-    };
-    return cmocka_run_group_tests_name("host_sample", tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

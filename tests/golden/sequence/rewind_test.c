@@ -46,7 +46,7 @@ static void answer_twice(struct glinfer_session *session, size_t *n, struct answ
 
 TEST(a_retry_gives_the_same_answer)
 {
-    struct glinfer_session *session = open_session(*state, 0, 128, 16);
+    SESSION *session = open_session(*state, 0, 128, 16);
     struct answer second, again;
     size_t n;
     answer_twice(session, &n, &second);
@@ -57,13 +57,12 @@ TEST(a_retry_gives_the_same_answer)
         // Tokens computed anew are reported with those before them, a prompt's without.
         assert_true(progress.n == 0 || progress.first == N_PROMPT - cut || progress.first > n);
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_place_before_the_last_prompt_gives_the_answer_of_then)
 {
-    struct glinfer_session *session = open_session(*state, 0, 128, 16);
-    struct glinfer_session *fresh = open_session(*state, 0, 128, 16);
+    SESSION *session = open_session(*state, 0, 128, 16);
+    SESSION *fresh = open_session(*state, 0, 128, 16);
     struct answer second, want, again;
     size_t n;
     answer_twice(session, &n, &second);
@@ -74,8 +73,6 @@ TEST(a_place_before_the_last_prompt_gives_the_answer_of_then)
         assert_same(&want, &again);
         assert_int_equal(glinfer_session_rewind(session, N_FIRST), N_FIRST);
     }
-    glinfer_session_destroy(&session);
-    glinfer_session_destroy(&fresh);
 }
 
 // Returns false at the first report of a prompt's end.
@@ -94,8 +91,8 @@ static bool stop_at_prompt(void *user, enum glinfer_phase phase, uint64_t done, 
 
 TEST(a_prompt_that_was_cancelled_leaves_nothing_behind)
 {
-    struct glinfer_session *session = open_session(*state, 0, 128, 4);
-    struct glinfer_session *fresh = open_session(*state, 0, 128, 4);
+    SESSION *session = open_session(*state, 0, 128, 4);
+    SESSION *fresh = open_session(*state, 0, 128, 4);
     struct glinfer_error err;
     struct answer answer, want;
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &answer);
@@ -106,16 +103,14 @@ TEST(a_prompt_that_was_cancelled_leaves_nothing_behind)
     generate(session, prompt + 1, N_PROMPT - 1, &answer);
     generate(fresh, prompt + 1, N_PROMPT - 1, &want);
     assert_same(&want, &answer);
-    glinfer_session_destroy(&session);
-    glinfer_session_destroy(&fresh);
 }
 
 // Only the end of the second prompt is submitted after its batches.
 TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
 {
     for (int32_t n_predict = 0; n_predict < 2; n_predict++) {
-        struct glinfer_session *session = open_session(*state, 0, 128, 16);
-        struct glinfer_session *fresh = open_session(*state, 0, 128, 16);
+        SESSION *session = open_session(*state, 0, 128, 16);
+        SESSION *fresh = open_session(*state, 0, 128, 16);
         struct answer answer = {0}, want;
         struct glinfer_generate_params params = ask(prompt, N_FIRST, 0, &answer);
         must_generate(session, &params);
@@ -125,8 +120,6 @@ TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
         generate(session, prompt + N_FIRST, N_PROMPT - N_FIRST, &answer);
         generate(fresh, prompt, N_PROMPT, &want);
         assert_same(&want, &answer);
-        glinfer_session_destroy(&session);
-        glinfer_session_destroy(&fresh);
     }
 }
 
@@ -134,8 +127,8 @@ TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
 // that it made is for tokens that the session does not keep.
 TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
 {
-    struct glinfer_session *session = open_session(*state, 0, 128, 4);
-    struct glinfer_session *fresh = open_session(*state, 0, 128, 4);
+    SESSION *session = open_session(*state, 0, 128, 4);
+    SESSION *fresh = open_session(*state, 0, 128, 4);
     struct glinfer_error err;
     struct answer answer, want;
     size_t n;
@@ -152,13 +145,11 @@ TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
     generate(session, prompt + 1, N_PROMPT - 1, &answer);
     generate(fresh, prompt + 1, N_PROMPT - 1, &want);
     assert_same(&want, &answer);
-    glinfer_session_destroy(&session);
-    glinfer_session_destroy(&fresh);
 }
 
 TEST(drafts_leave_no_state_behind_that_was_wrong)
 {
-    struct glinfer_session *session = open_session(*state, 0, 128, 16);
+    SESSION *session = open_session(*state, 0, 128, 16);
     struct answer plain = {0}, drafted = {0};
     int32_t ids[N_REPEATED];
     for (int i = 0; i < N_REPEATED; i++) {
@@ -173,18 +164,6 @@ TEST(drafts_leave_no_state_behind_that_was_wrong)
     params.lookup_always = true;
     must_generate(session, &params);
     assert_same(&plain, &drafted);
-    glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_retry_gives_the_same_answer),
-        cmocka_unit_test(a_place_before_the_last_prompt_gives_the_answer_of_then),
-        cmocka_unit_test(a_prompt_that_was_cancelled_leaves_nothing_behind),
-        cmocka_unit_test(an_answer_of_one_token_leaves_the_state_of_its_prompt),
-        cmocka_unit_test(a_cancelled_retry_leaves_no_state_that_is_wrong),
-        cmocka_unit_test(drafts_leave_no_state_behind_that_was_wrong),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

@@ -70,9 +70,7 @@ static struct glinfer_session *open_typed(const struct glinfer_model *model,
     params.precision = GLINFER_PRECISION_F32;
     struct glinfer_session *session =
         glinfer_session_create((struct glinfer_model *)model, &params, &err);
-    if (!session) {
-        fail_msg("%s", err.message);
-    }
+    must(session, &err);
     return session;
 }
 
@@ -82,13 +80,6 @@ static void begin(struct glinfer_session *session)
     struct answer answer = {0};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 9, &answer);
     must_generate(session, &params);
-}
-
-static void must(bool ok, const struct glinfer_error *err)
-{
-    if (!ok) {
-        fail_msg("%s", err->message);
-    }
 }
 
 static void *save_to_memory(struct glinfer_session *session, size_t *size)
@@ -107,9 +98,7 @@ static void expect_refusal(struct glinfer_session *session, const void *data, si
     struct glinfer_error err = {0};
     assert_false(glinfer_session_load_memory(session, data, size, &err));
     assert_int_equal(err.status, status);
-    if (!strstr(err.message, says)) {
-        fail_msg("%s", err.message);
-    }
+    must(strstr(err.message, says), &err);
 }
 
 //-- saving ----------------------------------------------------------------------------------------
@@ -124,8 +113,8 @@ TEST(a_saved_session_goes_on_bit_by_bit)
     };
     const struct tiny_model *f = *state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        struct glinfer_session *a = open_typed(f->model, types[i][0], types[i][1], 64);
-        struct glinfer_session *b = open_typed(f->model, types[i][0], types[i][1], 100);
+        SESSION *a = open_typed(f->model, types[i][0], types[i][1], 64);
+        SESSION *b = open_typed(f->model, types[i][0], types[i][1], 100);
         struct glinfer_error err;
         struct trace first, second, third;
         size_t size;
@@ -141,8 +130,6 @@ TEST(a_saved_session_goes_on_bit_by_bit)
         go_on(a, &third);
         expect_same(&first, &third);
         free(data);
-        glinfer_session_destroy(&a);
-        glinfer_session_destroy(&b);
     }
 }
 
@@ -150,7 +137,7 @@ TEST(a_saved_session_goes_on_bit_by_bit)
 TEST(a_shifted_session_goes_on_too)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *a = open_typed(f->model, 0, 0, 40), *b = open_typed(f->model, 0, 0, 40);
+    SESSION *a = open_typed(f->model, 0, 0, 40), *b = open_typed(f->model, 0, 0, 40);
     struct glinfer_error err;
     struct trace first, second;
     struct answer answer = {0};
@@ -164,14 +151,12 @@ TEST(a_shifted_session_goes_on_too)
     go_on(a, &first);
     go_on(b, &second);
     expect_same(&first, &second);
-    glinfer_session_destroy(&a);
-    glinfer_session_destroy(&b);
 }
 
 TEST(a_session_without_tokens_is_saved_too)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    SESSION *session = open_typed(f->model, 0, 0, 64);
     struct glinfer_error err;
     size_t size;
     void *data = save_to_memory(session, &size);
@@ -180,15 +165,14 @@ TEST(a_session_without_tokens_is_saved_too)
     assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), 0);
     begin(session);
     free(data);
-    glinfer_session_destroy(&session);
 }
 
 // A context that was lost takes the cache with it; what is saved then are the tokens alone.
 TEST(a_session_is_saved_whose_cache_was_lost)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *a = open_typed(f->model, 0, 0, 64), *b = open_typed(f->model, 0, 0, 64);
-    struct glinfer_session *c = open_session(*state, 0, 64, 4);
+    SESSION *a = open_typed(f->model, 0, 0, 64), *b = open_typed(f->model, 0, 0, 64);
+    SESSION *c = open_session(*state, 0, 64, 4);
     struct glinfer_error err;
     struct trace first, second, third;
     size_t whole, size;
@@ -207,9 +191,6 @@ TEST(a_session_is_saved_whose_cache_was_lost)
     go_on(c, &third);
     assert_int_equal(third.n, N_MORE);
     free(data);
-    glinfer_session_destroy(&a);
-    glinfer_session_destroy(&b);
-    glinfer_session_destroy(&c);
 }
 
 //-- refusals --------------------------------------------------------------------------------------
@@ -247,7 +228,7 @@ TEST(what_another_session_saved_is_refused)
 TEST(damage_is_refused_and_nothing_is_lost)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    SESSION *session = open_typed(f->model, 0, 0, 64);
     struct glinfer_error err;
     struct trace first, second;
     size_t size;
@@ -272,13 +253,12 @@ TEST(damage_is_refused_and_nothing_is_lost)
     expect_same(&first, &second);
     free(data);
     free(cut);
-    glinfer_session_destroy(&session);
 }
 
 TEST(files_that_cannot_be_are_refused)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    SESSION *session = open_typed(f->model, 0, 0, 64);
     struct glinfer_error err = {0};
     assert_false(glinfer_session_load(session, "/no such file", &err));
     assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
@@ -286,7 +266,6 @@ TEST(files_that_cannot_be_are_refused)
     assert_int_equal(err.status, GLINFER_STATUS_IO);
     assert_false(glinfer_session_save(session, "/dev/null", &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    glinfer_session_destroy(&session);
 }
 
 //-- copies ----------------------------------------------------------------------------------------
@@ -294,8 +273,8 @@ TEST(files_that_cannot_be_are_refused)
 TEST(a_copied_prefix_goes_on_bit_by_bit)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *a = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 64);
-    struct glinfer_session *b = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 90);
+    SESSION *a = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 64);
+    SESSION *b = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 90);
     const size_t lengths[] = {SIZE_MAX, N_PROMPT + 8, N_PROMPT, 3, 0};
     struct glinfer_error err;
     struct trace first, second;
@@ -312,14 +291,12 @@ TEST(a_copied_prefix_goes_on_bit_by_bit)
         expect_same(&first, &second);
         must(glinfer_session_copy(a, b, SIZE_MAX, &err), &err);
     }
-    glinfer_session_destroy(&a);
-    glinfer_session_destroy(&b);
 }
 
 TEST(a_match_counts_the_tokens_in_common)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    SESSION *session = open_typed(f->model, 0, 0, 64);
     struct answer answer = {0};
     int32_t ids[N_PROMPT + 4];
     assert_int_equal(glinfer_session_match(session, prompt, N_PROMPT), 0);
@@ -334,27 +311,23 @@ TEST(a_match_counts_the_tokens_in_common)
     assert_int_equal(glinfer_session_match(session, ids, N_PROMPT + 4), N_PROMPT + 2);
     ids[2]++;
     assert_int_equal(glinfer_session_match(session, ids, N_PROMPT + 4), 2);
-    glinfer_session_destroy(&session);
 }
 
 TEST(copies_that_cannot_be_are_refused)
 {
     const struct tiny_model *f = *state;
-    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
-    struct glinfer_session *other = open_typed(f->model, 0, GLINFER_CACHE_F32, 64);
-    struct glinfer_session *small = open_typed(f->model, 0, 0, 16);
+    SESSION *session = open_typed(f->model, 0, 0, 64);
+    SESSION *other = open_typed(f->model, 0, GLINFER_CACHE_F32, 64);
+    SESSION *small = open_typed(f->model, 0, 0, 16);
     struct glinfer_error err = {0};
     begin(session);
     assert_false(glinfer_session_copy(session, session, 1, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
     assert_false(glinfer_session_copy(other, session, 1, &err));
-    assert_non_null(strstr(err.message, "values in f16"));
+    assert_says(err.message, "values in f16");
     assert_false(glinfer_session_copy(small, session, 17, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
     must(glinfer_session_copy(small, session, 16, &err), &err);
-    glinfer_session_destroy(&session);
-    glinfer_session_destroy(&other);
-    glinfer_session_destroy(&small);
 }
 
 //-- the program -----------------------------------------------------------------------------------
@@ -375,19 +348,4 @@ static int close_all(void **state)
     return close_tiny_model(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_saved_session_goes_on_bit_by_bit),
-        cmocka_unit_test(a_shifted_session_goes_on_too),
-        cmocka_unit_test(a_session_without_tokens_is_saved_too),
-        cmocka_unit_test(a_session_is_saved_whose_cache_was_lost),
-        cmocka_unit_test(what_another_session_saved_is_refused),
-        cmocka_unit_test(damage_is_refused_and_nothing_is_lost),
-        cmocka_unit_test(files_that_cannot_be_are_refused),
-        cmocka_unit_test(a_copied_prefix_goes_on_bit_by_bit),
-        cmocka_unit_test(a_match_counts_the_tokens_in_common),
-        cmocka_unit_test(copies_that_cannot_be_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+RUN_TESTS(open_all, close_all)

@@ -50,7 +50,7 @@ static bool has_form(const cJSON *json)
 TEST(answers_fit_the_schema)
 {
     const struct glinfer_grammar grammar = grammar_of(NULL, schema);
-    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    SESSION *session = open_session(*state, 8, 256, 16);
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct answer answer;
         const struct glinfer_generate_params params = bound(&grammar, seed, &answer);
@@ -64,14 +64,13 @@ TEST(answers_fit_the_schema)
         }
         cJSON_Delete(json);
     }
-    glinfer_session_destroy(&session);
 }
 
 // The GPU's mask leaves what the host's does: with xtc, which never happens, the host chooses.
 TEST(gpu_and_host_keep_to_it_alike)
 {
     const struct glinfer_grammar grammar = grammar_of(NULL, schema);
-    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    SESSION *session = open_session(*state, 8, 256, 16);
     struct glinfer_samplers samplers;
     const struct glinfer_logit_bias bias = {65, 0.5F};
     glinfer_samplers_init(&samplers);
@@ -91,13 +90,12 @@ TEST(gpu_and_host_keep_to_it_alike)
         }
         assert_same(&answers[0], &answers[1]);
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(greedy_answers_keep_to_it_too)
 {
     const struct glinfer_grammar grammar = grammar_of("root ::= (\"yes\" | \"no\") \".\"", NULL);
-    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    SESSION *session = open_session(*state, 8, 256, 16);
     struct answer answer;
     struct glinfer_generate_params params = bound(&grammar, 1, &answer);
     params.temperature = 0;
@@ -114,14 +112,13 @@ TEST(greedy_answers_keep_to_it_too)
     params = bound(&digits, 1, &answer);
     must_generate(session, &params);
     assert_int_equal(answer.text_size, 5);
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_lazy_grammar_waits_for_its_token)
 {
     static const int32_t tokens[] = {34}; // a space
     struct glinfer_grammar grammar = grammar_of("root ::= <[34]> \"12345\"", NULL);
-    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    SESSION *session = open_session(*state, 8, 256, 16);
     bool has_come = false;
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct answer answer;
@@ -141,7 +138,6 @@ TEST(a_lazy_grammar_waits_for_its_token)
         }
     }
     assert_true(has_come);
-    glinfer_session_destroy(&session);
 }
 
 // A cancelled answer goes on where it was, and steps give what a blocking call does.
@@ -149,7 +145,7 @@ TEST(it_goes_on_and_comes_in_steps)
 {
     const struct glinfer_grammar grammar = grammar_of(NULL, schema);
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 8, 256, 16);
+    SESSION *session = open_session(f, 8, 256, 16);
     struct glinfer_event event = {.struct_size = sizeof(event)};
     struct glinfer_error err = {0};
     struct answer whole, answer;
@@ -173,7 +169,6 @@ TEST(it_goes_on_and_comes_in_steps)
         assert_true(glinfer_step(f->device, 1000, &event, &err));
     }
     assert_same(&answer, &whole);
-    glinfer_session_destroy(&session);
 }
 
 // An answer that was free, or kept to another grammar, goes on with one from its beginning.
@@ -181,7 +176,7 @@ TEST(another_grammar_begins_anew)
 {
     const struct glinfer_grammar digits = grammar_of("root ::= [0-9]{5}", NULL);
     const struct glinfer_grammar word = grammar_of("root ::= \"end\"", NULL);
-    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    SESSION *session = open_session(*state, 8, 256, 16);
     struct glinfer_samplers samplers;
     struct glinfer_error err = {0};
     struct answer answer;
@@ -206,7 +201,6 @@ TEST(another_grammar_begins_anew)
         assert_true(answer.text_size >= 3);
         assert_memory_equal(answer.text + answer.text_size - 3, "end", 3);
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(what_is_no_grammar_is_refused)
@@ -225,7 +219,7 @@ TEST(what_is_no_grammar_is_refused)
         {NULL, "{\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"],\"type\":\"object\"}",
          "without end", GLINFER_STATUS_UNSUPPORTED},
     };
-    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    SESSION *session = open_session(*state, 8, 256, 16);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct glinfer_grammar grammar = grammar_of(cases[i].gbnf, cases[i].schema);
         struct glinfer_error err = {0};
@@ -243,19 +237,6 @@ TEST(what_is_no_grammar_is_refused)
     params.ignore_eos = true;
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_fit_the_schema),
-        cmocka_unit_test(gpu_and_host_keep_to_it_alike),
-        cmocka_unit_test(greedy_answers_keep_to_it_too),
-        cmocka_unit_test(a_lazy_grammar_waits_for_its_token),
-        cmocka_unit_test(it_goes_on_and_comes_in_steps),
-        cmocka_unit_test(another_grammar_begins_anew),
-        cmocka_unit_test(what_is_no_grammar_is_refused),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

@@ -24,7 +24,7 @@ static void expect_refusal(struct glinfer_session *session,
 TEST(wrong_requests_are_refused_and_nothing_is_lost)
 {
     struct answer before = {0}, after = {0}, none = {0};
-    struct glinfer_session *session = open_session(*state, 8, 24, 0);
+    SESSION *session = open_session(*state, 8, 24, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &before);
     must_generate(session, &params);
     glinfer_session_reset(session);
@@ -49,7 +49,6 @@ TEST(wrong_requests_are_refused_and_nothing_is_lost)
     params = ask(prompt, N_PROMPT, 4, &after);
     must_generate(session, &params);
     assert_same(&before, &after);
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_budget_is_kept)
@@ -75,7 +74,7 @@ TEST(a_context_that_fits_no_storage_block_is_refused)
         params.n_ctx = contexts[i];
         assert_null(glinfer_session_create(f->model, &params, &err));
         assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-        assert_non_null(strstr(err.message, "context"));
+        assert_says(err.message, "context");
     }
 }
 
@@ -124,7 +123,7 @@ TEST(a_file_that_shrinks_while_it_is_loaded_is_an_error)
     assert_null(glinfer_model_load(f->device, &params, &err));
     unlink(file.path);
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_non_null(strstr(err.message, "was changed while it was read"));
+    assert_says(err.message, "was changed while it was read");
 }
 
 // Takes a row from the embedding in the file's directory: name, number of dimensions, width, rows.
@@ -172,19 +171,18 @@ TEST(what_loading_refuses_is_not_called_supported)
 TEST(the_callback_stops_the_answer)
 {
     struct answer answer = {.stop_after = 3};
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &answer);
     const struct glinfer_stats stats = must_generate(session, &params);
     assert_int_equal(stats.stop, GLINFER_STOP_CALLBACK);
     assert_int_equal(answer.n, 3);
     assert_int_equal(stats.n_past, N_PROMPT + 2);
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_cancelled_answer_leaves_a_usable_session)
 {
     struct answer whole = {0}, cancelled = {0}, again = {0};
-    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    SESSION *session = open_session(*state, 4, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &whole);
     must_generate(session, &params);
     glinfer_session_reset(session);
@@ -196,14 +194,13 @@ TEST(a_cancelled_answer_leaves_a_usable_session)
     params = ask(prompt, N_PROMPT, 50, &again);
     must_generate(session, &params);
     assert_same(&whole, &again);
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_cancelled_session_holds_what_was_delivered)
 {
     struct answer cancelled = {0}, rest = {0}, all = {0};
     int32_t history[2 * N_PROMPT + 50];
-    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    SESSION *session = open_session(*state, 4, 256, 0);
     cancelled.cancel = session;
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &cancelled);
     expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
@@ -217,7 +214,6 @@ TEST(a_cancelled_session_holds_what_was_delivered)
     params = ask(history, n + N_PROMPT, 10, &all);
     must_generate(session, &params);
     assert_same(&rest, &all);
-    glinfer_session_destroy(&session);
 }
 
 // Calls of progress with GLINFER_PHASE_COMPILE; the `last` one (0: none) cancels.
@@ -276,7 +272,7 @@ static void *cancel_soon(void *session)
 
 TEST(another_thread_may_cancel)
 {
-    struct glinfer_session *session = open_session(*state, 1, 0, 0);
+    SESSION *session = open_session(*state, 1, 0, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, NULL);
     pthread_t thread;
     params.on_token = NULL;
@@ -285,7 +281,6 @@ TEST(another_thread_may_cancel)
     const bool ok = glinfer_generate(session, &params, NULL, &err);
     pthread_join(thread, NULL);
     assert_true(ok || err.status == GLINFER_STATUS_CANCELLED); // a fast device may be done
-    glinfer_session_destroy(&session);
 }
 
 // A stop button may be pressed in the moment in which the answer ends.
@@ -293,7 +288,7 @@ TEST(cancelling_an_idle_session_does_nothing)
 {
     struct tiny_model *f = *state;
     struct answer wanted = {0}, found = {0}, stepped = {0};
-    struct glinfer_session *session = open_session(f, 1, 0, 0);
+    SESSION *session = open_session(f, 1, 0, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &wanted);
     struct glinfer_event event = {.struct_size = sizeof(event)};
     struct glinfer_error err;
@@ -315,13 +310,12 @@ TEST(cancelling_an_idle_session_does_nothing)
         assert_true(glinfer_step(f->device, 1000, &event, &err));
     } while (event.kind != GLINFER_EVENT_END);
     assert_same(&wanted, &stepped);
-    glinfer_session_destroy(&session);
 }
 
 TEST(stop_strings_end_the_answer)
 {
     struct answer whole = {0}, stopped = {0};
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &whole);
     must_generate(session, &params);
     assert_true(whole.text_size > 12);
@@ -336,7 +330,6 @@ TEST(stop_strings_end_the_answer)
     assert_int_equal(stats.stop, GLINFER_STOP_WORD);
     assert_int_equal(stopped.text_size, (size_t)(hit - whole.text));
     assert_memory_equal(stopped.text, whole.text, stopped.text_size);
-    glinfer_session_destroy(&session);
 }
 
 //-- others who use the GPU ------------------------------------------------------------------------
@@ -403,7 +396,7 @@ static struct glinfer_stats step_without_tokens(struct tiny_model *f)
 TEST(an_answer_that_lacks_nothing_but_its_end_is_resumed)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    SESSION *session = open_session(f, 0, 256, 8);
     struct answer first = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 6, &first);
     must_generate(session, &params);
@@ -433,26 +426,6 @@ TEST(an_answer_that_lacks_nothing_but_its_end_is_resumed)
         assert_int_equal(resumed.predicted_n, stats.predicted_n);
         assert_int_equal(resumed.stop, stats.stop);
     }
-    glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_requests_are_refused_and_nothing_is_lost),
-        cmocka_unit_test(a_budget_is_kept),
-        cmocka_unit_test(a_context_that_fits_no_storage_block_is_refused),
-        cmocka_unit_test(a_file_that_shrinks_while_it_is_loaded_is_an_error),
-        cmocka_unit_test(what_loading_refuses_is_not_called_supported),
-        cmocka_unit_test(the_callback_stops_the_answer),
-        cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
-        cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
-        cmocka_unit_test(compiling_is_cancelled_between_two_programs),
-        cmocka_unit_test(another_thread_may_cancel),
-        cmocka_unit_test(cancelling_an_idle_session_does_nothing),
-        cmocka_unit_test(stop_strings_end_the_answer),
-        cmocka_unit_test(a_duty_leaves_time_to_others),
-        cmocka_unit_test(an_answer_that_lacks_nothing_but_its_end_is_resumed),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

@@ -83,7 +83,7 @@ TEST(every_way_to_sample_gives_the_same)
     for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
         struct answer answers[2] = {0};
         for (uint32_t n_probs = 0; n_probs < 2; n_probs++) {
-            struct glinfer_session *session = open_session(*state, 8, 256, 0);
+            SESSION *session = open_session(*state, 8, 256, 0);
             struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &answers[n_probs]);
             params.temperature = 1.5F;
             params.top_k = filters[i].top_k;
@@ -91,7 +91,6 @@ TEST(every_way_to_sample_gives_the_same)
             params.seed = 99;
             params.n_probs = n_probs;
             must_generate(session, &params);
-            glinfer_session_destroy(&session);
         }
         assert_same(&answers[0], &answers[1]);
     }
@@ -99,7 +98,7 @@ TEST(every_way_to_sample_gives_the_same)
 
 TEST(seeds_give_different_answers)
 {
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct answer answers[2] = {0};
     for (uint64_t i = 0; i < 2; i++) {
         struct glinfer_generate_params params = ask(prompt, N_PROMPT, 40, &answers[i]);
@@ -109,12 +108,11 @@ TEST(seeds_give_different_answers)
         must_generate(session, &params);
     }
     assert_memory_not_equal(answers[0].ids, answers[1].ids, 40 * sizeof(int32_t));
-    glinfer_session_destroy(&session);
 }
 
 TEST(waits_are_few)
 {
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct answer first = {0}, answer = {0};
     const struct glinfer_generate_params timed = ask(prompt, N_PROMPT, 8, &first);
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 64, &answer);
@@ -126,29 +124,26 @@ TEST(waits_are_few)
     assert_int_equal(stats.chain_length, 8);
     assert_int_equal(stats.predicted_n, 64);
     assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
-    glinfer_session_destroy(&session);
 }
 
 // Chains that are submitted after the first tokens do not delay them.
 TEST(the_first_tokens_come_before_long_chains)
 {
-    struct glinfer_session *session = open_session(*state, 64, 512, 0);
+    SESSION *session = open_session(*state, 64, 512, 0);
     struct answer answer = {.stop_after = 2};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 200, &answer);
     const struct glinfer_stats stats = must_generate(session, &params);
     assert_int_equal(stats.stop, GLINFER_STOP_CALLBACK);
     assert_in_range(stats.chain_length, 1, 6);
-    glinfer_session_destroy(&session);
 }
 
 TEST(decoding_allocates_nothing)
 {
-    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    SESSION *session = open_session(*state, 4, 256, 0);
     struct answer answer = {.counter = &n_allocations};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 64, &answer);
     must_generate(session, &params);
     assert_int_equal(n_allocations, answer.counted_at_second);
-    glinfer_session_destroy(&session);
 }
 
 //-- compiling -------------------------------------------------------------------------------------
@@ -181,14 +176,13 @@ TEST(a_generation_compiles_what_none_of_its_kind_did)
 {
     struct tiny_model *f = *state;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
-    struct glinfer_session *session = open_session(f, 4, 256, 0);
+    SESSION *session = open_session(f, 4, 256, 0);
     glinfer_device_describe(f->device, &info);
     for (int temperature = 0; temperature < 2; temperature++) {
         const int n_calls = compile_calls(session, N_PROMPT, (float)temperature);
         assert_true(n_calls > 0 || !info.is_software);
         assert_int_equal(compile_calls(session, N_PROMPT, (float)temperature), 0);
     }
-    glinfer_session_destroy(&session);
 }
 
 TEST(what_is_expected_is_compiled_ahead)
@@ -206,12 +200,11 @@ TEST(what_is_expected_is_compiled_ahead)
     params.expected = &expected;
     params.progress = count_compiling;
     params.progress_user = &n_calls;
-    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
+    SESSION *session = glinfer_session_create(f->model, &params, &err);
     assert_non_null(session);
     assert_true(n_calls > 0);
     assert_int_equal(compile_calls(session, N_PROMPT, 1), 0);
     assert_int_equal(compile_calls(session, 3, 1), 0);
-    glinfer_session_destroy(&session);
 }
 
 // Fields after the end of a caller's struct are not read.
@@ -227,10 +220,9 @@ TEST(what_is_expected_may_be_of_an_older_caller)
     glinfer_session_params_init(&params);
     params.n_ctx = 256;
     params.expected = &expected;
-    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
+    SESSION *session = glinfer_session_create(f->model, &params, &err);
     assert_non_null(session);
     assert_int_equal(compile_calls(session, N_PROMPT, 0), 0);
-    glinfer_session_destroy(&session);
 }
 
 //-- prompts ---------------------------------------------------------------------------------------
@@ -238,7 +230,7 @@ TEST(what_is_expected_may_be_of_an_older_caller)
 TEST(a_prompt_in_parts_is_the_whole_prompt)
 {
     struct answer whole = {0}, parts = {0};
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 20, &whole);
     must_generate(session, &params);
     glinfer_session_reset(session);
@@ -249,13 +241,12 @@ TEST(a_prompt_in_parts_is_the_whole_prompt)
     params = ask(prompt + 6, N_PROMPT - 6, 20, &parts);
     must_generate(session, &params);
     assert_same(&whole, &parts);
-    glinfer_session_destroy(&session);
 }
 
 TEST(an_answer_can_be_gone_on_with)
 {
     struct answer whole = {0}, parts = {0};
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 21, &whole);
     must_generate(session, &params);
     glinfer_session_reset(session);
@@ -276,7 +267,6 @@ TEST(an_answer_can_be_gone_on_with)
     params = ask(history, 2 * N_PROMPT + 20, 10, &all);
     must_generate(session, &params);
     assert_same(&rest, &all);
-    glinfer_session_destroy(&session);
 }
 
 TEST(small_batches_are_one_large_batch)
@@ -302,13 +292,12 @@ TEST(small_batches_are_one_large_batch)
 TEST(a_full_context_ends_the_answer)
 {
     struct answer answer = {0};
-    struct glinfer_session *session = open_session(*state, 8, 32, 0);
+    SESSION *session = open_session(*state, 8, 32, 0);
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, &answer);
     const struct glinfer_stats stats = must_generate(session, &params);
     assert_int_equal(stats.stop, GLINFER_STOP_CONTEXT);
     assert_int_equal(answer.n, 32 - N_PROMPT + 1); // the last one needs no place
     assert_int_equal(stats.n_past, 32);
-    glinfer_session_destroy(&session);
 }
 
 static bool keep_logprob(void *user, const struct glinfer_token *token)
@@ -330,7 +319,7 @@ TEST(a_prompt_may_be_split_anywhere)
     for (int i = 0; i < N_IDS; i++) {
         ids[i] = 33 + (i * 29 + i / 5) % 90;
     }
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct glinfer_generate_params params = ask(ids, N_IDS, N_PREDICT, NULL);
     params.on_token = keep_logprob;
     params.token_user = &next;
@@ -349,7 +338,6 @@ TEST(a_prompt_may_be_split_anywhere)
             assert_true(fabsf(whole[k] - parts[k]) < 1e-3F);
         }
     }
-    glinfer_session_destroy(&session);
 }
 
 // Scoring gives a text the log-probabilities that it had when it was generated.
@@ -360,7 +348,7 @@ TEST(scores_agree_with_generation)
     float told[N], *next = told, scored[N_PROMPT + N];
     int32_t ids[N_PROMPT + N];
     struct glinfer_error err;
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    SESSION *session = open_session(*state, 8, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N, &answer);
     params.ignore_eos = false;
     const int n = (int)must_generate(session, &params).predicted_n;
@@ -378,13 +366,12 @@ TEST(scores_agree_with_generation)
     }
     assert_false(glinfer_score(session, ids, 1, scored, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    glinfer_session_destroy(&session);
 }
 
 TEST(a_prompt_that_fills_the_context_gives_one_token)
 {
     struct answer filled = {0}, roomy = {0}, none = {0};
-    struct glinfer_session *session = open_session(*state, 8, N_PROMPT, 0);
+    SESSION *session = open_session(*state, 8, N_PROMPT, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, &filled);
     struct glinfer_stats stats = must_generate(session, &params);
     assert_int_equal(stats.stop, GLINFER_STOP_CONTEXT);
@@ -401,28 +388,6 @@ TEST(a_prompt_that_fills_the_context_gives_one_token)
     params = ask(prompt, N_PROMPT, 1, &roomy);
     must_generate(session, &params);
     assert_same(&filled, &roomy);
-    glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_of_any_length_give_the_same_tokens),
-        cmocka_unit_test(every_way_to_sample_gives_the_same),
-        cmocka_unit_test(seeds_give_different_answers),
-        cmocka_unit_test(waits_are_few),
-        cmocka_unit_test(the_first_tokens_come_before_long_chains),
-        cmocka_unit_test(decoding_allocates_nothing),
-        cmocka_unit_test(a_generation_compiles_what_none_of_its_kind_did),
-        cmocka_unit_test(what_is_expected_is_compiled_ahead),
-        cmocka_unit_test(what_is_expected_may_be_of_an_older_caller),
-        cmocka_unit_test(a_prompt_in_parts_is_the_whole_prompt),
-        cmocka_unit_test(an_answer_can_be_gone_on_with),
-        cmocka_unit_test(small_batches_are_one_large_batch),
-        cmocka_unit_test(a_prompt_may_be_split_anywhere),
-        cmocka_unit_test(scores_agree_with_generation),
-        cmocka_unit_test(a_full_context_ends_the_answer),
-        cmocka_unit_test(a_prompt_that_fills_the_context_gives_one_token),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

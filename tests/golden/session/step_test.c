@@ -43,7 +43,7 @@ TEST(steps_give_the_same_answer)
     struct tiny_model *f = *state;
     for (uint32_t chain = 0; chain <= 7; chain += 7) {
         struct answer whole = {0};
-        struct glinfer_session *session = open_session(f, chain, 256, 8);
+        SESSION *session = open_session(f, chain, 256, 8);
         struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
         params.temperature = chain ? 1.0F : 0.0F;
         params.seed = 7;
@@ -55,7 +55,6 @@ TEST(steps_give_the_same_answer)
             step_to_end(f, budgets[i], 1, &session, &answer);
             assert_same(&answer, &whole);
         }
-        glinfer_session_destroy(&session);
     }
 }
 
@@ -126,7 +125,7 @@ TEST(one_joins_while_others_answer)
 TEST(the_descriptor_says_when)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    SESSION *session = open_session(f, 0, 256, 8);
     struct answer whole = {0}, answer = {0};
     struct glinfer_error err = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
@@ -146,13 +145,12 @@ TEST(the_descriptor_says_when)
     assert_same(&answer, &whole);
     glinfer_session_reset(session); // which ends the answer
     assert_int_equal(glinfer_device_fd(f->device, &err), fd.fd);
-    glinfer_session_destroy(&session);
 }
 
 TEST(an_answer_is_cancelled_or_ended_and_resumed)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    SESSION *session = open_session(f, 0, 256, 8);
     struct glinfer_event event = {.struct_size = sizeof(event)};
     struct glinfer_error err = {0};
     struct answer whole = {0}, answer = {0};
@@ -185,7 +183,6 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     must_begin(session, params);
     step_to_end(f, 1000, 1, &session, &answer);
     assert_same(&answer, &whole);
-    glinfer_session_destroy(&session);
 }
 
 // A chain is as long as fits a time box by the time that steps were seen to take. A program that
@@ -200,7 +197,7 @@ TEST(late_calls_do_not_make_chains_long)
     glinfer_session_params_init(&params);
     params.n_ctx = 256;
     params.max_batch_ms = 1;
-    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
+    SESSION *session = glinfer_session_create(f->model, &params, &err);
     assert_non_null(session);
     must_begin(session, ask(prompt, N_PROMPT, 150, NULL));
     while (event.kind != GLINFER_EVENT_END) {
@@ -209,7 +206,6 @@ TEST(late_calls_do_not_make_chains_long)
     }
     // A step of the tiny model takes llvmpipe no less than a tenth of a millisecond.
     assert_in_range(event.stats->chain_length, 1, 10);
-    glinfer_session_destroy(&session);
 }
 
 TEST(misuse_is_refused)
@@ -283,7 +279,7 @@ TEST(an_answer_that_ends_early_does_not_disturb)
 TEST(a_session_is_not_copied_while_it_answers)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session *from = open_session(f, 4, 256, 8), *to = open_session(f, 4, 256, 8);
+    SESSION *from = open_session(f, 4, 256, 8), *to = open_session(f, 4, 256, 8);
     struct glinfer_error err = {0};
     struct answer whole = {0}, answer = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
@@ -300,8 +296,6 @@ TEST(a_session_is_not_copied_while_it_answers)
     }
     step_to_end(f, 1000, 1, &from, &answer);
     assert_same(&answer, &whole);
-    glinfer_session_destroy(&from);
-    glinfer_session_destroy(&to);
 }
 
 static bool destroy_session(void *user, const struct glinfer_token *token)
@@ -340,7 +334,7 @@ static bool end_session(void *user, const struct glinfer_token *token)
 TEST(a_callback_ends_its_own_answer)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    SESSION *session = open_session(f, 0, 256, 8);
     struct glinfer_event event = {.struct_size = sizeof(event)};
     struct glinfer_error err = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
@@ -350,7 +344,6 @@ TEST(a_callback_ends_its_own_answer)
     while (glinfer_step(f->device, 1000, &event, &err)) {
         assert_true(event.kind == GLINFER_EVENT_NONE || event.kind == GLINFER_EVENT_PROMPT);
     }
-    glinfer_session_destroy(&session);
 }
 
 // Names the sessions that a callback meddles with: one broke off, one answers in steps, one rests.
@@ -422,7 +415,7 @@ TEST(the_descriptor_rests_behind_an_end)
     struct pollfd fd = {.fd = glinfer_device_fd(f->device, &err), .events = POLLIN};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
     for (int way = 0; way < 4; way++) {
-        struct glinfer_session *session = open_session(f, 0, 256, 8);
+        SESSION *session = open_session(f, 0, 256, 8);
         must_begin(session, params);
         must_step(f, 300);
         assert_int_equal(poll(&fd, 1, 60000), 1);
@@ -436,26 +429,7 @@ TEST(the_descriptor_rests_behind_an_end)
             glinfer_session_destroy(&session);
         }
         assert_int_equal(poll(&fd, 1, 20), 0);
-        glinfer_session_destroy(&session);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_give_the_same_answer),
-        cmocka_unit_test(answers_beside_each_other_are_those_alone),
-        cmocka_unit_test(one_joins_while_others_answer),
-        cmocka_unit_test(the_descriptor_says_when),
-        cmocka_unit_test(an_answer_is_cancelled_or_ended_and_resumed),
-        cmocka_unit_test(late_calls_do_not_make_chains_long),
-        cmocka_unit_test(misuse_is_refused),
-        cmocka_unit_test(an_answer_that_ends_early_does_not_disturb),
-        cmocka_unit_test(a_session_is_not_copied_while_it_answers),
-        cmocka_unit_test(a_callback_destroys_its_session),
-        cmocka_unit_test(a_callback_ends_its_own_answer),
-        cmocka_unit_test(a_callback_leaves_other_answers_as_they_are),
-        cmocka_unit_test(the_descriptor_rests_behind_an_end),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

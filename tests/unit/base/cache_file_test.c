@@ -298,26 +298,11 @@ TEST(cache_lock_is_not_looked_for_for_ever)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cache_folder_follows_the_environment),
-        cmocka_unit_test(cache_reads_what_it_wrote),
-        cmocka_unit_test(cache_refuses_files_that_are_too_large),
-        cmocka_unit_test(cache_says_why_it_cannot_write),
-        cmocka_unit_test(cache_fails_where_files_may_not_grow),
-        cmocka_unit_test(cache_check_says_whether_it_can_write),
-        cmocka_unit_test(cache_clears_all_but_locks_that_are_held),
-        cmocka_unit_test(cache_reads_no_pipe),
-        cmocka_unit_test(cache_knows_folders_of_others),
-        cmocka_unit_test(cache_is_swept_of_the_oldest),
-        cmocka_unit_test(cache_lock_is_one_holders),
-        cmocka_unit_test(cache_lock_is_of_the_file_that_others_find),
-        cmocka_unit_test(cache_lock_is_not_looked_for_for_ever),
-    };
     snprintf(root, sizeof(root), "/tmp/glinfer-cache-XXXXXX");
     if (!mkdtemp(root)) {
         return 1;
     }
-    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int n_failed = run_listed(NULL, NULL, NULL, NULL);
     rmdir(root);
     return n_failed;
 }

@@ -28,7 +28,8 @@ static int remove_directory(void **state)
 static int remove_file(void **state)
 {
     (void)state;
-    return unlink(path);
+    unlink(path); // some tests make none
+    return 0;
 }
 
 static void write_file(size_t size)
@@ -47,8 +48,8 @@ static void assert_refused(const char *name, enum glinfer_status status, const c
     struct gi_file file;
     assert_false(gi_file_open(&file, name, &err));
     assert_int_equal(err.status, status);
-    assert_non_null(strstr(err.message, name));
-    assert_non_null(strstr(err.message, says));
+    assert_says(err.message, name);
+    assert_says(err.message, says);
     assert_int_equal(file.handle, 0);
     gi_file_close(&file);
 }
@@ -82,7 +83,7 @@ TEST(file_that_shrinks_is_an_error)
     assert_true(gi_file_read(&file, 0, 5000, bytes, path, &err));
     assert_false(gi_file_read(&file, 4000, 6000, bytes, path, &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_non_null(strstr(err.message, "ends at byte 5000, but had 10000"));
+    assert_says(err.message, "ends at byte 5000, but had 10000");
     gi_file_close(&file);
 }
 
@@ -134,20 +135,7 @@ TEST(file_refuses_a_file_without_permission)
     assert_int_equal(seteuid(user), 0);
     assert_false(is_open);
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_non_null(strstr(err.message, "Permission denied"));
+    assert_says(err.message, "Permission denied");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(file_gives_the_bytes, remove_file),
-        cmocka_unit_test_teardown(file_that_shrinks_is_an_error, remove_file),
-        cmocka_unit_test_teardown(file_may_be_empty, remove_file),
-        cmocka_unit_test(file_refuses_what_is_not_there),
-        cmocka_unit_test(file_refuses_a_directory),
-        cmocka_unit_test(file_refuses_a_device),
-        cmocka_unit_test_teardown(file_refuses_a_pipe_without_waiting, remove_file),
-        cmocka_unit_test_teardown(file_refuses_a_file_without_permission, remove_file),
-    };
-    return cmocka_run_group_tests_name("file_map", tests, make_directory, remove_directory);
-}
+RUN_TESTS_EACH(make_directory, remove_directory, NULL, remove_file)

@@ -52,12 +52,4 @@ TEST(hash_depends_on_every_byte)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_gives_the_known_answers),
-        cmocka_unit_test(hash_tells_fields_apart),
-        cmocka_unit_test(hash_depends_on_every_byte),
-    };
-    return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -27,8 +27,4 @@ TEST(indices_are_found_by_their_hash)
     gi_index_finish(&index);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(indices_are_found_by_their_hash)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

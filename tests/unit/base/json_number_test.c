@@ -46,11 +46,4 @@ TEST(numbers_are_found_outside_strings)
     assert_found("\"\\", 2, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_the_syntax_of_json),
-        cmocka_unit_test(numbers_are_found_outside_strings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -139,7 +139,7 @@ TEST(new_file_fails_where_files_may_not_grow)
     setrlimit(RLIMIT_FSIZE, &before);
     assert_false(is_written);
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_non_null(strstr(err.message, "too large"));
+    assert_says(err.message, "too large");
     gi_new_file_close(&file);
 }
 
@@ -156,14 +156,4 @@ TEST(new_file_refuses_what_is_no_regular_file)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(new_file_replaces_another_when_it_is_whole, remove_file),
-        cmocka_unit_test_teardown(new_file_that_is_closed_early_leaves_the_old_one, remove_file),
-        cmocka_unit_test_teardown(new_file_of_a_killed_process_leaves_the_old_one, remove_file),
-        cmocka_unit_test(new_file_fails_where_files_may_not_grow),
-        cmocka_unit_test(new_file_refuses_what_is_no_regular_file),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+RUN_TESTS_EACH(make_directory, remove_directory, NULL, remove_file)

@@ -44,9 +44,7 @@ static void assert_part(const struct glinfer_source *from)
     uint8_t found[LENGTH];
     struct gi_source source;
     struct glinfer_error err;
-    if (!gi_source_open(&source, from, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(gi_source_open(&source, from, &err), &err);
     assert_int_equal(source.size, LENGTH);
     assert_true(gi_source_read(&source, 0, LENGTH, found, NULL));
     assert_memory_equal(found, bytes + OFFSET, LENGTH);
@@ -62,9 +60,7 @@ static void assert_refused(const struct glinfer_source *from, enum glinfer_statu
     struct glinfer_error err = {0};
     assert_false(gi_source_open(&source, from, &err));
     assert_int_equal(err.status, status);
-    if (!strstr(err.message, says)) {
-        fail_msg("%s", err.message);
-    }
+    must(strstr(err.message, says), &err);
     assert_null(source.name);
     gi_source_close(&source);
 }
@@ -156,7 +152,7 @@ TEST(source_tells_a_reader_that_fails_or_lies)
     assert_true(gi_source_open(&source, &from, NULL));
     assert_false(gi_source_read(&source, LENGTH - 4, 8, found, &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_non_null(strstr(err.message, "the model's reader: cannot read 8 bytes at byte 396"));
+    assert_says(err.message, "the model's reader: cannot read 8 bytes at byte 396");
     gi_source_close(&source);
     from.read = read_nothing;
     memset(found, 1, sizeof(found));
@@ -195,15 +191,4 @@ TEST(source_refuses_what_is_not_there)
     assert_refused(&from, GLINFER_STATUS_INVALID_ARGUMENT, "kind is 9");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(source_reads_a_part_of_a_path),
-        cmocka_unit_test(source_leaves_a_descriptor_where_it_is),
-        cmocka_unit_test(source_without_a_length_goes_to_the_end),
-        cmocka_unit_test(source_takes_memory_and_readers),
-        cmocka_unit_test(source_tells_a_reader_that_fails_or_lies),
-        cmocka_unit_test(source_refuses_what_is_not_there),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

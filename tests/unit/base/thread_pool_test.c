@@ -57,12 +57,4 @@ TEST(thread_pool_takes_many_small_jobs)
     gi_thread_pool_destroy(pool);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(thread_pool_calls_every_item_once),
-        cmocka_unit_test(thread_pool_may_have_had_no_job),
-        cmocka_unit_test(thread_pool_takes_many_small_jobs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -175,21 +175,4 @@ TEST(decode_takes_well_formed_characters_alone)
     assert_int_equal(gi_utf8_decode("", 0, &code), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decode_takes_well_formed_characters_alone),
-        cmocka_unit_test(stream_passes_characters_at_every_split),
-        cmocka_unit_test(stream_replaces_bytes_that_start_nothing),
-        cmocka_unit_test(stream_replaces_overlong_forms),
-        cmocka_unit_test(stream_replaces_surrogates_and_what_is_past_the_end),
-        cmocka_unit_test(stream_replaces_a_cut_character_once),
-        cmocka_unit_test(stream_holds_until_the_character_is_whole),
-        cmocka_unit_test(stream_passes_zero_bytes),
-        cmocka_unit_test(stream_stays_in_its_room),
-        cmocka_unit_test(repair_replaces_what_starts_no_character),
-        cmocka_unit_test(repair_shortens_overlong_forms),
-        cmocka_unit_test(repair_lets_surrogates_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

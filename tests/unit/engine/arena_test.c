@@ -226,17 +226,4 @@ TEST(what_has_no_room_at_all_is_said)
     assert_int_equal(fake.n_alive, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(buffers_are_as_large_as_makes_them_few, setup),
-        cmocka_unit_test_setup(no_buffer_is_larger_than_what_is_bound, setup),
-        cmocka_unit_test_setup(ranges_follow_one_another_in_few_buffers, setup),
-        cmocka_unit_test_setup(ranges_of_a_kind_lie_in_one_buffer, setup),
-        cmocka_unit_test_setup(a_kind_may_be_larger_than_a_buffer, setup),
-        cmocka_unit_test_setup(buffers_are_small_where_nothing_joins_them, setup),
-        cmocka_unit_test_setup(smaller_buffers_are_taken_where_large_ones_are_refused, setup),
-        cmocka_unit_test_setup(what_has_no_room_at_all_is_said, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, NULL)

@@ -149,13 +149,4 @@ TEST(gemma3n_refuses_what_it_does_not_run)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_xielu_are_finite),
-        cmocka_unit_test(inputs_of_layers_are_whole_blocks),
-        cmocka_unit_test(gemma3n_says_its_streams),
-        cmocka_unit_test(gemma3n_refuses_what_it_does_not_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -32,12 +32,4 @@ TEST(a_time_whose_end_was_not_seen_counts_if_it_is_less)
     assert_int_equal(times.step_ns[SEVERAL], 50);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_of_one_slot_are_lone),
-        cmocka_unit_test(chains_are_learnt_by_their_rows),
-        cmocka_unit_test(a_time_whose_end_was_not_seen_counts_if_it_is_less),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -217,20 +217,4 @@ TEST(without_times_nothing_is_drafted)
     assert_int_equal(gi_lookup_choose(&lookup, text, 7, 15), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_followed_is_the_draft),
-        cmocka_unit_test(the_longest_match_wins_over_the_latest),
-        cmocka_unit_test(the_latest_of_equal_matches_wins),
-        cmocka_unit_test(drafts_go_on_over_the_end_of_the_text),
-        cmocka_unit_test(short_matches_give_no_draft),
-        cmocka_unit_test(copies_are_computed_by_drafts),
-        cmocka_unit_test(drafts_pay_where_batches_are_cheap),
-        cmocka_unit_test(no_text_is_slower_by_three_percent),
-        cmocka_unit_test(drafts_end_where_copies_end),
-        cmocka_unit_test(asked_for_drafts_are_always_computed),
-        cmocka_unit_test(without_times_nothing_is_drafted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

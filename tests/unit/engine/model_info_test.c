@@ -56,11 +56,4 @@ TEST(a_number_that_does_not_fit_is_passed_over)
     expect_description(GI_GGML_TYPE_F32, GI_GGUF_KIND_U32, 0, "test 1M Q8_0");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mixture_has_its_name),
-        cmocka_unit_test(a_number_that_does_not_fit_is_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

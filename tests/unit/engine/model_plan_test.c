@@ -139,9 +139,7 @@ static struct gi_gguf *build(struct gguf_builder *b, const struct wrong *wrong)
         gguf_f32(b, (float)i);
     }
     struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err);
-    if (!gguf) {
-        fail_msg("%s", err.message);
-    }
+    must(gguf, &err);
     return gguf;
 }
 
@@ -189,7 +187,7 @@ TEST(what_a_file_has_besides_is_counted)
     struct glinfer_error err = {0};
     struct gi_gguf *gguf = build(&b, &wrong);
     assert_false(gi_model_plan_init(&plan, gguf, &limits, &err)); // a bias of the wrong shape
-    assert_non_null(strstr(err.message, "blk.0.attn_q.bias"));
+    assert_says(err.message, "blk.0.attn_q.bias");
     gi_gguf_close(gguf);
     gguf_finish(&b);
     const char *seven[8] = {NULL};
@@ -288,9 +286,7 @@ static void check_places(const struct wrong *wrong)
         struct glinfer_error err;
         const struct gi_plan_limits small = {.max_range = ranges[i], .alignment = 64};
         struct gi_gguf *gguf = build(&b, wrong);
-        if (!gi_model_plan_init(&plan, gguf, &small, &err)) {
-            fail_msg("%s", err.message);
-        }
+        must(gi_model_plan_init(&plan, gguf, &small, &err), &err);
         assert_int_equal(plan.n_weights, GI_SLOT_COUNT + 1);
         for (uint32_t w = 0; w < plan.n_weights; w++) {
             check_rows(&plan, &plan.weights[w]);
@@ -385,21 +381,4 @@ TEST(ranges_fit_a_storage_block_and_half_a_buffer)
     assert_int_equal(gi_arena_max_range(&wide), 512u << 20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_tensors_are_named),
-        cmocka_unit_test(what_a_file_has_besides_is_counted),
-        cmocka_unit_test(wrong_shapes_are_named),
-        cmocka_unit_test(types_without_a_kernel_are_named),
-        cmocka_unit_test(missing_keys_are_named),
-        cmocka_unit_test(what_cannot_be_run_is_said),
-        cmocka_unit_test(heads_may_be_listed_by_layer),
-        cmocka_unit_test(heads_of_q_may_be_listed_by_layer),
-        cmocka_unit_test(odd_widths_are_refused),
-        cmocka_unit_test(every_row_has_one_place),
-        cmocka_unit_test(rotary_pairs_are_neighbours),
-        cmocka_unit_test(ranges_fit_a_storage_block_and_half_a_buffer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

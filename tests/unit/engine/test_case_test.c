@@ -23,10 +23,4 @@ TEST(every_program_of_an_answer_has_a_case)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_of_an_answer_has_a_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

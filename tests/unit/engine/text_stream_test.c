@@ -83,14 +83,4 @@ TEST(an_empty_stop_string_stops_nothing)
     assert_false(is_stopped);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_without_stops_passes_through),
-        cmocka_unit_test(half_a_character_is_held_back),
-        cmocka_unit_test(a_stop_string_ends_the_text_before_it),
-        cmocka_unit_test(the_start_of_a_stop_string_is_released_when_it_is_none),
-        cmocka_unit_test(an_empty_stop_string_stops_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -255,10 +255,4 @@ TEST(weights_take_what_they_take_in_the_file)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_take_what_they_take_in_the_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -28,9 +28,7 @@ struct opened open_sound_file(void)
     gguf_sound_file(&b);
     struct opened o = open_bytes(&b, b.size);
     gguf_finish(&b);
-    if (!o.gguf) {
-        fail_msg("%s", o.err.message);
-    }
+    must(o.gguf, &o.err);
     return o;
 }
 
@@ -40,9 +38,7 @@ void assert_refused(struct gguf_builder *b, enum glinfer_status status, const ch
     assert_null(o.gguf);
     assert_int_equal(o.err.status, status);
     assert_memory_equal(o.err.message, "test.gguf: ", 11);
-    if (!strstr(o.err.message, says)) {
-        fail_msg("\"%s\" does not say \"%s\"", o.err.message, says);
-    }
+    assert_says(o.err.message, says);
     close_bytes(&o);
     gguf_finish(b);
 }

@@ -275,31 +275,4 @@ TEST(gguf_rejects_long_and_empty_tensor_names)
     assert_bad(&b, "is empty");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gguf_rejects_an_empty_file),
-        cmocka_unit_test(gguf_rejects_another_magic),
-        cmocka_unit_test(gguf_rejects_other_versions),
-        cmocka_unit_test(gguf_rejects_absurd_counts),
-        cmocka_unit_test(gguf_rejects_every_truncation),
-        cmocka_unit_test(gguf_rejects_truncated_string),
-        cmocka_unit_test(gguf_rejects_long_and_empty_keys),
-        cmocka_unit_test(gguf_rejects_unknown_kinds),
-        cmocka_unit_test(gguf_rejects_nested_arrays),
-        cmocka_unit_test(gguf_rejects_arrays_larger_than_the_file),
-        cmocka_unit_test(gguf_rejects_bools_that_are_neither),
-        cmocka_unit_test(gguf_rejects_duplicate_keys),
-        cmocka_unit_test(gguf_rejects_bad_alignment),
-        cmocka_unit_test(gguf_rejects_bad_numbers_of_dimensions),
-        cmocka_unit_test(gguf_rejects_zero_and_overflowing_dimensions),
-        cmocka_unit_test(gguf_rejects_sizes_that_overflow),
-        cmocka_unit_test(gguf_rejects_rows_of_broken_blocks),
-        cmocka_unit_test(gguf_rejects_unknown_tensor_types),
-        cmocka_unit_test(gguf_rejects_tensors_outside_the_data),
-        cmocka_unit_test(gguf_rejects_misaligned_tensors),
-        cmocka_unit_test(gguf_rejects_duplicate_tensors),
-        cmocka_unit_test(gguf_rejects_long_and_empty_tensor_names),
-    };
-    return cmocka_run_group_tests_name("gguf refusals", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -106,9 +106,7 @@ static void assert_path_refused(const char *path, enum glinfer_status status, co
     struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), &err);
     assert_null(gguf);
     assert_int_equal(err.status, status);
-    if (!strstr(err.message, says)) {
-        fail_msg("\"%s\" does not say \"%s\"", err.message, says);
-    }
+    assert_says(err.message, says);
 }
 
 //-- sound models --------------------------------------------------------------------------------
@@ -120,9 +118,7 @@ TEST(any_piece_opens_the_model)
     for (uint32_t i = 0; i < N_PIECES; i++) {
         struct glinfer_error err = {0};
         struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[i]), &err);
-        if (!gguf) {
-            fail_msg("%s", err.message);
-        }
+        must(gguf, &err);
         uint64_t size = 0;
         struct stat st;
         for (uint32_t j = 0; j < N_PIECES; j++) {
@@ -300,17 +296,4 @@ TEST(reports_that_there_is_no_memory)
     remove_folder(&folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_piece_opens_the_model),
-        cmocka_unit_test(identity_is_of_all_pieces),
-        cmocka_unit_test(one_piece_is_a_whole_model),
-        cmocka_unit_test(names_the_missing_piece),
-        cmocka_unit_test(refuses_wrong_keys),
-        cmocka_unit_test(refuses_pieces_without_a_path),
-        cmocka_unit_test(survives_damaged_pieces),
-        cmocka_unit_test(reports_that_there_is_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -144,9 +144,7 @@ static void check_refused(int device, const char *why)
     struct glinfer_error err = {0};
     assert_null(open_device(device, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    if (!strstr(err.message, why)) {
-        fail_msg("%s", err.message);
-    }
+    must(strstr(err.message, why), &err);
 }
 
 static int reset(void **state)
@@ -212,15 +210,4 @@ TEST(a_failed_allocation_says_so)
     gi_cuda_pages_close(memory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(memory_comes_in_whole_pages_of_the_device, reset),
-        cmocka_unit_test_setup(a_machine_without_the_library_is_refused, reset),
-        cmocka_unit_test_setup(an_old_library_is_refused, reset),
-        cmocka_unit_test_setup(another_device_is_refused, reset),
-        cmocka_unit_test_setup(a_library_that_does_not_start_is_refused, reset),
-        cmocka_unit_test_setup(a_failed_allocation_says_so, reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, reset, NULL)

@@ -103,12 +103,4 @@ TEST(subgroups_and_small_pages_are_known_of_one_driver)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_renderer_finds_its_class),
-        cmocka_unit_test(each_class_is_complete),
-        cmocka_unit_test(subgroups_and_small_pages_are_known_of_one_driver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -43,9 +43,7 @@ static void remove_folder(const struct folder *folder)
 static void make_source(struct gi_glsl_source *source, const struct gi_glsl_params *params)
 {
     struct glinfer_error err;
-    if (!gi_glsl_source_init(source, params, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(gi_glsl_source_init(source, params, &err), &err);
 }
 
 static void expect_failure(const struct gi_glsl_params *params, const char *words)
@@ -54,9 +52,7 @@ static void expect_failure(const struct gi_glsl_params *params, const char *word
     struct glinfer_error err;
     assert_false(gi_glsl_source_init(&source, params, &err));
     assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
-    if (!strstr(err.message, words)) {
-        fail_msg("\"%s\" does not say \"%s\"", err.message, words);
-    }
+    assert_says(err.message, words);
     assert_null(source.text);
 }
 
@@ -303,21 +299,4 @@ TEST(log_is_cut_to_the_room_there_is)
     remove_folder(&folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(source_begins_with_version_and_defines),
-        cmocka_unit_test(source_asks_for_extensions_before_defines),
-        cmocka_unit_test(source_counts_behind_the_kernel),
-        cmocka_unit_test(source_includes_each_file_once),
-        cmocka_unit_test(source_resolves_quant_file),
-        cmocka_unit_test(source_prefers_the_folder),
-        cmocka_unit_test(source_changes_what_a_wrong_kernel_stores),
-        cmocka_unit_test(source_refuses_bad_includes),
-        cmocka_unit_test(source_names_a_missing_kernel),
-        cmocka_unit_test(line_map_finds_file_and_line),
-        cmocka_unit_test(log_names_files_in_the_words_of_each_driver),
-        cmocka_unit_test(log_is_cut_to_the_room_there_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

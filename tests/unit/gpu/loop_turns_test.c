@@ -78,13 +78,4 @@ TEST(products_and_samplers_are_counted)
     assert_true(count(GI_PROGRAM_ARGMAX_256, &large, 256, 1, NULL, 0) <= LIMIT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_is_counted),
-        cmocka_unit_test(attention_of_a_prompt_is_counted),
-        cmocka_unit_test(attention_of_a_step_is_counted),
-        cmocka_unit_test(products_and_samplers_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -50,12 +50,4 @@ TEST(flags_have_names)
     assert_string_equal(text, "late-compile,lo");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drivers_that_compile_late_are_known),
-        cmocka_unit_test(added_rows_fit_by_name_and_version),
-        cmocka_unit_test(flags_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

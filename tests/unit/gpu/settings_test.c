@@ -211,16 +211,4 @@ TEST(environment_is_read_and_what_is_unknown_said)
     assert_false(settings.limits.is_es31);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_are_known_by_name),
-        cmocka_unit_test(numbers_may_be_left_out_from_the_end),
-        cmocka_unit_test(ill_formed_settings_are_refused),
-        cmocka_unit_test(words_of_kernels_are_known),
-        cmocka_unit_test(classes_are_found_by_renderer),
-        cmocka_unit_test(faults_are_of_named_programs),
-        cmocka_unit_test(environment_is_read_and_what_is_unknown_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -158,17 +158,4 @@ TEST(sites_and_candidates_are_bounded)
     free(sites);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tuning_finds_what_was_set),
-        cmocka_unit_test(tuning_replaces_and_takes_out),
-        cmocka_unit_test(tuning_reads_what_it_wrote),
-        cmocka_unit_test(tuning_leaves_out_lines_that_are_not_rows),
-        cmocka_unit_test(tuning_takes_truncated_texts),
-        cmocka_unit_test(tuning_bounds_the_rows_of_a_text),
-        cmocka_unit_test(sites_are_noted_once),
-        cmocka_unit_test(sites_and_candidates_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -133,15 +133,4 @@ TEST(signals_leave_no_zombie)
     assert_int_equal(errno, ECHILD);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_reads_as_it_was_written),
-        cmocka_unit_test(a_damaged_job_is_refused),
-        cmocka_unit_test(a_job_that_may_be_cut_is_refused),
-        cmocka_unit_test(a_worker_that_cannot_be_started_says_why),
-        cmocka_unit_test(a_worker_that_fails_at_once_is_an_error),
-        cmocka_unit_test(signals_leave_no_zombie),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

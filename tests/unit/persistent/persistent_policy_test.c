@@ -40,12 +40,4 @@ TEST(large_heads_leave_sampling_no_room)
     assert_false(gi_persistent_has_room_to_sample(&limits, 96));  // Phi-3, by attention.comp
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_steps_are_not_worth_compiling),
-        cmocka_unit_test(large_groups_read_large_layers),
-        cmocka_unit_test(large_heads_leave_sampling_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

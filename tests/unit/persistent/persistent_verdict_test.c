@@ -200,18 +200,4 @@ TEST(without_a_folder_nothing_is_kept)
     expect(&found, GI_VERDICT_NONE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_says_what_was_written),
-        cmocka_unit_test(another_programs_line_is_no_verdict),
-        cmocka_unit_test(a_damaged_line_is_no_verdict),
-        cmocka_unit_test(what_contradicts_itself_is_no_verdict),
-        cmocka_unit_test(a_folder_gives_back_what_it_was_given),
-        cmocka_unit_test(a_refusal_is_believed_the_second_time),
-        cmocka_unit_test(what_compiles_forgets_refusals),
-        cmocka_unit_test(what_is_cleared_forgets_refusals),
-        cmocka_unit_test(without_a_folder_nothing_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

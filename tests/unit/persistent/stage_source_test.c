@@ -56,9 +56,7 @@ static const char kernel[] =
 static void scan(const char *text, struct gi_stage_symbols *symbols)
 {
     struct glinfer_error err;
-    if (!gi_stage_scan(text, symbols, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(gi_stage_scan(text, symbols, &err), &err);
 }
 
 static struct gi_stage_names make_names(void)
@@ -184,7 +182,7 @@ static void expect_refusal(const char *text, const char *words)
     fclose(out);
     free(written);
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(err.message, words));
+    assert_says(err.message, words);
 }
 
 TEST(what_a_stage_cannot_have_is_refused)
@@ -214,24 +212,11 @@ TEST(a_kernel_may_have_240_macros)
     FILE *out = open_memstream(&written, &size);
     assert_non_null(out);
     scan(text, &symbols);
-    if (!gi_stage_write(text, &symbols, &names, false, out, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(gi_stage_write(text, &symbols, &names, false, out, &err), &err);
     fclose(out);
     assert_non_null(strstr(written, "#undef MACRO_239"));
     free(written);
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_kernel_declares_is_found),
-        cmocka_unit_test(a_stage_has_names_of_its_own),
-        cmocka_unit_test(shared_memory_is_declared_by_the_caller),
-        cmocka_unit_test(conditions_stay_balanced),
-        cmocka_unit_test(what_a_stage_cannot_have_is_refused),
-        cmocka_unit_test(a_kernel_may_have_240_macros),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -51,10 +51,4 @@ TEST(finite_is_what_dequantizes_to_finite_weights)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finite_is_what_dequantizes_to_finite_weights),
-    };
-    return cmocka_run_group_tests_name("quant_finite", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -113,10 +113,4 @@ TEST(dequantize_agrees_with_gguf)
     assert_int_equal(n_known, n_type);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dequantize_agrees_with_gguf),
-    };
-    return cmocka_run_group_tests_name("quant_golden", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

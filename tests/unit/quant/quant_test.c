@@ -447,22 +447,4 @@ TEST(float_to_half_keeps_extremes)
     assert_true(isnan(ref_half(ref_float_to_half(NAN))));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quant_find_knows_the_types_it_names),
-        cmocka_unit_test(quant_sizes_round_up_to_tiles_and_blocks),
-        cmocka_unit_test(dequantize_agrees_with_the_formula),
-        cmocka_unit_test(repack_then_unpack_is_the_identity),
-        cmocka_unit_test(repack_makes_absent_rows_zero),
-        cmocka_unit_test(repack_fills_the_last_block_with_zeros),
-        cmocka_unit_test(repack_moves_each_bit_to_a_place_of_its_own),
-        cmocka_unit_test(repacked_weights_take_at_most_3_percent_more),
-        cmocka_unit_test(grids_are_those_of_the_format),
-        cmocka_unit_test(half_to_float_is_exact_for_all),
-        cmocka_unit_test(float_to_half_returns_every_half),
-        cmocka_unit_test(float_to_half_rounds_to_nearest_even),
-        cmocka_unit_test(float_to_half_keeps_extremes),
-    };
-    return cmocka_run_group_tests_name("quant", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -210,10 +210,4 @@ TEST(chains_leave_what_the_reference_leaves)
     assert_true(n_cases > 100);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_leave_what_the_reference_leaves),
-    };
-    return cmocka_run_group_tests_name("sampler_golden", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

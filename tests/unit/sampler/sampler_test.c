@@ -379,24 +379,4 @@ TEST(the_mean_tends_to_the_target)
     assert_true(two > 1.9 && two < 2.8 && one < two - 0.3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(temperature_divides_logits),
-        cmocka_unit_test(dynamic_temperature_follows_entropy),
-        cmocka_unit_test(top_k_and_min_p_keep_the_likeliest),
-        cmocka_unit_test(top_p_keeps_the_fewest_that_reach_it),
-        cmocka_unit_test(typical_keeps_what_is_near_the_entropy),
-        cmocka_unit_test(top_n_sigma_keeps_what_is_near_the_largest),
-        cmocka_unit_test(xtc_drops_top_choices_now_and_then),
-        cmocka_unit_test(penalties_count_the_last_tokens),
-        cmocka_unit_test(dry_punishes_what_goes_on_as_before),
-        cmocka_unit_test(a_breaker_bounds_repetitions),
-        cmocka_unit_test(a_bias_is_added_and_bans),
-        cmocka_unit_test(mirostat_2_drops_what_surprises_more),
-        cmocka_unit_test(mirostat_1_keeps_the_number_of_its_slope),
-        cmocka_unit_test(adaptive_p_prefers_tokens_near_its_target),
-        cmocka_unit_test(the_mean_tends_to_the_target),
-    };
-    return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
