@@ -76,12 +76,9 @@ static void record_rows(struct glinfer_session *session)
         assert_int_equal(n_opened, err.status ? 0 : n_dispatches);
         assert_true(n > 0 && n_dispatches > 0 &&
                     (err.status == (i < 0 ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY)));
-        gi_verifier_destroy(session->verifier, session);
-        gi_scorer_destroy(session->scorer, gi_session_gpu(session));
-        gi_embedder_destroy(session->embedder);
-        session->verifier = NULL;
-        session->scorer = NULL;
-        session->embedder = NULL;
+        gi_verifier_close(session);
+        gi_scorer_close(session);
+        gi_embedder_close(session);
     }
 }
 

@@ -1,7 +1,7 @@
 // Answers that decode together on a driver that computes a program wrong (GLINFER_FAULT): the
 // self-test of joint steps finds it, another takes its place or the answers take turns, and their
 // tokens are the right ones. Exit status 77 where there is no device.
-#include "engine/device/device.h"
+#include "engine/api/call.h"
 #include "engine/session/session.h"
 #include "gpu/program/quarantine.h"
 #include "tests/data/test_data.h"

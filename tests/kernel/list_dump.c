@@ -1,6 +1,7 @@
 // list_dump DIR MODEL...: writes the dispatch lists that sessions record for each model into DIR, a
 // file for each device class and executor, and the hash of the GLSL of each program that they
 // request. The first device stands in for those of each class. Builds no program of a list.
+#include "engine/api/call.h"
 #include "engine/api/score.h"
 #include "engine/api/text_embedding.h"
 #include "engine/session/verify.h"

@@ -1,7 +1,7 @@
 // Runs the self-test of programs that no device here chooses, on llvmpipe made to pass for one that
 // does. Their cases, and the programs, would else run on such GPUs alone. Exit status 77 without
 // llvmpipe.
-#include "engine/device/device.h"
+#include "engine/api/call.h"
 #include "engine/selftest/selftest.h"
 #include "engine/session/session.h"
 #include "gpu/program/quarantine.h"

@@ -1,5 +1,7 @@
 // Tests what a session prepares before an answer: all that the answer needs; a program that it does
 // not need is in nobody's way. Exit status 77 where there is no device.
+#include "engine/api/call.h"
+#include "engine/session/samplers.h"
 #include "engine/session/step_executors.h"
 #include "gpu/device/gpu_private.h"
 #include "ops/sample/sample.h"
@@ -233,7 +235,7 @@ TEST(a_step_ends_as_its_settings_ask)
         {{.temperature = 1, .top_k = 40, .n_probs = 1}, GI_STEP_END_PROBS},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(gi_tables_choose_end(&cases[i].params), cases[i].end);
+        assert_int_equal(gi_samplers_choose_end(&cases[i].params), cases[i].end);
     }
 }
 

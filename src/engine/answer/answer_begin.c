@@ -145,7 +145,7 @@ static bool read_params(struct gi_answer *answer)
         session->sequence.n_ctx - answer->base + 1;      // the last token is not cached
     const uint32_t wanted = (uint32_t)params->n_predict; // negative: no limit
     answer->max_steps = wanted > room ? room : wanted;
-    answer->end = gi_tables_choose_end(params);
+    answer->end = gi_samplers_choose_end(params);
     answer->adjusting.bits = params->n_predict == 0 ? 0 : gi_samplers_adjust(params);
     return (goes_on || answer->tokens) && copy_stop(answer) &&
            gi_text_stream_init(&answer->text, (const char *const *)answer->stop, params->n_stop,

@@ -10,7 +10,9 @@
 #include <string.h>
 
 struct gi_constraint {
-    struct gi_hash key; // hash of the grammar's text
+    struct gi_owned owned;
+    struct glinfer_session *session; // borrowed
+    struct gi_hash key;              // hash of the grammar's text
     struct gi_grammar *grammar;
     struct gi_grammar_matcher *matcher;
     struct gi_grammar_state state;
@@ -171,13 +173,12 @@ static int32_t find_any(void *user, const char *text, size_t size)
     return 0;
 }
 
-bool glinfer_grammar_check(const struct glinfer_grammar *grammar, struct glinfer_error *err)
+bool gi_constraint_try(const struct glinfer_grammar *grammar, struct glinfer_error *err)
 {
     const struct gi_grammar_names names = {.find = find_any, .n_tokens = INT32_MAX};
     const struct glinfer_generate_params params = {.grammar = grammar};
     struct glinfer_grammar own = {0};
-    if (!GI_CHECK_SET(grammar, err) || !gi_constraint_check(&params, err) ||
-        !GI_TAKE(&own, grammar, err)) {
+    if (!gi_constraint_check(&params, err) || !GI_TAKE(&own, grammar, err)) {
         return false;
     }
     struct gi_grammar *read = read_grammar(&own, &names, NULL, err);
@@ -186,15 +187,30 @@ bool glinfer_grammar_check(const struct glinfer_grammar *grammar, struct glinfer
     return is_read;
 }
 
-static struct gi_constraint *create(struct glinfer_model *model,
-                                    const struct glinfer_grammar *grammar,
-                                    struct glinfer_error *err)
+static void destroy(struct gi_owned *owned)
 {
+    struct gi_constraint *constraint = (struct gi_constraint *)owned;
+    constraint->session->constraint = NULL;
+    gi_grammar_state_finish(&constraint->state);
+    gi_grammar_matcher_destroy(constraint->matcher);
+    gi_grammar_destroy(constraint->grammar);
+    free(constraint->mask);
+    free(constraint);
+}
+
+// Creates session->constraint.
+static bool create(struct glinfer_session *session, const struct glinfer_grammar *grammar,
+                   struct glinfer_error *err)
+{
+    struct glinfer_model *model = session->model;
     const size_t n_words = (model->hparams.n_vocab + 31) / 32;
     struct gi_constraint *constraint = gi_array_zeroed(1, sizeof(*constraint), "a grammar", err);
     if (!constraint) {
-        return NULL;
+        return false;
     }
+    session->constraint = constraint;
+    constraint->session = session;
+    gi_owned_add(&session->on_host, &constraint->owned, destroy);
     constraint->mask = gi_array_zeroed(n_words, sizeof(uint32_t), "a mask of tokens", err);
     const struct gi_grammar_names names = {.find = find_token,
                                            .user = model->tokenizer.core,
@@ -217,10 +233,9 @@ static struct gi_constraint *create(struct glinfer_model *model,
         constraint->matcher = gi_grammar_matcher_create(&params, err);
     }
     if (!constraint->matcher) {
-        gi_constraint_destroy(constraint);
-        return NULL;
+        gi_owned_destroy(&session->on_host, &constraint->owned);
     }
-    return constraint;
+    return session->constraint != NULL;
 }
 
 bool gi_constraint_is(const struct gi_constraint *constraint, const struct glinfer_grammar *grammar)
@@ -233,39 +248,24 @@ bool gi_constraint_is(const struct gi_constraint *constraint, const struct glinf
     return constraint->key.lo == key.lo && constraint->key.hi == key.hi;
 }
 
-bool gi_constraint_begin(struct gi_constraint **constraint, struct glinfer_model *model,
-                         const struct glinfer_grammar *grammar, struct glinfer_error *err)
+bool gi_constraint_begin(struct glinfer_session *session, const struct glinfer_grammar *grammar,
+                         struct glinfer_error *err)
 {
     struct glinfer_grammar own = {0};
     if (!GI_TAKE(&own, grammar, err)) {
         return false;
     }
-    if (!gi_constraint_is(*constraint, grammar)) {
-        gi_constraint_destroy(*constraint);
-        *constraint = NULL;
+    if (session->constraint && !gi_constraint_is(session->constraint, grammar)) {
+        gi_owned_destroy(&session->on_host, &session->constraint->owned);
     }
-    if (!*constraint) {
-        *constraint = create(model, &own, err);
-    }
-    if (!*constraint) {
+    if (!session->constraint && !create(session, &own, err)) {
         return false;
     }
-    (*constraint)->key = hash_text(&own);
-    gi_grammar_state_finish(&(*constraint)->state);
-    gi_grammar_state_init(&(*constraint)->state, (*constraint)->matcher);
-    return true;
-}
-
-void gi_constraint_destroy(struct gi_constraint *constraint)
-{
-    if (!constraint) {
-        return;
-    }
+    struct gi_constraint *constraint = session->constraint;
+    constraint->key = hash_text(&own);
     gi_grammar_state_finish(&constraint->state);
-    gi_grammar_matcher_destroy(constraint->matcher);
-    gi_grammar_destroy(constraint->grammar);
-    free(constraint->mask);
-    free(constraint);
+    gi_grammar_state_init(&constraint->state, constraint->matcher);
+    return true;
 }
 
 const uint32_t *gi_constraint_mask(struct gi_constraint *constraint, struct glinfer_error *err)

@@ -44,7 +44,7 @@ static bool begin_constraint(struct gi_answer *answer, bool goes_on)
     answer->host.has_constraint = session->is_constrained = grammar != NULL;
     return !grammar ||
            (goes_on && was_constrained && gi_constraint_is(session->constraint, grammar)) ||
-           gi_constraint_begin(&session->constraint, session->model, grammar, answer->err);
+           gi_constraint_begin(session, grammar, answer->err);
 }
 
 bool gi_host_sample_begin(struct gi_answer *answer, const uint32_t *tokens)

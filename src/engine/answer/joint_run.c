@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 struct gi_joint_run {
+    struct gi_owned owned;
     struct gi_session_group *group; // borrowed
     struct gi_runner runner;
     uint32_t n_rows;
@@ -39,29 +40,34 @@ static struct gi_joint_run *joint_of(const struct gi_answer *answer)
 
 //-- life ------------------------------------------------------------------------------------------
 
-static struct gi_joint_run *create(struct gi_session_group *group, struct glinfer_error *err)
+static void destroy(struct gi_owned *owned)
+{
+    struct gi_joint_run *joint = (struct gi_joint_run *)owned;
+    joint->group->run = NULL;
+    gi_runner_finish(&joint->runner);
+    free(joint);
+}
+
+// Creates group->run if it does not exist, and returns it; NULL on failure.
+static struct gi_joint_run *open_run(struct gi_session_group *group, struct glinfer_error *err)
 {
     const struct gi_slot_array *rings = &group->arrays[GI_SESSION_RING];
+    if (group->run) {
+        return group->run;
+    }
     struct gi_joint_run *joint = gi_array_zeroed(1, sizeof(*joint), "joint steps", err);
     if (!joint) {
         return NULL;
     }
     joint->group = group;
+    group->run = joint;
+    gi_owned_add(&group->owned, &joint->owned, destroy);
     if (!gi_runner_init_joint(&joint->runner, group->model->device->gpu,
                               gi_joint_tables_state(&group->joint), rings->range, group->n_slots,
                               rings->stride, err)) {
-        gi_joint_run_destroy(joint);
-        return NULL;
+        gi_owned_destroy(&group->owned, &joint->owned);
     }
-    return joint;
-}
-
-void gi_joint_run_destroy(struct gi_joint_run *joint)
-{
-    if (joint) {
-        gi_runner_finish(&joint->runner);
-        free(joint);
-    }
+    return group->run;
 }
 
 // Returns the answer of glinfer_begin in a slot; NULL: none.
@@ -89,9 +95,9 @@ bool gi_joint_run_prepare(struct gi_answer *answer)
     if (group->n_slots == 1 || gi_has_recurrence(&group->model->hparams)) {
         return true;
     }
-    group->run = group->run ? group->run : create(group, answer->err);
     const uint32_t own = bit_of(answer);
-    bool ok = group->run && gi_joint_tables_prepare(&group->joint, own, answer->end, answer->err);
+    bool ok = open_run(group, answer->err) &&
+              gi_joint_tables_prepare(&group->joint, own, answer->end, answer->err);
     // The end of any set of answers is that of one of its pairs.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         const struct gi_answer *other = find_answer(group, i);

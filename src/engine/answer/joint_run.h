@@ -13,8 +13,6 @@ struct gi_joint_run;
 // Prepares the lists for joint steps of this answer with the answers in progress. Does nothing in a
 // group of one. Fails as gi_joint_tables_step, and with NO_MEMORY.
 bool gi_joint_run_prepare(struct gi_answer *answer);
-// Destroys without waiting for chains in flight. Accepts NULL.
-void gi_joint_run_destroy(struct gi_joint_run *joint);
 
 // Returns true if the answer's next chain is a joint one, or its latest joint chain is not retired.
 bool gi_joint_run_suits(const struct gi_answer *answer);

@@ -1,4 +1,4 @@
-// Speculative decoding of an answer: runs drafts (engine/answer/lookup.h) on the GPU. The next
+// Speculative decoding of an answer: runs drafts (engine/session/lookup.h) on the GPU. The next
 // token and the drafted tokens after it are one batch, and each row samples with the settings and
 // random numbers of the step at its position. Chosen tokens count up to the first that differs from
 // the draft, so the answer is that of single steps except for rounding. Rows of wrong tokens stay
@@ -7,7 +7,7 @@
 #ifndef GI_ENGINE_SPECULATE_H
 #define GI_ENGINE_SPECULATE_H
 
-#include "engine/answer/lookup.h"
+#include "engine/session/lookup.h"
 #include "gpu/dispatch/joint.h"
 #include "gpu/dispatch/runner.h"
 

@@ -3,7 +3,10 @@
 #include "base/arguments.h"
 #include "base/clock.h"
 #include "engine/answer/answer.h"
+#include "engine/answer/answer_wake.h"
+#include "engine/answer/constraint.h"
 #include "engine/answer/joint_run.h"
+#include "engine/api/call.h"
 #include "engine/device/wake.h"
 #include "engine/session/step_executors.h"
 #include "gpu/dispatch/run_count.h"
@@ -82,7 +85,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
         gi_sized_give(stats, &answer->stats, sizeof(answer->stats));
     }
     gi_answer_destroy(answer, ok);
-    gi_device_end_call(session->model->device);
+    gi_call_end(session->model->device);
     return ok;
 }
 
@@ -102,7 +105,7 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     const struct glinfer_device *device = session->model->device;
     struct gi_gpu *gpu = gi_session_gpu(session);
     struct gi_platform_saved saved;
-    gi_wake_forget(device);
+    gi_answers_forget_wake(device);
     gi_joint_run_leave(session->answer);
     gi_host_sample_end(session->answer, is_whole);
     if (gi_gpu_enter_last(gpu, &saved)) {
@@ -113,7 +116,7 @@ static void end_answer(struct glinfer_session *session, bool is_whole)
     session->answer = NULL;
     session->is_ending = false;
     set_budget(session, false);
-    gi_wake_set(device);
+    gi_answers_set_wake(device);
 }
 
 void gi_session_end_answer(struct glinfer_session *session)
@@ -255,7 +258,7 @@ int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err)
         return -1;
     }
     if (device->wake_fd < 0 && gi_wake_open(device, err)) {
-        gi_wake_set(device);
+        gi_answers_set_wake(device);
     }
     return device->wake_fd;
 }
@@ -287,11 +290,11 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
     }
     if (ok) {
         session->answer = answer;
-        gi_wake_set(session->model->device);
+        gi_answers_set_wake(session->model->device);
     } else {
         gi_answer_destroy(answer, false);
     }
-    gi_device_end_call(session->model->device);
+    gi_call_end(session->model->device);
     return ok;
 }
 
@@ -312,10 +315,15 @@ bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glin
                             "no session of the device has an answer under way: glinfer_begin "
                             "begins one");
     }
-    gi_wake_forget(device);
+    gi_answers_forget_wake(device);
     const bool ok = take_turns(device, until_ns, &full, err);
     gi_sized_give(event, &full, sizeof(full));
-    gi_wake_set(device);
-    gi_device_end_call(device);
+    gi_answers_set_wake(device);
+    gi_call_end(device);
     return ok;
+}
+
+bool glinfer_grammar_check(const struct glinfer_grammar *grammar, struct glinfer_error *err)
+{
+    return GI_CHECK_SET(grammar, err) && gi_constraint_try(grammar, err);
 }

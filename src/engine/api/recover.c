@@ -1,11 +1,12 @@
 // glinfer_device_recover: a new context, and in it all that the lost one held.
 #include "base/arguments.h"
-#include "engine/session/session.h"
+#include "engine/api/call.h"
 
 static void release_children(struct glinfer_device *device)
 {
     for (struct glinfer_model *model = device->models; model; model = model->next) {
         for (struct glinfer_session *session = model->sessions; session; session = session->next) {
+            gi_session_end_answer(session);
             gi_session_release(session);
         }
         gi_model_release(model);
@@ -48,6 +49,6 @@ bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn p
         gi_gpu_abandon(device->gpu);
     }
     device->is_busy = false;
-    gi_device_end_call(device);
+    gi_call_end(device);
     return ok;
 }

@@ -5,7 +5,7 @@
 
 #include "base/arguments.h"
 #include "base/array.h"
-#include "engine/selftest/selftest.h"
+#include "engine/api/call.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "gpu/dispatch/time_box.h"
 #include "ops/sample/logprob.h"
@@ -24,19 +24,26 @@ enum score_range {
 };
 
 struct gi_scorer {
+    struct gi_owned owned;
+    struct glinfer_session *session; // borrowed
     struct gi_arena arena;
     struct gi_range ranges[SCORE_RANGE_COUNT];
     struct gi_executor *executor;
     uint32_t n_rows; // maximum tokens of a batch
 };
 
-void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu)
+static void destroy(struct gi_owned *owned)
 {
-    if (scorer) {
-        gi_executor_destroy(scorer->executor);
-        gi_arena_finish(&scorer->arena, gpu);
-        free(scorer);
-    }
+    struct gi_scorer *scorer = (struct gi_scorer *)owned;
+    scorer->session->scorer = NULL;
+    gi_executor_destroy(scorer->executor);
+    gi_arena_finish(&scorer->arena, gi_session_gpu(scorer->session));
+    free(scorer);
+}
+
+void gi_scorer_close(struct glinfer_session *session)
+{
+    gi_owned_destroy(&session->on_gpu, (struct gi_owned *)session->scorer);
 }
 
 //-- set-up ----------------------------------------------------------------------------------------
@@ -92,14 +99,15 @@ bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
         return false;
     }
     session->scorer = scorer;
+    scorer->session = session;
+    gi_owned_add(&session->on_gpu, &scorer->owned, destroy);
     scorer->n_rows = choose_rows(session);
     scorer->executor =
         allocate(scorer, session, err)
             ? gi_tables_create_rows(&session->tables, scorer->n_rows, record, session, err)
             : NULL;
     if (!scorer->executor) {
-        gi_scorer_destroy(scorer, gi_session_gpu(session));
-        session->scorer = NULL;
+        gi_scorer_close(session);
     }
     return session->scorer != NULL;
 }
@@ -282,7 +290,7 @@ bool glinfer_score_top(struct glinfer_session *session, const int32_t *ids, size
     struct top_list list = {.items = top, .n_top = n_top};
     if (!check(session, ids, n, logprobs, err) || !GI_CHECK_ARRAY(top, n_top, err) ||
         !GI_CHECK_ENUM(n_top, session->model->hparams.n_vocab, err) ||
-        !gi_session_enter_call(session, &saved, err)) {
+        !gi_call_begin(session, &saved, err)) {
         return false;
     }
     gi_session_reset(session);
@@ -290,8 +298,7 @@ bool glinfer_score_top(struct glinfer_session *session, const int32_t *ids, size
     const bool ok = score(session, ids, n, logprobs, &list, err);
     free(list.logits);
     gi_gpu_watch(gi_session_gpu(session), NULL);
-    gi_session_leave(session, &saved);
-    gi_device_end_call(session->model->device);
+    gi_call_leave(session, &saved);
     return ok;
 }
 

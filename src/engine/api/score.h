@@ -7,7 +7,7 @@
 // Creates session->scorer if it does not exist, and tests its programs. Fails with OVER_BUDGET,
 // NO_MEMORY, UNSUPPORTED, DRIVER, GPU_LOST.
 bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err);
-// Destroys the scorer. Accepts NULL.
-void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu);
+// Destroys the session's scorer, if it has one.
+void gi_scorer_close(struct glinfer_session *session);
 
 #endif

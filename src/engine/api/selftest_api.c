@@ -1,14 +1,8 @@
 #include "base/arguments.h"
+#include "engine/api/call.h"
 #include "engine/api/score.h"
 #include "engine/api/text_embedding.h"
-#include "engine/session/session.h"
 #include "engine/session/verify.h"
-
-static void close_verifier(struct glinfer_session *session)
-{
-    gi_verifier_destroy(session->verifier, session);
-    session->verifier = NULL;
-}
 
 // Tests the lists of drafts unless they exceed the budget. Groups do not use drafts, but share
 // their programs. Wrong programs only disable drafts.
@@ -19,7 +13,7 @@ static bool test_drafts(struct glinfer_session *session, struct glinfer_error *e
     for (uint32_t end = 0; ok && end < GI_STEP_END_ADJUSTED && gi_verifier_suits(session); end++) {
         ok = gi_verifier_open(session, (enum gi_step_end)end, &own);
     }
-    close_verifier(session);
+    gi_verifier_close(session);
     return ok || own.status == GLINFER_STATUS_OVER_BUDGET ||
            own.status == GLINFER_STATUS_UNSUPPORTED ||
            gi_error_set(err, own.status, "%s", own.message);
@@ -73,8 +67,7 @@ static bool prepare_all(struct gi_tables *tables, struct glinfer_error *err)
 // Tests the lists that an encoder runs after its own.
 static bool test_embedder(struct glinfer_session *session, struct glinfer_error *err)
 {
-    gi_embedder_destroy(session->embedder);
-    session->embedder = NULL;
+    gi_embedder_close(session);
     return gi_embedder_open(session, err);
 }
 
@@ -85,16 +78,15 @@ bool glinfer_selftest(struct glinfer_session *session,
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) ||
         !gi_check_set((const void *)(uintptr_t)each, "each", __func__, err) ||
-        !gi_session_enter_call(session, &saved, err)) {
+        !gi_call_begin(session, &saved, err)) {
         return false;
     }
     struct gi_tables *tables = &session->tables;
     gi_session_reset(session);
     tables->listener = (struct gi_listener){each, user};
     gi_program_table_doubt(tables->recorder.programs, true);
-    gi_scorer_destroy(session->scorer, gi_session_gpu(session));
-    session->scorer = NULL;
-    close_verifier(session);
+    gi_scorer_close(session);
+    gi_verifier_close(session);
     const bool ok = prepare_all(tables, err) &&
                     (session->model->hparams.is_encoder
                          ? test_embedder(session, err)
@@ -102,7 +94,6 @@ bool glinfer_selftest(struct glinfer_session *session,
                                test_joint(session, err));
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->listener = (struct gi_listener){0};
-    gi_session_leave(session, &saved);
-    gi_device_end_call(session->model->device);
+    gi_call_leave(session, &saved);
     return ok;
 }

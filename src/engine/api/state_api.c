@@ -2,6 +2,7 @@
 // loaded.
 #include "base/arguments.h"
 #include "base/array.h"
+#include "engine/api/call.h"
 #include "engine/session/cache_rows.h"
 #include "engine/session/session.h"
 #include "engine/session/step_executors.h"
@@ -115,12 +116,11 @@ bool glinfer_session_copy(struct glinfer_session *to, struct glinfer_session *fr
     const uint32_t n_past = from->sequence.n_past;
     const int32_t pending = n > n_past ? from->sequence.pending : GI_NO_TOKEN;
     n = n < n_past ? n : n_past;
-    if (!check_pair(to, from, n, err) || !gi_session_enter_call(to, &saved, err)) {
+    if (!check_pair(to, from, n, err) || !gi_call_begin(to, &saved, err)) {
         return false;
     }
     const bool ok = copy(to, from, (uint32_t)n, pending, err);
-    gi_session_leave(to, &saved);
-    gi_device_end_call(to->model->device);
+    gi_call_leave(to, &saved);
     return ok;
 }
 
@@ -157,15 +157,14 @@ bool glinfer_session_save(struct glinfer_session *session, const char *path,
     struct gi_platform_saved saved;
     struct gi_new_file file;
     if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(path, err) ||
-        !gi_session_enter_call(session, &saved, err)) {
+        !gi_call_begin(session, &saved, err)) {
         return false;
     }
     struct gi_state_writer writer = {.file = &file};
     const bool ok = gi_new_file_open(&file, path, err) && write_state(session, &writer, err) &&
                     gi_new_file_commit(&file, err);
     gi_new_file_close(&file);
-    gi_session_leave(session, &saved);
-    gi_device_end_call(session->model->device);
+    gi_call_leave(session, &saved);
     return ok;
 }
 
@@ -193,13 +192,12 @@ bool glinfer_session_save_memory(struct glinfer_session *session, void *data, si
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "the saved session takes %zu bytes, there is room for %zu", *size, cap);
     }
-    if (!gi_session_enter_call(session, &saved, err)) {
+    if (!gi_call_begin(session, &saved, err)) {
         return false;
     }
     struct gi_state_writer writer = {.memory = data};
     const bool ok = write_state(session, &writer, err);
-    gi_session_leave(session, &saved);
-    gi_device_end_call(session->model->device);
+    gi_call_leave(session, &saved);
     return ok;
 }
 
@@ -253,12 +251,11 @@ static bool load(struct glinfer_session *session, const struct gi_source *source
                  struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!gi_session_enter_call(session, &saved, err)) {
+    if (!gi_call_begin(session, &saved, err)) {
         return false;
     }
     const bool ok = read_state(session, source, err);
-    gi_session_leave(session, &saved);
-    gi_device_end_call(session->model->device);
+    gi_call_leave(session, &saved);
     return ok;
 }
 

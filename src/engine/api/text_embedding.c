@@ -6,7 +6,7 @@
 
 #include "base/arguments.h"
 #include "base/array.h"
-#include "engine/selftest/selftest.h"
+#include "engine/api/call.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "gpu/dispatch/time_box.h"
 
@@ -15,15 +15,22 @@
 #include <string.h>
 
 struct gi_embedder {
-    struct gi_executor *norm; // of the rows of a batch
+    struct gi_owned owned;
+    struct glinfer_session *session; // borrowed
+    struct gi_executor *norm;        // of the rows of a batch; NULL: not needed
 };
 
-void gi_embedder_destroy(struct gi_embedder *embedder)
+static void destroy(struct gi_owned *owned)
 {
-    if (embedder) {
-        gi_executor_destroy(embedder->norm);
-        free(embedder);
-    }
+    struct gi_embedder *embedder = (struct gi_embedder *)owned;
+    embedder->session->embedder = NULL;
+    gi_executor_destroy(embedder->norm);
+    free(embedder);
+}
+
+void gi_embedder_close(struct glinfer_session *session)
+{
+    gi_owned_destroy(&session->on_gpu, (struct gi_owned *)session->embedder);
 }
 
 //-- set-up ----------------------------------------------------------------------------------------
@@ -54,16 +61,20 @@ bool gi_embedder_open(struct glinfer_session *session, struct glinfer_error *err
         return true;
     }
     struct gi_embedder *embedder = gi_array_zeroed(1, sizeof(*embedder), "embeddings", err);
-    if (embedder && has_norm(session)) {
-        embedder->norm = gi_tables_create_rows(&session->tables, session->tables.n_batch, record,
-                                               &session->tables.graph, err);
-    }
-    if (!embedder || (has_norm(session) && !embedder->norm)) {
-        gi_embedder_destroy(embedder);
+    if (!embedder) {
         return false;
     }
     session->embedder = embedder;
-    return true;
+    embedder->session = session;
+    gi_owned_add(&session->on_gpu, &embedder->owned, destroy);
+    if (has_norm(session)) {
+        embedder->norm = gi_tables_create_rows(&session->tables, session->tables.n_batch, record,
+                                               &session->tables.graph, err);
+        if (!embedder->norm) {
+            gi_embedder_close(session);
+        }
+    }
+    return session->embedder != NULL;
 }
 
 //-- pooling ---------------------------------------------------------------------------------------
@@ -374,14 +385,13 @@ bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "an embedding of %zu numbers does not fit %zu", *n_values, cap);
     }
-    if (!gi_session_enter_call(session, &saved, err)) {
+    if (!gi_call_begin(session, &saved, err)) {
         return false;
     }
     gi_session_reset(session);
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     const bool ok = embed(&text, own.is_raw, err);
     gi_gpu_watch(gi_session_gpu(session), NULL);
-    gi_session_leave(session, &saved);
-    gi_device_end_call(session->model->device);
+    gi_call_leave(session, &saved);
     return ok;
 }

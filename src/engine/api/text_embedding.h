@@ -5,9 +5,9 @@
 
 #include "engine/session/session.h"
 
-// Makes the session's embedder, unless it has one. Fails as gi_tables_prepare does.
+// Creates session->embedder if it does not exist. Fails as gi_tables_prepare does.
 bool gi_embedder_open(struct glinfer_session *session, struct glinfer_error *err);
-// Accepts NULL.
-void gi_embedder_destroy(struct gi_embedder *embedder);
+// Destroys the session's embedder, if it has one.
+void gi_embedder_close(struct glinfer_session *session);
 
 #endif

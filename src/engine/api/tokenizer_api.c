@@ -6,21 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err)
-{
-    struct gi_vocab_file file;
-    struct glinfer_error reason;
-    if (!gi_vocab_read(gguf, &file, err)) {
-        return NULL;
-    }
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&file.vocab, &reason);
-    gi_vocab_finish(&file);
-    if (!tokenizer) {
-        gi_error_set(err, reason.status, "%s: %s", gi_gguf_path(gguf), reason.message);
-    }
-    return tokenizer;
-}
-
 static struct glinfer_tokenizer *load_tokenizer(const struct glinfer_source *source,
                                                 struct glinfer_error *err)
 {

@@ -38,20 +38,19 @@ bool gi_device_enter(struct glinfer_device *device, struct gi_platform_saved *sa
                      struct glinfer_error *err);
 void gi_device_leave(struct glinfer_device *device, const struct gi_platform_saved *saved);
 
-// Ends the answers and destroys the sessions and models, and maybe the device, that a callback of
-// the call has ended or destroyed. The last action of a call. Does nothing inside a callback.
-void gi_device_end_call(struct glinfer_device *device);
+// Opens the platform and the GPU as params, which are whole, say; settings are set. On failure the
+// device must be closed.
+bool gi_device_open(struct glinfer_device *device, const struct glinfer_device_params *params,
+                    struct glinfer_error *err);
+// Creates the program table of an open device, which must be closed on failure.
+bool gi_device_create_programs(struct glinfer_device *device, struct glinfer_error *err);
+// Frees what the device holds. It has no models.
+void gi_device_close(struct glinfer_device *device);
 
 // Opens the device again with a new context; release destroys the objects of the lost one. Fails as
 // glinfer_device_create does: if the device cannot be opened nothing changes, otherwise the device
 // has no programs.
 bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glinfer_device *device),
                       struct glinfer_error *err);
-
-// Creates a device as glinfer_device_create does, from whole params, with a copy of `settings`
-// instead of the environment's.
-struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
-                                        const struct gi_settings *settings,
-                                        struct glinfer_error *err);
 
 #endif

@@ -11,35 +11,6 @@
 
 //-- memory ----------------------------------------------------------------------------------------
 
-// Returns the bytes from row to row of a batch's activations; each row can be bound by itself.
-static uint64_t row_stride(const struct gi_rows *rows)
-{
-    return gi_slot_stride(rows->stride * sizeof(float));
-}
-
-// Returns the rows to allocate for the input of products: at least five, for the layout of f16
-// rows.
-static uint32_t input_rows(uint32_t n_slots)
-{
-    enum { LEAST = 5 };
-    return n_slots < LEAST ? LEAST : n_slots;
-}
-
-void gi_joint_layout(const struct gi_graph *graph,
-                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
-                     uint64_t sizes[GI_JOINT_RANGE_COUNT])
-{
-    sizes[GI_JOINT_STREAM] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_STREAM]);
-    sizes[GI_JOINT_ATTENTION] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_ATTENTION]);
-    sizes[GI_JOINT_LOGITS] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_LOGITS]);
-    sizes[GI_JOINT_NORM] = input_rows(n_slots) * row_stride(&graph->norm);
-    sizes[GI_JOINT_QKV] = n_slots * row_stride(&graph->qkv);
-    sizes[GI_JOINT_FFN_GATE_UP] = n_slots * row_stride(&graph->ffn_gate_up);
-    sizes[GI_JOINT_FFN_ACT] = input_rows(n_slots) * row_stride(&graph->ffn_act_rows);
-    sizes[GI_JOINT_INPUTS] = n_slots * row_stride(&graph->inputs);
-    sizes[GI_JOINT_STREAMS] = (n_slots + 1) * row_stride(&graph->stream_rows);
-}
-
 static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, uint64_t size)
 {
     return (struct gi_slot_array){range, range.size / n_slots, size};
@@ -68,7 +39,7 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         const struct gi_range range = tables->ranges[rows[i].range];
         const bool is_input = rows[i].range == GI_JOINT_NORM || rows[i].range == GI_JOINT_FFN_ACT;
         const bool has_more = rows[i].range == GI_JOINT_STREAMS;
-        const uint32_t n_room = is_input ? input_rows(n_slots) : n_slots + has_more;
+        const uint32_t n_room = is_input ? gi_joint_input_rows(n_slots) : n_slots + has_more;
         const struct gi_slot_array array = make_array(range, n_room, 0);
         *rows[i].rows = gi_joint_rows(&tables->joint, &array);
         rows[i].rows->range = n == n_slots ? range : rows[i].rows->range;

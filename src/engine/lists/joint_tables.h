@@ -7,20 +7,6 @@
 #include "engine/lists/tables.h"
 #include "gpu/dispatch/joint.h"
 
-// Ranges of a joint step that a single session does not have.
-enum gi_joint_range {
-    GI_JOINT_STREAM, // (n_slots, stride); also the next two
-    GI_JOINT_ATTENTION,
-    GI_JOINT_LOGITS,
-    GI_JOINT_NORM, // from here on: rows of a batch of n_slots tokens
-    GI_JOINT_QKV,
-    GI_JOINT_FFN_GATE_UP,
-    GI_JOINT_FFN_ACT,
-    GI_JOINT_INPUTS,
-    GI_JOINT_STREAMS, // n_slots + 1 rows of several residual streams
-    GI_JOINT_RANGE_COUNT,
-};
-
 // The lists: one of all slots, and one of each slot, which computes only its own row.
 enum { GI_JOINT_LIST_COUNT = 1 + GI_MAX_ROWS };
 
@@ -38,10 +24,6 @@ struct gi_joint_tables {
     struct gi_listener listener;
 };
 
-// Sets the sizes in bytes of the ranges of n_slots sequences. The graph is laid out.
-void gi_joint_layout(const struct gi_graph *graph,
-                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
-                     uint64_t sizes[GI_JOINT_RANGE_COUNT]);
 // Initializes without lists. `slot`: tables of one of the sequences, whose vectors all share.
 // state, ring and adjust hold all slots, state also one element for the list itself; kv: (n_layer).
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,

@@ -1,7 +1,6 @@
 #include "engine/lists/tables.h"
 
 #include "engine/selftest/selftest.h"
-#include "engine/session/samplers.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "graph/graph_ends.h"
@@ -216,17 +215,6 @@ struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_
 //-- the lists -----------------------------------------------------------------------------------
 
 _Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
-
-enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
-{
-    const bool is_greedy = !(params->temperature > 0.0f) || gi_samplers_need_host(params);
-    const enum gi_step_end plain = params->n_probs > 0 ? GI_STEP_END_PROBS
-                                   : is_greedy         ? GI_STEP_END_GREEDY
-                                   : params->top_k > 0 && params->top_k <= GI_SMALL_K
-                                       ? GI_STEP_END_SMALL_K
-                                       : GI_STEP_END_FULL;
-    return gi_samplers_adjust(params) ? GI_STEP_END_ADJUSTED + plain : plain;
-}
 
 // Returns true if the last batch of a prompt is a small one. If the time budget divides batches,
 // the list of small batches is prepared on first use instead.

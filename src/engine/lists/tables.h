@@ -59,8 +59,6 @@ void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
 // Destroys the lists. Accepts all-zero.
 void gi_tables_finish(struct gi_tables *tables);
 
-// Returns the end of the steps of an answer; greedy if the host samples.
-enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
 // Returns the bit set of lists that an answer begins with: for n_prompt tokens (0: any number)
 // after those in the cache, whose end is a token, and with has_steps for further steps.
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,

@@ -1,7 +1,6 @@
-// glinfer_device_measure: what a device can do at most.
-#include "base/arguments.h"
+#include "engine/measure/device_rates.h"
+
 #include "base/clock.h"
-#include "engine/device/device.h"
 #include "engine/model/arena.h"
 #include "gpu/device/fence.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -150,27 +149,14 @@ static bool measure_kind(const struct rates *rates, enum rate_kind kind, double 
     return ok;
 }
 
-bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device_rates *rates,
-                            struct glinfer_error *err)
+bool gi_device_measure(const struct glinfer_device *device, struct glinfer_device_rates *rates,
+                       struct glinfer_error *err)
 {
-    struct glinfer_device_rates full = {0};
-    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(rates, err) || !GI_CHECK_SIZED(rates, err)) {
-        return false;
-    }
     struct rates run = {.gpu = device->gpu, .programs = device->programs, .err = err};
-    struct gi_platform_saved saved;
-    if (!gi_device_enter(device, &saved, err)) {
-        return false;
-    }
-    const bool ok = allocate_some(&run) && measure_kind(&run, RATE_COPY, &full.copy_gb_per_s) &&
-                    measure_kind(&run, RATE_READ, &full.read_gb_per_s) &&
-                    measure_kind(&run, RATE_READ_TEXELS, &full.read_gb_per_s) &&
-                    measure_kind(&run, RATE_FMA, &full.gflop_per_s);
+    const bool ok = allocate_some(&run) && measure_kind(&run, RATE_COPY, &rates->copy_gb_per_s) &&
+                    measure_kind(&run, RATE_READ, &rates->read_gb_per_s) &&
+                    measure_kind(&run, RATE_READ_TEXELS, &rates->read_gb_per_s) &&
+                    measure_kind(&run, RATE_FMA, &rates->gflop_per_s);
     gi_arena_finish(&run.arena, device->gpu);
-    gi_device_leave(device, &saved);
-    if (ok) {
-        gi_sized_give(rates, &full, sizeof(full));
-    }
-    gi_device_end_call(device);
     return ok;
 }

@@ -1,6 +1,7 @@
-// glinfer_profile: the same tables that glinfer_generate replays, with a timer around each
+// Runs the same tables that glinfer_generate replays, with a timer around each
 // dispatch. Wall and host times come from runs without the timer, which costs time of its own.
-#include "base/arguments.h"
+#include "engine/measure/profile.h"
+
 #include "base/clock.h"
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
@@ -411,39 +412,22 @@ static bool run_profile(struct profile *profile)
     return ok;
 }
 
-static bool take_params(struct profile *profile, const struct glinfer_profile_params *params)
+bool gi_profile(struct glinfer_session *session, const struct glinfer_profile_params *params,
+                struct glinfer_profile_stats *stats, struct glinfer_error *err)
 {
-    struct glinfer_profile_params *own = &profile->params;
-    if (!GI_TAKE(own, params, profile->err)) {
-        return false;
+    struct profile profile = {.session = session,
+                              .params = *params,
+                              .sums.programs = session->model->device->programs,
+                              .err = err};
+    if (profile.params.n_runs == 0) {
+        profile.params.n_runs = params->n_prompt > 0 ? 1 : DEFAULT_STEPS;
     }
-    if (own->n_runs == 0) {
-        own->n_runs = own->n_prompt > 0 ? 1 : DEFAULT_STEPS;
-    }
-    return true;
-}
-
-bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profile_params *params,
-                     struct glinfer_profile_stats *stats, struct glinfer_error *err)
-{
-    struct profile profile = {.session = session, .err = err};
-    struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !take_params(&profile, params) ||
-        !GI_CHECK_SIZED(stats, err)) {
-        return false;
-    }
-    profile.sums.programs = session->model->device->programs;
-    if (!check_fit(&profile) || !gi_session_enter_call(session, &saved, err)) {
+    if (!check_fit(&profile)) {
         return false;
     }
     gi_session_reset(session);
-    const bool is_plan = profile.params.on_planned != NULL;
     const bool ok =
-        is_plan ? gi_profile_plan(session, &profile.params, err) : run_profile(&profile);
-    gi_session_leave(session, &saved);
-    if (ok && stats && !is_plan) {
-        gi_sized_give(stats, &profile.stats, sizeof(*stats));
-    }
-    gi_device_end_call(session->model->device);
+        params->on_planned ? gi_profile_plan(session, &profile.params, err) : run_profile(&profile);
+    *stats = profile.stats;
     return ok;
 }

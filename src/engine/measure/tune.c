@@ -1,14 +1,13 @@
-// glinfer_tune: measures the shapes that the session's model can run with. Every candidate is
+// Measures the shapes that the session's model can run with. Every candidate is
 // recorded as the whole table that a session would have with it, so that weights, barriers and
 // neighbours are those of real work; a replay then runs or times the dispatches of one site.
-#include "base/arguments.h"
-#include "base/cache_file.h"
+#include "engine/measure/tune.h"
+
+#include "base/array.h"
 #include "base/clock.h"
-#include "engine/measure/tune_private.h"
 #include "gguf/ggml_type.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,11 +234,10 @@ static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
 
 //-- the result ------------------------------------------------------------------------------------
 
-static void fill_tuned(struct glinfer_tuned *tuned, const struct gi_tuning_key *key,
-                       const char *shape)
+struct glinfer_tuned gi_tuned_describe(const struct gi_tuning_key *key, const char *shape)
 {
     const struct gi_ggml_type_info *type = gi_ggml_type_find(key->type);
-    *tuned = (struct glinfer_tuned){
+    return (struct glinfer_tuned){
         .kernel = key->kernel,
         .type = type ? type->name : "",
         .n_rows = key->n_rows,
@@ -251,8 +249,7 @@ static void fill_tuned(struct glinfer_tuned *tuned, const struct gi_tuning_key *
 
 static void report_site(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
-    struct glinfer_tuned tuned;
-    fill_tuned(&tuned, &gi_tune_known(tune, site)->key, site->shape);
+    struct glinfer_tuned tuned = gi_tuned_describe(&gi_tune_known(tune, site)->key, site->shape);
     tuned.table_shape = gi_tune_known(tune, site)->shape;
     tuned.table_ns = site->table_ns;
     tuned.ns = site->ns;
@@ -389,62 +386,21 @@ static void choose_time(struct gi_tune *tune)
     tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;
 }
 
-bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
-                  struct glinfer_tune_stats *stats, struct glinfer_error *err)
+bool gi_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
+             struct glinfer_tune_stats *stats, struct glinfer_error *err)
 {
-    struct glinfer_tune_params own = {0};
-    struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err)) {
-        return false;
-    }
-    struct gi_tune *tune = calloc(1, sizeof(*tune));
+    struct gi_tune *tune = gi_array_zeroed(1, sizeof(*tune), "tuning", err);
     if (!tune) {
-        return gi_error_no_memory(err, sizeof(*tune), "tuning");
+        return false;
     }
     tune->session = session;
     tune->err = err;
-    tune->params = own;
+    tune->params = *params;
     choose_time(tune);
-    bool ok = gi_session_enter(session, &saved, err);
-    if (ok) {
-        gi_session_reset(session);
-        ok = run_tune(tune);
-        gi_session_leave(tune->session, &saved);
-    }
-    if (ok && stats) {
-        const char *path = session->model->device->tuning_file.path;
-        tune->stats.path = path ? path : "";
-        gi_sized_give(stats, &tune->stats, sizeof(*stats));
-    }
+    const bool ok = run_tune(tune);
+    const char *path = session->model->device->tuning_file.path;
+    *stats = tune->stats;
+    stats->path = path ? path : "";
     free(tune);
-    gi_device_end_call(session->model->device);
     return ok;
-}
-
-//-- what is known ---------------------------------------------------------------------------------
-
-size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each, void *user)
-{
-    const size_t n = device ? gi_tuning_count(device->tuning) : 0;
-    for (size_t i = 0; each && i < n; i++) {
-        struct gi_tuning_key key;
-        struct glinfer_tuned tuned;
-        const char *shape = gi_tuning_at(device->tuning, i, &key);
-        fill_tuned(&tuned, &key, shape);
-        each(user, &tuned);
-    }
-    return n;
-}
-
-bool glinfer_device_reset_tuning(struct glinfer_device *device, struct glinfer_error *err)
-{
-    if (!GI_CHECK_SET(device, err)) {
-        return false;
-    }
-    gi_tuning_clear(device->tuning);
-    if (device->verdict_folder && !gi_cache_clear(device->verdict_folder)) {
-        return gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be cleared (%s)",
-                            device->verdict_folder, strerror(errno));
-    }
-    return gi_tuning_file_remove(&device->tuning_file, err);
 }

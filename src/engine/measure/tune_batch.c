@@ -1,7 +1,7 @@
 // Which form the kernels of a prompt take on a small GPU: its class says a row of weights an
 // invocation, but some have shared memory that is worth having.
 #include "base/clock.h"
-#include "engine/measure/tune_private.h"
+#include "engine/measure/tune.h"
 #include "ops/gemm/batch_form.h"
 
 enum { MOST_TOKENS = 64 }; // a tile of the split form

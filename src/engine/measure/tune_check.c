@@ -1,6 +1,6 @@
 // Checks that a shape computes what the table's does, before it is chosen: drivers have bugs in
 // some shapes and not in others. The whole step, or batch, runs from the same state with either.
-#include "engine/measure/tune_private.h"
+#include "engine/measure/tune.h"
 
 #include <math.h>
 #include <stdlib.h>

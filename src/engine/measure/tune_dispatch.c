@@ -1,7 +1,7 @@
 // How a device that no row knows dispatches grids that change. A GPU whose command processor reads
 // the counts saves the host the reckoning; a driver that maps them on the CPU waits for all that is
 // pending before.
-#include "engine/measure/tune_private.h"
+#include "engine/measure/tune.h"
 
 enum { N_ROUNDS = 7 };
 

@@ -1,6 +1,6 @@
 // One site of the tuner: its candidates in rounds.
 #include "base/clock.h"
-#include "engine/measure/tune_private.h"
+#include "engine/measure/tune.h"
 
 #include <assert.h>
 #include <math.h>

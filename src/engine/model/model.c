@@ -1,6 +1,5 @@
 #include "engine/model/model.h"
 
-#include "base/arguments.h"
 #include "base/array.h"
 #include "engine/model/model_info.h"
 #include "engine/model/plan/plan_rows.h"
@@ -14,16 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gi_default_context(const struct gi_hparams *hparams)
-{
-    return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
-}
-
-uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx)
-{
-    return hparams->is_encoder && n_ctx > GI_MAX_BATCH ? n_ctx : GI_MAX_BATCH;
-}
-
 // Reads the tokenizer, with the template that was asked for.
 static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
                                            const struct glinfer_model_params *params,
@@ -36,25 +25,6 @@ static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
         return NULL;
     }
     return tokenizer;
-}
-
-// Copies what the caller knows of params, and of the source: *source is the path's if there is
-// none.
-static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
-                        const struct glinfer_model_params *params, struct glinfer_error *err)
-{
-    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q4_0, err) ||
-        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q4_0, err)) {
-        return false;
-    }
-    if (!own->source) {
-        *source = *GI_SOURCE_PATH(own->path);
-        return GI_CHECK_SET(own->path, err);
-    }
-    *source = (struct glinfer_source){.struct_size = sizeof(*source)};
-    return (!own->path || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                       "a model has a path and a source: set one of them")) &&
-           GI_TAKE(source, own->source, err);
 }
 
 //-- inspect -------------------------------------------------------------------------------------
@@ -95,29 +65,20 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
     return true;
 }
 
-bool glinfer_model_inspect(const struct glinfer_model_params *params,
-                           struct glinfer_model_info *info, struct glinfer_error *err)
+bool gi_model_inspect(const struct glinfer_source *source,
+                      const struct glinfer_model_params *params, struct glinfer_model_info *info,
+                      struct glinfer_error *err)
 {
-    struct glinfer_model_params own = {0};
-    struct glinfer_source source;
-    struct glinfer_model_info full = {0};
     struct glinfer_error tokenizer_err = {0};
-    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) ||
-        !take_params(&own, &source, params, err)) {
-        return false;
-    }
-    struct gi_gguf *gguf = gi_gguf_open(&source, err);
+    struct gi_gguf *gguf = gi_gguf_open(source, err);
     if (!gguf) {
         return false;
     }
-    struct gi_tokenizer *tokenizer = read_tokenizer(gguf, &own, &tokenizer_err);
+    struct gi_tokenizer *tokenizer = read_tokenizer(gguf, params, &tokenizer_err);
     const bool has_memory = tokenizer || tokenizer_err.status != GLINFER_STATUS_NO_MEMORY ||
                             gi_error_set(err, tokenizer_err.status, "%s", tokenizer_err.message);
-    const bool ok = has_memory && gi_model_info_file(&full, gguf, tokenizer, err) &&
-                    inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err, err);
-    if (ok) {
-        gi_sized_give(info, &full, sizeof(full));
-    }
+    const bool ok = has_memory && gi_model_info_file(info, gguf, tokenizer, err) &&
+                    inspect_support(info, gguf, params, tokenizer, &tokenizer_err, err);
     gi_tokenizer_destroy(tokenizer);
     gi_gguf_close(gguf);
     return ok;
@@ -327,16 +288,11 @@ static bool load_source(struct glinfer_model *model, const struct glinfer_source
     return ok;
 }
 
-struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
-                                         const struct glinfer_model_params *params,
-                                         struct glinfer_error *err)
+struct glinfer_model *gi_model_load(struct glinfer_device *device,
+                                    const struct glinfer_source *source,
+                                    const struct glinfer_model_params *params,
+                                    struct glinfer_error *err)
 {
-    struct glinfer_model_params own = {0};
-    struct glinfer_source source;
-    if (!GI_CHECK_SET(device, err) || !take_params(&own, &source, params, err) ||
-        !gi_device_is_free(device, err)) {
-        return NULL;
-    }
     struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
     if (!model) {
         return NULL;
@@ -344,11 +300,9 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
     model->device = device;
     model->next = device->models;
     device->models = model;
-    model->mem_budget = own.mem_budget;
-    const bool ok = load_source(model, &source, &own, err);
-    model->is_doomed = !ok;
-    gi_device_end_call(device); // maybe with the device, which a callback has destroyed
-    return ok ? model : NULL;
+    model->mem_budget = params->mem_budget;
+    model->is_doomed = !load_source(model, source, params, err);
+    return model->is_doomed ? NULL : model;
 }
 
 bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err)
@@ -405,51 +359,27 @@ bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress,
     return ok;
 }
 
-void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
+void gi_model_destroy(struct glinfer_model *model)
 {
-    if (model) {
-        gi_sized_give(info, &model->info, sizeof(model->info));
-    }
-}
-
-const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)
-{
-    return model ? &model->tokenizer : NULL;
-}
-
-void glinfer_model_destroy(struct glinfer_model **model)
-{
-    struct glinfer_model *self = model ? *model : NULL;
-    if (!self) {
-        return;
-    }
-    *model = NULL;
-    struct glinfer_device *device = self->device;
-    if (self->sessions || device->is_busy) {
-        self->is_doomed = true;
-        return;
-    }
+    struct gi_gpu *gpu = model->device->gpu;
     struct gi_platform_saved saved;
-    if (gi_gpu_enter_last(self->device->gpu, &saved)) {
-        gi_model_release(self);
-        gi_gpu_unbind(self->device->gpu);
-        gi_gpu_leave(self->device->gpu, &saved);
+    if (gi_gpu_enter_last(gpu, &saved)) {
+        gi_model_release(model);
+        gi_gpu_unbind(gpu);
+        gi_gpu_leave(gpu, &saved);
     }
-    gi_grammar_vocab_destroy(self->grammar_vocab);
-    gi_tokenizer_destroy(self->tokenizer.core);
-    free(self->norms);
-    free(self->rope_factors);
-    free(self->long_rope_factors);
-    free(self->positions);
-    gi_dense_head_finish(&self->head);
-    gi_source_drop(&self->source);
-    struct glinfer_model **place = &device->models;
-    while (*place != self) {
+    gi_grammar_vocab_destroy(model->grammar_vocab);
+    gi_tokenizer_destroy(model->tokenizer.core);
+    free(model->norms);
+    free(model->rope_factors);
+    free(model->long_rope_factors);
+    free(model->positions);
+    gi_dense_head_finish(&model->head);
+    gi_source_drop(&model->source);
+    struct glinfer_model **place = &model->device->models;
+    while (*place != model) {
         place = &(*place)->next;
     }
-    *place = self->next;
-    free(self);
-    if (!device->models && device->is_doomed) {
-        glinfer_device_destroy(&device);
-    }
+    *place = model->next;
+    free(model);
 }

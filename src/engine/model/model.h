@@ -40,6 +40,19 @@ struct glinfer_model {
     uint64_t used;                          // bytes of the budget: weights and sessions
 };
 
+// Fills *info from a file as glinfer_model_inspect does.
+bool gi_model_inspect(const struct glinfer_source *source,
+                      const struct glinfer_model_params *params, struct glinfer_model_info *info,
+                      struct glinfer_error *err);
+// Adds a model to the device and loads a file as glinfer_model_load does. A model that fails to
+// load is marked as destroyed.
+struct glinfer_model *gi_model_load(struct glinfer_device *device,
+                                    const struct glinfer_source *source,
+                                    const struct glinfer_model_params *params,
+                                    struct glinfer_error *err);
+// Destroys a model without sessions.
+void gi_model_destroy(struct glinfer_model *model);
+
 // Destroys the weights on the GPU. The context is entered.
 void gi_model_release(struct glinfer_model *model);
 // Checks that the weights can be read again. Fails with UNSUPPORTED.
@@ -57,13 +70,5 @@ bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_er
 // MiB, ... leaves M MiB: <advice>".
 bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
                       const char *advice, struct glinfer_error *err);
-
-// Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
-struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
-
-// Return the default context and, for a context, the default batch of a session. An encoder's
-// tokens attend to later ones, so its batch holds a whole text.
-uint32_t gi_default_context(const struct gi_hparams *hparams);
-uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx);
 
 #endif

@@ -3,8 +3,6 @@
 #include "base/memory_room.h"
 #include "base/printable.h"
 #include "base/round.h"
-#include "engine/lists/joint_tables.h"
-#include "engine/model/model.h"
 #include "engine/model/session_layout.h"
 
 #include <stdio.h>

@@ -4,6 +4,16 @@
 #include "gpu/dispatch/step_state.h"
 #include "ops/record/slot_array.h"
 
+uint32_t gi_default_context(const struct gi_hparams *hparams)
+{
+    return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
+}
+
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx)
+{
+    return hparams->is_encoder && n_ctx > GI_MAX_BATCH ? n_ctx : GI_MAX_BATCH;
+}
+
 // Lays out a matrix of activations, one row per token of the batch. Returns its bytes.
 static uint64_t lay_out_rows(struct gi_rows *rows, const struct gi_session_shape *shape,
                              uint32_t width)
@@ -226,4 +236,33 @@ void gi_session_draft_sizes(uint32_t n_rows, uint64_t row_size, uint64_t *states
 {
     *states = (uint64_t)n_rows * GI_STEP_STATE_STRIDE;
     *logits = n_rows * gi_slot_stride(row_size);
+}
+
+//-- joint steps -----------------------------------------------------------------------------------
+
+// Returns the bytes from row to row of a batch's activations; each row can be bound by itself.
+static uint64_t row_stride(const struct gi_rows *rows)
+{
+    return gi_slot_stride(rows->stride * sizeof(float));
+}
+
+uint32_t gi_joint_input_rows(uint32_t n_slots)
+{
+    enum { LEAST = 5 };
+    return n_slots < LEAST ? LEAST : n_slots;
+}
+
+void gi_joint_layout(const struct gi_graph *graph,
+                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
+                     uint64_t sizes[GI_JOINT_RANGE_COUNT])
+{
+    sizes[GI_JOINT_STREAM] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_STREAM]);
+    sizes[GI_JOINT_ATTENTION] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_ATTENTION]);
+    sizes[GI_JOINT_LOGITS] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_LOGITS]);
+    sizes[GI_JOINT_NORM] = gi_joint_input_rows(n_slots) * row_stride(&graph->norm);
+    sizes[GI_JOINT_QKV] = n_slots * row_stride(&graph->qkv);
+    sizes[GI_JOINT_FFN_GATE_UP] = n_slots * row_stride(&graph->ffn_gate_up);
+    sizes[GI_JOINT_FFN_ACT] = gi_joint_input_rows(n_slots) * row_stride(&graph->ffn_act_rows);
+    sizes[GI_JOINT_INPUTS] = n_slots * row_stride(&graph->inputs);
+    sizes[GI_JOINT_STREAMS] = (n_slots + 1) * row_stride(&graph->stream_rows);
 }

@@ -33,6 +33,20 @@ enum gi_session_range {
     GI_SESSION_RANGE_COUNT,
 };
 
+// Ranges of a joint step that a single session does not have.
+enum gi_joint_range {
+    GI_JOINT_STREAM, // (n_slots, stride); also the next two
+    GI_JOINT_ATTENTION,
+    GI_JOINT_LOGITS,
+    GI_JOINT_NORM, // from here on: rows of a batch of n_slots tokens
+    GI_JOINT_QKV,
+    GI_JOINT_FFN_GATE_UP,
+    GI_JOINT_FFN_ACT,
+    GI_JOINT_INPUTS,
+    GI_JOINT_STREAMS, // n_slots + 1 rows of several residual streams
+    GI_JOINT_RANGE_COUNT,
+};
+
 struct gi_session_shape {
     uint32_t n_ctx, n_batch;
     enum gi_cache_type type_k, type_v;
@@ -46,6 +60,11 @@ struct gi_session_kept {
     uint64_t sizes[GI_LAYER_KIND_COUNT];
 };
 
+// Return the default context and, for a context, the default batch of a session. An encoder's
+// tokens attend to later ones, so its batch holds a whole text.
+uint32_t gi_default_context(const struct gi_hparams *hparams);
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx);
+
 // Fills the graph's offsets and strides (ranges have no buffer yet), the memory that layers keep,
 // and the size in bytes of every range.
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
@@ -56,5 +75,13 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
 uint64_t gi_session_range_size(uint32_t n_slots, uint32_t range, uint64_t size);
 // Sets the bytes of the step_states and logits of drafts with n_rows rows.
 void gi_session_draft_sizes(uint32_t n_rows, uint64_t row_size, uint64_t *states, uint64_t *logits);
+
+// Sets the sizes in bytes of the ranges of n_slots sequences. The graph is laid out.
+void gi_joint_layout(const struct gi_graph *graph,
+                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
+                     uint64_t sizes[GI_JOINT_RANGE_COUNT]);
+// Returns the rows that a joint step has for the input of products: at least five, for the layout
+// of f16 rows.
+uint32_t gi_joint_input_rows(uint32_t n_slots);
 
 #endif

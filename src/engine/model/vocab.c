@@ -206,3 +206,18 @@ void gi_vocab_finish(struct gi_vocab_file *file)
     free(file->scores);
     memset(file, 0, sizeof(*file));
 }
+
+struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err)
+{
+    struct gi_vocab_file file;
+    struct glinfer_error reason;
+    if (!gi_vocab_read(gguf, &file, err)) {
+        return NULL;
+    }
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&file.vocab, &reason);
+    gi_vocab_finish(&file);
+    if (!tokenizer) {
+        gi_error_set(err, reason.status, "%s: %s", gi_gguf_path(gguf), reason.message);
+    }
+    return tokenizer;
+}

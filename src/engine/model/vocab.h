@@ -26,4 +26,7 @@ void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_
 // Accepts all-zero.
 void gi_vocab_finish(struct gi_vocab_file *file);
 
+// Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
+struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
+
 #endif

@@ -245,3 +245,14 @@ struct gi_sampler_chain *gi_samplers_create_chain(const struct glinfer_generate_
     free(biases);
     return chain;
 }
+
+enum gi_step_end gi_samplers_choose_end(const struct glinfer_generate_params *params)
+{
+    const bool is_greedy = !(params->temperature > 0.0f) || gi_samplers_need_host(params);
+    const enum gi_step_end plain = params->n_probs > 0 ? GI_STEP_END_PROBS
+                                   : is_greedy         ? GI_STEP_END_GREEDY
+                                   : params->top_k > 0 && params->top_k <= GI_SMALL_K
+                                       ? GI_STEP_END_SMALL_K
+                                       : GI_STEP_END_FULL;
+    return gi_samplers_adjust(params) ? GI_STEP_END_ADJUSTED + plain : plain;
+}

@@ -3,7 +3,7 @@
 #ifndef GI_ENGINE_SAMPLERS_H
 #define GI_ENGINE_SAMPLERS_H
 
-#include "gpu/dispatch/step_state.h"
+#include "engine/lists/tables.h"
 #include "sampler/sampler.h"
 #include "tokenizer/tokenizer.h"
 
@@ -15,6 +15,8 @@ bool gi_samplers_need_host(const struct glinfer_generate_params *params);
 // Returns the GPU's adjustments of the logits as bits of enum gi_adjust_bit; 0 if a chain on the
 // host is needed.
 uint32_t gi_samplers_adjust(const struct glinfer_generate_params *params);
+// Returns the end of the steps of an answer; greedy if the host samples.
+enum gi_step_end gi_samplers_choose_end(const struct glinfer_generate_params *params);
 // Returns the penalties of checked settings, in a context of n_ctx.
 struct gi_penalties gi_samplers_penalties(const struct glinfer_generate_params *params,
                                           uint32_t n_ctx);

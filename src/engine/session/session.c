@@ -1,10 +1,7 @@
 #include "engine/session/session.h"
 
-#include "base/arguments.h"
 #include "base/array.h"
-#include "engine/answer/constraint.h"
-#include "engine/api/score.h"
-#include "engine/api/text_embedding.h"
+#include "engine/session/samplers.h"
 #include "engine/session/step_executors.h"
 #include "engine/session/verify.h"
 #include "gpu/memory/unbind.h"
@@ -13,27 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool check_params(const struct glinfer_model *model,
-                         const struct glinfer_session_params *params, struct glinfer_error *err)
-{
-    const bool is_long = params->n_batch > GI_MAX_BATCH && !model->hparams.is_encoder;
-    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q4_0, err) ||
-        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q4_0, err) ||
-        !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
-        return false;
-    }
-    if (is_long || params->chain_length > GI_MAX_CHAIN) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "a batch of %u or a chain of %u is too long: %u and %u are the most",
-                            params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
-    }
-    if (params->gpu_duty > 100) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "a GPU duty of %u %% is too much: 100 is the most", params->gpu_duty);
-    }
-    return true;
-}
 
 static void warn_of_context(const struct glinfer_model *model, uint32_t n_ctx)
 {
@@ -137,26 +113,17 @@ static void measure_tokens(struct glinfer_session *session)
     session->n_stop_ids = (uint32_t)gi_tokenizer_stop_ids(tokenizer, session->stop_ids);
 }
 
-// Compiles what the expected answer needs; where GLINFER_DISPATCH asks for one dispatch by
-// name, that too.
-static bool prepare_expected(struct glinfer_session *session,
-                             const struct glinfer_session_params *params, struct glinfer_error *err)
+bool gi_session_prepare(struct glinfer_session *session,
+                        const struct glinfer_generate_params *params, bool has_steps,
+                        bool is_patient, struct glinfer_error *err)
 {
-    struct glinfer_generate_params expected = {0};
-    if (!GI_TAKE(&expected, params->expected, err)) {
-        return false;
-    }
-    expected.progress = params->progress;
-    expected.progress_user = params->progress_user;
-    const enum gi_step_end end = gi_tables_choose_end(&expected);
-    const bool has_steps = (uint32_t)expected.n_predict > 1;
-    const uint32_t lists = gi_tables_choose(&session->tables, end, expected.n_prompt, has_steps);
-    return !params->expected ||
-           (gi_tables_prepare(&session->tables, lists, params->progress, params->progress_user,
-                              err) &&
-            (!has_steps || (gi_step_executors_prepare(session, end, false, params->progress,
-                                                      params->progress_user, err) &&
-                            gi_verifier_prepare(session, &expected, end, err))));
+    const enum gi_step_end end = gi_samplers_choose_end(params);
+    const uint32_t lists = gi_tables_choose(&session->tables, end, params->n_prompt, has_steps);
+    return gi_tables_prepare(&session->tables, lists, params->progress, params->progress_user,
+                             err) &&
+           (!has_steps || (gi_step_executors_prepare(session, end, is_patient, params->progress,
+                                                     params->progress_user, err) &&
+                           gi_verifier_prepare(session, params, end, err)));
 }
 
 // Sets what lists are recorded with.
@@ -187,7 +154,9 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
     init_tables(session);
     return create_buffers(session, err) && write_vectors(session, err) &&
            gi_tables_check(&session->tables, err) && gi_step_executors_open(session, err) &&
-           prepare_expected(session, params, err) &&
+           (!params->expected ||
+            gi_session_prepare(session, params->expected, (uint32_t)params->expected->n_predict > 1,
+                               false, err)) &&
            gi_gpu_check(gi_session_gpu(session), "creating a session", err);
 }
 
@@ -215,14 +184,15 @@ static struct glinfer_session *add(struct gi_session_group *group, uint32_t slot
     return session;
 }
 
-// Makes the sessions of a group. What is not whole then ends with the call.
-static bool fill(struct gi_session_group *group, const struct glinfer_session_params *params,
-                 struct glinfer_session **sessions, struct glinfer_error *err)
+bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_session_params *params,
+                        uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
 {
-    const struct glinfer_model *model = group->model;
+    struct gi_session_group *group = gi_session_group_create(model, n, err);
+    if (!group) {
+        return false;
+    }
     const uint32_t n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(&model->hparams);
     struct gi_platform_saved saved;
-    const uint32_t n = group->n_slots; // the group may be gone where this fails
     uint32_t n_made = 0;
     bool ok = true;
     for (; ok && n_made < n; n_made += sessions[n_made] != NULL) {
@@ -245,43 +215,6 @@ static bool fill(struct gi_session_group *group, const struct glinfer_session_pa
         sessions[i] = NULL;
     }
     return ok;
-}
-
-static bool create(struct glinfer_model *model, const struct glinfer_session_params *params,
-                   uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
-{
-    struct glinfer_session_params own = {0};
-    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
-        !check_params(model, &own, err)) {
-        return false;
-    }
-    struct gi_session_group *group = gi_session_group_create(model, n, err);
-    const bool ok = group && fill(group, &own, sessions, err);
-    gi_device_end_call(model->device);
-    return ok;
-}
-
-struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
-                                               const struct glinfer_session_params *params,
-                                               struct glinfer_error *err)
-{
-    struct glinfer_session *session = NULL;
-    return create(model, params, 1, &session, err) ? session : NULL;
-}
-
-bool glinfer_sessions_create(struct glinfer_model *model,
-                             const struct glinfer_session_params *params, uint32_t n,
-                             struct glinfer_session **sessions, struct glinfer_error *err)
-{
-    if (!GI_CHECK_SET(sessions, err)) {
-        return false;
-    }
-    if (n == 0 || n > GI_MAX_ROWS) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "%u sessions cannot be created together: 1 to %d can", n, GI_MAX_ROWS);
-    }
-    memset(sessions, 0, n * sizeof(sessions[0]));
-    return create(model, params, n, sessions, err);
 }
 
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)
@@ -311,17 +244,6 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
     return ok;
 }
 
-bool gi_session_enter_call(struct glinfer_session *session, struct gi_platform_saved *saved,
-                           struct glinfer_error *err)
-{
-    struct glinfer_device *device = session->model->device;
-    if (!gi_session_enter(session, saved, err)) {
-        gi_device_end_call(device);
-        return false;
-    }
-    return true;
-}
-
 void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved)
 {
     gi_device_leave(session->model->device, saved);
@@ -330,14 +252,8 @@ void gi_session_leave(struct glinfer_session *session, const struct gi_platform_
 void gi_session_release(struct glinfer_session *session)
 {
     struct gi_gpu *gpu = gi_session_gpu(session);
-    gi_session_end_answer(session);
     gi_step_executors_close(session);
-    gi_scorer_destroy(session->scorer, gpu);
-    session->scorer = NULL;
-    gi_embedder_destroy(session->embedder);
-    session->embedder = NULL;
-    gi_verifier_destroy(session->verifier, session);
-    session->verifier = NULL;
+    gi_owned_destroy_all(&session->on_gpu);
     if (session->logits.capacity > 0) {
         gi_readback_finish(&session->logits, gpu);
     }
@@ -352,71 +268,31 @@ bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *e
     return build(session, &session->params, err);
 }
 
-void glinfer_session_destroy(struct glinfer_session **session)
+void gi_session_destroy(struct glinfer_session *session)
 {
-    struct glinfer_session *self = session ? *session : NULL;
-    if (!self) {
-        return;
-    }
-    *session = NULL;
-    struct glinfer_model *model = self->model;
-    if (model->device->is_busy) {
-        self->is_doomed = true;
-        glinfer_session_cancel(self);
-        return;
-    }
-    gi_session_end_answer(self);
     struct gi_platform_saved saved;
-    struct gi_gpu *gpu = gi_session_gpu(self);
+    struct gi_gpu *gpu = gi_session_gpu(session);
     if (gi_gpu_enter_last(gpu, &saved)) {
-        gi_session_release(self);
+        gi_session_release(session);
         gi_gpu_unbind(gpu);
         gi_gpu_leave(gpu, &saved);
     }
-    gi_sampler_chain_destroy(self->sampler);
-    gi_constraint_destroy(self->constraint);
-    gi_sequence_finish(&self->sequence);
-    struct glinfer_session **place = &model->sessions;
-    while (*place != self) {
+    gi_sampler_chain_destroy(session->sampler);
+    gi_owned_destroy_all(&session->on_host);
+    gi_sequence_finish(&session->sequence);
+    struct glinfer_session **place = &session->model->sessions;
+    while (*place != session) {
         place = &(*place)->next;
     }
-    *place = self->next;
-    gi_session_group_leave(self->group, self);
-    free(self);
-    if (!model->sessions && model->is_doomed) {
-        glinfer_model_destroy(&model);
-    }
+    *place = session->next;
+    gi_session_group_leave(session->group, session);
+    free(session);
 }
 
 void gi_session_reset(struct glinfer_session *session)
 {
     gi_sequence_reset(&session->sequence);
     session->broken.is_there = false;
-}
-
-void glinfer_session_reset(struct glinfer_session *session)
-{
-    if (session && !session->model->device->is_busy) {
-        gi_session_end_answer(session);
-        gi_session_reset(session);
-    }
-}
-
-size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
-{
-    if (!session || session->model->device->is_busy) {
-        return session ? gi_sequence_rewind(&session->sequence, SIZE_MAX) : 0;
-    }
-    gi_session_end_answer(session);
-    session->broken.is_there = false;
-    return gi_sequence_rewind(&session->sequence, n);
-}
-
-void glinfer_session_cancel(struct glinfer_session *session)
-{
-    if (session) {
-        atomic_store(&session->is_cancelled, true);
-    }
 }
 
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,

@@ -3,7 +3,7 @@
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 
-#include "engine/answer/lookup.h"
+#include "engine/session/lookup.h"
 #include "engine/session/session_group.h"
 #include "gpu/dispatch/runner.h"
 #include "gpu/memory/readback.h"
@@ -49,6 +49,8 @@ struct glinfer_session {
     struct glinfer_stats stats;       // of the last finished answer of glinfer_begin
     struct gi_answer *answer;         // begun by glinfer_begin; NULL: none
     bool has_company;                 // other sessions of the device have an answer, too
+    struct gi_owned *on_gpu;          // objects that end with the GPU's, such as scorer
+    struct gi_owned *on_host;         // objects that end with the session, such as constraint
     struct gi_constraint *constraint; // of the last answer with a grammar; NULL: none
     bool is_constrained;              // the last answer had a grammar
     struct gi_sampler_chain *sampler; // host sampling of a current or broken answer
@@ -64,15 +66,24 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
     return session->model->device->gpu;
 }
 
+// Creates the n sessions of a group, from checked params. Sessions that are not complete are marked
+// as destroyed.
+bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_session_params *params,
+                        uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err);
+// Destroys a session without an answer.
+void gi_session_destroy(struct glinfer_session *session);
+// Prepares all that an answer to params needs: lists, with has_steps the executors of steps, and
+// drafts. Fails as these do.
+bool gi_session_prepare(struct glinfer_session *session,
+                        const struct glinfer_generate_params *params, bool has_steps,
+                        bool is_patient, struct glinfer_error *err);
+
 // Fails with INVALID_ARGUMENT if the session has an answer in progress.
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err);
 // Enters the session's GPU (gi_gpu_enter) and settles the chains that an answer left in flight.
 // Fails with GPU_LOST, and with INVALID_ARGUMENT inside a callback; the GPU is then not entered.
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err);
-// Enters as gi_session_enter; failure ends the call (gi_device_end_call) and may free the session.
-bool gi_session_enter_call(struct glinfer_session *session, struct gi_platform_saved *saved,
-                           struct glinfer_error *err);
 void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved);
 // Removes all tokens, also inside a call.
 void gi_session_reset(struct glinfer_session *session);
@@ -81,8 +92,6 @@ void gi_session_release(struct glinfer_session *session);
 // Creates the GPU objects again. The next answer recomputes the cache from the tokens. Fails as
 // glinfer_session_create does.
 bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err);
-// Ends the answer of glinfer_begin, if there is one, as a broken one.
-void gi_session_end_answer(struct glinfer_session *session);
 // Fails once with CANCELLED if glinfer_session_cancel was called since the call, or the answer,
 // began. what: name of the call.
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,

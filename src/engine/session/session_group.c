@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "base/round.h"
-#include "engine/answer/joint_run.h"
 #include "engine/model/model_info.h"
 #include "engine/session/session.h"
 
@@ -249,8 +248,7 @@ void gi_session_group_release(struct gi_session_group *group, const struct glinf
     }
     group->placed &= ~bit;
     if (group->placed == 0) {
-        gi_joint_run_destroy(group->run);
-        group->run = NULL;
+        gi_owned_destroy_all(&group->owned);
         gi_joint_tables_finish(&group->joint);
         gi_arena_finish(&group->memory, group->model->device->gpu);
         group->model->used -= group->reserved;

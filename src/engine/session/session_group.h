@@ -5,6 +5,7 @@
 #ifndef GI_ENGINE_SESSION_GROUP_H
 #define GI_ENGINE_SESSION_GROUP_H
 
+#include "base/owned.h"
 #include "engine/lists/joint_tables.h"
 #include "engine/model/arena.h"
 
@@ -22,6 +23,7 @@ struct gi_session_group {
     struct gi_slot_array *kv;                            // (n_layer)
     struct gi_range joint_ranges[GI_JOINT_RANGE_COUNT];  // if n_slots > 1
     struct gi_joint_tables joint;                        // if n_slots > 1
+    struct gi_owned *owned;   // objects that end with the memory, such as run
     struct gi_joint_run *run; // engine/answer/joint_run.h; NULL: no answer in steps yet
 };
 

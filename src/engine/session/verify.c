@@ -14,6 +14,8 @@ enum range {
 };
 
 struct gi_verifier {
+    struct gi_owned owned;
+    struct glinfer_session *session; // borrowed
     struct gi_arena arena;
     struct gi_slot_array states, logits; // one element per row
     struct gi_logits layout;             // layout of one row
@@ -23,11 +25,11 @@ struct gi_verifier {
     struct gi_executor *choices[GI_STEP_END_COUNT]; // NULL: not ready yet
 };
 
-void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session)
+static void destroy(struct gi_owned *owned)
 {
-    if (!verifier) {
-        return;
-    }
+    struct gi_verifier *verifier = (struct gi_verifier *)owned;
+    struct glinfer_session *session = verifier->session;
+    session->verifier = NULL;
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
         gi_executor_destroy(verifier->choices[end]);
     }
@@ -35,6 +37,11 @@ void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *s
     gi_arena_finish(&verifier->arena, gi_session_gpu(session));
     session->model->used -= verifier->reserved;
     free(verifier);
+}
+
+void gi_verifier_close(struct glinfer_session *session)
+{
+    gi_owned_destroy(&session->on_gpu, (struct gi_owned *)session->verifier);
 }
 
 //-- memory ----------------------------------------------------------------------------------------
@@ -147,14 +154,15 @@ static struct gi_verifier *create(struct glinfer_session *session, struct glinfe
         return NULL;
     }
     session->verifier = verifier;
+    verifier->session = session;
+    gi_owned_add(&session->on_gpu, &verifier->owned, destroy);
     verifier->n_rows = gi_verifier_rows(session);
     verifier->rows =
         allocate(verifier, session, err)
             ? gi_tables_create_rows(&session->tables, verifier->n_rows, record_rows, session, err)
             : NULL;
     if (!verifier->rows) {
-        gi_verifier_destroy(verifier, session);
-        session->verifier = NULL;
+        gi_verifier_close(session);
     }
     return session->verifier;
 }

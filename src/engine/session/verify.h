@@ -18,8 +18,8 @@ bool gi_verifier_prepare(struct glinfer_session *session,
                          struct glinfer_error *err);
 // Returns true if answers with this end can use drafts now.
 bool gi_verifier_is_ready(const struct glinfer_session *session, enum gi_step_end end);
-// Destroys the verifier. Accepts NULL.
-void gi_verifier_destroy(struct gi_verifier *verifier, struct glinfer_session *session);
+// Destroys the session's verifier, if it has one.
+void gi_verifier_close(struct glinfer_session *session);
 
 // Returns true if the model supports drafts and the session decodes alone.
 bool gi_verifier_suits(const struct glinfer_session *session);

@@ -1,5 +1,5 @@
 // Drafts by prompt lookup, and when they are computed.
-#include "engine/answer/lookup.h"
+#include "engine/session/lookup.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // Times masks for a model's vocabulary: fresh ones of typical JSON states, and kept ones.
 //   grammar_bench MODEL.gguf
 #include "base/clock.h"
-#include "engine/model/model.h"
+#include "engine/model/vocab.h"
 #include "gguf/gguf.h"
 #include "grammar/grammar_matcher.h"
 #include "grammar/schema/json_schema.h"

@@ -1,6 +1,7 @@
-// Types and functions shared by the files of the tuner only.
-#ifndef GI_ENGINE_TUNE_PRIVATE_H
-#define GI_ENGINE_TUNE_PRIVATE_H
+// The tuner: measures the shapes that a session's model can run with. api/ calls gi_tune and
+// gi_tuned_describe; the other functions are shared by the files of the tuner only.
+#ifndef GI_ENGINE_TUNE_H
+#define GI_ENGINE_TUNE_H
 
 #include "engine/measure/tune_clock.h"
 
@@ -48,6 +49,12 @@ struct gi_tune {
     uint64_t end_ns;              // time of the clock at which tuning ends
     uint64_t done, total;         // of the progress
 };
+
+// Tunes and sets *stats as glinfer_tune does. The session is entered.
+bool gi_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
+             struct glinfer_tune_stats *stats, struct glinfer_error *err);
+// Describes a shape and where it is chosen.
+struct glinfer_tuned gi_tuned_describe(const struct gi_tuning_key *key, const char *shape);
 
 // The site as the ops noted it.
 const struct gi_tuning_site *gi_tune_known(const struct gi_tune *tune,

@@ -1,4 +1,4 @@
-#include "engine/answer/lookup.h"
+#include "engine/session/lookup.h"
 
 #include <assert.h>
 

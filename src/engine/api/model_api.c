@@ -1,0 +1,62 @@
+#include "base/arguments.h"
+#include "engine/api/call.h"
+
+// Copies what the caller knows of params, and of the source: *source is the path's if there is
+// none.
+static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
+                        const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q4_0, err)) {
+        return false;
+    }
+    if (!own->source) {
+        *source = *GI_SOURCE_PATH(own->path);
+        return GI_CHECK_SET(own->path, err);
+    }
+    *source = (struct glinfer_source){.struct_size = sizeof(*source)};
+    return (!own->path || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                       "a model has a path and a source: set one of them")) &&
+           GI_TAKE(source, own->source, err);
+}
+
+bool glinfer_model_inspect(const struct glinfer_model_params *params,
+                           struct glinfer_model_info *info, struct glinfer_error *err)
+{
+    struct glinfer_model_params own = {0};
+    struct glinfer_source source;
+    struct glinfer_model_info full = {0};
+    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) ||
+        !take_params(&own, &source, params, err) || !gi_model_inspect(&source, &own, &full, err)) {
+        return false;
+    }
+    gi_sized_give(info, &full, sizeof(full));
+    return true;
+}
+
+struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
+                                         const struct glinfer_model_params *params,
+                                         struct glinfer_error *err)
+{
+    struct glinfer_model_params own = {0};
+    struct glinfer_source source;
+    if (!GI_CHECK_SET(device, err) || !take_params(&own, &source, params, err) ||
+        !gi_device_is_free(device, err)) {
+        return NULL;
+    }
+    struct glinfer_model *model = gi_model_load(device, &source, &own, err);
+    gi_call_end(device); // maybe with the device, which a callback has destroyed
+    return model;
+}
+
+void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
+{
+    if (model) {
+        gi_sized_give(info, &model->info, sizeof(model->info));
+    }
+}
+
+const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)
+{
+    return model ? &model->tokenizer : NULL;
+}

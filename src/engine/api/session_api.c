@@ -1,0 +1,115 @@
+#include "base/arguments.h"
+#include "engine/api/call.h"
+#include "engine/session/samplers.h"
+#include "engine/session/step_executors.h"
+
+#include <string.h>
+
+static bool check_params(const struct glinfer_model *model,
+                         const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    const bool is_long = params->n_batch > GI_MAX_BATCH && !model->hparams.is_encoder;
+    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
+        return false;
+    }
+    if (is_long || params->chain_length > GI_MAX_CHAIN) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a batch of %u or a chain of %u is too long: %u and %u are the most",
+                            params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
+    }
+    if (params->gpu_duty > 100) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a GPU duty of %u %% is too much: 100 is the most", params->gpu_duty);
+    }
+    return true;
+}
+
+static bool create(struct glinfer_model *model, const struct glinfer_session_params *params,
+                   uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    struct glinfer_session_params own = {0};
+    struct glinfer_generate_params expected = {0};
+    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
+        !GI_TAKE(&expected, own.expected, err) || !check_params(model, &own, err)) {
+        return false;
+    }
+    if (own.expected) {
+        expected.progress = own.progress;
+        expected.progress_user = own.progress_user;
+        own.expected = &expected;
+    }
+    const bool ok = gi_sessions_create(model, &own, n, sessions, err);
+    gi_call_end(model->device);
+    return ok;
+}
+
+struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
+                                               const struct glinfer_session_params *params,
+                                               struct glinfer_error *err)
+{
+    struct glinfer_session *session = NULL;
+    return create(model, params, 1, &session, err) ? session : NULL;
+}
+
+bool glinfer_sessions_create(struct glinfer_model *model,
+                             const struct glinfer_session_params *params, uint32_t n,
+                             struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    if (!GI_CHECK_SET(sessions, err)) {
+        return false;
+    }
+    if (n == 0 || n > GI_MAX_ROWS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%u sessions cannot be created together: 1 to %d can", n, GI_MAX_ROWS);
+    }
+    memset(sessions, 0, n * sizeof(sessions[0]));
+    return create(model, params, n, sessions, err);
+}
+
+bool glinfer_session_prepare(struct glinfer_session *session,
+                             const struct glinfer_generate_params *params,
+                             struct glinfer_prepared *prepared, struct glinfer_error *err)
+{
+    struct glinfer_generate_params own = {0};
+    struct glinfer_prepared full = {0};
+    struct gi_platform_saved saved;
+    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) ||
+        !GI_CHECK_SIZED(prepared, err) || !gi_call_begin(session, &saved, err)) {
+        return false;
+    }
+    const bool ok = gi_session_prepare(session, &own, true, true, err);
+    if (ok && prepared) {
+        full.dispatch =
+            gi_step_executors_recall(session, gi_samplers_choose_end(&own), full.step_ns);
+        gi_sized_give(prepared, &full, sizeof(full));
+    }
+    gi_call_leave(session, &saved);
+    return ok;
+}
+
+void glinfer_session_reset(struct glinfer_session *session)
+{
+    if (session && !session->model->device->is_busy) {
+        gi_session_end_answer(session);
+        gi_session_reset(session);
+    }
+}
+
+size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
+{
+    if (!session || session->model->device->is_busy) {
+        return session ? gi_sequence_rewind(&session->sequence, SIZE_MAX) : 0;
+    }
+    gi_session_end_answer(session);
+    session->broken.is_there = false;
+    return gi_sequence_rewind(&session->sequence, n);
+}
+
+void glinfer_session_cancel(struct glinfer_session *session)
+{
+    if (session) {
+        atomic_store(&session->is_cancelled, true);
+    }
+}
