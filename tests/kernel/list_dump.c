@@ -150,17 +150,26 @@ static void print_list(const char *name, const struct gi_dispatch_table *list,
 
 static const struct gi_program_table *sealing; // NULL: lists are sealed
 
-bool __real_gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
-                                   void *user, struct glinfer_error *err);
-bool __wrap_gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
-                                   void *user, struct glinfer_error *err);
+bool __real_gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
+                                       void *user, struct glinfer_error *err);
+bool __wrap_gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
+                                       void *user, struct glinfer_error *err);
+void __wrap_gi_selftest_check_refusals(const struct gi_tested *tested,
+                                       const struct gi_dispatch_table *list, bool *is_changed);
 bool __real_gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err);
 bool __wrap_gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err);
 
-bool __wrap_gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
-                                   void *user, struct glinfer_error *err)
+bool __wrap_gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
+                                       void *user, struct glinfer_error *err)
 {
-    return sealing || __real_gi_program_table_build(table, progress, user, err);
+    return sealing || __real_gi_program_table_build_all(table, progress, user, err);
+}
+
+// Refuses no program, since none is built.
+void __wrap_gi_selftest_check_refusals(const struct gi_tested *tested,
+                                       const struct gi_dispatch_table *list, bool *is_changed)
+{
+    (void)tested, (void)list, (void)is_changed;
 }
 
 // Prints the list instead, and fails.

@@ -113,10 +113,11 @@ static void leave_halves(struct glinfer_device *device, struct gi_tables *tables
 {
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     const struct glinfer_error why = {.status = GLINFER_STATUS_UNSUPPORTED, .message = "no other"};
+    const struct gi_tested tested = gi_tables_tested(tables);
     assert_true(tables->recorder.is_half);
-    assert_false(gi_selftest_leave_halves(gi_tested_tables(tables), &why)); // nothing is wrong
+    assert_false(gi_selftest_leave_halves(&tested, &why)); // nothing is wrong
     gi_quarantine_add(device->gpu, GI_PROGRAM_GLU, GI_QUANT_NONE, "wrong");
-    assert_true(gi_selftest_leave_halves(gi_tested_tables(tables), &why));
+    assert_true(gi_selftest_leave_halves(&tested, &why));
     assert_false(tables->recorder.is_half || gi_quarantine_has_any(device->gpu));
     glinfer_device_describe(device, &info);
     assert_string_equal(info.half_refusal, "no other");
@@ -128,7 +129,7 @@ static void leave_halves(struct glinfer_device *device, struct gi_tables *tables
                         "wrong, as all are");
     gi_quarantine_clear(device->gpu);
     gi_quarantine_add(device->gpu, GI_PROGRAM_GLU, GI_QUANT_NONE, "wrong in f32 too");
-    assert_false(gi_selftest_leave_halves(gi_tested_tables(tables), &why));
+    assert_false(gi_selftest_leave_halves(&tested, &why));
 }
 
 // Tests lists of a model on a device of these settings, then calls `then`, unless it is NULL.

@@ -21,12 +21,6 @@ static bool is_stop_id(const struct gi_answer *answer, uint32_t id)
     return false;
 }
 
-void gi_answer_finish(struct gi_answer *answer, enum glinfer_stop stop)
-{
-    answer->stats.stop = stop;
-    answer->state = GI_ANSWER_ENDS;
-}
-
 static void deliver_text(struct gi_answer *answer, int32_t id, struct gi_text text,
                          const struct gi_ring_entry *entry)
 {
@@ -114,15 +108,6 @@ static void learn_time(struct gi_answer *answer, const struct gi_landing *landin
     }
     answer->clock.last_ns = now;
     answer->clock.rested_ns = 0;
-}
-
-bool gi_answer_go_on(struct gi_answer *answer)
-{
-    struct glinfer_session *session = answer->session;
-    const uint32_t position = answer->base + answer->n_submitted - 1;
-    answer->logits_ns = 0;
-    return gi_answer_find_executors(answer) && gi_adjust_write(answer, position) &&
-           gi_answer_write_state(answer, (uint32_t)session->sequence.pending, position, 1);
 }
 
 // Discards the chains after one that its executor gave up, which are no-ops, and continues with the

@@ -112,13 +112,28 @@ static inline bool gi_answer_is_finished(const struct gi_answer *answer)
     return answer->state >= GI_ANSWER_ENDS;
 }
 
+// Ends the answer after the token that was delivered last.
+static inline void gi_answer_finish(struct gi_answer *answer, enum glinfer_stop stop)
+{
+    answer->stats.stop = stop;
+    answer->state = GI_ANSWER_ENDS;
+}
+
+// Returns true if tokens are chosen on the host.
+static inline bool gi_host_sample_is_on(const struct gi_answer *answer)
+{
+    return answer->host.chain != NULL;
+}
+
+// Returns true if the host needs each token before the next step: it chooses tokens, or a grammar's
+// mask depends on them. A chain then has one step and waits for the previous one.
+static inline bool gi_answer_needs_tokens(const struct gi_answer *answer)
+{
+    return gi_host_sample_is_on(answer) || gi_adjust_is_masked(answer);
+}
+
 //-- work (answer.c) -----------------------------------------------------------------------------
 
-// Ends the answer after the token that was delivered last.
-void gi_answer_finish(struct gi_answer *answer, enum glinfer_stop stop);
-
-// Continues after the last token that was delivered: finds the executor and writes step_state.
-bool gi_answer_go_on(struct gi_answer *answer);
 // Returns the bytes of a token's text; empty for a control token.
 struct gi_text gi_answer_bytes(const struct gi_answer *answer, int32_t id);
 // Does the next piece of work: submits a batch or chain, waits for one, or delivers a token. With
@@ -130,9 +145,6 @@ bool gi_answer_has_token(const struct gi_answer *answer);
 
 //-- submission (answer_submit.c) ----------------------------------------------------------------
 
-// Returns true if the host needs each token before the next step: it chooses tokens, or a grammar's
-// mask depends on them. A chain then has one step and waits for the previous one.
-bool gi_answer_needs_tokens(const struct gi_answer *answer);
 // Begins to recompute the cache if it was lost, in the same batches and steps as before, so that it
 // has the same bits. Continues the answer if the cache was not lost.
 bool gi_answer_rebuild(struct gi_answer *answer);
@@ -144,6 +156,11 @@ struct gi_step_state gi_answer_state(const struct gi_answer *answer, uint32_t to
                                      uint32_t n_past, uint32_t n_tokens);
 bool gi_answer_write_state(const struct gi_answer *answer, uint32_t token, uint32_t n_past,
                            uint32_t n_tokens);
+// Writes the step_state of the next step if the GPU does not have its token: the host chose it, or
+// a draft did.
+bool gi_answer_write_input(struct gi_answer *answer);
+// Continues after the last token that was delivered: finds the executor and writes step_state.
+bool gi_answer_go_on(struct gi_answer *answer);
 // Submits the next batch of the prompt or, after the last, the first chain: the token that follows
 // the prompt.
 bool gi_answer_submit_prompt(struct gi_answer *answer);

@@ -181,11 +181,6 @@ struct gi_answer *gi_answer_create(struct glinfer_session *session,
     return answer;
 }
 
-bool gi_answer_needs_tokens(const struct gi_answer *answer)
-{
-    return gi_host_sample_is_on(answer) || gi_adjust_is_masked(answer);
-}
-
 enum gi_step_end gi_answer_step_kind(const struct gi_answer *answer)
 {
     return gi_adjust_is_masked(answer) ? GI_STEP_LOGITS : answer->end;

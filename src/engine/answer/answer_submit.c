@@ -2,7 +2,6 @@
 // decode steps.
 #include "base/clock.h"
 #include "engine/answer/answer.h"
-#include "engine/answer/context_full.h"
 #include "engine/session/cache_rows.h"
 #include "engine/session/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
@@ -49,6 +48,26 @@ bool gi_answer_write_state(const struct gi_answer *answer, uint32_t token, uint3
 {
     const struct gi_step_state state = gi_answer_state(answer, token, n_past, n_tokens);
     return gi_runner_write(&answer->session->runner, &state, answer->err);
+}
+
+static bool write_pending(const struct gi_answer *answer)
+{
+    return gi_answer_write_state(answer, (uint32_t)answer->session->sequence.pending,
+                                 answer->base + answer->n_submitted - 1, 1);
+}
+
+bool gi_answer_write_input(struct gi_answer *answer)
+{
+    const bool is_needed = answer->speculation.is_behind || gi_host_sample_is_on(answer);
+    answer->speculation.is_behind = false;
+    return !is_needed || write_pending(answer);
+}
+
+bool gi_answer_go_on(struct gi_answer *answer)
+{
+    answer->logits_ns = 0;
+    return gi_answer_find_executors(answer) &&
+           gi_adjust_write(answer, answer->base + answer->n_submitted - 1) && write_pending(answer);
 }
 
 //-- chains --------------------------------------------------------------------------------------
@@ -136,20 +155,11 @@ bool gi_answer_submit_logits(struct gi_answer *answer)
     return gi_answer_submit_open(answer);
 }
 
-// Writes the step_state for steps after a draft.
-static bool catch_up(struct gi_answer *answer)
-{
-    const bool is_behind = answer->speculation.is_behind;
-    answer->speculation.is_behind = false;
-    return !is_behind || gi_answer_write_state(answer, (uint32_t)answer->session->sequence.pending,
-                                               answer->base + answer->n_submitted - 1, 1);
-}
-
 bool gi_answer_submit_chain(struct gi_answer *answer)
 {
     answer->speculation.is_alone = answer->speculation.lookup.is_on;
-    return (answer->step || gi_answer_find_executors(answer)) && gi_host_sample_write(answer) &&
-           gi_adjust_write_mask(answer) && catch_up(answer) &&
+    return (answer->step || gi_answer_find_executors(answer)) && gi_answer_write_input(answer) &&
+           gi_adjust_write_mask(answer) &&
            submit(answer, answer->step, answer->base + answer->n_submitted - 1,
                   choose_length(answer), gi_answer_is_boxed(answer));
 }
@@ -331,12 +341,24 @@ static bool repeat_step(struct gi_answer *answer, uint32_t n_past)
            submit_unread(answer, step, n_past, 1);
 }
 
+// Sets the position and the number of steps after a shift: step n computes the token at base + n
+// - 1.
+static void count_anew(struct gi_answer *answer)
+{
+    const struct gi_sequence *sequence = &answer->session->sequence;
+    const uint32_t wanted = (uint32_t)answer->params.n_predict;
+    const uint32_t room = sequence->n_ctx - sequence->n_past;
+    answer->base = sequence->n_past + 1 - answer->n_submitted;
+    answer->max_steps = wanted - answer->n_submitted > room ? answer->n_submitted + room : wanted;
+    answer->clock.last_ns = gi_clock_ns();
+}
+
 // Continues the answer with the rebuilt cache: after a shift, or at the beginning.
 static bool use_cache(struct gi_answer *answer)
 {
     answer->state = GI_ANSWER_DECODES;
     if (answer->n_shifts > 0) {
-        gi_answer_count_anew(answer);
+        count_anew(answer);
     } else if (answer->tokens) {
         return true;
     }
@@ -405,7 +427,7 @@ bool gi_answer_submit_prompt(struct gi_answer *answer)
     if (answer->n_prompt == 1) {
         gi_sequence_note_step(&session->sequence, n_past, answer->tokens[0]);
         return gi_answer_write_state(answer, answer->tokens[0], n_past, 1) &&
-               gi_adjust_write_mask(answer) && catch_up(answer) &&
+               gi_adjust_write_mask(answer) &&
                submit(answer, gi_tables_step(tables, answer->end, answer->err), n_past, 1, true);
     }
     return answer->n_processed < answer->n_prompt

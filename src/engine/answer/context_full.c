@@ -1,6 +1,5 @@
 #include "engine/answer/context_full.h"
 
-#include "base/clock.h"
 #include "gpu/dispatch/multi_executor.h"
 
 size_t gi_answer_prompt_size(const struct gi_answer *answer)
@@ -40,16 +39,6 @@ static bool plan_batches(const struct gi_answer *answer, uint32_t at)
         gi_sequence_join_batch(sequence, at, count);
     }
     return true;
-}
-
-void gi_answer_count_anew(struct gi_answer *answer)
-{
-    const struct gi_sequence *sequence = &answer->session->sequence;
-    const uint32_t wanted = (uint32_t)answer->params.n_predict;
-    const uint32_t room = sequence->n_ctx - sequence->n_past;
-    answer->base = sequence->n_past + 1 - answer->n_submitted;
-    answer->max_steps = wanted - answer->n_submitted > room ? answer->n_submitted + room : wanted;
-    answer->clock.last_ns = gi_clock_ns();
 }
 
 bool gi_answer_make_room(struct gi_answer *answer)

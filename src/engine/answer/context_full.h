@@ -16,8 +16,5 @@ void gi_answer_reach_limit(struct gi_answer *answer);
 // that moved; no chain is in flight. Fails with CONTEXT_FULL if that was asked for, else as a
 // prompt does.
 bool gi_answer_make_room(struct gi_answer *answer);
-// Sets the position and the number of steps after a shift: step n computes the token at base + n
-// - 1.
-void gi_answer_count_anew(struct gi_answer *answer);
 
 #endif

@@ -6,11 +6,6 @@
 
 #include <math.h>
 
-bool gi_host_sample_is_on(const struct gi_answer *answer)
-{
-    return answer->host.chain != NULL;
-}
-
 static uint32_t count_logits(const struct gi_answer *answer)
 {
     return answer->session->tables.graph.logits.n_vocab;
@@ -81,13 +76,6 @@ void gi_host_sample_end(struct gi_answer *answer, bool is_done)
         session->sampler = NULL;
     }
     answer->host.chain = NULL;
-}
-
-bool gi_host_sample_write(const struct gi_answer *answer)
-{
-    return !gi_host_sample_is_on(answer) ||
-           gi_answer_write_state(answer, (uint32_t)answer->session->sequence.pending,
-                                 answer->base + answer->n_submitted - 1, 1);
 }
 
 bool gi_host_sample_request(struct gi_answer *answer, const struct gi_range *logits)

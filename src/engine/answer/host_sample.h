@@ -25,10 +25,6 @@ bool gi_host_sample_begin(struct gi_answer *answer, const uint32_t *tokens);
 // host's context may be current.
 void gi_host_sample_end(struct gi_answer *answer, bool is_done);
 
-// Returns true if tokens are chosen on the host: chains then have one step and wait for each other.
-bool gi_host_sample_is_on(const struct gi_answer *answer);
-// Writes the input of the next step. Returns true at once if no token is chosen on the host.
-bool gi_host_sample_write(const struct gi_answer *answer);
 // Begins the readback of the logits of the latest submitted step, which begin at the start of the
 // range. Returns true at once if no token is chosen on the host.
 bool gi_host_sample_request(struct gi_answer *answer, const struct gi_range *logits);

@@ -287,7 +287,7 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
         joint->n_past = n_past > joint->n_past ? n_past : joint->n_past;
         gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
         answer->session->runner.last = NULL; // invalidates its single-sequence step_state
-        ok = gi_host_sample_write(answer);
+        ok = gi_answer_write_input(answer);
         turn->failure = ok ? turn->failure : answer->failure;
     }
     joint->n_steps = choose_length(joint);

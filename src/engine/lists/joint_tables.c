@@ -1,7 +1,5 @@
 #include "engine/lists/joint_tables.h"
 
-#include "engine/selftest/selftest.h"
-#include "gpu/dispatch/multi_executor.h"
 #include "gpu/program/quarantine.h"
 #include "graph/graph_ends.h"
 #include "graph/joint_rows.h"
@@ -174,49 +172,46 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
 
 //-- lists that are ready --------------------------------------------------------------------------
 
-// Builds a recorded list, takes ownership of it, and tests its programs. Returns NULL on failure,
-// or with *is_changed if a program must not be used; the list must then be recorded again.
-static struct gi_executor *build_tested(struct gi_joint_tables *tables,
-                                        struct gi_dispatch_table *list, uint32_t set,
-                                        enum gi_step_end end, bool *is_changed,
-                                        struct glinfer_error *err)
+// A list to make ready.
+struct wanted {
+    struct gi_joint_tables *tables;
+    uint32_t set;
+    enum gi_step_end end;
+    struct gi_step_state slots[GI_MAX_ROWS]; // of the test
+};
+
+static struct gi_tested describe_tables(struct gi_joint_tables *tables)
 {
-    if (!gi_program_table_build_all(tables->recorder.programs, NULL, NULL, err)) {
-        gi_dispatch_table_destroy(list);
-        return NULL;
-    }
-    gi_selftest_check_refusals(gi_tested_joint(tables), list, is_changed);
-    if (*is_changed || !gi_dispatch_table_seal(list, err)) {
-        gi_dispatch_table_destroy(list);
-        return NULL;
-    }
-    struct gi_executor *executor = gi_multi_executor_create(list, err);
-    if (executor && (!gi_selftest_run_joint(tables, list, gi_joint_tables_rows(tables, set), end,
-                                            is_changed, err) ||
-                     *is_changed)) {
-        gi_executor_destroy(executor);
-        return NULL;
-    }
-    return executor;
+    return (struct gi_tested){
+        .model = tables->model,
+        .graph = &tables->graph,
+        .joint = &tables->joint,
+        .recorder = &tables->recorder,
+        .state = gi_joint_tables_state(tables),
+        .listener = &tables->listener,
+    };
 }
 
-// Prepares a list of correct programs. Older lists may become stale.
-static struct gi_executor *make_ready(struct gi_joint_tables *tables, uint32_t set,
-                                      enum gi_step_end end, struct glinfer_error *err)
+static struct gi_dispatch_table *record_wanted(void *user, uint32_t i, struct glinfer_error *err)
 {
-    struct gi_executor *executor = NULL;
-    bool is_changed = true;
-    while (is_changed) {
-        struct gi_dispatch_table *list = gi_joint_tables_record(tables, set, end, err);
-        is_changed = false;
-        if (list) {
-            executor = build_tested(tables, list, set, end, &is_changed, err);
-        } else {
-            is_changed = gi_selftest_leave_halves(gi_tested_joint(tables), err);
-        }
-        tables->is_stale = tables->is_stale || (is_changed && tables->n_ready > 0);
-    }
-    return executor;
+    const struct wanted *wanted = user;
+    (void)i;
+    return gi_joint_tables_record(wanted->tables, wanted->set, wanted->end, err);
+}
+
+static void describe_wanted(void *user, uint32_t i, struct gi_tested_list *test)
+{
+    struct wanted *wanted = user;
+    const struct gi_tested tested = describe_tables(wanted->tables);
+    (void)i;
+    gi_list_describe_slots(&tested, gi_joint_tables_rows(wanted->tables, wanted->set), wanted->end,
+                           wanted->slots, test);
+}
+
+static void note_change(void *user)
+{
+    struct gi_joint_tables *tables = ((struct wanted *)user)->tables;
+    tables->is_stale = tables->is_stale || tables->n_ready > 0;
 }
 
 // Disables joint steps, so that answers take turns. A program that is wrong in a joint list may be
@@ -247,15 +242,22 @@ struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_
     if (*executor || tables->is_refused) {
         return tables->is_refused ? NULL : *executor;
     }
-    struct gi_executor *made = make_ready(tables, set, end, &why);
-    if (!made && why.status == GLINFER_STATUS_UNSUPPORTED) {
-        refuse(tables, why.message);
-    } else if (!made) {
-        gi_error_set(err, why.status, "%s", why.message);
-    } else {
+    struct wanted wanted = {.tables = tables, .set = set, .end = end};
+    const struct gi_list_source source = {.n = 1,
+                                          .tested = describe_tables(tables),
+                                          .user = &wanted,
+                                          .record = record_wanted,
+                                          .describe = describe_wanted,
+                                          .change = note_change};
+    struct gi_executor *made = NULL;
+    if (gi_lists_prepare(&source, 1, &made, &why)) {
         // After a switch to f32, a single row has a list of its own.
         tables->executors[is_alone(tables, set, &slot) ? 1 + slot : 0][end] = made;
         tables->n_ready++;
+    } else if (why.status == GLINFER_STATUS_UNSUPPORTED) {
+        refuse(tables, why.message);
+    } else {
+        gi_error_set(err, why.status, "%s", why.message);
     }
     return made;
 }

@@ -1,7 +1,6 @@
 #include "engine/lists/tables.h"
 
-#include "engine/selftest/selftest.h"
-#include "gpu/dispatch/dispatch_replay.h"
+#include "base/round.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "graph/graph_ends.h"
 #include "ops/gemm/batch_form.h"
@@ -173,48 +172,16 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
     return gi_recorder_end(&tables->graph.recorder, err);
 }
 
-struct gi_executor *gi_tables_build(struct gi_program_table *programs,
-                                    struct gi_dispatch_table *list, struct glinfer_error *err)
-{
-    if (!list || !gi_program_table_build(programs, NULL, NULL, err) ||
-        !gi_dispatch_table_seal(list, err)) {
-        gi_dispatch_table_destroy(list);
-        return NULL;
-    }
-    return gi_multi_executor_create(list, err);
-}
-
-struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_rows,
-                                          void (*record)(void *user, struct gi_recorder *recorder),
-                                          void *user, struct glinfer_error *err)
-{
-    const struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
-    struct gi_executor *executor = NULL;
-    for (bool is_changed = true; is_changed;) {
-        struct gi_recorder recorder = tables->recorder;
-        gi_executor_destroy(executor);
-        gi_recorder_begin(&recorder, &params, err);
-        record(user, &recorder);
-        executor = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
-        if (!executor || !gi_selftest_run_rows(tables, gi_multi_executor_list(executor), n_rows,
-                                               &is_changed, err)) {
-            gi_executor_destroy(executor);
-            return NULL;
-        }
-    }
-    return executor;
-}
-
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err)
 {
-    return gi_tables_build(tables->recorder.programs,
-                           gi_tables_record(tables, GI_LIST_CHOICE + (uint32_t)end, err), err);
+    return gi_list_build(tables->recorder.programs,
+                         gi_tables_record(tables, GI_LIST_CHOICE + (uint32_t)end, err), err);
 }
 
 //-- the lists -----------------------------------------------------------------------------------
 
-_Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
+enum { BATCH_TOKENS = GI_SELFTEST_TOKENS - 1 }; // of a test
 
 // Returns true if the last batch of a prompt is a small one. If the time budget divides batches,
 // the list of small batches is prepared on first use instead.
@@ -285,105 +252,139 @@ static bool record_lists(struct gi_tables *tables, uint32_t lists, struct glinfe
     return true;
 }
 
-static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_error *err)
+struct gi_tested gi_tables_tested(struct gi_tables *tables)
 {
-    if (!gi_dispatch_table_seal(tables->recorded[list], err)) {
-        return false;
-    }
-    tables->executors[list] = gi_multi_executor_create(tables->recorded[list], err);
-    tables->recorded[list] = NULL;
-    tables->ready |= tables->executors[list] ? 1u << list : 0;
-    return tables->executors[list] != NULL;
+    return (struct gi_tested){
+        .model = tables->model,
+        .graph = &tables->graph,
+        .recorder = &tables->recorder,
+        .state = tables->step_buffers.state,
+        .listener = &tables->listener,
+    };
 }
 
-// Makes the driver finish work that some postpone to the first dispatch of a program, so that no
-// answer waits for it. Can be cancelled between two programs.
-static bool warm_list(struct gi_tables *tables, uint32_t index, glinfer_progress_fn progress,
-                      void *user, struct glinfer_error *err)
+// Returns a list that was recorded in advance, or records it.
+static struct gi_dispatch_table *take_list(void *user, uint32_t i, struct glinfer_error *err)
 {
-    const struct gi_dispatch_table *list = gi_multi_executor_list(tables->executors[index]);
-    for (uint32_t i = 0; i < gi_dispatch_table_count(list); i++) {
-        if (!gi_dispatch_table_is_first(list, i)) {
-            continue;
-        }
-        if (progress && !progress(user, GLINFER_PHASE_COMPILE, index, GI_LIST_COUNT)) {
-            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
-        }
-        if (gi_gpu_is_cancelled(tables->recorder.gpu, err)) {
-            return false;
-        }
-        gi_dispatch_table_warm(list, i);
-    }
-    return true;
+    struct gi_tables *tables = user;
+    struct gi_dispatch_table *list = tables->recorded[i];
+    tables->recorded[i] = NULL;
+    return list ? list : gi_tables_record(tables, i, err);
 }
 
-static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
-                       void *user, struct glinfer_error *err)
+// Describes the test of a list: position and tokens, and how it ends. Batches are placed in the
+// text, as far as the context allows: attention takes several tiles of tokens and of keys.
+static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
 {
-    const bool is_late = gi_gpu_quirks(tables->recorder.gpu) & GI_QUIRK_LATE_COMPILE;
-    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
-        if ((lists >> i & 1) && (!seal_list(tables, i, err) ||
-                                 (is_late && !warm_list(tables, i, progress, user, err)))) {
-            return false;
-        }
+    enum { BATCH_PAST = 100, END_TOKENS = 3 };
+    const struct gi_tables *tables = user;
+    const uint32_t n_ctx = tables->graph.kv_cache[0].n_ctx;
+    const bool is_end = i >= GI_LIST_PROMPT_END, is_step = i >= GI_LIST_STEP && !is_end;
+    uint32_t n_tokens = i == GI_LIST_PROMPT_SMALL ? tables->n_small
+                        : is_step                 ? 1
+                        : is_end                  ? END_TOKENS
+                                                  : BATCH_TOKENS;
+    n_tokens = gi_min_u32(gi_min_u32(n_tokens, tables->n_batch), n_ctx);
+    test->state = (struct gi_step_state){
+        .token = 3,
+        .n_past = gi_min_u32(n_ctx - n_tokens, is_step ? GI_LIST_TEST_PAST : BATCH_PAST),
+        .n_tokens = n_tokens,
+        .step = 5,
+        .epoch = 3,
+        .max_steps = 1000,
+        .seed_lo = 17,
+    };
+    if (is_step || is_end) {
+        gi_list_set_end(&test->state, end_of(i));
     }
-    return true;
 }
 
-// Destroys the lists of a set, and all that were recorded in advance.
-static void drop_lists(struct gi_tables *tables, uint32_t lists)
+// Destroys the lists that were recorded in advance.
+static void drop_recorded(void *user)
 {
+    struct gi_tables *tables = user;
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
         gi_dispatch_table_destroy(tables->recorded[i]);
         tables->recorded[i] = NULL;
-        if (lists >> i & 1) {
-            gi_executor_destroy(tables->executors[i]);
-            tables->executors[i] = NULL;
-        }
     }
-    tables->ready &= ~lists;
-}
-
-// Prepares the lists that are not ready. Sets *is_changed if they have programs that must not be
-// used; they must then be recorded again.
-static bool make_ready(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
-                       void *user, bool *is_changed, struct glinfer_error *err)
-{
-    *is_changed = false;
-    if (!record_lists(tables, lists, err) ||
-        !gi_program_table_build_all(tables->recorder.programs, progress, user, err)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
-        if (lists >> i & 1) {
-            gi_selftest_check_refusals(gi_tested_tables(tables), tables->recorded[i], is_changed);
-        }
-    }
-    return *is_changed || (seal_lists(tables, lists, progress, user, err) &&
-                           gi_selftest_run(tables, lists, is_changed, err));
 }
 
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err)
 {
+    const struct gi_list_source source = {
+        .n = GI_LIST_COUNT,
+        .tested = gi_tables_tested(tables),
+        .user = tables,
+        .record = take_list,
+        .describe = describe_list,
+        .change = drop_recorded,
+        .progress = progress,
+        .progress_user = user,
+    };
     const uint32_t missing = lists & ~tables->ready;
-    struct glinfer_error why = {0};
-    bool is_changed = missing != 0, ok = true;
-    while (ok && is_changed) {
-        ok = make_ready(tables, missing, progress, user, &is_changed, &why);
-        is_changed = ok ? is_changed : gi_selftest_leave_halves(gi_tested_tables(tables), &why);
-        ok = ok || is_changed;
-        if (!ok || is_changed) {
-            drop_lists(tables, missing);
-        }
+    if (!gi_lists_prepare(&source, missing, tables->executors, err)) {
+        drop_recorded(tables);
+        return false;
     }
-    return ok || gi_error_set(err, why.status, "%s", why.message);
+    tables->ready |= missing;
+    return true;
 }
 
 void gi_tables_forget(struct gi_tables *tables)
 {
-    drop_lists(tables, tables->ready);
+    drop_recorded(tables);
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        gi_executor_destroy(tables->executors[i]);
+        tables->executors[i] = NULL;
+    }
+    tables->ready = 0;
 }
+
+//-- lists of rows ---------------------------------------------------------------------------------
+
+struct rows {
+    struct gi_tables *tables;
+    uint32_t n_rows;
+    void (*record)(void *user, struct gi_recorder *recorder);
+    void *user;
+};
+
+static struct gi_dispatch_table *record_rows(void *user, uint32_t i, struct glinfer_error *err)
+{
+    const struct rows *rows = user;
+    const struct gi_dispatch_table_params params = {.state = rows->tables->step_buffers.state};
+    struct gi_recorder recorder = rows->tables->recorder;
+    (void)i;
+    gi_recorder_begin(&recorder, &params, err);
+    rows->record(rows->user, &recorder);
+    return gi_recorder_end(&recorder, err);
+}
+
+static void describe_rows(void *user, uint32_t i, struct gi_tested_list *test)
+{
+    const struct rows *rows = user;
+    (void)i;
+    test->state = (struct gi_step_state){
+        .n_tokens = gi_min_u32(rows->n_rows, BATCH_TOKENS), .epoch = 1, .max_steps = 1000};
+}
+
+struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_rows,
+                                          void (*record)(void *user, struct gi_recorder *recorder),
+                                          void *user, struct glinfer_error *err)
+{
+    struct rows rows = {tables, n_rows, record, user};
+    const struct gi_list_source source = {.n = 1,
+                                          .tested = gi_tables_tested(tables),
+                                          .user = &rows,
+                                          .record = record_rows,
+                                          .describe = describe_rows,
+                                          .keeps_halves = true};
+    struct gi_executor *executor = NULL;
+    return gi_lists_prepare(&source, 1, &executor, err) ? executor : NULL;
+}
+
+//-- the other programs ----------------------------------------------------------------------------
 
 // Returns true if the driver has threads that compile without blocking us.
 static bool can_begin(const struct gi_tables *tables)
@@ -474,9 +475,6 @@ void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
 
 void gi_tables_finish(struct gi_tables *tables)
 {
-    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
-        gi_dispatch_table_destroy(tables->recorded[i]);
-        gi_executor_destroy(tables->executors[i]);
-    }
+    gi_tables_forget(tables);
     *tables = (struct gi_tables){0};
 }

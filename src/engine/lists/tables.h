@@ -4,20 +4,9 @@
 #ifndef GI_ENGINE_TABLES_H
 #define GI_ENGINE_TABLES_H
 
-#include "engine/model/model.h"
+#include "engine/lists/list.h"
 #include "engine/model/session_layout.h"
 #include "engine/session/sequence.h"
-#include "gpu/dispatch/executor.h"
-
-// The end of a step, which selects the list.
-enum gi_step_end {
-    GI_STEP_END_GREEDY,
-    GI_STEP_END_SMALL_K,  // sampled from the top-k list
-    GI_STEP_END_FULL,     // sampled from the whole vocabulary
-    GI_STEP_END_PROBS,    // greedy or from the whole vocabulary, with log-probabilities
-    GI_STEP_END_ADJUSTED, // from here on: the same ends, with adjusted logits
-    GI_STEP_END_COUNT = 2 * GI_STEP_END_ADJUSTED,
-};
 
 // Lists, as bits of a set.
 enum {
@@ -28,12 +17,6 @@ enum {
     GI_LIST_PROMPT_END,                                      // a batch's last row, to a token
     GI_LIST_CHOICE = GI_LIST_PROMPT_END + GI_STEP_END_COUNT, // a step's logits, to a token
     GI_LIST_COUNT = GI_LIST_CHOICE + GI_STEP_END_COUNT,
-};
-
-// Receives the results of the self-test (glinfer_selftest).
-struct gi_listener {
-    void (*each)(void *user, const struct glinfer_tested *tested); // NULL: no listener
-    void *user;
 };
 
 struct gi_tables {
@@ -71,6 +54,8 @@ bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
 // of these lists), GPU_LOST, NO_MEMORY, UNSUPPORTED (an encoder supports only lists of prompts).
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err);
+// Returns the context of the lists for the self-test.
+struct gi_tested gi_tables_tested(struct gi_tables *tables);
 // Destroys the ready lists, so that they are recorded again.
 void gi_tables_forget(struct gi_tables *tables);
 // Begins once, without waiting, to compile the other programs that greedy and sampled answers may
@@ -107,11 +92,6 @@ void gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool 
 void gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
                              const struct gi_adjust *adjust, enum gi_step_end end,
                              const struct gi_step_buffers *buffers);
-// Builds the programs of a recorded list, seals it and returns its executor, which owns it. On
-// failure destroys the list and returns NULL. If list is NULL, the recording failed and err is
-// already set.
-struct gi_executor *gi_tables_build(struct gi_program_table *programs,
-                                    struct gi_dispatch_table *list, struct glinfer_error *err);
 // Creates the executor of a list that follows a batch of at most n_rows tokens and reads its rows.
 // record appends the list to a recorder; it is called again if the self-test rejects a program.
 // Returns NULL with the first failure of the recording, DRIVER, GPU_LOST, NO_MEMORY.

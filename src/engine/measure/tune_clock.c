@@ -27,7 +27,7 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
     }
     gi_recorder_begin(&recorder, &params, err);
     gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F);
-    clock->burst = gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
+    clock->burst = gi_list_build(recorder.programs, gi_recorder_end(&recorder, err), err);
     return clock->burst != NULL;
 }
 

@@ -4,37 +4,10 @@
 #include "engine/selftest/selftest_run.h"
 #include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
-#include "gpu/device/fence.h"
-#include "gpu/device/settings.h"
-#include "gpu/dispatch/multi_executor.h"
 #include "gpu/program/quarantine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-struct gi_tested gi_tested_tables(struct gi_tables *tables)
-{
-    return (struct gi_tested){
-        .model = tables->model,
-        .graph = &tables->graph,
-        .recorder = &tables->recorder,
-        .state = tables->step_buffers.state,
-        .listener = &tables->listener,
-    };
-}
-
-struct gi_tested gi_tested_joint(struct gi_joint_tables *tables)
-{
-    return (struct gi_tested){
-        .model = tables->model,
-        .graph = &tables->graph,
-        .joint = &tables->joint,
-        .recorder = &tables->recorder,
-        .state = gi_joint_tables_state(tables),
-        .listener = &tables->listener,
-    };
-}
 
 static struct gi_program_table *programs_of(const struct gi_selftest_run *run)
 {
@@ -83,15 +56,15 @@ static void leave_halves(const struct gi_tested *tested, const char *reason)
                  tested->joint ? "several answers together: " : "");
 }
 
-bool gi_selftest_leave_halves(struct gi_tested tested, const struct glinfer_error *err)
+bool gi_selftest_leave_halves(const struct gi_tested *tested, const struct glinfer_error *err)
 {
-    const struct gi_recorder *recorder = tested.recorder;
+    const struct gi_recorder *recorder = tested->recorder;
     if ((!recorder->is_half && !recorder->packs_rows) ||
         err->status != GLINFER_STATUS_UNSUPPORTED || !gi_quarantine_has_any(recorder->gpu)) {
         return false;
     }
     gi_quarantine_clear(recorder->gpu);
-    leave_halves(&tested, err->message);
+    leave_halves(tested, err->message);
     return true;
 }
 
@@ -111,18 +84,18 @@ static void leave_out(const struct gi_tested *tested, const struct gi_program_ke
     gi_quarantine_add(recorder->gpu, key->id, key->quant, reason);
 }
 
-void gi_selftest_check_refusals(struct gi_tested tested, const struct gi_dispatch_table *list,
-                                bool *is_changed)
+void gi_selftest_check_refusals(const struct gi_tested *tested,
+                                const struct gi_dispatch_table *list, bool *is_changed)
 {
-    const struct gi_program_table *programs = tested.recorder->programs;
+    const struct gi_program_table *programs = tested->recorder->programs;
     for (uint32_t i = 0; i < gi_dispatch_table_count(list); i++) {
         const uint32_t program = gi_dispatch_table_at(list, i)->program;
         const struct gi_program_key *key = gi_program_key(programs, program);
         if (gi_program_name(programs, program) == 0 &&
-            !gi_quarantine_find(tested.recorder->gpu, key->id, key->quant)) {
-            report(&tested, program, GLINFER_TEST_NOT_COMPILED,
+            !gi_quarantine_find(tested->recorder->gpu, key->id, key->quant)) {
+            report(tested, program, GLINFER_TEST_NOT_COMPILED,
                    gi_program_refusal(programs, program), 0);
-            leave_out(&tested, key, gi_program_refusal(programs, program));
+            leave_out(tested, key, gi_program_refusal(programs, program));
             *is_changed = true;
         }
     }
@@ -416,50 +389,4 @@ bool gi_selftest_run_list(struct gi_selftest_run *run)
         }
     }
     return true;
-}
-
-//-- what runs have in common ----------------------------------------------------------------------
-
-bool gi_selftest_is_asked(const struct gi_tested *tested)
-{
-    const struct gi_settings *settings = gi_gpu_settings(tested->recorder->gpu);
-    const enum gi_fault_kind kind = settings->fault.kind;
-    return (settings->selftest != GI_CHOICE_NO || tested->listener->each) &&
-           kind != GI_FAULT_SKIP && kind != GI_FAULT_SLOW && kind != GI_FAULT_LOST;
-}
-
-void gi_selftest_set_end(struct gi_step_state *state, uint32_t end)
-{
-    state->temperature = 0.8f;
-    state->top_p = 1;
-    state->top_k = end == GI_STEP_END_SMALL_K ? 8 : 0;
-    state->min_p = end == GI_STEP_END_FULL ? 0.02f : 0;
-    state->n_probs = end == GI_STEP_END_PROBS ? 4 : 0;
-}
-
-bool gi_selftest_write_rows(const struct gi_selftest_run *run, uint32_t n)
-{
-    const struct gi_rows *rows = &run->tested.graph->x;
-    const uint32_t width = run->tested.graph->hparams->n_embd;
-    float *x = malloc(width * sizeof(*x));
-    bool ok = x || gi_error_no_memory(run->err, width * sizeof(*x), "the self-test");
-    for (uint32_t i = 0; ok && i < width; i++) {
-        x[i] = (float)(i * 37 % 101) / 50.0f - 1.0f;
-    }
-    for (uint32_t i = 0; ok && i < n; i++) {
-        const uint64_t row = (uint64_t)i * rows->stride * sizeof(*x);
-        ok = gi_buffer_write((struct gi_buffer *)rows->range.buffer, gi_selftest_gpu(run),
-                             rows->range.offset + row, x, width * sizeof(*x), run->err);
-    }
-    free(x);
-    return ok;
-}
-
-void gi_selftest_log_cost(const struct gi_selftest_run *run, uint64_t begin_ns, uint64_t waits)
-{
-    const struct gi_gpu *gpu = gi_selftest_gpu(run);
-    gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO,
-                 "the self-test of %u programs took %.0f ms, %u waits", run->n_tested,
-                 (double)(gi_clock_ns() - begin_ns) / 1e6,
-                 (uint32_t)(gi_gpu_wait_count(gpu) - waits));
 }

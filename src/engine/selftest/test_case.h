@@ -5,7 +5,8 @@
 #ifndef GI_ENGINE_TEST_CASE_H
 #define GI_ENGINE_TEST_CASE_H
 
-#include "engine/lists/tables.h"
+#include "engine/model/model.h"
+#include "gpu/dispatch/joint.h"
 #include "gpu/dispatch/step_state.h"
 #include "reference/reference.h"
 

@@ -1,8 +1,6 @@
 #include "engine/session/verify.h"
 
 #include "base/array.h"
-#include "engine/selftest/selftest.h"
-#include "gpu/dispatch/multi_executor.h"
 #include "ops/sample/logit_rows.h"
 
 #include <stdlib.h>
@@ -93,12 +91,23 @@ static void record_rows(void *user, struct gi_recorder *recorder)
                      &verifier->layout);
 }
 
-static struct gi_executor *record_choices(const struct gi_verifier *verifier,
-                                          struct glinfer_session *session, enum gi_step_end end,
-                                          struct glinfer_error *err)
+// A list of choices to make ready.
+struct choices {
+    struct glinfer_session *session;
+    enum gi_step_end end;
+    struct gi_joint rows;
+    struct gi_step_state slots[GI_MAX_ROWS]; // of the test
+};
+
+static struct gi_dispatch_table *record_choices(void *user, uint32_t list,
+                                                struct glinfer_error *err)
 {
+    const struct choices *choices = user;
+    const struct glinfer_session *session = choices->session;
+    const struct gi_verifier *verifier = session->verifier;
     const struct gi_dispatch_table_params params = {.state = session->runner.state};
     struct gi_recorder recorder = session->tables.recorder;
+    (void)list;
     gi_recorder_begin(&recorder, &params, err);
     for (uint32_t i = 0; i < verifier->n_rows; i++) {
         struct gi_logits logits = verifier->layout;
@@ -107,9 +116,26 @@ static struct gi_executor *record_choices(const struct gi_verifier *verifier,
         logits.range = gi_slot_range(&verifier->logits, i);
         recorder.state = buffers.state;
         recorder.slot = i + 1;
-        gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, end, &buffers);
+        gi_tables_record_choice(&recorder, &logits, &session->tables.graph.adjust, choices->end,
+                                &buffers);
     }
-    return gi_tables_build(recorder.programs, gi_recorder_end(&recorder, err), err);
+    return gi_recorder_end(&recorder, err);
+}
+
+static struct gi_tested describe_tables(struct choices *choices)
+{
+    struct gi_tested tested = gi_tables_tested(&choices->session->tables);
+    tested.joint = &choices->rows;
+    return tested;
+}
+
+static void describe_choices(void *user, uint32_t list, struct gi_tested_list *test)
+{
+    struct choices *choices = user;
+    const struct gi_tested tested = describe_tables(choices);
+    (void)list;
+    gi_list_describe_slots(&tested, choices->rows.n_slots, choices->end, choices->slots, test);
+    test->logits = choices->session->verifier->rows;
 }
 
 // Creates the executor of choices with this end, of correct programs.
@@ -117,19 +143,17 @@ static struct gi_executor *create_choices(const struct gi_verifier *verifier,
                                           struct glinfer_session *session, enum gi_step_end end,
                                           struct glinfer_error *err)
 {
-    const struct gi_joint rows = {.n_slots = verifier->n_rows, .state = verifier->states};
-    struct gi_executor *choices = NULL;
-    bool is_changed = true;
-    while (is_changed) {
-        gi_executor_destroy(choices);
-        choices = record_choices(verifier, session, end, err);
-        if (!choices || !gi_selftest_run_choices(&session->tables, gi_multi_executor_list(choices),
-                                                 &rows, verifier->rows, end, &is_changed, err)) {
-            gi_executor_destroy(choices);
-            return NULL;
-        }
-    }
-    return choices;
+    struct choices choices = {.session = session,
+                              .end = end,
+                              .rows = {.n_slots = verifier->n_rows, .state = verifier->states}};
+    const struct gi_list_source source = {.n = 1,
+                                          .tested = describe_tables(&choices),
+                                          .user = &choices,
+                                          .record = record_choices,
+                                          .describe = describe_choices,
+                                          .keeps_halves = true};
+    struct gi_executor *executor = NULL;
+    return gi_lists_prepare(&source, 1, &executor, err) ? executor : NULL;
 }
 
 //-- life ------------------------------------------------------------------------------------------
