@@ -3,13 +3,17 @@
 # Holds every #include line to the table below: code is included leftwards only,
 #     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
 # with gguf, quant, sampler, jinja, grammar and tokenizer beside the GPU layers, persistent between gpu and engine, and
-# reference between ops and engine. A row is a folder and the folders that it may include; glinfer.h is free to all. File names of C code are unique in the tree, too.
+# reference between ops and engine. The folders of the engine are layers, too:
+#     device -> model -> selftest -> lists -> session -> answer -> api
+# and measure between session and api. A row is a folder and the folders that it may include; glinfer.h is free to all.
+# File names of C code are unique in the tree, too.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
 set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer glsl src/gpu src/persistent src/ops src/reference src/graph models
-    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
-set(any base platform gguf quant sampler jinja grammar tokenizer glsl gpu persistent reference ops graph models engine)
+    src/engine/device src/engine/model src/engine/selftest src/engine/lists src/engine/session src/engine/answer src/engine/measure src/engine/api
+    src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
+set(lower base platform gguf quant sampler jinja grammar tokenizer glsl gpu persistent reference ops graph models)
 
 set(may_src/base base)
 set(may_platform base platform)
@@ -26,7 +30,16 @@ set(may_src/ops base platform gpu quant ops glsl)
 set(may_src/reference base gpu glsl quant ops reference)
 set(may_src/graph base platform gpu quant gguf ops graph)
 set(may_models base platform gpu quant gguf ops graph models)
-set(may_src/engine ${any})
+set(layers ${lower})
+# Each of these layers may include those before it.
+foreach(layer device model selftest lists session)
+    list(APPEND layers engine/${layer})
+    set(may_src/engine/${layer} ${layers})
+endforeach()
+set(may_src/engine/answer ${layers} engine/answer)
+set(may_src/engine/measure ${layers} engine/measure)
+set(any ${layers} engine/answer engine/measure engine/api)
+set(may_src/engine/api ${any})
 set(may_src/cli cli)
 set(may_tests/unit ${any} cli tests)
 set(may_tests/platform base platform tests)
@@ -64,7 +77,7 @@ endfunction()
 
 # The folder that a header belongs to, by the spelling of its include line.
 function(owner_of header result)
-    string(REGEX MATCH "^[^/]+" owner "${header}")
+    string(REGEX MATCH "^(engine/)?[^/]+" owner "${header}")
     set(${result} "${owner}" PARENT_SCOPE)
 endfunction()
 

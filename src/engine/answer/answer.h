@@ -179,11 +179,4 @@ bool gi_answer_submit_open(struct gi_answer *answer);
 // the session is cancelled, or, with glinfer_step, stores the time.
 void gi_answer_rest(struct gi_answer *answer, uint64_t busy_ns);
 
-// Returns the size of the prompt's next batch, of n_left tokens after n_past. The first batch is
-// small on a slow device, and no dispatch that cannot be divided may exceed the time box.
-uint32_t gi_session_choose_batch(const struct glinfer_session *session,
-                                 const struct gi_dispatch_table *list,
-                                 const struct gi_time_box *box, uint32_t n_past, uint32_t n_left,
-                                 bool is_first);
-
 #endif

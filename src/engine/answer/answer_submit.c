@@ -184,21 +184,6 @@ void gi_answer_rest(struct gi_answer *answer, uint64_t busy_ns)
 
 //-- the prompt ----------------------------------------------------------------------------------
 
-uint32_t gi_session_choose_batch(const struct glinfer_session *session,
-                                 const struct gi_dispatch_table *list,
-                                 const struct gi_time_box *box, uint32_t n_past, uint32_t n_left,
-                                 bool is_first)
-{
-    const uint32_t first = gi_gpu_class(gi_session_gpu(session))->first_batch;
-    uint32_t most = session->tables.n_batch;
-    most = is_first && first > 0 && first < most ? first : most;
-    while (most > 1 &&
-           gi_dispatch_table_longest(list, n_past, most, box) > (double)box->budget_ns) {
-        most /= 2;
-    }
-    return n_left < most ? n_left : most;
-}
-
 static bool report_prompt(struct gi_answer *answer, uint32_t done, uint32_t total)
 {
     const struct glinfer_generate_params *params = &answer->params;
@@ -409,8 +394,8 @@ static bool submit_next_batch(struct gi_answer *answer)
         return false;
     }
     const uint32_t count =
-        gi_session_choose_batch(session, gi_multi_executor_list(executor), &session->runner.box,
-                                n_past, n_left, !session->has_batch);
+        gi_tables_choose_batch(&session->tables, gi_multi_executor_list(executor),
+                               &session->runner.box, n_past, n_left, !session->has_batch);
     if (count == n_left) { // a retry or the next turn rewinds to about here
         gi_cache_keep_states(&session->sequence, &session->model->hparams, gi_session_gpu(session),
                              n_past);

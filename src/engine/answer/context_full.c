@@ -34,8 +34,8 @@ static bool plan_batches(const struct gi_answer *answer, uint32_t at)
         if (!executor) {
             return false;
         }
-        count = gi_session_choose_batch(session, gi_multi_executor_list(executor),
-                                        &session->runner.box, at, n_left, false);
+        count = gi_tables_choose_batch(&session->tables, gi_multi_executor_list(executor),
+                                       &session->runner.box, at, n_left, false);
         gi_sequence_join_batch(sequence, at, count);
     }
     return true;

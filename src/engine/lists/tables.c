@@ -1,6 +1,7 @@
 #include "engine/lists/tables.h"
 
 #include "base/round.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "graph/graph_ends.h"
 #include "ops/gemm/batch_form.h"
@@ -209,6 +210,20 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
         lists |= 1u << GI_LIST_PROMPT_SMALL;
     }
     return lists;
+}
+
+uint32_t gi_tables_choose_batch(const struct gi_tables *tables,
+                                const struct gi_dispatch_table *list, const struct gi_time_box *box,
+                                uint32_t n_past, uint32_t n_left, bool is_first)
+{
+    const uint32_t first = gi_gpu_class(tables->recorder.gpu)->first_batch;
+    uint32_t most = tables->n_batch;
+    most = is_first && first > 0 && first < most ? first : most;
+    while (most > 1 &&
+           gi_dispatch_table_longest(list, n_past, most, box) > (double)box->budget_ns) {
+        most /= 2;
+    }
+    return n_left < most ? n_left : most;
 }
 
 // Returns true if such a list exists at all. Prompts have the same ends as steps.
@@ -463,13 +478,9 @@ struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list
 
 //-- life ----------------------------------------------------------------------------------------
 
-void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
-                    const struct gi_range *ranges)
+void gi_tables_init(struct gi_tables *tables, const struct gi_range ranges[GI_SESSION_RANGE_COUNT])
 {
     memcpy(tables->ranges, ranges, sizeof(tables->ranges));
-    tables->sequence = sequence;
-    tables->graph.kv_cache = sequence->cache;
-    tables->graph.states = sequence->states;
     hand_out_ranges(tables);
 }
 

@@ -6,7 +6,6 @@
 
 #include "engine/lists/list.h"
 #include "engine/model/session_layout.h"
-#include "engine/session/sequence.h"
 
 // Lists, as bits of a set.
 enum {
@@ -19,11 +18,12 @@ enum {
     GI_LIST_COUNT = GI_LIST_CHOICE + GI_STEP_END_COUNT,
 };
 
+struct gi_time_box;
+
 struct gi_tables {
-    const struct glinfer_model *model;  // borrowed
-    uint32_t n_batch;                   // maximum tokens of a batch
-    uint32_t n_small;                   // maximum tokens of a small batch; 0: no small batches
-    const struct gi_sequence *sequence; // borrowed
+    const struct glinfer_model *model; // borrowed
+    uint32_t n_batch;                  // maximum tokens of a batch
+    uint32_t n_small;                  // maximum tokens of a small batch; 0: no small batches
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     struct gi_graph graph;
     struct gi_recorder recorder; // used to record lists, except its list
@@ -35,10 +35,9 @@ struct gi_tables {
     struct gi_listener listener;
 };
 
-// Initializes the graph with the ranges, of GI_SESSION_RANGE_COUNT, and the sequence's cache.
-// model, n_batch, n_small, recorder and the layout of graph are set.
-void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
-                    const struct gi_range *ranges);
+// Initializes the graph with the ranges. model, n_batch, n_small, recorder, and the layout and the
+// cache of graph are set.
+void gi_tables_init(struct gi_tables *tables, const struct gi_range ranges[GI_SESSION_RANGE_COUNT]);
 // Destroys the lists. Accepts all-zero.
 void gi_tables_finish(struct gi_tables *tables);
 
@@ -46,6 +45,13 @@ void gi_tables_finish(struct gi_tables *tables);
 // after those in the cache, whose end is a token, and with has_steps for further steps.
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
                           bool has_steps);
+
+// Returns the size of a prompt's next batch, of n_left tokens after n_past, as a list of batches
+// takes it. The first batch is small on a slow device, and no dispatch that cannot be divided may
+// exceed the time box.
+uint32_t gi_tables_choose_batch(const struct gi_tables *tables,
+                                const struct gi_dispatch_table *list, const struct gi_time_box *box,
+                                uint32_t n_past, uint32_t n_left, bool is_first);
 
 // Dry-runs the recording of all lists, so that unsupported ops are reported early. Fails as ops do.
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);

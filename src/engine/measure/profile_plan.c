@@ -2,7 +2,6 @@
 // measured: recorded lists, estimates from the device's class, time boxes that submit nothing.
 #include "engine/measure/profile_plan.h"
 
-#include "engine/answer/answer.h"
 #include "gpu/dispatch/dispatch_replay.h"
 
 struct plan {
@@ -53,8 +52,8 @@ static bool walk_prompt(struct plan *plan)
         if (!table || !gi_time_box_reserve(&plan->box, programs, plan->err)) {
             return false;
         }
-        count = gi_session_choose_batch(plan->session, table, &plan->box, depth + done,
-                                        n_prompt - done, done == 0);
+        count = gi_tables_choose_batch(&plan->session->tables, table, &plan->box, depth + done,
+                                       n_prompt - done, done == 0);
         if (!walk(plan, list, depth + done, count) || !gi_time_box_close(&plan->box, plan->err)) {
             return false;
         }

@@ -174,7 +174,9 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
     }
     gi_sequence_place(&session->sequence, caches, states);
     session->sequence.is_recurrent = gi_has_recurrence(&group->model->hparams);
-    gi_tables_init(&session->tables, &session->sequence, ranges);
+    session->tables.graph.kv_cache = caches;
+    session->tables.graph.states = states;
+    gi_tables_init(&session->tables, ranges);
     recorder->movable = ranges[GI_SESSION_VECTORS];
     recorder->n_later =
         (uint32_t)(group->memory.buffers + group->memory.n_buffers - 1 - recorder->movable.buffer);

@@ -8,6 +8,7 @@
 #include "base/owned.h"
 #include "engine/lists/joint_tables.h"
 #include "engine/model/arena.h"
+#include "engine/session/sequence.h"
 
 struct gi_joint_run;
 struct glinfer_session;

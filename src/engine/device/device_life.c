@@ -1,8 +1,7 @@
-#include "engine/device/device.h"
-
 #include "base/arguments.h"
 #include "base/cache_file.h"
 #include "base/memory_room.h"
+#include "engine/device/device.h"
 #include "engine/device/wake.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_form.h"
