@@ -19,7 +19,7 @@ struct gi_persistent_stage {
     const struct gi_dispatch *first; // of its entries
     const void *params;              // of the first
     struct gi_glsl_source source;
-    struct gi_stage_symbols symbols;
+    struct gi_stage text; // of source
     bool is_same_begin[GI_MAX_BINDINGS], is_same_buffer[GI_MAX_BINDINGS];
     bool is_same_field[GI_STAGE_MAX_FIELDS];
 };

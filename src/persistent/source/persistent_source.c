@@ -78,7 +78,7 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
     if (!gi_glsl_source_init(&stage->source, &params, m->err)) {
         return false;
     }
-    if (!gi_stage_scan(stage->source.text, &stage->symbols, &own)) {
+    if (!gi_stage_init(&stage->text, stage->source.text, &own)) {
         return gi_persistent_blame(m, dispatch, &own);
     }
     if (!expect_wg_size(m, dispatch)) {
@@ -87,7 +87,7 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
     m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
     memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));
     memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
-    for (uint32_t i = 0; i < stage->symbols.n_fields; i++) {
+    for (uint32_t i = 0; i < stage->text.n_fields; i++) {
         stage->is_same_field[i] =
             !gi_persistent_has_whole_state(m, dispatch) && (dispatch->runtime_params >> i & 1) == 0;
     }
@@ -105,7 +105,7 @@ static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_st
                                   (dispatch->runtime_begins >> i & 1) == 0;
         stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
     }
-    for (uint32_t i = 0; i < stage->symbols.n_fields; i++) {
+    for (uint32_t i = 0; i < stage->text.n_fields; i++) {
         stage->is_same_field[i] =
             stage->is_same_field[i] && params[i] == ((const uint32_t *)stage->params)[i];
     }
@@ -208,9 +208,9 @@ static bool find_views(struct gi_persistent_maker *m)
 {
     for (uint32_t entry = 0; entry < m->n_entries; entry++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
-        const struct gi_stage_symbols *symbols = &m->stages[m->stage_of[entry]].symbols;
-        for (uint32_t i = 0; i < symbols->n_blocks; i++) {
-            const struct gi_stage_block *block = &symbols->blocks[i];
+        const struct gi_stage *text = &m->stages[m->stage_of[entry]].text;
+        for (uint32_t i = 0; i < text->n_blocks; i++) {
+            const struct gi_stage_block *block = &text->blocks[i];
             if (block->binding >= GI_MAX_BINDINGS) {
                 return gi_persistent_refuse(m, dispatch,
                                             "has more storage blocks than a dispatch binds");
@@ -329,7 +329,7 @@ static bool write_text(struct gi_persistent_maker *m)
 
 static bool needs_params(const struct gi_persistent_stage *stage)
 {
-    return memchr(stage->is_same_field, false, stage->symbols.n_fields) != NULL;
+    return memchr(stage->is_same_field, false, stage->text.n_fields) != NULL;
 }
 
 static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *params_at)
@@ -339,8 +339,8 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
     uint32_t *words = m->source->table + (size_t)entry * ENTRY_WORDS;
     words[0] = m->stage_of[entry] | (gi_dispatch_table_barrier(m->table, entry) ? 0x100u : 0u);
     words[1] = *params_at;
-    for (uint32_t i = 0; i < stage->symbols.n_blocks; i++) {
-        const struct gi_stage_block *block = &stage->symbols.blocks[i];
+    for (uint32_t i = 0; i < stage->text.n_blocks; i++) {
+        const struct gi_stage_block *block = &stage->text.blocks[i];
         const struct gi_range *range = &dispatch->bindings[block->binding];
         const uint32_t size = gi_persistent_element_size(block->type);
         const struct gi_persistent_view *view =
@@ -352,7 +352,7 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
     }
     if (needs_params(stage)) {
         memcpy(m->source->table + (size_t)*params_at * 4, gi_dispatch_table_params(m->table, entry),
-               stage->symbols.n_fields * sizeof(uint32_t));
+               stage->text.n_fields * sizeof(uint32_t));
         *params_at += dispatch->params_size / 16;
     }
 }
@@ -422,6 +422,7 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
         ok = fclose(m->out) == 0 && ok;
     }
     for (uint32_t i = 0; i < m->n_stages; i++) {
+        gi_stage_finish(&m->stages[i].text);
         gi_glsl_source_finish(&m->stages[i].source);
     }
     free(m->stage_of);
