@@ -98,7 +98,7 @@ static void spoil(const struct glinfer_session *session)
     struct glinfer_error err = {0};
     memset(nans, 0xFF, sizeof(nans));
     assert_true(gi_gpu_enter(gi_session_gpu(session), &saved, &err));
-    assert_true(gi_buffer_write((struct gi_buffer *)kv->range.buffer, gi_session_gpu(session),
+    assert_true(gi_buffer_write(kv->range.buffer, gi_session_gpu(session),
                                 kv->range.offset + kv->v * sizeof(uint32_t), nans, sizeof(nans),
                                 &err));
     gi_gpu_leave(gi_session_gpu(session), &saved);

@@ -169,8 +169,8 @@ static bool grow_chunk(struct chunk *chunk, struct glinfer_error *err)
 static bool write_range(struct loader *loader, const struct gi_range *to, const void *data,
                         size_t size)
 {
-    return size == 0 || gi_buffer_write((struct gi_buffer *)to->buffer, loader->gpu, to->offset,
-                                        data, size, loader->err);
+    return size == 0 ||
+           gi_buffer_write(to->buffer, loader->gpu, to->offset, data, size, loader->err);
 }
 
 // Fails with the name of the tensor of the first row of a chunk whose weights are not finite.

@@ -28,8 +28,8 @@ static void renew_sums(struct gi_test *test, uint64_t begin, const float *x)
     for (uint32_t i = 0; sums && i < test->sample->n_cols; i++) {
         sums[i / 16] += x[i];
     }
-    test->has_failed = !sums || !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, at,
-                                                 sums, size, test->err);
+    test->has_failed =
+        !sums || !gi_buffer_write(range->buffer, test->gpu, at, sums, size, test->err);
 }
 
 // Reads x of a projection, from vec4 `source` of binding 1.
@@ -412,9 +412,8 @@ static uint32_t own_first_run(struct gi_test *test)
         runs[i][0] = (float)(params->first_expert + (i == 0 ? 0 : params->n_expert));
         runs[i][2] = i == 0 ? (float)n : 0;
     }
-    if (runs && !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
-                                 range->offset + 16ull * params->tiles, runs, n_run * sizeof(*runs),
-                                 test->err)) {
+    if (runs && !gi_buffer_write(range->buffer, test->gpu, range->offset + 16ull * params->tiles,
+                                 runs, n_run * sizeof(*runs), test->err)) {
         test->has_failed = true;
     }
     return test->has_failed ? 0 : n;
@@ -584,8 +583,8 @@ static bool route_to_sample(struct gi_test *test, uint32_t binding, uint64_t at,
     const struct gi_range *range = &test->dispatch->bindings[binding];
     const float route[4] = {(float)expert, 0.5f, 0, 0};
     if (!test->has_failed &&
-        !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
-                         range->offset + at * sizeof(float), route, sizeof(route), test->err)) {
+        !gi_buffer_write(range->buffer, test->gpu, range->offset + at * sizeof(float), route,
+                         sizeof(route), test->err)) {
         test->has_failed = true;
     }
     return !test->has_failed;

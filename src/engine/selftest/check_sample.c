@@ -256,9 +256,9 @@ static void fill_adjustments(struct gi_test *test, const struct gi_adjust_params
         const float bias = id % 11 == 5 ? ban : (float)(id % 7) / 8 - 0.5f;
         memcpy(&table[params->bias + id], &bias, sizeof(bias));
     }
-    test->has_failed = test->has_failed ||
-                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
-                                        table, n_word * sizeof(*table), test->err);
+    test->has_failed =
+        test->has_failed || !gi_buffer_write(range->buffer, test->gpu, range->offset, table,
+                                             n_word * sizeof(*table), test->err);
 }
 
 // Returns what a logit is to become, with the window's step at its token and the one that leaves.
@@ -355,9 +355,9 @@ static struct head head_of(uint32_t n, uint32_t n_step, uint32_t end)
 static void write_logits(struct gi_test *test, const uint32_t *words, size_t n_word)
 {
     const struct gi_range *range = &test->dispatch->bindings[1];
-    test->has_failed = test->has_failed ||
-                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
-                                        words, n_word * sizeof(*words), test->err);
+    test->has_failed =
+        test->has_failed || !gi_buffer_write(range->buffer, test->gpu, range->offset, words,
+                                             n_word * sizeof(*words), test->err);
 }
 
 // The mass is a sum of integers, so a magnitude of an eighth is enough and shows a lost carry.
@@ -467,9 +467,9 @@ void gi_check_logprob(struct gi_test *test)
     for (uint32_t i = 0; targets && i < test->n_tokens; i++) {
         targets[i] = i * 37 % n;
     }
-    test->has_failed = test->has_failed ||
-                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
-                                        targets, test->n_tokens * sizeof(*targets), test->err);
+    test->has_failed =
+        test->has_failed || !gi_buffer_write(range->buffer, test->gpu, range->offset, targets,
+                                             test->n_tokens * sizeof(*targets), test->err);
     gi_test_run(test);
     const float *found = gi_test_floats(test, 0, 0, test->n_tokens);
     for (uint32_t i = 0; found && i < 2; i++) {

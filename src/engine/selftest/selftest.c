@@ -106,8 +106,8 @@ void gi_selftest_check_refusals(const struct gi_tested *tested,
 static bool write_state(const struct gi_selftest_run *run, const struct gi_range *range,
                         const struct gi_step_state *state)
 {
-    return gi_buffer_write((struct gi_buffer *)range->buffer, gi_selftest_gpu(run), range->offset,
-                           state, sizeof(*state), run->err);
+    return gi_buffer_write(range->buffer, gi_selftest_gpu(run), range->offset, state,
+                           sizeof(*state), run->err);
 }
 
 bool gi_selftest_write_states(const struct gi_selftest_run *run)

@@ -161,8 +161,8 @@ bool gi_selftest_restore(const struct gi_selftest_run *run, struct gi_selftest_k
     bool is_back = true;
     for (size_t i = 0; is_back && i < kept->count; i++) {
         const struct gi_selftest_piece *piece = &kept->pieces[i];
-        is_back = gi_buffer_write((struct gi_buffer *)piece->range.buffer, gpu, piece->range.offset,
-                                  piece->bytes, piece->range.size, &late);
+        is_back = gi_buffer_write(piece->range.buffer, gpu, piece->range.offset, piece->bytes,
+                                  piece->range.size, &late);
     }
     gi_gpu_watch(gpu, watched);
     forget(kept);

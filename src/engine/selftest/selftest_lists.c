@@ -21,8 +21,8 @@ static bool write_rows(const struct gi_selftest_run *run)
     }
     for (uint32_t i = 0; ok && i < run->state.n_tokens; i++) {
         const uint64_t row = (uint64_t)i * rows->stride * sizeof(*x);
-        ok = gi_buffer_write((struct gi_buffer *)rows->range.buffer, gi_selftest_gpu(run),
-                             rows->range.offset + row, x, width * sizeof(*x), run->err);
+        ok = gi_buffer_write(rows->range.buffer, gi_selftest_gpu(run), rows->range.offset + row, x,
+                             width * sizeof(*x), run->err);
     }
     free(x);
     return ok;
@@ -37,8 +37,8 @@ static bool write_tokens(const struct gi_selftest_run *run)
     for (uint32_t i = 0; i < n_tokens; i++) {
         tokens[i] = i * 5 % GI_N_SAMPLED_TOKENS;
     }
-    return gi_buffer_write((struct gi_buffer *)range->buffer, gi_selftest_gpu(run), range->offset,
-                           tokens, n_tokens * sizeof(*tokens), run->err);
+    return gi_buffer_write(range->buffer, gi_selftest_gpu(run), range->offset, tokens,
+                           n_tokens * sizeof(*tokens), run->err);
 }
 
 // Writes logits of all rows, the input of the entry that finds their partial results. The output
@@ -54,8 +54,8 @@ static bool write_logits(const struct gi_selftest_run *run)
         for (uint32_t j = 0; j < n; j++) {
             logits[j] = (float)((i * n + j + 1) * 2654435761u >> 8) / 2097152.0f - 4; // below 4
         }
-        ok = gi_buffer_write((struct gi_buffer *)range.buffer, gi_selftest_gpu(run), range.offset,
-                             logits, n * sizeof(*logits), run->err);
+        ok = gi_buffer_write(range.buffer, gi_selftest_gpu(run), range.offset, logits,
+                             n * sizeof(*logits), run->err);
     }
     free(logits);
     return ok;

@@ -124,8 +124,8 @@ static void write_layer(struct gi_test *test, const struct gi_kv_layer *layer, u
                         const uint32_t *words, size_t n)
 {
     if (!test->has_failed && n > 0 &&
-        !gi_buffer_write((struct gi_buffer *)layer->range.buffer, test->gpu,
-                         layer->range.offset + 4 * first, words, 4 * n, test->err)) {
+        !gi_buffer_write(layer->range.buffer, test->gpu, layer->range.offset + 4 * first, words,
+                         4 * n, test->err)) {
         test->has_failed = true;
     }
 }

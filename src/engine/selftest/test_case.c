@@ -75,9 +75,9 @@ void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const
 {
     const struct gi_range *range = &test->dispatch->bindings[binding];
     const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
-    test->has_failed = test->has_failed || !gi_buffer_write((struct gi_buffer *)range->buffer,
-                                                            test->gpu, range->offset + begin, words,
-                                                            n * sizeof(uint32_t), test->err);
+    test->has_failed =
+        test->has_failed || !gi_buffer_write(range->buffer, test->gpu, range->offset + begin, words,
+                                             n * sizeof(uint32_t), test->err);
 }
 
 void gi_test_write_state(struct gi_test *test)
@@ -87,9 +87,9 @@ void gi_test_write_state(struct gi_test *test)
                                              : *gi_dispatch_table_state(test->list);
     test->n_past = test->state.n_past;
     test->n_tokens = test->state.n_tokens;
-    test->has_failed = test->has_failed ||
-                       !gi_buffer_write((struct gi_buffer *)range.buffer, test->gpu, range.offset,
-                                        &test->state, sizeof(test->state), test->err);
+    test->has_failed =
+        test->has_failed || !gi_buffer_write(range.buffer, test->gpu, range.offset, &test->state,
+                                             sizeof(test->state), test->err);
 }
 
 //-- results that are not written ------------------------------------------------------------------

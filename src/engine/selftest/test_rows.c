@@ -140,10 +140,9 @@ void gi_test_fill_rows(struct gi_test *test, uint32_t binding, bool is_packed, u
         if (is_packed) {
             memcpy(words + n_word - 1, &scale, sizeof(scale));
         }
-        test->has_failed =
-            !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
-                             range->offset + (uint64_t)token * stride * sizeof(*words), words,
-                             n_word * sizeof(*words), test->err);
+        test->has_failed = !gi_buffer_write(
+            range->buffer, test->gpu, range->offset + (uint64_t)token * stride * sizeof(*words),
+            words, n_word * sizeof(*words), test->err);
     }
     gi_test_rewind(test, n_memory);
 }

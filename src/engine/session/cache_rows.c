@@ -40,7 +40,7 @@ struct run_walk {
 };
 
 struct row_run {
-    struct gi_buffer *buffer;
+    const struct gi_buffer *buffer;
     uint64_t offset, size; // bytes
 };
 
@@ -57,7 +57,7 @@ static struct row_run next_rows(struct run_walk *walk)
     gi_kv_layer_planes(layer, planes);
     const struct gi_cache_plane *plane = &planes[walk->plane];
     const struct row_run run = {
-        .buffer = (struct gi_buffer *)layer->range.buffer,
+        .buffer = layer->range.buffer,
         .offset = layer->range.offset + plane->offset + walk->head * plane->head_stride,
         .size = (uint64_t)walk->n * plane->row_size,
     };
@@ -78,7 +78,7 @@ static bool next_run(struct run_walk *walk, struct row_run *run)
     while (walk->n > 0 && walk->layer < hparams->n_layer) {
         if (gi_keeps_state(hparams, walk->layer) && !walk->is_behind_state) {
             const struct gi_range *state = &walk->sequence->states[walk->layer];
-            *run = (struct row_run){(struct gi_buffer *)state->buffer, state->offset,
+            *run = (struct row_run){state->buffer, state->offset,
                                     hparams->recurrent.state_size * sizeof(float)};
             walk->is_behind_state = true;
             return true;
@@ -118,8 +118,7 @@ static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *h
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         const struct gi_range *range = &sequence->states[i];
         if (gi_keeps_state(hparams, i)) {
-            gi_buffer_copy((struct gi_buffer *)range->buffer, gpu,
-                           range->offset + (is_back ? 0 : size), range->buffer,
+            gi_buffer_copy(range->buffer, gpu, range->offset + (is_back ? 0 : size), range->buffer,
                            range->offset + (is_back ? size : 0), size);
         }
     }

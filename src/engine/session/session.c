@@ -61,10 +61,9 @@ static bool write_rotations(struct glinfer_session *session, const struct gi_rop
         return gi_error_no_memory(err, size, "the table of rotations");
     }
     gi_rope_table_fill(rope, n_rot, factors, session->sequence.n_ctx, table);
-    const bool ok =
-        size == 0 ||
-        gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
-                        range.offset + table_of->table * sizeof(float), table, size, err);
+    const bool ok = size == 0 || gi_buffer_write(range.buffer, model->device->gpu,
+                                                 range.offset + table_of->table * sizeof(float),
+                                                 table, size, err);
     free(table);
     return ok;
 }
@@ -78,7 +77,7 @@ static bool write_positions(struct glinfer_session *session, struct glinfer_erro
     const uint32_t n_ctx = session->sequence.n_ctx;
     const uint32_t n = n_ctx < hparams->n_ctx_train ? n_ctx : hparams->n_ctx_train;
     return !model->positions ||
-           gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
+           gi_buffer_write(range.buffer, model->device->gpu,
                            range.offset + session->tables.graph.positions * sizeof(float),
                            model->positions, (uint64_t)n * hparams->n_embd * sizeof(float), err);
 }
@@ -92,8 +91,8 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
                                ? model->long_rope_factors
                                : model->rope_factors;
     const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
-    return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
-                           model->norms, model->norm_layout.size * sizeof(float), err) &&
+    return gi_buffer_write(range.buffer, model->device->gpu, range.offset, model->norms,
+                           model->norm_layout.size * sizeof(float), err) &&
            write_positions(session, err) &&
            write_rotations(session, &hparams->rope, factors, &session->tables.graph.rope, err) &&
            (!hparams->has_window_rope || write_rotations(session, &hparams->window_rope, NULL,

@@ -68,10 +68,12 @@ static bool build(struct probe *probe, int is_half)
     };
     probe->tables[is_half] =
         gi_dispatch_table_create(probe->gpu, probe->programs, &params, probe->err);
-    return probe->tables[is_half] &&
-           gi_program_table_request(probe->programs, &key, &dispatch.program, probe->err) &&
-           gi_dispatch_table_record(probe->tables[is_half], &dispatch, probe->err) &&
-           gi_program_table_build(probe->programs, NULL, NULL, probe->err) &&
+    if (!probe->tables[is_half] ||
+        !gi_program_table_request(probe->programs, &key, &dispatch.program, probe->err)) {
+        return false;
+    }
+    gi_dispatch_table_record(probe->tables[is_half], &dispatch);
+    return gi_program_table_build(probe->programs, NULL, NULL, probe->err) &&
            gi_dispatch_table_seal(probe->tables[is_half], probe->err);
 }
 

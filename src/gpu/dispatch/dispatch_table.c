@@ -66,9 +66,8 @@ static bool is_same_grid(const struct gi_grid_slot *a, const struct gi_grid_slot
            memcmp(a->size, b->size, sizeof(a->size)) == 0;
 }
 
-// Sets *index to a slot with this grid, which is added if there is none yet.
-static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                      uint32_t *index, struct glinfer_error *err)
+// Returns a slot with this grid, which is added if there is none yet.
+static uint32_t find_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     const struct gi_grid *grid = &dispatch->grid;
     struct gi_grid_slot slot = {.rule = grid->rule,
@@ -77,31 +76,31 @@ static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch 
     if (grid->rule != GI_GRID_FIXED) {
         slot.axis_divisor = grid->axis << 30 | grid->divisor;
     }
-    for (*index = 0; *index < table->n_slots; ++*index) {
-        if (is_same_grid(&table->slots[*index], &slot)) {
-            return true;
+    for (uint32_t i = 0; i < table->n_slots; i++) {
+        if (is_same_grid(&table->slots[i], &slot)) {
+            return i;
         }
     }
     if (table->n_slots == GI_MAX_SLOTS) {
-        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s needs one more indirect grid than the %d that a table holds",
-                            dispatch->label, GI_MAX_SLOTS);
+        gi_error_set(&table->failure, GLINFER_STATUS_UNSUPPORTED,
+                     "%s needs one more indirect grid than the %d that a table holds",
+                     dispatch->label, GI_MAX_SLOTS);
+        return GI_NO_SLOT;
     }
     gi_grid_count(grid, 0, 1, slot.count);
-    table->slots[table->n_slots++] = slot;
-    return true;
+    table->slots[table->n_slots] = slot;
+    return table->n_slots++;
 }
 
-// Gives a dispatch a slot if its grid is indirect. A grid that never changes is dispatched directly
-// even then, at half the host time; steps past the end of a chain then run and are discarded.
-static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                        uint32_t *slot, struct glinfer_error *err)
+// Returns the slot of a dispatch, if its grid is indirect. A grid that never changes is dispatched
+// directly even then, at half the host time; steps past the end of a chain then run and are
+// discarded.
+static uint32_t choose_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
-    bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
-                     table->gpu->settings->dispatch.mode == GI_DISPATCH_MODE_INDIRECT;
-    *slot = GI_NO_SLOT;
-    return !gi_dispatch_table_is_indirect(table) || !is_wanted ||
-           find_slot(table, dispatch, slot, err);
+    const bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
+                           table->gpu->settings->dispatch.mode == GI_DISPATCH_MODE_INDIRECT;
+    return is_wanted && gi_dispatch_table_is_indirect(table) ? find_slot(table, dispatch)
+                                                             : GI_NO_SLOT;
 }
 
 //-- barriers --------------------------------------------------------------------------------------
@@ -176,8 +175,7 @@ static GLbitfield plan_barrier(struct gi_dispatch_table *table, const struct gi_
 
 //-- recording -------------------------------------------------------------------------------------
 
-static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                         struct glinfer_error *err)
+static bool check_ranges(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     const struct gi_limits *limits = &table->gpu->limits;
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
@@ -188,7 +186,7 @@ static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_
         assert(range->size > 0 && range->offset + range->size <= range->buffer->size);
         assert(range->offset % limits->storage_alignment == 0);
         if (range->size > limits->max_storage_block_size) {
-            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+            return gi_error_set(&table->failure, GLINFER_STATUS_UNSUPPORTED,
                                 "%s: binding %u has %llu bytes, over the largest storage block of "
                                 "%llu",
                                 dispatch->label, i, (unsigned long long)range->size,
@@ -206,8 +204,7 @@ static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_
     return true;
 }
 
-static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_entry *entry,
-                         struct glinfer_error *err)
+static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_entry *entry)
 {
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
         const struct gi_range *range = &entry->dispatch.bindings[i];
@@ -218,13 +215,13 @@ static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_ent
         assert(!(entry->dispatch.writes >> i & 1));
         uint64_t n_texel = range->size / (texel == GI_TEXEL_UINT ? 4 : 16);
         if (n_texel > table->gpu->limits.max_texels) {
-            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+            return gi_error_set(&table->failure, GLINFER_STATUS_UNSUPPORTED,
                                 "%s: binding %u has %llu texels, over the %u of a buffer texture",
                                 entry->dispatch.label, i, (unsigned long long)n_texel,
                                 table->gpu->limits.max_texels);
         }
         if (!gi_buffer_textures_find(&table->textures, table->gpu, range, texel,
-                                     &entry->textures[i], err)) {
+                                     &entry->textures[i], &table->failure)) {
             return false;
         }
     }
@@ -232,15 +229,14 @@ static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_ent
 }
 
 // Checks a grid. One that grows has its largest count as its size.
-static bool check_grid(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                       struct glinfer_error *err)
+static bool check_grid(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     const struct gi_grid *grid = &dispatch->grid;
     assert(grid->rule == GI_GRID_FIXED || (grid->axis < 3 && grid->divisor > 0));
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t limit = table->gpu->limits.max_group_count[i];
         if (grid->size[i] > limit) {
-            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+            return gi_error_set(&table->failure, GLINFER_STATUS_UNSUPPORTED,
                                 "%s: %u workgroups along axis %u exceed the limit of %u",
                                 dispatch->label, grid->size[i], i, limit);
         }
@@ -271,7 +267,7 @@ static uint32_t padded_size(const struct gi_dispatch *dispatch)
 
 // Sets *offset to the place of the parameter block; blocks start at the uniform alignment.
 static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                       uint32_t *offset, struct glinfer_error *err)
+                       uint32_t *offset)
 {
     const uint32_t alignment = table->gpu->limits.uniform_alignment, size = padded_size(dispatch);
     uint8_t block[MAX_PARAMS_SIZE] = {0};
@@ -285,7 +281,7 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
     }
     *offset = gi_divide_up(table->blocks_size, alignment) * alignment;
     if (!gi_array_grow(&table->blocks, &table->blocks_capacity, *offset + size, 1,
-                       "parameter blocks", err)) {
+                       "parameter blocks", &table->failure)) {
         return false;
     }
     memset(table->blocks + table->blocks_size, 0, *offset - table->blocks_size);
@@ -294,25 +290,23 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
     return true;
 }
 
-bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                              struct glinfer_error *err)
+void gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     struct gi_dispatch_entry entry = {.dispatch = *dispatch};
     assert(!table->is_sealed);
-    if (!check_ranges(table, dispatch, err) || !check_grid(table, dispatch, err) ||
+    if (table->failure.status || !check_ranges(table, dispatch) || !check_grid(table, dispatch) ||
         !gi_array_grow(&table->entries, &table->capacity, table->n_entries + 1, sizeof(entry),
-                       "a dispatch table", err) ||
-        !choose_slot(table, dispatch, &entry.slot, err) || !add_textures(table, &entry, err) ||
-        !add_params(table, dispatch, &entry.params_offset, err)) {
-        return false;
+                       "a dispatch table", &table->failure) ||
+        !add_textures(table, &entry) || !add_params(table, dispatch, &entry.params_offset)) {
+        return;
     }
+    entry.slot = choose_slot(table, dispatch);
     entry.dispatch.params = NULL; // blocks have a copy
     entry.dispatch.params_size = padded_size(dispatch);
     table->has_uniform = table->has_uniform || dispatch->uniform.buffer;
     entry.barrier = plan_barrier(table, dispatch);
     table->entries[table->n_entries++] = entry;
     table->weight_bytes += dispatch->weight_bytes;
-    return true;
 }
 
 struct glinfer_error *gi_dispatch_table_failure(struct gi_dispatch_table *table)
@@ -390,9 +384,8 @@ bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, u
                                      .divisor = slot->axis_divisor & 0x3fffffff};
         gi_grid_count(&grid, n_past, n_tokens, slot->count);
     }
-    // The buffer is const in the range, but the caller wants it written.
-    struct gi_buffer counts = *table->params.counts.buffer;
-    return gi_buffer_write(&counts, table->gpu, table->params.counts.offset, table->slots,
+    const struct gi_range *counts = &table->params.counts;
+    return gi_buffer_write(counts->buffer, table->gpu, counts->offset, table->slots,
                            sizeof(table->slots), err);
 }
 

@@ -120,12 +120,12 @@ struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
                                                    struct glinfer_error *err);
 void gi_dispatch_table_destroy(struct gi_dispatch_table *table);
 
-// Appends a dispatch. Fails with NO_MEMORY, UNSUPPORTED (a range over the largest storage block or
-// buffer texture, a grid over the group count, too many slots): both name the label.
-bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
-                              struct glinfer_error *err);
-// Returns the sticky error of the recording, which the recorder writes and checks once at the end.
-// Its status is 0 until a dispatch fails.
+// Appends a dispatch; no effect after a failure. Sets the table's failure to NO_MEMORY, UNSUPPORTED
+// (a range over the largest storage block or buffer texture, a grid over the group count, too many
+// slots): both name the label.
+void gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch);
+// Returns the sticky error of the recording, which the recorder writes, too, and checks once at the
+// end. Its status is 0 until a dispatch fails.
 struct glinfer_error *gi_dispatch_table_failure(struct gi_dispatch_table *table);
 // Ends recording: uploads parameter blocks and, for an indirect table, the slots. Needs built
 // programs. Fails with the first failure of recording, with DRIVER and the driver's words if a

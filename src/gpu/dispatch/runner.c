@@ -92,10 +92,8 @@ bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err)
 bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
                     uint64_t size, struct glinfer_error *err)
 {
-    // The range's buffer is its owner's to change through us.
-    struct gi_buffer buffer = *range->buffer;
     assert(size <= range->size);
-    return gi_buffer_write(&buffer, runner->gpu, range->offset, data, size, err);
+    return gi_buffer_write(range->buffer, runner->gpu, range->offset, data, size, err);
 }
 
 bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,

@@ -178,7 +178,7 @@ void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu)
     *buffer = (struct gi_buffer){0};
 }
 
-bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset,
+bool gi_buffer_write(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset,
                      const void *data, uint64_t size, struct glinfer_error *err)
 {
     assert(offset % 4 == 0 && size % 4 == 0);
@@ -205,7 +205,7 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
     return gi_gpu_check(gpu, "writing a buffer", err);
 }
 
-void gi_buffer_copy(struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
+void gi_buffer_copy(const struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
                     const struct gi_buffer *from, uint64_t from_offset, uint64_t size)
 {
     assert(to_offset <= to->size && size <= to->size - to_offset);

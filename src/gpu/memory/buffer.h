@@ -9,6 +9,7 @@
 // Most bytes of a buffer.
 #define GI_MAX_BUFFER_SIZE (UINT64_C(1) << 31)
 
+// Writing to a buffer changes the GL object, not this struct: ranges have it const.
 struct gi_buffer {
     uint32_t name;   // GL name, 0: none
     uint32_t memory; // GL's memory object below it; 0: memory of the driver's own
@@ -33,11 +34,11 @@ void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
 
 // Copies data into [offset, offset + size), ordered after what was submitted and visible to what is
 // submitted later. Allocates nothing. offset and size are multiples of 4.
-bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset,
+bool gi_buffer_write(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset,
                      const void *data, uint64_t size, struct glinfer_error *err);
 // Copies size bytes from one buffer to another, ordered as an upload. Offsets and size are
 // multiples of 4. A failure shows at the next gi_gpu_check.
-void gi_buffer_copy(struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
+void gi_buffer_copy(const struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_offset,
                     const struct gi_buffer *from, uint64_t from_offset, uint64_t size);
 // Fetches [offset, offset + size) and waits for it: tests and tools only.
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,

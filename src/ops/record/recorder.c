@@ -86,7 +86,7 @@ void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program
     }
     if (gi_loops_check(recorder->gpu, key, dispatch, failure) &&
         gi_program_table_request(recorder->programs, key, &dispatch->program, failure)) {
-        gi_dispatch_table_record(recorder->table, dispatch, failure);
+        gi_dispatch_table_record(recorder->table, dispatch);
     }
 }
 
