@@ -202,15 +202,15 @@ static bool is_note(const char *keyword)
 
 bool gi_schema_is_any(const cJSON *schema)
 {
-    if (cJSON_IsTrue(schema)) {
-        return true;
+    if (!cJSON_IsObject(schema)) {
+        return cJSON_IsTrue(schema);
     }
     for (const cJSON *item = schema->child; item; item = item->next) {
         if (!is_note(item->string)) {
             return false;
         }
     }
-    return cJSON_IsObject(schema);
+    return true;
 }
 
 //-- sets ------------------------------------------------------------------------------------------

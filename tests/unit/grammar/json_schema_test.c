@@ -271,6 +271,7 @@ static const char *const refusals[][2] = {
     {"false", "#: no value is allowed"},
     {"{\"properties\":{\"n\":{\"$ref\":\"#\"}},\"required\":[\"n\"]}", "without end"},
     {"3", "a schema must be an object"},
+    {"{\"not\":{\"properties\":{\"a\":[1]}}}", "#/not/properties/a: a schema must be an object"},
     {"{\"type\":", "invalid JSON"},
     {"{\"a\":01}", "byte 5: invalid JSON"},
     {"{} x", "byte 3: unexpected text"},
