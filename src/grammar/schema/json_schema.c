@@ -9,14 +9,13 @@
 #include <string.h>
 
 // Builds the rule of texts in a frame around those of a rule.
-static uint32_t build_frame(struct gi_schema_writer *writer, const struct gi_schema_frame *frame,
+static uint32_t build_frame(struct gi_schema_compiler *c, const struct gi_schema_frame *frame,
                             uint32_t rule)
 {
-    struct gi_builder *build = &writer->build;
-    const uint32_t after =
-        gi_schema_build_text(writer, frame->after ? frame->after : "", GI_BUILD_END);
+    struct gi_builder *build = &c->build;
+    const uint32_t after = gi_schema_build_text(c, frame->after ? frame->after : "", GI_BUILD_END);
     const uint32_t json = gi_build_call(build, rule, after);
-    uint32_t first = gi_schema_build_text(writer, frame->before ? frame->before : "", json);
+    uint32_t first = gi_schema_build_text(c, frame->before ? frame->before : "", json);
     if (frame->token) {
         first = gi_build_either(build, first,
                                 gi_build_node(build, GI_NODE_TOKEN, (uint32_t)*frame->token, json));
@@ -27,32 +26,32 @@ static uint32_t build_frame(struct gi_schema_writer *writer, const struct gi_sch
 }
 
 // Returns why no value of a schema ends.
-static const struct glinfer_error *why_dead(struct gi_schema_writer *writer)
+static const struct glinfer_error *why_dead(struct gi_schema_compiler *c)
 {
-    if (!writer->dead.message[0]) {
-        gi_error_set(&writer->dead, GLINFER_STATUS_UNSUPPORTED,
+    if (!c->dead.message[0]) {
+        gi_error_set(&c->dead, GLINFER_STATUS_UNSUPPORTED,
                      "JSON schema: every allowed value contains another one without end");
     }
-    return &writer->dead;
+    return &c->dead;
 }
 
 struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
                                          const struct gi_schema_frame *frame,
                                          struct glinfer_error *err)
 {
-    struct gi_schema_writer writer = {0};
+    struct gi_schema_compiler c = {0};
     cJSON *root = gi_schema_read(text, size, err);
     if (!root) {
         return NULL;
     }
     struct gi_gbnf shared = {0};
-    gi_builder_init(&writer.build, err);
-    gi_schema_build_shared_rules(&writer, &shared);
-    writer.root = root;
-    uint32_t rule = gi_schema_visit(&writer);
-    rule = frame ? build_frame(&writer, frame, rule) : rule;
-    struct gi_grammar *grammar = gi_gbnf_take(&shared, &writer.build, rule, 0, why_dead(&writer));
-    gi_schema_writer_finish(&writer);
+    gi_builder_init(&c.build, err);
+    gi_schema_build_shared_rules(&c, &shared);
+    c.root = root;
+    uint32_t rule = gi_schema_visit(&c);
+    rule = frame ? build_frame(&c, frame, rule) : rule;
+    struct gi_grammar *grammar = gi_gbnf_take(&shared, &c.build, rule, 0, why_dead(&c));
+    gi_schema_compiler_finish(&c);
     gi_gbnf_finish(&shared);
     cJSON_Delete(root);
     return grammar;
@@ -62,34 +61,34 @@ struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *sch
                                         bool is_lenient, const struct gi_grammar_names *names,
                                         struct glinfer_error *err)
 {
-    struct gi_schema_writer writer = {.is_lenient = is_lenient};
+    struct gi_schema_compiler c = {.is_lenient = is_lenient};
     struct gi_gbnf rules = {0};
-    gi_builder_init(&writer.build, err);
+    gi_builder_init(&c.build, err);
     for (size_t i = 0; i < n; i++) { // the first of the grammar's rules
         char name[32];
         snprintf(name, sizeof(name), "json-%zu", i + 1);
-        gi_gbnf_declare(&rules, &writer.build, name);
+        gi_gbnf_declare(&rules, &c.build, name);
     }
     if (n > 0) {
-        gi_schema_build_shared_rules(&writer, &rules);
+        gi_schema_build_shared_rules(&c, &rules);
     }
-    gi_gbnf_read(&rules, &writer.build, gbnf, strlen(gbnf), names);
-    for (uint32_t i = 0; i < n && !writer.build.has_failed; i++) {
+    gi_gbnf_read(&rules, &c.build, gbnf, strlen(gbnf), names);
+    for (uint32_t i = 0; i < n && !c.build.has_failed; i++) {
         cJSON *root = gi_schema_read(schemas[i], strlen(schemas[i]), err);
         if (!root) {
-            writer.build.has_failed = true;
+            c.build.has_failed = true;
             break;
         }
-        writer.root = root;
-        writer.place = NULL;
-        const uint32_t rule = gi_schema_visit(&writer);
-        gi_build_set_rule(&writer.build, i, gi_build_call(&writer.build, rule, GI_BUILD_END));
-        writer.root = NULL;
+        c.root = root;
+        c.place = NULL;
+        const uint32_t rule = gi_schema_visit(&c);
+        gi_build_set_rule(&c.build, i, gi_build_call(&c.build, rule, GI_BUILD_END));
+        c.root = NULL;
         cJSON_Delete(root);
     }
-    struct gi_grammar *grammar = gi_gbnf_take(&rules, &writer.build, gi_gbnf_rule(&rules, "root"),
-                                              (uint32_t)n, why_dead(&writer));
+    struct gi_grammar *grammar =
+        gi_gbnf_take(&rules, &c.build, gi_gbnf_rule(&rules, "root"), (uint32_t)n, why_dead(&c));
     gi_gbnf_finish(&rules);
-    gi_schema_writer_finish(&writer);
+    gi_schema_compiler_finish(&c);
     return grammar;
 }

@@ -16,7 +16,7 @@ struct hit {
 };
 
 struct list {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     const struct gi_case *one;
     struct {
         struct gi_schema_set *data; // of the first items
@@ -39,8 +39,7 @@ static void add_hit(struct list *list, const cJSON *schema, bool fails, uint32_t
         return;
     }
     if (list->n_hits == MAX_HITS) {
-        gi_schema_refuse(list->writer, "more than %d schemas of 'contains' are not supported",
-                         MAX_HITS);
+        gi_schema_refuse(list->c, "more than %d schemas of 'contains' are not supported", MAX_HITS);
         return;
     }
     const uint32_t last = most == UINT32_MAX ? least : most;
@@ -50,21 +49,20 @@ static void add_hit(struct list *list, const cJSON *schema, bool fails, uint32_t
 
 static void read_holding(struct list *list, const cJSON *schema)
 {
-    struct gi_schema_writer *writer = list->writer;
-    const cJSON *contains = gi_schema_use(writer, schema, "contains");
-    const cJSON *unique = gi_schema_use(writer, schema, "uniqueItems");
+    struct gi_schema_compiler *c = list->c;
+    const cJSON *contains = gi_schema_use(c, schema, "contains");
+    const cJSON *unique = gi_schema_use(c, schema, "uniqueItems");
     const cJSON *items = gi_schema_get(schema, "items");
-    const uint32_t least = gi_schema_count(writer, gi_schema_get(schema, "minItems"), 0);
-    const uint32_t most = gi_schema_count(writer, gi_schema_get(schema, "maxItems"), UINT32_MAX);
+    const uint32_t least = gi_schema_count(c, gi_schema_get(schema, "minItems"), 0);
+    const uint32_t most = gi_schema_count(c, gi_schema_get(schema, "maxItems"), UINT32_MAX);
     list->least = least > list->least ? least : list->least;
     list->most = most < list->most ? most : list->most;
     list->is_unique |= cJSON_IsTrue(unique);
     list->has_rest |= (items && !cJSON_IsArray(items)) || gi_schema_get(schema, "additionalItems");
-    writer->place = schema;
+    c->place = schema;
     if (contains) {
-        add_hit(list, contains, false,
-                gi_schema_count(writer, gi_schema_get(schema, "minContains"), 1),
-                gi_schema_count(writer, gi_schema_get(schema, "maxContains"), UINT32_MAX));
+        add_hit(list, contains, false, gi_schema_count(c, gi_schema_get(schema, "minContains"), 1),
+                gi_schema_count(c, gi_schema_get(schema, "maxContains"), UINT32_MAX));
     }
 }
 
@@ -72,11 +70,11 @@ static void read_breaking(struct list *list, const cJSON *schema, const cJSON *i
 {
     const char *name = item->string;
     if (strcmp(name, "minItems") == 0) {
-        const uint32_t count = gi_schema_count(list->writer, item, UINT32_MAX);
+        const uint32_t count = gi_schema_count(list->c, item, UINT32_MAX);
         list->is_dead |= count == 0;
         list->most = count > 0 && count - 1 < list->most ? count - 1 : list->most;
     } else if (strcmp(name, "maxItems") == 0) {
-        const uint32_t count = gi_schema_count(list->writer, item, UINT32_MAX - 1);
+        const uint32_t count = gi_schema_count(list->c, item, UINT32_MAX - 1);
         list->least = count + 1 > list->least ? count + 1 : list->least;
     } else if (strcmp(name, "items") == 0) {
         if (cJSON_IsArray(item) || gi_schema_get(schema, "prefixItems")) {
@@ -92,19 +90,19 @@ static void read_breaking(struct list *list, const cJSON *schema, const cJSON *i
 
 static void read_items(struct list *list)
 {
-    struct gi_schema_writer *writer = list->writer;
-    const uint32_t n = gi_schema_count_first(writer, list->one);
-    for (uint32_t i = 0; i < n && i < list->most && !writer->build.has_failed; i++) {
+    struct gi_schema_compiler *c = list->c;
+    const uint32_t n = gi_schema_count_first(c, list->one);
+    for (uint32_t i = 0; i < n && i < list->most && !c->build.has_failed; i++) {
         struct gi_schema_set set = {0};
-        gi_schema_item_set(writer, list->one, i, &set);
+        gi_schema_item_set(c, list->one, i, &set);
         if (gi_schema_is_never(&set)) {
             list->most = i;
             free(set.data);
-        } else if (!GI_SCHEMA_PUSH(writer, &list->first, set)) {
+        } else if (!GI_SCHEMA_PUSH(c, &list->first, set)) {
             free(set.data);
         }
     }
-    gi_schema_item_set(writer, list->one, UINT32_MAX, &list->rest);
+    gi_schema_item_set(c, list->one, UINT32_MAX, &list->rest);
     list->has_rest |= n == 0 || list->least > n || list->n_hits > 0;
     if (!list->has_rest || gi_schema_is_never(&list->rest)) {
         list->most = list->first.count < list->most ? (uint32_t)list->first.count : list->most;
@@ -112,11 +110,11 @@ static void read_items(struct list *list)
     const uint32_t first = (uint32_t)list->first.count;
     list->least = first > list->least ? first : list->least; // all that are named are written
     if (list->least > list->most) {
-        gi_schema_note_dead(writer, "'minItems' exceeds the number of allowed items");
+        gi_schema_note_dead(c, "'minItems' exceeds the number of allowed items");
         list->is_dead = true;
     }
     if (list->least > GI_SCHEMA_MAX_COUNT) {
-        gi_schema_refuse(writer, "'minItems' above %d is not supported", GI_SCHEMA_MAX_COUNT);
+        gi_schema_refuse(c, "'minItems' above %d is not supported", GI_SCHEMA_MAX_COUNT);
         list->least = GI_SCHEMA_MAX_COUNT;
     }
     if (list->most != UINT32_MAX && list->most > GI_SCHEMA_MAX_COUNT) {
@@ -128,31 +126,30 @@ static void read_items(struct list *list)
 
 static uint32_t build_plain(struct list *list)
 {
-    struct gi_schema_writer *writer = list->writer;
-    struct gi_builder *build = &writer->build;
+    struct gi_schema_compiler *c = list->c;
+    struct gi_builder *build = &c->build;
     const uint32_t n = (uint32_t)list->first.count;
-    const uint32_t rest = list->most > n ? gi_schema_rule_of(writer, &list->rest) : 0;
+    const uint32_t rest = list->most > n ? gi_schema_rule_of(c, &list->rest) : 0;
     uint32_t node = list->close;
     for (uint32_t i = 0; i < n; i++) { // in their order, for the first failure
-        gi_schema_rule_of(writer, &list->first.data[i]);
+        gi_schema_rule_of(c, &list->first.data[i]);
     }
     if (list->most > n) {
         const uint32_t before = n > 0 ? n : 1;
         const uint32_t least = list->least > before ? list->least - before : 0;
         const uint32_t most = list->most == UINT32_MAX ? GI_BUILD_ENDLESS : list->most - before;
         const uint32_t more = gi_build_rule(
-            build,
-            gi_schema_build_comma(writer, gi_schema_build_value(writer, rest, GI_BUILD_END)));
+            build, gi_schema_build_comma(c, gi_schema_build_value(c, rest, GI_BUILD_END)));
         node = gi_build_repeat(build, GI_NODE_CALL, more, least, most, list->close);
         if (n == 0) {
-            node = gi_schema_build_value(writer, rest, node);
+            node = gi_schema_build_value(c, rest, node);
             node = list->least == 0 ? gi_build_either(build, node, list->close) : node;
         }
     }
     for (uint32_t i = n; i-- > 0;) {
-        const uint32_t rule = gi_schema_rule_of(writer, &list->first.data[i]);
-        node = gi_schema_build_value(writer, rule, node);
-        node = i > 0 ? gi_schema_build_comma(writer, node) : node;
+        const uint32_t rule = gi_schema_rule_of(c, &list->first.data[i]);
+        node = gi_schema_build_value(c, rule, node);
+        node = i > 0 ? gi_schema_build_comma(c, node) : node;
     }
     return node;
 }
@@ -166,16 +163,16 @@ static uint32_t rule_of_hits(struct list *list, uint32_t i, uint32_t bits)
     const struct gi_schema_set *base = i < list->first.count ? &list->first.data[i] : &list->rest;
     struct gi_schema_set set = {0};
     for (size_t k = 0; k < base->count; k++) {
-        gi_schema_set_add(list->writer, &set, base->data[k].schema, base->data[k].fails);
+        gi_schema_set_add(list->c, &set, base->data[k].schema, base->data[k].fails);
     }
     for (uint32_t k = 0; k < list->n_hits; k++) {
         const struct hit *hit = &list->hits[k];
         if (bits >> k & 1 || hit->most != UINT32_MAX) {
-            gi_schema_set_add(list->writer, &set, hit->member.schema,
+            gi_schema_set_add(list->c, &set, hit->member.schema,
                               hit->member.fails != !(bits >> k & 1));
         }
     }
-    const uint32_t rule = gi_schema_rule_of(list->writer, &set);
+    const uint32_t rule = gi_schema_rule_of(list->c, &set);
     free(set.data);
     return rule;
 }
@@ -217,13 +214,13 @@ static bool find_next(const struct list *list, uint32_t width, uint32_t n, const
 // Builds an item and a comma before it unless it is the first.
 static uint32_t build_item(struct list *list, bool is_first, uint32_t rule, uint32_t next)
 {
-    const uint32_t item = gi_schema_build_value(list->writer, rule, next);
-    return is_first ? item : gi_schema_build_comma(list->writer, item);
+    const uint32_t item = gi_schema_build_value(list->c, rule, next);
+    return is_first ? item : gi_schema_build_comma(list->c, item);
 }
 
 static void build_state(struct list *list, uint32_t first, uint32_t state, uint32_t width)
 {
-    struct gi_builder *build = &list->writer->build;
+    struct gi_builder *build = &list->c->build;
     uint32_t n, counts[MAX_HITS] = {0}, next;
     split_state(list, state, width, &n, counts);
     bool may_end = n >= list->least;
@@ -242,7 +239,7 @@ static void build_state(struct list *list, uint32_t first, uint32_t state, uint3
 
 static uint32_t build_hits(struct list *list)
 {
-    struct gi_schema_writer *writer = list->writer;
+    struct gi_schema_compiler *c = list->c;
     uint64_t n_states = 1;
     uint32_t n = (uint32_t)list->first.count, most = 100;
     for (uint32_t k = 0; k < list->n_hits; k++) {
@@ -258,13 +255,13 @@ static uint32_t build_hits(struct list *list)
         n = list->most > n ? list->most : n;
     }
     if (n_states * (n + 1) > MAX_STATES) {
-        gi_schema_refuse(writer, "the counts of 'contains' and of items are too large here");
+        gi_schema_refuse(c, "the counts of 'contains' and of items are too large here");
         list->n_hits = 0;
         return build_plain(list);
     }
     const uint32_t count = (uint32_t)n_states * (n + 1);
-    const uint32_t first = gi_build_joins(&writer->build, count);
-    for (uint32_t i = 0; i < count && !writer->build.has_failed; i++) {
+    const uint32_t first = gi_build_joins(&c->build, count);
+    for (uint32_t i = 0; i < count && !c->build.has_failed; i++) {
         build_state(list, first, i, n + 1);
     }
     return first;
@@ -275,7 +272,7 @@ static uint32_t build_hits(struct list *list)
 // Builds arrays of some of few kinds in any order: a state for each set of kinds that were used.
 static uint32_t build_any_order(struct list *list, const uint32_t *kinds, uint32_t n)
 {
-    struct gi_builder *build = &list->writer->build;
+    struct gi_builder *build = &list->c->build;
     const uint32_t first = gi_build_joins(build, (size_t)1 << n);
     for (uint32_t used = 0; used < 1u << n && !build->has_failed; used++) {
         const uint32_t count = (uint32_t)__builtin_popcount(used);
@@ -294,10 +291,10 @@ static uint32_t build_any_order(struct list *list, const uint32_t *kinds, uint32
 // Builds arrays of some of many kinds, in the order of the schema.
 static uint32_t build_in_order(struct list *list, const uint32_t *kinds, uint32_t n)
 {
-    struct gi_builder *build = &list->writer->build;
+    struct gi_builder *build = &list->c->build;
     const uint32_t most = list->most < n ? list->most : n;
     if ((n + 1) * (most + 1) > MAX_STATES) {
-        gi_schema_refuse(list->writer, "'uniqueItems' of %u values is not supported", n);
+        gi_schema_refuse(list->c, "'uniqueItems' of %u values is not supported", n);
         return GI_BUILD_NOTHING;
     }
     const uint32_t first = gi_build_joins(build, (size_t)(n + 1) * (most + 1));
@@ -317,28 +314,27 @@ static uint32_t build_in_order(struct list *list, const uint32_t *kinds, uint32_
 
 static uint32_t build_unique(struct list *list)
 {
-    struct gi_schema_writer *writer = list->writer;
+    struct gi_schema_compiler *c = list->c;
     uint32_t kinds[MAX_KINDS];
     if (list->first.count > 0 || list->n_hits > 0) {
-        gi_schema_refuse(writer, "'uniqueItems' beside 'prefixItems' or 'contains' is not "
-                                 "supported");
+        gi_schema_refuse(c, "'uniqueItems' beside 'prefixItems' or 'contains' is not "
+                            "supported");
         return list->n_hits > 0 ? build_hits(list) : build_plain(list);
     }
-    const uint32_t n = (uint32_t)gi_schema_distinct_items(writer, &list->rest, kinds, MAX_KINDS);
+    const uint32_t n = (uint32_t)gi_schema_distinct_items(c, &list->rest, kinds, MAX_KINDS);
     if (n == 0) {
         return build_plain(list); // nothing is left but []; or it was refused
     }
     if (list->least > n) {
-        gi_schema_refuse(writer, "'minItems' of more than %u beside 'uniqueItems' is not supported",
-                         n);
+        gi_schema_refuse(c, "'minItems' of more than %u beside 'uniqueItems' is not supported", n);
         list->least = n;
     }
     return n <= MAX_FREE_KINDS ? build_any_order(list, kinds, n) : build_in_order(list, kinds, n);
 }
 
-uint32_t gi_schema_build_array(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_array(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    struct list list = {.writer = writer, .one = one, .most = UINT32_MAX};
+    struct list list = {.c = c, .one = one, .most = UINT32_MAX};
     uint32_t first = GI_BUILD_NOTHING;
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
@@ -351,13 +347,12 @@ uint32_t gi_schema_build_array(struct gi_schema_writer *writer, const struct gi_
     if (!list.is_dead) {
         read_items(&list);
     }
-    if (!list.is_dead && !writer->build.has_failed) {
-        list.close = gi_schema_build_text(writer, "]", GI_BUILD_END);
+    if (!list.is_dead && !c->build.has_failed) {
+        list.close = gi_schema_build_text(c, "]", GI_BUILD_END);
         first = list.is_unique && list.most > 1 ? build_unique(&list)
                 : list.n_hits > 0               ? build_hits(&list)
                                                 : build_plain(&list);
-        first =
-            gi_schema_build_text(writer, "[", gi_schema_build_shared(writer, GI_RULE_WS, first));
+        first = gi_schema_build_text(c, "[", gi_schema_build_shared(c, GI_RULE_WS, first));
     }
     for (size_t i = 0; i < list.first.count; i++) {
         free(list.first.data[i].data);

@@ -17,22 +17,21 @@ enum {
 
 static const char purpose[] = "a schema's grammar";
 
-bool gi_dfa_add_state(struct gi_schema_writer *writer, struct gi_dfa *dfa, bool is_end)
+bool gi_dfa_add_state(struct gi_schema_compiler *c, struct gi_dfa *dfa, bool is_end)
 {
     const struct gi_dfa_state state = {(uint32_t)dfa->edges.count, 0, is_end};
-    if (writer->max_states > 0 && dfa->states.count >= writer->max_states) {
+    if (c->max_states > 0 && dfa->states.count >= c->max_states) {
         return false;
     }
     if (dfa->states.count == GI_DFA_MAX_STATES) {
-        gi_schema_refuse(writer, "this needs an automaton of more than %d states",
-                         GI_DFA_MAX_STATES);
+        gi_schema_refuse(c, "this needs an automaton of more than %d states", GI_DFA_MAX_STATES);
         return false;
     }
     // Room for an edge, so that a state without edges has a place among them too.
-    return GI_SCHEMA_RESERVE(writer, &dfa->edges, 1) && GI_SCHEMA_PUSH(writer, &dfa->states, state);
+    return GI_SCHEMA_RESERVE(c, &dfa->edges, 1) && GI_SCHEMA_PUSH(c, &dfa->states, state);
 }
 
-bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t lo, uint32_t hi,
+bool gi_dfa_add_edge(struct gi_schema_compiler *c, struct gi_dfa *dfa, uint32_t lo, uint32_t hi,
                      uint32_t to)
 {
     struct gi_dfa_state *state = &dfa->states.data[dfa->states.count - 1];
@@ -41,18 +40,18 @@ bool gi_dfa_add_edge(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32
         last->hi = hi;
         return true;
     }
-    if (dfa->edges.count == MAX_EDGES || writer->work++ > MAX_WORK) {
-        gi_schema_refuse(writer, "this needs an automaton of more than %d edges", MAX_EDGES);
+    if (dfa->edges.count == MAX_EDGES || c->work++ > MAX_WORK) {
+        gi_schema_refuse(c, "this needs an automaton of more than %d edges", MAX_EDGES);
         return false;
     }
     state->count++;
-    return GI_SCHEMA_PUSH(writer, &dfa->edges, (struct gi_dfa_edge){lo, hi, to});
+    return GI_SCHEMA_PUSH(c, &dfa->edges, (struct gi_dfa_edge){lo, hi, to});
 }
 
-struct gi_dfa *gi_dfa_create(struct gi_schema_writer *writer)
+struct gi_dfa *gi_dfa_create(struct gi_schema_compiler *c)
 {
-    struct gi_dfa *dfa = gi_schema_zeroed(writer, 1, sizeof(*dfa));
-    if (dfa && !GI_SCHEMA_PUSH(writer, &writer->automata, dfa)) {
+    struct gi_dfa *dfa = gi_schema_zeroed(c, 1, sizeof(*dfa));
+    if (dfa && !GI_SCHEMA_PUSH(c, &c->automata, dfa)) {
         free(dfa);
         return NULL;
     }
@@ -66,13 +65,13 @@ static void clear(struct gi_dfa *dfa)
     memset(dfa, 0, sizeof(*dfa));
 }
 
-void gi_schema_free_automata(struct gi_schema_writer *writer)
+void gi_schema_free_automata(struct gi_schema_compiler *c)
 {
-    for (size_t i = 0; i < writer->automata.count; i++) {
-        clear(writer->automata.data[i]);
-        free(writer->automata.data[i]);
+    for (size_t i = 0; i < c->automata.count; i++) {
+        clear(c->automata.data[i]);
+        free(c->automata.data[i]);
     }
-    free(writer->automata.data);
+    free(c->automata.data);
 }
 
 bool gi_dfa_is_empty(const struct gi_dfa *dfa)
@@ -105,12 +104,12 @@ bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text)
 //-- fewer states ----------------------------------------------------------------------------------
 
 // Sets live[i] for states from which an end is reached, by edges turned around.
-static bool find_live(struct gi_schema_writer *writer, const struct gi_dfa *dfa, uint8_t *live)
+static bool find_live(struct gi_schema_compiler *c, const struct gi_dfa *dfa, uint8_t *live)
 {
     const size_t n = dfa->states.count;
-    uint32_t *first = gi_schema_zeroed(writer, n + 2, sizeof(*first));
-    uint32_t *users = gi_schema_zeroed(writer, dfa->edges.count, sizeof(*users));
-    uint32_t *todo = gi_schema_zeroed(writer, n, sizeof(*todo));
+    uint32_t *first = gi_schema_zeroed(c, n + 2, sizeof(*first));
+    uint32_t *users = gi_schema_zeroed(c, dfa->edges.count, sizeof(*users));
+    uint32_t *todo = gi_schema_zeroed(c, n, sizeof(*todo));
     const bool is_ok = first && users && todo;
     size_t n_todo = 0;
     for (size_t i = 0; is_ok && i < dfa->edges.count; i++) {
@@ -217,13 +216,13 @@ static size_t find_groups(const struct gi_dfa *dfa, const uint8_t *live, uint32_
 }
 
 // Writes the states of each group that lives to out, that of state 0 first.
-static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
+static bool write_groups(struct gi_schema_compiler *c, const struct gi_dfa *dfa,
                          const uint8_t *live, const uint32_t *group, size_t n_groups,
                          struct gi_dfa *out)
 {
     const size_t n = dfa->states.count;
-    uint32_t *number = gi_schema_zeroed(writer, n_groups, sizeof(*number));
-    uint32_t *member = gi_schema_zeroed(writer, n_groups, sizeof(*member));
+    uint32_t *number = gi_schema_zeroed(c, n_groups, sizeof(*number));
+    uint32_t *member = gi_schema_zeroed(c, n_groups, sizeof(*member));
     bool is_ok = number && member;
     uint32_t count = 0;
     for (uint32_t i = 0; is_ok && i < n; i++) {
@@ -234,11 +233,11 @@ static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *d
     }
     for (uint32_t i = 0; is_ok && i < count; i++) {
         const struct gi_dfa_state *state = &dfa->states.data[member[i]];
-        is_ok = gi_dfa_add_state(writer, out, state->is_end);
+        is_ok = gi_dfa_add_state(c, out, state->is_end);
         for (uint32_t k = 0; is_ok && k < state->count; k++) {
             const struct gi_dfa_edge *edge = &dfa->edges.data[state->first + k];
             is_ok = !live[edge->to] ||
-                    gi_dfa_add_edge(writer, out, edge->lo, edge->hi, number[group[edge->to]] - 1);
+                    gi_dfa_add_edge(c, out, edge->lo, edge->hi, number[group[edge->to]] - 1);
         }
     }
     free(number);
@@ -246,18 +245,18 @@ static bool write_groups(struct gi_schema_writer *writer, const struct gi_dfa *d
     return is_ok;
 }
 
-const struct gi_dfa *gi_dfa_tidy(struct gi_schema_writer *writer, struct gi_dfa *dfa)
+const struct gi_dfa *gi_dfa_tidy(struct gi_schema_compiler *c, struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count;
-    uint8_t *live = gi_schema_zeroed(writer, n, 1);
-    uint32_t *group = gi_schema_zeroed(writer, n, sizeof(*group));
-    struct signature *signatures = gi_schema_zeroed(writer, n, sizeof(*signatures));
-    struct gi_dfa *out = gi_dfa_create(writer);
+    uint8_t *live = gi_schema_zeroed(c, n, 1);
+    uint32_t *group = gi_schema_zeroed(c, n, sizeof(*group));
+    struct signature *signatures = gi_schema_zeroed(c, n, sizeof(*signatures));
+    struct gi_dfa *out = gi_dfa_create(c);
     bool is_ok = live && group && signatures && out;
-    is_ok = is_ok && find_live(writer, dfa, live);
+    is_ok = is_ok && find_live(c, dfa, live);
     if (is_ok && n > 0 && live[0]) {
         const size_t n_groups = find_groups(dfa, live, group, signatures);
-        is_ok = write_groups(writer, dfa, live, group, n_groups, out);
+        is_ok = write_groups(c, dfa, live, group, n_groups, out);
     }
     free(live);
     free(group);
@@ -277,7 +276,7 @@ struct pairs {
 };
 
 // Sets *index to that of a pair, which is added if it is not there.
-static bool index_pair(struct gi_schema_writer *writer, struct pairs *pairs, uint64_t pair,
+static bool index_pair(struct gi_schema_compiler *c, struct pairs *pairs, uint64_t pair,
                        uint32_t *index)
 {
     const uint32_t hash = (uint32_t)(pair * 0x9e3779b97f4a7c15u >> 32);
@@ -288,14 +287,13 @@ static bool index_pair(struct gi_schema_writer *writer, struct pairs *pairs, uin
         }
     }
     *index = (uint32_t)pairs->list.count;
-    return GI_SCHEMA_PUSH(writer, &pairs->list, pair) &&
-           gi_schema_note(writer,
-                          gi_index_add(&pairs->index, hash, *index, purpose, writer->build.err));
+    return GI_SCHEMA_PUSH(c, &pairs->list, pair) &&
+           gi_schema_note(c, gi_index_add(&pairs->index, hash, *index, purpose, c->build.err));
 }
 
 // Adds the edges of a pair of states: those of a, cut where b's edges begin and end. b may have
 // stopped (GI_DFA_STOP) if is_without.
-static bool add_pair_edges(struct gi_schema_writer *writer, struct gi_dfa *out, struct pairs *pairs,
+static bool add_pair_edges(struct gi_schema_compiler *c, struct gi_dfa *out, struct pairs *pairs,
                            const struct gi_dfa *a, const struct gi_dfa *b, bool is_without,
                            uint64_t pair)
 {
@@ -318,8 +316,8 @@ static bool add_pair_edges(struct gi_schema_writer *writer, struct gi_dfa *out, 
             const uint32_t to_b = is_in ? edge_b->to : GI_DFA_STOP;
             uint32_t to;
             if ((is_in || is_without) &&
-                (!index_pair(writer, pairs, (uint64_t)edge.to << 32 | to_b, &to) ||
-                 !gi_dfa_add_edge(writer, out, lo, hi, to))) {
+                (!index_pair(c, pairs, (uint64_t)edge.to << 32 | to_b, &to) ||
+                 !gi_dfa_add_edge(c, out, lo, hi, to))) {
                 return false;
             }
         }
@@ -327,11 +325,11 @@ static bool add_pair_edges(struct gi_schema_writer *writer, struct gi_dfa *out, 
     return true;
 }
 
-const struct gi_dfa *gi_dfa_product(struct gi_schema_writer *writer, const struct gi_dfa *a,
+const struct gi_dfa *gi_dfa_product(struct gi_schema_compiler *c, const struct gi_dfa *a,
                                     const struct gi_dfa *b, bool is_without)
 {
     struct pairs pairs = {0};
-    struct gi_dfa *out = a && b ? gi_dfa_create(writer) : NULL;
+    struct gi_dfa *out = a && b ? gi_dfa_create(c) : NULL;
     uint32_t index;
     if (!out || gi_dfa_is_empty(a) || (gi_dfa_is_empty(b) && is_without)) {
         return out ? a : NULL;
@@ -339,55 +337,53 @@ const struct gi_dfa *gi_dfa_product(struct gi_schema_writer *writer, const struc
     if (gi_dfa_is_empty(b)) {
         return b;
     }
-    bool is_ok = index_pair(writer, &pairs, 0, &index);
+    bool is_ok = index_pair(c, &pairs, 0, &index);
     for (size_t i = 0; is_ok && i < pairs.list.count; i++) {
         const uint64_t pair = pairs.list.data[i];
         const bool ends_b = (uint32_t)pair != GI_DFA_STOP && b->states.data[(uint32_t)pair].is_end;
-        is_ok = gi_dfa_add_state(writer, out,
-                                 a->states.data[pair >> 32].is_end && ends_b != is_without) &&
-                add_pair_edges(writer, out, &pairs, a, b, is_without, pair);
+        is_ok =
+            gi_dfa_add_state(c, out, a->states.data[pair >> 32].is_end && ends_b != is_without) &&
+            add_pair_edges(c, out, &pairs, a, b, is_without, pair);
     }
     free(pairs.list.data);
     gi_index_finish(&pairs.index);
-    return is_ok ? gi_dfa_tidy(writer, out) : NULL;
+    return is_ok ? gi_dfa_tidy(c, out) : NULL;
 }
 
-const struct gi_dfa *gi_dfa_complement(struct gi_schema_writer *writer, const struct gi_dfa *a)
+const struct gi_dfa *gi_dfa_complement(struct gi_schema_compiler *c, const struct gi_dfa *a)
 {
-    return gi_dfa_product(writer, gi_dfa_of_lengths(writer, 0, UINT32_MAX), a, true);
+    return gi_dfa_product(c, gi_dfa_of_lengths(c, 0, UINT32_MAX), a, true);
 }
 
 //-- simple automata -------------------------------------------------------------------------------
 
-static bool add_any(struct gi_schema_writer *writer, struct gi_dfa *dfa, uint32_t to)
+static bool add_any(struct gi_schema_compiler *c, struct gi_dfa *dfa, uint32_t to)
 {
-    return gi_dfa_add_edge(writer, dfa, 0, 0xd7ff, to) &&
-           gi_dfa_add_edge(writer, dfa, 0xe000, GI_CODE_MAX, to);
+    return gi_dfa_add_edge(c, dfa, 0, 0xd7ff, to) &&
+           gi_dfa_add_edge(c, dfa, 0xe000, GI_CODE_MAX, to);
 }
 
-const struct gi_dfa *gi_dfa_of_lengths(struct gi_schema_writer *writer, uint32_t least,
-                                       uint32_t most)
+const struct gi_dfa *gi_dfa_of_lengths(struct gi_schema_compiler *c, uint32_t least, uint32_t most)
 {
-    struct gi_dfa *dfa = gi_dfa_create(writer);
+    struct gi_dfa *dfa = gi_dfa_create(c);
     const uint32_t last = most == UINT32_MAX ? least : most;
     for (uint32_t i = 0; dfa && i <= last; i++) {
-        if (!gi_dfa_add_state(writer, dfa, i >= least) ||
-            (i < last && !add_any(writer, dfa, i + 1)) ||
-            (i == last && most == UINT32_MAX && !add_any(writer, dfa, i))) {
+        if (!gi_dfa_add_state(c, dfa, i >= least) || (i < last && !add_any(c, dfa, i + 1)) ||
+            (i == last && most == UINT32_MAX && !add_any(c, dfa, i))) {
             return NULL;
         }
     }
     return dfa;
 }
 
-const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char *const *texts,
+const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_compiler *c, const char *const *texts,
                                      size_t n)
 {
     struct gi_nfa nfa = {.start = GI_DFA_STOP};
     if (n == 0) {
-        return gi_dfa_create(writer);
+        return gi_dfa_create(c);
     }
-    const uint32_t match = gi_nfa_add(writer, &nfa, (struct gi_nfa_node){.kind = GI_NFA_MATCH});
+    const uint32_t match = gi_nfa_add(c, &nfa, (struct gi_nfa_node){.kind = GI_NFA_MATCH});
     for (size_t i = 0; i < n; i++) {
         uint32_t next = match;
         for (const char *end = texts[i] + strlen(texts[i]); end > texts[i];) {
@@ -396,27 +392,27 @@ const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_writer *writer, const char
             } while (gi_utf8_continues(*end));
             const char *at = end;
             const uint32_t code = gi_utf8_take(&at), first = (uint32_t)nfa.ranges.count;
-            GI_SCHEMA_PUSH(writer, &nfa.ranges, (struct gi_code_range){code, code});
-            next = gi_nfa_add(writer, &nfa,
+            GI_SCHEMA_PUSH(c, &nfa.ranges, (struct gi_code_range){code, code});
+            next = gi_nfa_add(c, &nfa,
                               (struct gi_nfa_node){
                                   .kind = GI_NFA_CLASS, .next = next, .first = first, .count = 1});
         }
         nfa.start = i == 0
                         ? next
-                        : gi_nfa_add(writer, &nfa,
+                        : gi_nfa_add(c, &nfa,
                                      (struct gi_nfa_node){
                                          .kind = GI_NFA_SPLIT, .next = next, .other = nfa.start});
     }
-    const struct gi_dfa *dfa = gi_dfa_of_nfa(writer, &nfa);
+    const struct gi_dfa *dfa = gi_dfa_of_nfa(c, &nfa);
     gi_nfa_finish(&nfa);
     return dfa;
 }
 
-uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+uint32_t gi_dfa_shortest(struct gi_schema_compiler *c, const struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count;
-    uint32_t *todo = gi_schema_zeroed(writer, n, sizeof(*todo));
-    uint32_t *depth = gi_schema_zeroed(writer, n, sizeof(*depth)); // 0: not reached
+    uint32_t *todo = gi_schema_zeroed(c, n, sizeof(*todo));
+    uint32_t *depth = gi_schema_zeroed(c, n, sizeof(*depth)); // 0: not reached
     const bool is_ok = todo && depth;
     uint32_t shortest = UINT32_MAX;
     size_t n_todo = 0;
@@ -442,12 +438,12 @@ uint32_t gi_dfa_shortest(struct gi_schema_writer *writer, const struct gi_dfa *d
     return shortest;
 }
 
-uint32_t gi_dfa_longest(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+uint32_t gi_dfa_longest(struct gi_schema_compiler *c, const struct gi_dfa *dfa)
 {
     const size_t n = dfa->states.count; // from each of which an end is reached
-    uint32_t *n_in = gi_schema_zeroed(writer, n, sizeof(*n_in));
-    uint32_t *todo = gi_schema_zeroed(writer, n, sizeof(*todo));
-    uint32_t *depth = gi_schema_zeroed(writer, n, sizeof(*depth));
+    uint32_t *n_in = gi_schema_zeroed(c, n, sizeof(*n_in));
+    uint32_t *todo = gi_schema_zeroed(c, n, sizeof(*todo));
+    uint32_t *depth = gi_schema_zeroed(c, n, sizeof(*depth));
     const bool is_ok = n_in && todo && depth;
     size_t n_todo = 0, n_done = 0;
     uint32_t longest = 0;
@@ -475,37 +471,37 @@ uint32_t gi_dfa_longest(struct gi_schema_writer *writer, const struct gi_dfa *df
     return n_done < n ? UINT32_MAX : longest;
 }
 
-const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_writer *writer,
+const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_compiler *c,
                                        const struct gi_dfa_machine *machine)
 {
     static const char bytes[] = "-.0123456789"; // in the order of their codes
-    struct gi_dfa *dfa = gi_dfa_create(writer);
+    struct gi_dfa *dfa = gi_dfa_create(c);
     struct {
         uint32_t *data;
         size_t count, capacity;
     } codes = {0};
-    uint32_t *index = gi_schema_zeroed(writer, machine->n_codes, sizeof(*index));
-    bool is_ok = dfa && index && GI_SCHEMA_PUSH(writer, &codes, machine->start);
+    uint32_t *index = gi_schema_zeroed(c, machine->n_codes, sizeof(*index));
+    bool is_ok = dfa && index && GI_SCHEMA_PUSH(c, &codes, machine->start);
     if (is_ok) {
         index[machine->start] = 1;
     }
     for (size_t i = 0; is_ok && i < codes.count; i++) {
         const uint32_t code = codes.data[i];
-        is_ok = gi_dfa_add_state(writer, dfa, machine->is_end(machine->user, code));
+        is_ok = gi_dfa_add_state(c, dfa, machine->is_end(machine->user, code));
         for (const char *byte = bytes; is_ok && *byte; byte++) {
             const uint32_t next = machine->step(machine->user, code, *byte);
             if (next == GI_DFA_STOP) {
                 continue;
             }
             if (!index[next]) {
-                is_ok = GI_SCHEMA_PUSH(writer, &codes, next);
+                is_ok = GI_SCHEMA_PUSH(c, &codes, next);
                 index[next] = (uint32_t)codes.count;
             }
             const uint32_t point = (uint8_t)*byte;
-            is_ok = is_ok && gi_dfa_add_edge(writer, dfa, point, point, index[next] - 1);
+            is_ok = is_ok && gi_dfa_add_edge(c, dfa, point, point, index[next] - 1);
         }
     }
     free(codes.data);
     free(index);
-    return is_ok ? gi_dfa_tidy(writer, dfa) : NULL;
+    return is_ok ? gi_dfa_tidy(c, dfa) : NULL;
 }

@@ -12,7 +12,7 @@ enum { MAX_CASES = 400, MAX_CONDITIONS = 500, MAX_WORK = 200000, MAX_LOOKS = 200
 // The walk over what a set comes to. The conditions are those of the case that is looked at; each
 // kind of condition that leaves a choice goes on with each of its alternatives in turn.
 struct expander {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     struct gi_cases *cases;
     const struct gi_schema_set *set;
     struct {
@@ -29,14 +29,14 @@ static void go(struct expander *x, uint32_t at, int types);
 
 static void push(struct expander *x, struct gi_condition condition)
 {
-    struct gi_schema_writer *writer = x->writer;
-    if (writer->build.has_failed) {
+    struct gi_schema_compiler *c = x->c;
+    if (c->build.has_failed) {
         return;
     }
     if (x->now.count == MAX_CONDITIONS) {
-        gi_schema_stop(writer, "more than %d schemas apply to one value", MAX_CONDITIONS);
+        gi_schema_stop(c, "more than %d schemas apply to one value", MAX_CONDITIONS);
     } else {
-        GI_SCHEMA_PUSH(writer, &x->now, condition);
+        GI_SCHEMA_PUSH(c, &x->now, condition);
     }
 }
 
@@ -74,14 +74,14 @@ static bool is_within(const struct expander *x, uint32_t at, const cJSON *schema
 static void push_target(struct expander *x, uint32_t at, const cJSON *schema, const cJSON *ref,
                         bool fails)
 {
-    const cJSON *target = gi_schema_find_target(x->writer, schema, ref);
+    const cJSON *target = gi_schema_find_target(x->c, schema, ref);
     if (!target) {
         return;
     }
-    x->writer->place = ref;
+    x->c->place = ref;
     if (is_within(x, at, target, fails)) {
-        x->writer->has_cycle = true;
-        gi_schema_refuse(x->writer, "'%s' refers to itself in a cycle without a value between",
+        x->c->has_cycle = true;
+        gi_schema_refuse(x->c, "'%s' refers to itself in a cycle without a value between",
                          ref->string);
     } else {
         push_schema(x, target, fails, at, ref);
@@ -100,7 +100,7 @@ static void push_choices(struct expander *x, uint32_t at, const cJSON *schema)
                    {"dependentSchemas", GI_DEPENDS},
                    {"dependencies", GI_DEPENDS}};
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
-        const cJSON *item = gi_schema_use(x->writer, schema, choices[i].keyword);
+        const cJSON *item = gi_schema_use(x->c, schema, choices[i].keyword);
         const bool is_map = choices[i].kind == GI_DEPENDS;
         for (const cJSON *one = item && is_map ? item->child : item; one;
              one = is_map ? one->next : NULL) {
@@ -116,21 +116,21 @@ static void push_choices(struct expander *x, uint32_t at, const cJSON *schema)
 static void go_holds(struct expander *x, uint32_t at, int types)
 {
     static const char *const refs[] = {"$ref", "$dynamicRef", "$recursiveRef"};
-    struct gi_schema_writer *writer = x->writer;
+    struct gi_schema_compiler *c = x->c;
     const cJSON *schema = x->now.data[at].schema;
     const size_t count = x->now.count;
     if (!cJSON_IsObject(schema)) {
         if (cJSON_IsFalse(schema)) {
-            writer->place = schema;
-            gi_schema_note_dead(writer, "no value is allowed here");
+            c->place = schema;
+            gi_schema_note_dead(c, "no value is allowed here");
             return;
         }
         go(x, at + 1, types);
         return;
     }
-    const cJSON *type = gi_schema_use(writer, schema, "type");
+    const cJSON *type = gi_schema_use(c, schema, "type");
     if (type) {
-        types &= gi_schema_types_of(writer, type);
+        types &= gi_schema_types_of(c, type);
     }
     for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
         const cJSON *ref = gi_schema_get(schema, refs[i]);
@@ -138,11 +138,11 @@ static void go_holds(struct expander *x, uint32_t at, int types)
             push_target(x, at, schema, ref, false);
         }
     }
-    const cJSON *all = gi_schema_use(writer, schema, "allOf");
+    const cJSON *all = gi_schema_use(c, schema, "allOf");
     for (const cJSON *one = all ? all->child : NULL; one; one = one->next) {
         push_schema(x, one, false, at, all);
     }
-    const cJSON *not = gi_schema_use(writer, schema, "not");
+    const cJSON *not = gi_schema_use(c, schema, "not");
     if (not ) {
         push_schema(x, not, true, at, not );
     }
@@ -150,9 +150,9 @@ static void go_holds(struct expander *x, uint32_t at, int types)
         push_choices(x, at, schema);
     }
     if (!types) {
-        writer->place = type ? type : schema;
-        gi_schema_note_dead(writer, "no type is allowed by all "
-                                    "schemas for this value");
+        c->place = type ? type : schema;
+        gi_schema_note_dead(c, "no type is allowed by all "
+                               "schemas for this value");
     }
     go_on(x, at, types, count);
 }
@@ -335,8 +335,8 @@ static void go_fails(struct expander *x, uint32_t at, int types)
         break_keyword(x, at, types, schema, item);
     }
     if (x->cases->list.count == n_before) {
-        x->writer->place = schema;
-        gi_schema_note_dead(x->writer, "every value matches this schema, which 'not' excludes");
+        x->c->place = schema;
+        gi_schema_note_dead(x->c, "every value matches this schema, which 'not' excludes");
     }
 }
 
@@ -349,7 +349,7 @@ static void go_one_of(struct expander *x, uint32_t at, int types)
 {
     const cJSON *list = x->now.data[at].item;
     const size_t count = x->now.count;
-    for (const cJSON *one = list->child; one && !x->writer->build.has_failed; one = one->next) {
+    for (const cJSON *one = list->child; one && !x->c->build.has_failed; one = one->next) {
         push_schema(x, one, false, at, NULL);
         for (const cJSON *other = list->child; other; other = other->next) {
             if (other != one && !is_dead_together(x, one, other)) {
@@ -365,7 +365,7 @@ static void go_if(struct expander *x, uint32_t at, int types)
     const cJSON *schema = x->now.data[at].schema;
     const size_t count = x->now.count;
     for (int is_else = 0; is_else < 2; is_else++) {
-        const cJSON *then = gi_schema_use(x->writer, schema, is_else ? "else" : "then");
+        const cJSON *then = gi_schema_use(x->c, schema, is_else ? "else" : "then");
         push_schema(x, x->now.data[at].item, is_else, at, NULL);
         if (then) {
             push_schema(x, then, false, at, NULL);
@@ -401,22 +401,22 @@ static void go_depends(struct expander *x, uint32_t at, int types)
 
 //-- cases -----------------------------------------------------------------------------------------
 
-static bool is_dead_case(struct gi_schema_writer *writer, const struct gi_case *one, int depth);
+static bool is_dead_case(struct gi_schema_compiler *c, const struct gi_case *one, int depth);
 
 static void add_case(struct expander *x, int types)
 {
-    struct gi_schema_writer *writer = x->writer;
+    struct gi_schema_compiler *c = x->c;
     const struct gi_case one = {types, (uint32_t)x->now.count, x->now.data, x->is_plain};
     const uint32_t first = (uint32_t)x->cases->conditions.count;
-    if (is_dead_case(writer, &one, x->depth) || writer->build.has_failed) {
+    if (is_dead_case(c, &one, x->depth) || c->build.has_failed) {
         return;
     }
     if (x->cases->list.count == MAX_CASES) {
         x->is_full = true;
         return;
     }
-    if (!GI_SCHEMA_RESERVE(writer, &x->cases->conditions, first + x->now.count) ||
-        !GI_SCHEMA_PUSH(writer, &x->cases->list,
+    if (!GI_SCHEMA_RESERVE(c, &x->cases->conditions, first + x->now.count) ||
+        !GI_SCHEMA_PUSH(c, &x->cases->list,
                         (struct gi_case_place){types, first, (uint32_t)x->now.count})) {
         return;
     }
@@ -430,7 +430,7 @@ static void add_case(struct expander *x, int types)
 // MAX_CONDITIONS.
 static void go(struct expander *x, uint32_t at, int types)
 {
-    if (x->writer->build.has_failed || x->is_full || !types) {
+    if (x->c->build.has_failed || x->is_full || !types) {
         return;
     }
     if (x->work++ > MAX_WORK) {
@@ -464,7 +464,7 @@ static void go(struct expander *x, uint32_t at, int types)
         break;
     case GI_BREAKS:
         if (strcmp(x->now.data[at].item->string, "type") == 0) {
-            types &= ~gi_schema_types_of(x->writer, x->now.data[at].item);
+            types &= ~gi_schema_types_of(x->c, x->now.data[at].item);
         }
         go(x, at + 1, types);
         break;
@@ -473,29 +473,28 @@ static void go(struct expander *x, uint32_t at, int types)
     }
 }
 
-static void expand(struct gi_schema_writer *writer, const struct gi_schema_set *set, bool is_plain,
+static void expand(struct gi_schema_compiler *c, const struct gi_schema_set *set, bool is_plain,
                    int depth, struct gi_cases *cases)
 {
-    struct expander x = {
-        .writer = writer, .cases = cases, .set = set, .is_plain = is_plain, .depth = depth};
+    struct expander x = {.c = c, .cases = cases, .set = set, .is_plain = is_plain, .depth = depth};
     for (size_t i = 0; i < set->count; i++) {
         push_schema(&x, set->data[i].schema, set->data[i].fails, GI_NO_OWNER, NULL);
     }
     go(&x, 0, GI_IS_ANY);
     free(x.now.data);
-    if (x.is_full && !writer->build.has_failed) {
-        writer->place = set->count ? set->data[0].schema : writer->root;
-        gi_schema_stop(writer,
+    if (x.is_full && !c->build.has_failed) {
+        c->place = set->count ? set->data[0].schema : c->root;
+        gi_schema_stop(c,
                        "anyOf, oneOf, not or if give more than %d cases here; schemas of oneOf "
                        "should exclude each other by a type or a constant",
                        MAX_CASES);
     }
 }
 
-void gi_schema_expand(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+void gi_schema_expand(struct gi_schema_compiler *c, const struct gi_schema_set *set,
                       struct gi_cases *cases)
 {
-    expand(writer, set, false, 1, cases);
+    expand(c, set, false, 1, cases);
 }
 
 void gi_schema_cases_finish(struct gi_cases *cases)
@@ -516,11 +515,11 @@ struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i)
 //-- what allows nothing ---------------------------------------------------------------------------
 
 // True if it is plain that nothing satisfies a set; it looks `depth` members deep.
-static bool is_dead(struct gi_schema_writer *writer, const struct gi_schema_set *set, int depth)
+static bool is_dead(struct gi_schema_compiler *c, const struct gi_schema_set *set, int depth)
 {
     struct gi_cases cases = {0};
-    expand(writer, set, true, depth, &cases);
-    const bool is_dead = !writer->build.has_failed && cases.list.count == 0;
+    expand(c, set, true, depth, &cases);
+    const bool is_dead = !c->build.has_failed && cases.list.count == 0;
     gi_schema_cases_finish(&cases);
     return is_dead;
 }
@@ -529,44 +528,44 @@ static bool is_dead_together(struct expander *x, const cJSON *one, const cJSON *
 {
     struct gi_schema_set set = {0};
     for (size_t i = 0; i < x->set->count; i++) {
-        gi_schema_set_add(x->writer, &set, x->set->data[i].schema, x->set->data[i].fails);
+        gi_schema_set_add(x->c, &set, x->set->data[i].schema, x->set->data[i].fails);
     }
-    gi_schema_set_add(x->writer, &set, one, false);
-    gi_schema_set_add(x->writer, &set, two, false);
-    const struct glinfer_error before = x->writer->dead;
-    const bool is_so = is_dead(x->writer, &set, 2);
-    x->writer->dead = before; // that they exclude each other is as it should be
+    gi_schema_set_add(x->c, &set, one, false);
+    gi_schema_set_add(x->c, &set, two, false);
+    const struct glinfer_error before = x->c->dead;
+    const bool is_so = is_dead(x->c, &set, 2);
+    x->c->dead = before; // that they exclude each other is as it should be
     free(set.data);
     return is_so;
 }
 
 // True if the case asks for a member that nothing can be.
-static bool has_dead_member(struct gi_schema_writer *writer, const struct gi_case *one,
+static bool has_dead_member(struct gi_schema_compiler *c, const struct gi_case *one,
                             const char *name, int depth)
 {
     const struct gi_key key = {.name = name};
     struct gi_schema_set set = {0};
-    if (writer->n_looks++ > MAX_LOOKS) {
+    if (c->n_looks++ > MAX_LOOKS) {
         return false;
     }
-    gi_schema_member_set(writer, one, &key, &set);
-    const bool is_so = is_dead(writer, &set, depth - 1);
+    gi_schema_member_set(c, one, &key, &set);
+    const bool is_so = is_dead(c, &set, depth - 1);
     free(set.data);
     return is_so;
 }
 
-static bool is_dead_case(struct gi_schema_writer *writer, const struct gi_case *one, int depth)
+static bool is_dead_case(struct gi_schema_compiler *c, const struct gi_case *one, int depth)
 {
-    bool is_so = gi_schema_has_no_constant(writer, one);
+    bool is_so = gi_schema_has_no_constant(c, one);
     for (uint32_t i = 0; !is_so && depth > 0 && one->types == GI_IS_OBJECT && i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         if (condition->kind == GI_HAS || condition->kind == GI_BAD_MEMBER) {
-            is_so = has_dead_member(writer, one, condition->name, depth);
+            is_so = has_dead_member(c, one, condition->name, depth);
         }
-        const cJSON *required = gi_schema_use(writer, gi_schema_holding(condition), "required");
+        const cJSON *required = gi_schema_use(c, gi_schema_holding(condition), "required");
         for (const cJSON *name = required ? required->child : NULL; !is_so && name;
              name = name->next) {
-            is_so = cJSON_IsString(name) && has_dead_member(writer, one, name->valuestring, depth);
+            is_so = cJSON_IsString(name) && has_dead_member(c, one, name->valuestring, depth);
         }
     }
     return is_so;

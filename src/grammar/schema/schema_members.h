@@ -14,19 +14,19 @@ struct gi_key {
 };
 
 // Adds the schemas that a member's value has to satisfy.
-void gi_schema_member_set(struct gi_schema_writer *writer, const struct gi_case *one,
+void gi_schema_member_set(struct gi_schema_compiler *c, const struct gi_case *one,
                           const struct gi_key *key, struct gi_schema_set *set);
 
 // Adds the schemas that item i of an array has to satisfy; UINT32_MAX: items after those that
 // schemas name one by one.
-void gi_schema_item_set(struct gi_schema_writer *writer, const struct gi_case *one, uint32_t i,
+void gi_schema_item_set(struct gi_schema_compiler *c, const struct gi_case *one, uint32_t i,
                         struct gi_schema_set *set);
 
 // Returns how many items schemas name one by one.
-uint32_t gi_schema_count_first(struct gi_schema_writer *writer, const struct gi_case *one);
+uint32_t gi_schema_count_first(struct gi_schema_compiler *c, const struct gi_case *one);
 
 // True if the names of members may be name.
-bool gi_schema_allows_name(struct gi_schema_writer *writer, const struct gi_case *one,
+bool gi_schema_allows_name(struct gi_schema_compiler *c, const struct gi_case *one,
                            const char *name);
 
 #endif

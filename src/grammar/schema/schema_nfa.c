@@ -19,7 +19,7 @@ void gi_nfa_finish(struct gi_nfa *nfa)
 
 // Sets of nodes, each a state of the automaton.
 struct subsets {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     const struct gi_nfa *nfa;
     struct {
         uint32_t *data; // the nodes of all sets, one after another, sorted
@@ -53,7 +53,7 @@ static bool push(struct subsets *s, uint32_t node)
         return true;
     }
     s->seen[node] = s->stamp;
-    return GI_SCHEMA_PUSH(s->writer, &s->todo, node);
+    return GI_SCHEMA_PUSH(s->c, &s->todo, node);
 }
 
 // Walks on from the nodes that were pushed, without characters; adds what waits for one, or for the
@@ -79,7 +79,7 @@ static bool walk(struct subsets *s, bool is_begin, bool is_end, bool *has_match)
             if (node->kind == GI_NFA_END && is_end) {
                 is_ok = push(s, node->next);
             } else if (!is_end) {
-                is_ok = GI_SCHEMA_PUSH(s->writer, &s->pool, index);
+                is_ok = GI_SCHEMA_PUSH(s->c, &s->pool, index);
             }
         }
         if (!is_ok) {
@@ -101,7 +101,7 @@ static bool intern(struct subsets *s, uint32_t first, bool has_match, uint32_t *
 {
     const struct subset set = {first, (uint32_t)s->pool.count - first, has_match};
     if (s->pool.count > MAX_POOL) {
-        gi_schema_refuse(s->writer, "this pattern needs an automaton that is too large");
+        gi_schema_refuse(s->c, "this pattern needs an automaton that is too large");
         return false;
     }
     struct gi_hash hash;
@@ -123,9 +123,8 @@ static bool intern(struct subsets *s, uint32_t first, bool has_match, uint32_t *
         }
     }
     *index = (uint32_t)s->sets.count;
-    return GI_SCHEMA_PUSH(s->writer, &s->sets, set) &&
-           gi_schema_note(s->writer,
-                          gi_index_add(&s->index, key, *index, purpose, s->writer->build.err));
+    return GI_SCHEMA_PUSH(s->c, &s->sets, set) &&
+           gi_schema_note(s->c, gi_index_add(&s->index, key, *index, purpose, s->c->build.err));
 }
 
 // True if the text may end in a set.
@@ -153,8 +152,8 @@ static bool find_cuts(struct subsets *s, const struct subset *set, struct cuts *
         const struct gi_nfa_node *node = &s->nfa->nodes.data[s->pool.data[set->first + i]];
         for (uint32_t k = 0; node->kind == GI_NFA_CLASS && k < node->count; k++) {
             const struct gi_code_range range = s->nfa->ranges.data[node->first + k];
-            if (!GI_SCHEMA_PUSH(s->writer, cuts, range.lo) ||
-                !GI_SCHEMA_PUSH(s->writer, cuts, range.hi + 1)) {
+            if (!GI_SCHEMA_PUSH(s->c, cuts, range.lo) ||
+                !GI_SCHEMA_PUSH(s->c, cuts, range.hi + 1)) {
                 return false;
             }
         }
@@ -203,7 +202,7 @@ static bool add_subset_edges(struct subsets *s, struct gi_dfa *dfa, uint32_t ind
             }
         }
         if (is_any && (!walk(s, false, false, &has_match) || !intern(s, first, has_match, &to) ||
-                       !gi_dfa_add_edge(s->writer, dfa, lo, end - 1, to))) {
+                       !gi_dfa_add_edge(s->c, dfa, lo, end - 1, to))) {
             return false;
         }
     }
@@ -221,23 +220,23 @@ static bool construct(struct subsets *s, struct gi_dfa *dfa)
     for (uint32_t i = 0; is_ok && i < s->sets.count; i++) {
         const bool is_matched = s->sets.data[i].has_match;
         bool is_end = false;
-        is_ok = find_end(s, i, &is_end) && gi_dfa_add_state(s->writer, dfa, is_end || is_matched) &&
+        is_ok = find_end(s, i, &is_end) && gi_dfa_add_state(s->c, dfa, is_end || is_matched) &&
                 add_subset_edges(s, dfa, i, &cuts);
     }
     free(cuts.data);
     return is_ok;
 }
 
-const struct gi_dfa *gi_dfa_of_nfa(struct gi_schema_writer *writer, const struct gi_nfa *nfa)
+const struct gi_dfa *gi_dfa_of_nfa(struct gi_schema_compiler *c, const struct gi_nfa *nfa)
 {
-    struct subsets s = {.writer = writer, .nfa = nfa};
-    struct gi_dfa *dfa = gi_dfa_create(writer);
-    s.seen = gi_schema_zeroed(writer, nfa->nodes.count, sizeof(*s.seen));
+    struct subsets s = {.c = c, .nfa = nfa};
+    struct gi_dfa *dfa = gi_dfa_create(c);
+    s.seen = gi_schema_zeroed(c, nfa->nodes.count, sizeof(*s.seen));
     const bool is_ok = dfa && s.seen && construct(&s, dfa);
     free(s.pool.data);
     free(s.sets.data);
     gi_index_finish(&s.index);
     free(s.seen);
     free(s.todo.data);
-    return is_ok ? gi_dfa_tidy(writer, dfa) : NULL;
+    return is_ok ? gi_dfa_tidy(c, dfa) : NULL;
 }

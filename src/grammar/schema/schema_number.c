@@ -138,14 +138,14 @@ bool gi_bound_holds(const struct gi_bound *bound, const struct gi_decimal *numbe
 
 //-- how many digits -------------------------------------------------------------------------------
 
-const struct gi_dfa *gi_number_digits(struct gi_schema_writer *writer, int types, int n_digits)
+const struct gi_dfa *gi_number_digits(struct gi_schema_compiler *c, int types, int n_digits)
 {
     char text[160];
     snprintf(text, sizeof(text),
              "^(?!-[0.]*$)(?=-?(?:\\d+|[\\d.]{1,16})$)%s-?(?:0|[1-9]\\d{0,%d})%s$",
              types & GI_IS_WHOLE ? "" : "(?=.*\\..*[1-9])", n_digits - 1,
              types & GI_IS_BROKEN ? "(?:\\.\\d+)?" : "");
-    return gi_schema_pattern(writer, text, false);
+    return gi_schema_pattern(c, text, false);
 }
 
 //-- bounds ----------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ static bool ends_bound(const void *user, uint32_t code)
     return holds(bound->relation, order);
 }
 
-const struct gi_dfa *gi_number_bound(struct gi_schema_writer *writer, const struct gi_bound *bound)
+const struct gi_dfa *gi_number_bound(struct gi_schema_compiler *c, const struct gi_bound *bound)
 {
     const struct gi_dfa_machine machine = {.n_codes = N_PLACES * 2 * MAX_N * N_ORDERS,
                                            .start = code_of((struct place){.order = 1}),
@@ -273,10 +273,10 @@ const struct gi_dfa *gi_number_bound(struct gi_schema_writer *writer, const stru
                                            .is_end = ends_bound,
                                            .user = bound};
     if (n_whole_of(&bound->value) + 2 >= MAX_N || n_after_of(&bound->value) + 2 >= MAX_N) {
-        gi_schema_refuse(writer, "the number is too large or too small");
+        gi_schema_refuse(c, "the number is too large or too small");
         return NULL;
     }
-    return gi_dfa_of_machine(writer, &machine);
+    return gi_dfa_of_machine(c, &machine);
 }
 
 //-- multiples -------------------------------------------------------------------------------------
@@ -316,17 +316,16 @@ static bool ends_multiple(const void *user, uint32_t code)
     return part > 0 && rest == 0;
 }
 
-const struct gi_dfa *gi_number_multiples(struct gi_schema_writer *writer,
-                                         const struct gi_decimal *of)
+const struct gi_dfa *gi_number_multiples(struct gi_schema_compiler *c, const struct gi_decimal *of)
 {
     struct divisor divisor;
     if (of->is_negative || of->n == 0) {
-        gi_schema_refuse(writer, "'multipleOf' must be greater than 0");
+        gi_schema_refuse(c, "'multipleOf' must be greater than 0");
         return NULL;
     }
     if (!split_divisor(of, &divisor.value, &divisor.n_after) ||
         divisor.value * ((uint32_t)divisor.n_after + 3) > 2000000) {
-        gi_schema_refuse(writer, "'multipleOf' of more than 4 digits is not supported");
+        gi_schema_refuse(c, "'multipleOf' of more than 4 digits is not supported");
         return NULL;
     }
     const struct gi_dfa_machine machine = {.n_codes =
@@ -335,5 +334,5 @@ const struct gi_dfa *gi_number_multiples(struct gi_schema_writer *writer,
                                            .step = step_multiple,
                                            .is_end = ends_multiple,
                                            .user = &divisor};
-    return gi_dfa_of_machine(writer, &machine);
+    return gi_dfa_of_machine(c, &machine);
 }

@@ -17,7 +17,7 @@ struct property {
 };
 
 struct object {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     const struct gi_case *one;
     struct {
         struct property *data;
@@ -35,7 +35,7 @@ struct object {
 
 static void add_name(struct object *object, const char *name, bool is_required)
 {
-    struct gi_schema_writer *writer = object->writer;
+    struct gi_schema_compiler *c = object->c;
     for (size_t i = 0; i < object->properties.count; i++) {
         if (strcmp(object->properties.data[i].name, name) == 0) {
             object->properties.data[i].is_required |= is_required;
@@ -43,9 +43,9 @@ static void add_name(struct object *object, const char *name, bool is_required)
         }
     }
     if (object->properties.count == MAX_PROPERTIES) {
-        gi_schema_stop(writer, "more than %d properties are not supported", MAX_PROPERTIES);
+        gi_schema_stop(c, "more than %d properties are not supported", MAX_PROPERTIES);
     }
-    GI_SCHEMA_PUSH(writer, &object->properties, (struct property){name, 0, false, is_required});
+    GI_SCHEMA_PUSH(c, &object->properties, (struct property){name, 0, false, is_required});
 }
 
 static void add_members(struct object *object, const cJSON *properties)
@@ -62,7 +62,7 @@ static void find_properties(struct object *object, uint32_t at)
     const struct gi_case *one = object->one;
     const cJSON *item =
         gi_schema_holding(&one->conditions[at]) ? one->conditions[at].schema->child : NULL;
-    for (; item && !object->writer->build.has_failed; item = item->next) {
+    for (; item && !object->c->build.has_failed; item = item->next) {
         if (strcmp(item->string, "properties") == 0 && cJSON_IsObject(item)) {
             add_members(object, item);
         }
@@ -92,9 +92,8 @@ static void find_names(struct object *object)
         const struct gi_condition *condition = &one->conditions[i];
         const cJSON *required = NULL;
         if (gi_schema_holding(condition)) { // conditions of dependencies do not stand at a keyword
-            const cJSON *properties =
-                gi_schema_use(object->writer, condition->schema, "properties");
-            required = gi_schema_use(object->writer, condition->schema, "required");
+            const cJSON *properties = gi_schema_use(object->c, condition->schema, "properties");
+            required = gi_schema_use(object->c, condition->schema, "required");
             if (properties) {
                 add_members(object, properties);
             }
@@ -111,19 +110,18 @@ static void find_names(struct object *object)
 
 static void find_rules(struct object *object)
 {
-    struct gi_schema_writer *writer = object->writer;
-    for (size_t i = 0; i < object->properties.count && !writer->build.has_failed; i++) {
+    struct gi_schema_compiler *c = object->c;
+    for (size_t i = 0; i < object->properties.count && !c->build.has_failed; i++) {
         struct property *property = &object->properties.data[i];
         const struct gi_key key = {.name = property->name};
         struct gi_schema_set set = {0};
-        gi_schema_member_set(writer, object->one, &key, &set);
-        if (!gi_schema_is_never(&set) &&
-            gi_schema_allows_name(writer, object->one, property->name)) {
-            property->rule = gi_schema_rule_of(writer, &set);
+        gi_schema_member_set(c, object->one, &key, &set);
+        if (!gi_schema_is_never(&set) && gi_schema_allows_name(c, object->one, property->name)) {
+            property->rule = gi_schema_rule_of(c, &set);
             property->is_allowed = true;
             object->n_allowed++;
         } else if (property->is_required) {
-            gi_schema_note_dead(writer, "other keywords exclude \"%.100s\", which is in 'required'",
+            gi_schema_note_dead(c, "other keywords exclude \"%.100s\", which is in 'required'",
                                 property->name);
             object->is_dead = true;
         }
@@ -133,19 +131,18 @@ static void find_rules(struct object *object)
 
 static void find_bounds(struct object *object)
 {
-    struct gi_schema_writer *writer = object->writer;
+    struct gi_schema_compiler *c = object->c;
     object->most = UINT32_MAX;
     for (uint32_t i = 0; i < object->one->count; i++) {
         const struct gi_condition *condition = &object->one->conditions[i];
         uint32_t least = 0, most = UINT32_MAX;
         if (gi_schema_holding(condition)) {
-            least =
-                gi_schema_count(writer, gi_schema_get(condition->schema, "minProperties"), least);
-            most = gi_schema_count(writer, gi_schema_get(condition->schema, "maxProperties"), most);
+            least = gi_schema_count(c, gi_schema_get(condition->schema, "minProperties"), least);
+            most = gi_schema_count(c, gi_schema_get(condition->schema, "maxProperties"), most);
         } else if (condition->kind == GI_BREAKS) {
             const char *name = condition->item->string;
-            const uint32_t count = gi_schema_count(
-                writer, strstr(name, "Properties") ? condition->item : NULL, UINT32_MAX);
+            const uint32_t count =
+                gi_schema_count(c, strstr(name, "Properties") ? condition->item : NULL, UINT32_MAX);
             if (strcmp(name, "minProperties") == 0) {
                 most = count > 0 ? count - 1 : 0;
                 object->is_dead |= count == 0;
@@ -182,15 +179,15 @@ static uint32_t find_patterns(struct object *object, const cJSON **patterns)
     for (uint32_t i = 0; i < object->one->count; i++) {
         const struct gi_condition *condition = &object->one->conditions[i];
         const cJSON *map =
-            gi_schema_use(object->writer, gi_schema_holding(condition), "patternProperties");
+            gi_schema_use(object->c, gi_schema_holding(condition), "patternProperties");
         for (const cJSON *item = map ? map->child : NULL; item; item = item->next) {
             uint32_t k = 0;
             while (k < n && strcmp(patterns[k]->string, item->string) != 0) {
                 k++;
             }
             if (k == MAX_PATTERNS) {
-                object->writer->place = map;
-                gi_schema_refuse(object->writer, "more than %d patterns are not supported",
+                object->c->place = map;
+                gi_schema_refuse(object->c, "more than %d patterns are not supported",
                                  MAX_PATTERNS);
                 return n;
             }
@@ -205,28 +202,28 @@ static uint32_t find_patterns(struct object *object, const cJSON **patterns)
 static const struct gi_dfa *names_of_class(struct object *object, const struct gi_key *key,
                                            bool *is_refused)
 {
-    struct gi_schema_writer *writer = object->writer;
-    const struct gi_dfa *names = gi_schema_names_of(writer, object->one);
+    struct gi_schema_compiler *c = object->c;
+    const struct gi_dfa *names = gi_schema_names_of(c, object->one);
     const size_t n = object->properties.count;
     *is_refused = false;
     if (!names && n == 0 && key->n_patterns == 0) {
         return NULL;
     }
-    const char **texts = gi_schema_zeroed(writer, n, sizeof(*texts));
+    const char **texts = gi_schema_zeroed(c, n, sizeof(*texts));
     if (!texts) {
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
         texts[i] = object->properties.data[i].name;
     }
-    names = names ? names : gi_dfa_of_lengths(writer, 0, UINT32_MAX);
-    names = gi_dfa_product(writer, names, gi_dfa_of_texts(writer, texts, n), true);
+    names = names ? names : gi_dfa_of_lengths(c, 0, UINT32_MAX);
+    names = gi_dfa_product(c, names, gi_dfa_of_texts(c, texts, n), true);
     free(texts);
     for (uint32_t i = 0; i < key->n_patterns; i++) {
         const bool is_in = key->matches >> i & 1;
         const struct gi_dfa *dfa =
-            gi_schema_cached_pattern(writer, key->patterns[i], key->patterns[i]->string, !is_in);
-        names = gi_dfa_product(writer, names, dfa, !is_in);
+            gi_schema_cached_pattern(c, key->patterns[i], key->patterns[i]->string, !is_in);
+        names = gi_dfa_product(c, names, dfa, !is_in);
     }
     *is_refused = !names;
     return names;
@@ -235,21 +232,20 @@ static const struct gi_dfa *names_of_class(struct object *object, const struct g
 // Builds the members of a class, of which none may be possible.
 static uint32_t build_class(struct object *object, const struct gi_key *key)
 {
-    struct gi_schema_writer *writer = object->writer;
+    struct gi_schema_compiler *c = object->c;
     struct gi_schema_set set = {0};
     bool is_refused = false;
     uint32_t first = GI_BUILD_NOTHING;
-    gi_schema_member_set(writer, object->one, key, &set);
+    gi_schema_member_set(c, object->one, key, &set);
     const struct gi_dfa *names =
         gi_schema_is_never(&set) ? NULL : names_of_class(object, key, &is_refused);
     if (!gi_schema_is_never(&set) && !is_refused && !(names && gi_dfa_is_empty(names))) {
         object->is_any_extra = !names && set.count == 0;
-        const uint32_t value =
-            gi_schema_build_value(writer, gi_schema_rule_of(writer, &set), GI_BUILD_END);
+        const uint32_t value = gi_schema_build_value(c, gi_schema_rule_of(c, &set), GI_BUILD_END);
         const uint32_t colon =
-            gi_schema_build_text(writer, ":", gi_schema_build_shared(writer, GI_RULE_WS, value));
-        first = names ? gi_schema_build_dfa(writer, names, true, colon)
-                      : gi_schema_build_shared(writer, GI_RULE_STRING, colon);
+            gi_schema_build_text(c, ":", gi_schema_build_shared(c, GI_RULE_WS, value));
+        first = names ? gi_schema_build_dfa(c, names, true, colon)
+                      : gi_schema_build_shared(c, GI_RULE_STRING, colon);
     }
     free(set.data);
     return first;
@@ -257,34 +253,34 @@ static uint32_t build_class(struct object *object, const struct gi_key *key)
 
 static void find_extra(struct object *object)
 {
-    struct gi_schema_writer *writer = object->writer;
+    struct gi_schema_compiler *c = object->c;
     const cJSON *patterns[MAX_PATTERNS];
     uint32_t first = GI_BUILD_NOTHING;
     if (!asks_for_extra(object)) {
         return;
     }
     const uint32_t n_patterns = find_patterns(object, patterns);
-    for (uint32_t bits = 0; bits < 1u << n_patterns && !writer->build.has_failed; bits++) {
+    for (uint32_t bits = 0; bits < 1u << n_patterns && !c->build.has_failed; bits++) {
         const struct gi_key key = {NULL, patterns, n_patterns, bits};
-        first = gi_build_either(&writer->build, first, build_class(object, &key));
+        first = gi_build_either(&c->build, first, build_class(object, &key));
     }
     object->has_extra = first != GI_BUILD_NOTHING;
-    object->extra = object->has_extra ? gi_build_rule(&writer->build, first) : 0;
+    object->extra = object->has_extra ? gi_build_rule(&c->build, first) : 0;
 }
 
 //-- members ---------------------------------------------------------------------------------------
 
-static uint32_t build_member(struct gi_schema_writer *writer, const struct property *property,
+static uint32_t build_member(struct gi_schema_compiler *c, const struct property *property,
                              uint32_t next)
 {
     cJSON *name = cJSON_CreateStringReference(property->name);
     char *text = name ? cJSON_PrintUnformatted(name) : NULL;
     if (text) {
-        next = gi_schema_build_value(writer, property->rule, next);
-        next = gi_schema_build_text(writer, ":", gi_schema_build_shared(writer, GI_RULE_WS, next));
-        next = gi_schema_build_text(writer, text, next);
+        next = gi_schema_build_value(c, property->rule, next);
+        next = gi_schema_build_text(c, ":", gi_schema_build_shared(c, GI_RULE_WS, next));
+        next = gi_schema_build_text(c, text, next);
     } else {
-        gi_schema_no_memory(writer);
+        gi_schema_no_memory(c);
     }
     cJSON_free(text);
     cJSON_Delete(name);
@@ -295,7 +291,7 @@ static uint32_t build_member(struct gi_schema_writer *writer, const struct prope
 // comma and another member.
 static uint32_t build_end(struct object *object, uint32_t count, uint32_t more, uint32_t close)
 {
-    struct gi_builder *build = &object->writer->build;
+    struct gi_builder *build = &object->c->build;
     const uint32_t end = count >= object->least ? close : GI_BUILD_NOTHING;
     // Members beyond the properties may have one name, so that they count as one.
     if (!object->has_extra || count >= object->most || count + 1 < object->least) {
@@ -306,31 +302,30 @@ static uint32_t build_end(struct object *object, uint32_t count, uint32_t more, 
     const uint32_t others =
         gi_build_repeat(build, GI_NODE_CALL, more, 0, is_endless ? GI_BUILD_ENDLESS : left, close);
     const uint32_t first = gi_build_call(build, object->extra, others);
-    return gi_build_either(build, count > 0 ? gi_schema_build_comma(object->writer, first) : first,
-                           end);
+    return gi_build_either(build, count > 0 ? gi_schema_build_comma(object->c, first) : first, end);
 }
 
 // Builds a state for each property and each count of members before it that matters. Returns the
 // first.
 static uint32_t build_members(struct object *object)
 {
-    struct gi_schema_writer *writer = object->writer;
-    struct gi_builder *build = &writer->build;
+    struct gi_schema_compiler *c = object->c;
+    struct gi_builder *build = &c->build;
     const uint32_t n = (uint32_t)object->properties.count;
     uint32_t last = object->least > 1 ? object->least : 1; // higher counts are all alike
     if (object->most != UINT32_MAX) {
         last = object->most > last ? object->most : last;
     }
     if ((uint64_t)(n + 1) * ((uint64_t)last + 1) > MAX_STATES) {
-        gi_schema_stop(writer, "'minProperties' or 'maxProperties' is too large here");
+        gi_schema_stop(c, "'minProperties' or 'maxProperties' is too large here");
         return GI_BUILD_NOTHING;
     }
     const uint32_t width = last + 1, first = gi_build_joins(build, (size_t)(n + 1) * width);
-    const uint32_t close = gi_schema_build_text(writer, "}", GI_BUILD_END);
+    const uint32_t close = gi_schema_build_text(c, "}", GI_BUILD_END);
     uint32_t more = 0;
     if (object->has_extra) {
         const uint32_t other = gi_build_call(build, object->extra, GI_BUILD_END);
-        more = gi_build_rule(build, gi_schema_build_comma(writer, other));
+        more = gi_build_rule(build, gi_schema_build_comma(c, other));
     }
     for (uint32_t i = 0; i <= n && !build->has_failed; i++) {
         for (uint32_t count = 0; count <= last && count <= i; count++) {
@@ -343,8 +338,8 @@ static uint32_t build_members(struct object *object)
             uint32_t node = property->is_required ? GI_BUILD_NOTHING : next + count;
             if (property->is_allowed && count < object->most) {
                 uint32_t member =
-                    build_member(writer, property, next + (count < last ? count + 1 : count));
-                member = count > 0 ? gi_schema_build_comma(writer, member) : member;
+                    build_member(c, property, next + (count < last ? count + 1 : count));
+                member = count > 0 ? gi_schema_build_comma(c, member) : member;
                 node = gi_build_either(build, member, node);
             }
             gi_build_lead(build, state, node);
@@ -355,36 +350,36 @@ static uint32_t build_members(struct object *object)
 
 static uint32_t build_object(struct object *object)
 {
-    struct gi_schema_writer *writer = object->writer;
+    struct gi_schema_compiler *c = object->c;
     if (object->most != UINT32_MAX && !object->has_extra && object->most >= object->n_allowed) {
         object->most = UINT32_MAX;
     }
     if (object->least > object->n_allowed + (object->has_extra ? 1 : 0)) {
         if (!object->has_extra) {
-            gi_schema_note_dead(writer, "'minProperties' exceeds the number of allowed "
-                                        "properties");
+            gi_schema_note_dead(c, "'minProperties' exceeds the number of allowed "
+                                   "properties");
             return GI_BUILD_NOTHING;
         }
-        gi_schema_refuse(writer, "'minProperties' above the number of named properties and one "
-                                 "more is not supported");
+        gi_schema_refuse(c, "'minProperties' above the number of named properties and one "
+                            "more is not supported");
         object->least = (uint32_t)object->n_allowed + 1;
     }
     if (object->properties.count == 0 && object->has_extra && object->is_any_extra &&
         object->least == 0 && object->most == UINT32_MAX) {
-        return gi_schema_build_shared(writer, GI_RULE_OBJECT, GI_BUILD_END);
+        return gi_schema_build_shared(c, GI_RULE_OBJECT, GI_BUILD_END);
     }
-    return gi_schema_build_text(writer, "{",
-                                gi_schema_build_shared(writer, GI_RULE_WS, build_members(object)));
+    return gi_schema_build_text(c, "{",
+                                gi_schema_build_shared(c, GI_RULE_WS, build_members(object)));
 }
 
-uint32_t gi_schema_build_object(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_object(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    struct object object = {.writer = writer, .one = one};
+    struct object object = {.c = c, .one = one};
     uint32_t first = GI_BUILD_NOTHING;
     find_names(&object);
     find_rules(&object);
     find_bounds(&object);
-    if (!object.is_dead && !writer->build.has_failed) {
+    if (!object.is_dead && !c->build.has_failed) {
         find_extra(&object);
         first = build_object(&object);
     }

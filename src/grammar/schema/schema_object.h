@@ -6,6 +6,6 @@
 
 // Builds the objects of a case, their properties in the order of the schema; GI_BUILD_NOTHING
 // without any.
-uint32_t gi_schema_build_object(struct gi_schema_writer *writer, const struct gi_case *one);
+uint32_t gi_schema_build_object(struct gi_schema_compiler *c, const struct gi_case *one);
 
 #endif

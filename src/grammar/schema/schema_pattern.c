@@ -10,7 +10,7 @@
 enum { MAX_DEPTH = 40, MAX_RANGES = 256, MAX_NODES = 60000, MAX_COUNT = 10000, UNSET = 0 };
 
 struct pattern {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     const char *text;
     size_t at;
     int depth;
@@ -31,7 +31,7 @@ struct part {
 static void refuse(struct pattern *p, const char *what)
 {
     if (!p->has_failed) {
-        gi_schema_refuse(p->writer, "'pattern', at byte %zu: %s", p->at, what);
+        gi_schema_refuse(p->c, "'pattern', at byte %zu: %s", p->at, what);
     }
     p->has_failed = true;
 }
@@ -128,8 +128,8 @@ static uint32_t add_node(struct pattern *p, struct gi_nfa_node node)
         refuse(p, "the pattern is too large");
         return 0;
     }
-    const uint32_t index = gi_nfa_add(p->writer, &p->nfa, node);
-    p->has_failed = p->writer->build.has_failed;
+    const uint32_t index = gi_nfa_add(p->c, &p->nfa, node);
+    p->has_failed = p->c->build.has_failed;
     return index;
 }
 
@@ -161,7 +161,7 @@ static struct part add_set(struct pattern *p, struct char_set *set)
     set->count = gi_code_ranges_normalise(set->ranges, set->count);
     node.count = (uint32_t)set->count;
     for (size_t i = 0; !p->has_failed && i < set->count; i++) {
-        p->has_failed = !GI_SCHEMA_PUSH(p->writer, &p->nfa.ranges, set->ranges[i]);
+        p->has_failed = !GI_SCHEMA_PUSH(p->c, &p->nfa.ranges, set->ranges[i]);
     }
     const uint32_t index = add_node(p, node);
     return (struct part){index, index};
@@ -460,7 +460,7 @@ static const struct gi_dfa *finish(struct pattern *p, struct part part, bool is_
     part = chain(p, part, add_any(p));
     lead(p, part.end, add_node(p, (struct gi_nfa_node){.kind = GI_NFA_MATCH}));
     p->nfa.start = part.start;
-    const struct gi_dfa *dfa = p->has_failed ? NULL : gi_dfa_of_nfa(p->writer, &p->nfa);
+    const struct gi_dfa *dfa = p->has_failed ? NULL : gi_dfa_of_nfa(p->c, &p->nfa);
     gi_nfa_finish(&p->nfa);
     return dfa;
 }
@@ -483,20 +483,20 @@ static const struct gi_dfa *take_lookahead(struct pattern *p, bool *is_without)
     return dfa;
 }
 
-const struct gi_dfa *gi_schema_pattern(struct gi_schema_writer *writer, const char *pattern,
+const struct gi_dfa *gi_schema_pattern(struct gi_schema_compiler *c, const char *pattern,
                                        bool is_wide)
 {
-    struct pattern p = {.writer = writer, .text = pattern, .is_wide = is_wide};
+    struct pattern p = {.c = c, .text = pattern, .is_wide = is_wide};
     const struct gi_dfa *all = NULL;
     bool has_lookahead = false;
     p.at = pattern[0] == '^';
     while (p.at &&
            (strncmp(p.text + p.at, "(?=", 3) == 0 || strncmp(p.text + p.at, "(?!", 3) == 0)) {
         bool is_without;
-        all = has_lookahead ? all : gi_dfa_of_lengths(writer, 0, UINT32_MAX);
+        all = has_lookahead ? all : gi_dfa_of_lengths(c, 0, UINT32_MAX);
         has_lookahead = true;
         const struct gi_dfa *dfa = take_lookahead(&p, &is_without);
-        all = gi_dfa_product(writer, all, dfa, is_without);
+        all = gi_dfa_product(c, all, dfa, is_without);
     }
     p.at = has_lookahead ? p.at : 0;
     const struct part part = p.has_failed ? (struct part){0, 0} : parse_choice(&p);
@@ -504,5 +504,5 @@ const struct gi_dfa *gi_schema_pattern(struct gi_schema_writer *writer, const ch
         refuse(&p, "'|' outside of a group is not supported beside lookahead");
     }
     const struct gi_dfa *dfa = finish(&p, part, has_lookahead);
-    return has_lookahead ? gi_dfa_product(writer, all, dfa, false) : dfa;
+    return has_lookahead ? gi_dfa_product(c, all, dfa, false) : dfa;
 }

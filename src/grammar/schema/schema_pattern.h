@@ -8,7 +8,7 @@
 // (\w, \d and \s of letters beyond ASCII) it has the texts that all of them match; if is_wide,
 // those that any of them does. Refuses back references, \b, \p, and lookahead that does not follow
 // ^ at the beginning.
-const struct gi_dfa *gi_schema_pattern(struct gi_schema_writer *writer, const char *pattern,
+const struct gi_dfa *gi_schema_pattern(struct gi_schema_compiler *c, const char *pattern,
                                        bool is_wide);
 
 #endif

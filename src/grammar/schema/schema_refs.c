@@ -75,7 +75,7 @@ static bool resolve(const char *base, const char *ref, char *out)
 //-- the walk --------------------------------------------------------------------------------------
 
 struct walk {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     struct {
         struct entry *data;
         size_t count, capacity;
@@ -84,9 +84,9 @@ struct walk {
 
 static void add(struct walk *walk, const cJSON *schema, const cJSON *resource)
 {
-    struct gi_schema_writer *writer = walk->writer;
-    if (!writer->build.has_failed && cJSON_IsObject(schema)) {
-        GI_SCHEMA_PUSH(writer, &walk->todo, (struct entry){schema, resource});
+    struct gi_schema_compiler *c = walk->c;
+    if (!c->build.has_failed && cJSON_IsObject(schema)) {
+        GI_SCHEMA_PUSH(c, &walk->todo, (struct entry){schema, resource});
     }
 }
 
@@ -103,15 +103,15 @@ static const struct resource *resource_of(const struct gi_schema_index *index, c
 // Makes a schema with an $id a resource.
 static void add_resource(struct walk *walk, const cJSON *schema, const cJSON *around)
 {
-    struct gi_schema_writer *writer = walk->writer;
-    struct gi_schema_index *index = writer->index;
+    struct gi_schema_compiler *c = walk->c;
+    struct gi_schema_index *index = c->index;
     const cJSON *id = gi_schema_get(schema, "$id");
     const struct resource *outer = resource_of(index, around);
     struct resource made = {.schema = schema};
     if (!resolve(outer ? outer->uri : "", cJSON_IsString(id) ? id->valuestring : "", made.uri)) {
         made.uri[0] = 0;
     }
-    GI_SCHEMA_PUSH(writer, &index->resources, made);
+    GI_SCHEMA_PUSH(c, &index->resources, made);
 }
 
 // Adds the schemas that the known keywords of a schema have; others may have what only looks so.
@@ -152,17 +152,17 @@ static void add_children(struct walk *walk, const struct entry *entry)
 
 static void walk_all(struct walk *walk)
 {
-    struct gi_schema_writer *writer = walk->writer;
-    struct gi_schema_index *index = writer->index;
-    while (walk->todo.count > 0 && !writer->build.has_failed) {
+    struct gi_schema_compiler *c = walk->c;
+    struct gi_schema_index *index = c->index;
+    while (walk->todo.count > 0 && !c->build.has_failed) {
         struct entry entry = walk->todo.data[--walk->todo.count];
         const cJSON *id = gi_schema_get(entry.schema, "$id");
         // An $id that is but an anchor, as older schemas have it, is not a resource.
-        if (entry.schema == writer->root || (cJSON_IsString(id) && id->valuestring[0] != '#')) {
+        if (entry.schema == c->root || (cJSON_IsString(id) && id->valuestring[0] != '#')) {
             add_resource(walk, entry.schema, entry.resource);
             entry.resource = entry.schema;
         }
-        GI_SCHEMA_PUSH(writer, &index->entries, entry);
+        GI_SCHEMA_PUSH(c, &index->entries, entry);
         add_children(walk, &entry);
     }
 }
@@ -174,32 +174,32 @@ static int compare_entries(const void *a, const void *b)
     return (l > r) - (l < r);
 }
 
-void gi_schema_index_create(struct gi_schema_writer *writer)
+void gi_schema_index_create(struct gi_schema_compiler *c)
 {
-    struct walk walk = {.writer = writer};
-    gi_schema_index_destroy(writer->index);
-    writer->index = gi_schema_zeroed(writer, 1, sizeof(*writer->index));
-    if (!writer->index) {
+    struct walk walk = {.c = c};
+    gi_schema_index_destroy(c->index);
+    c->index = gi_schema_zeroed(c, 1, sizeof(*c->index));
+    if (!c->index) {
         return;
     }
-    add(&walk, writer->root, writer->root);
+    add(&walk, c->root, c->root);
     walk_all(&walk);
     free(walk.todo.data);
-    if (writer->index->entries.count > 1) {
-        qsort(writer->index->entries.data, writer->index->entries.count, sizeof(struct entry),
+    if (c->index->entries.count > 1) {
+        qsort(c->index->entries.data, c->index->entries.count, sizeof(struct entry),
               compare_entries);
     }
 }
 
-static const cJSON *find_resource_of(const struct gi_schema_writer *writer, const cJSON *schema)
+static const cJSON *find_resource_of(const struct gi_schema_compiler *c, const cJSON *schema)
 {
     const struct entry key = {.schema = schema};
-    const struct gi_schema_index *index = writer->index;
+    const struct gi_schema_index *index = c->index;
     const struct entry *found =
         index->entries.count
             ? bsearch(&key, index->entries.data, index->entries.count, sizeof(key), compare_entries)
             : NULL;
-    return found ? found->resource : writer->root;
+    return found ? found->resource : c->root;
 }
 
 //-- pointers --------------------------------------------------------------------------------------
@@ -263,10 +263,10 @@ static const cJSON *find_pointer(const cJSON *from, const char *at)
 
 // Returns the schema of a resource with an anchor; sets *n to how many schemas of the document have
 // it as a dynamic one.
-static const cJSON *find_anchor(const struct gi_schema_writer *writer, const cJSON *resource,
+static const cJSON *find_anchor(const struct gi_schema_compiler *c, const cJSON *resource,
                                 const char *name, size_t *n_dynamic)
 {
-    const struct gi_schema_index *index = writer->index;
+    const struct gi_schema_index *index = c->index;
     const cJSON *found = NULL;
     *n_dynamic = 0;
     for (size_t i = 0; i < index->entries.count; i++) {
@@ -287,25 +287,25 @@ static const cJSON *find_anchor(const struct gi_schema_writer *writer, const cJS
     return found;
 }
 
-const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON *schema,
+const cJSON *gi_schema_find_target(struct gi_schema_compiler *c, const cJSON *schema,
                                    const cJSON *ref)
 {
     const char *text = cJSON_IsString(ref) ? ref->valuestring : "";
     const char *fragment = strchr(text, '#');
     const bool is_dynamic = strcmp(ref->string, "$dynamicRef") == 0;
     char uri[MAX_URI];
-    writer->place = ref;
-    const cJSON *resource = find_resource_of(writer, schema);
+    c->place = ref;
+    const cJSON *resource = find_resource_of(c, schema);
     if (*text && *text != '#') {
-        const struct resource *from = resource_of(writer->index, resource);
+        const struct resource *from = resource_of(c->index, resource);
         bool is_ok = from && resolve(from->uri, text, uri);
         resource = NULL;
-        for (size_t i = 0; is_ok && i < writer->index->resources.count; i++) {
-            const struct resource *one = &writer->index->resources.data[i];
+        for (size_t i = 0; is_ok && i < c->index->resources.count; i++) {
+            const struct resource *one = &c->index->resources.data[i];
             resource = *one->uri && strcmp(one->uri, uri) == 0 ? one->schema : resource;
         }
         if (!resource) {
-            gi_schema_refuse(writer, "'%s' \"%.100s\" is not supported: it is outside the schema",
+            gi_schema_refuse(c, "'%s' \"%.100s\" is not supported: it is outside the schema",
                              ref->string, text);
             return NULL;
         }
@@ -313,14 +313,14 @@ const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON 
     const cJSON *target = resource;
     size_t n_dynamic = 0;
     if (fragment && fragment[1] && fragment[1] != '/') {
-        target = find_anchor(writer, resource, fragment + 1, &n_dynamic);
+        target = find_anchor(c, resource, fragment + 1, &n_dynamic);
     } else if (fragment) {
         target = find_pointer(resource, fragment + 1);
     }
     if (!target) {
-        gi_schema_refuse(writer, "unresolved '%s' \"%.100s\"", ref->string, text);
+        gi_schema_refuse(c, "unresolved '%s' \"%.100s\"", ref->string, text);
     } else if (is_dynamic && n_dynamic > 1) {
-        gi_schema_refuse(writer, "'$dynamicRef' to one of several anchors is not supported");
+        gi_schema_refuse(c, "'$dynamicRef' to one of several anchors is not supported");
         target = NULL;
     }
     return target;

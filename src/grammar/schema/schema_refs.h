@@ -3,15 +3,15 @@
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_REFS_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_REFS_H
 
-#include "grammar/schema/schema_writer.h"
+#include "grammar/schema/schema_compiler.h"
 
-// Finds the schemas within the writer's root and those that have an $id. Fails by the writer.
-void gi_schema_index_create(struct gi_schema_writer *writer);
+// Finds the schemas within the compiler's root and those that have an $id. Fails by the compiler.
+void gi_schema_index_create(struct gi_schema_compiler *c);
 void gi_schema_index_destroy(struct gi_schema_index *index);
 
 // Returns the schema that $ref or $dynamicRef, an item of a schema, leads to; NULL if it is
 // refused.
-const cJSON *gi_schema_find_target(struct gi_schema_writer *writer, const cJSON *schema,
+const cJSON *gi_schema_find_target(struct gi_schema_compiler *c, const cJSON *schema,
                                    const cJSON *ref);
 
 #endif

@@ -13,7 +13,7 @@ enum {
     MAX_BOUND = 240, // digits of a bound before the point, or after it
 };
 
-void gi_schema_build_shared_rules(struct gi_schema_writer *writer, struct gi_gbnf *gbnf)
+void gi_schema_build_shared_rules(struct gi_schema_compiler *c, struct gi_gbnf *gbnf)
 {
     static const char text[] =
         "ws ::= \" \"? | \"\\n\" [ \\t]{0,20}\n"
@@ -30,27 +30,27 @@ void gi_schema_build_shared_rules(struct gi_schema_writer *writer, struct gi_gbn
         "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,19})\n";
     static const char *const names[GI_N_SHARED_RULES] = {"ws",     "value", "object", "array",
                                                          "string", "char",  "number", "integer"};
-    gi_gbnf_read(gbnf, &writer->build, text, strlen(text), NULL);
-    for (size_t i = 0; i < GI_N_SHARED_RULES && !writer->build.has_failed; i++) {
-        writer->shared[i] = gi_gbnf_rule(gbnf, names[i]);
+    gi_gbnf_read(gbnf, &c->build, text, strlen(text), NULL);
+    for (size_t i = 0; i < GI_N_SHARED_RULES && !c->build.has_failed; i++) {
+        c->shared[i] = gi_gbnf_rule(gbnf, names[i]);
     }
 }
 
-uint32_t gi_schema_build_constant(struct gi_schema_writer *writer, const cJSON *value)
+uint32_t gi_schema_build_constant(struct gi_schema_compiler *c, const cJSON *value)
 {
     char *text = cJSON_PrintUnformatted(value);
     if (!text) {
-        gi_schema_no_memory(writer);
+        gi_schema_no_memory(c);
         return GI_BUILD_NOTHING;
     }
-    const uint32_t first = gi_schema_build_text(writer, text, GI_BUILD_END);
+    const uint32_t first = gi_schema_build_text(c, text, GI_BUILD_END);
     cJSON_free(text);
     return first;
 }
 
 //-- bounds ----------------------------------------------------------------------------------------
 
-bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+bool gi_schema_read_bound(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                           bool breaks, struct gi_bound *bound)
 {
     static const struct {
@@ -72,8 +72,8 @@ bool gi_schema_read_bound(struct gi_schema_writer *writer, const cJSON *schema, 
         if (gi_schema_is_number(item) && gi_decimal_read(item->valuestring, &bound->value)) {
             return true;
         }
-        writer->place = item;
-        gi_schema_refuse(writer, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
+        c->place = item;
+        gi_schema_refuse(c, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
     }
     return false;
 }
@@ -107,7 +107,7 @@ static void round_inwards(struct gi_bound *bound)
 }
 
 struct numbers {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     const struct gi_dfa *dfa;
     int types, n_digits;
     bool is_dead;
@@ -117,7 +117,7 @@ struct numbers {
 static void begin_limits(struct numbers *numbers)
 {
     if (!numbers->dfa) {
-        numbers->dfa = gi_number_digits(numbers->writer, numbers->types, numbers->n_digits);
+        numbers->dfa = gi_number_digits(numbers->c, numbers->types, numbers->n_digits);
     }
 }
 
@@ -127,7 +127,7 @@ static void narrow(struct numbers *numbers, const struct gi_dfa *dfa, bool is_wi
         return; // was refused
     }
     begin_limits(numbers);
-    const struct gi_dfa *narrowed = gi_dfa_product(numbers->writer, numbers->dfa, dfa, is_without);
+    const struct gi_dfa *narrowed = gi_dfa_product(numbers->c, numbers->dfa, dfa, is_without);
     numbers->dfa = narrowed ? narrowed : numbers->dfa;
 }
 
@@ -143,19 +143,18 @@ static void add_bound(struct numbers *numbers, struct gi_bound bound)
     if (numbers->types & GI_IS_BROKEN) {
         round_inwards(&bound);
     }
-    narrow(numbers, gi_number_bound(numbers->writer, &bound), false);
+    narrow(numbers, gi_number_bound(numbers->c, &bound), false);
 }
 
 static void add_multiple(struct numbers *numbers, const cJSON *item, bool breaks)
 {
     struct gi_decimal of;
-    numbers->writer->place = item;
+    numbers->c->place = item;
     if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &of)) {
-        gi_schema_refuse(numbers->writer, "expected a number of at most %d digits",
-                         GI_DECIMAL_DIGITS);
+        gi_schema_refuse(numbers->c, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
         return;
     }
-    narrow(numbers, gi_number_multiples(numbers->writer, &of), breaks);
+    narrow(numbers, gi_number_multiples(numbers->c, &of), breaks);
 }
 
 // Excludes the numbers of a constant, or of a list of them.
@@ -164,14 +163,14 @@ static void exclude(struct numbers *numbers, const cJSON *item)
     for (const cJSON *one = gi_schema_first_value(item); one;
          one = gi_schema_next_value(item, one)) {
         struct gi_bound bound = {.relation = GI_NOT_EQUAL};
-        numbers->writer->place = item;
+        numbers->c->place = item;
         if (!gi_schema_is_number(one)) {
             continue;
         }
         if (gi_decimal_read(one->valuestring, &bound.value)) {
             add_bound(numbers, bound);
         } else {
-            gi_schema_refuse(numbers->writer, "expected a number of at most %d digits",
+            gi_schema_refuse(numbers->c, "expected a number of at most %d digits",
                              GI_DECIMAL_DIGITS);
         }
     }
@@ -189,7 +188,7 @@ static void count_digits(struct numbers *numbers, const struct gi_case *one)
         for (; item; item = breaks ? NULL : item->next) {
             struct gi_bound bound;
             if (item->string &&
-                gi_schema_read_bound(numbers->writer, condition->schema, item, breaks, &bound) &&
+                gi_schema_read_bound(numbers->c, condition->schema, item, breaks, &bound) &&
                 bound.value.point > numbers->n_digits && bound.value.point <= MAX_WHOLE) {
                 numbers->n_digits = bound.value.point;
             }
@@ -199,20 +198,20 @@ static void count_digits(struct numbers *numbers, const struct gi_case *one)
 
 static void read_case(struct numbers *numbers, const struct gi_case *one)
 {
-    struct gi_schema_writer *writer = numbers->writer;
-    for (uint32_t i = 0; i < one->count && !writer->build.has_failed; i++) {
+    struct gi_schema_compiler *c = numbers->c;
+    for (uint32_t i = 0; i < one->count && !c->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const bool breaks = condition->kind == GI_BREAKS;
         const cJSON *item = breaks                        ? condition->item
                             : condition->kind == GI_HOLDS ? condition->schema->child
                                                           : NULL;
-        for (; item && !writer->build.has_failed; item = breaks ? NULL : item->next) {
+        for (; item && !c->build.has_failed; item = breaks ? NULL : item->next) {
             struct gi_bound bound;
-            writer->place = item;
+            c->place = item;
             if (!item->string) {
                 continue;
             }
-            if (gi_schema_read_bound(writer, condition->schema, item, breaks, &bound)) {
+            if (gi_schema_read_bound(c, condition->schema, item, breaks, &bound)) {
                 add_bound(numbers, bound);
             } else if (strcmp(item->string, "multipleOf") == 0) {
                 add_multiple(numbers, item, breaks);
@@ -224,30 +223,30 @@ static void read_case(struct numbers *numbers, const struct gi_case *one)
     }
 }
 
-const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_writer *writer,
-                                          const struct gi_case *one, bool is_all)
+const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_compiler *c, const struct gi_case *one,
+                                          bool is_all)
 {
     const bool is_whole = !(one->types & GI_IS_BROKEN);
     struct numbers numbers = {
-        .writer = writer, .types = one->types, .n_digits = is_whole ? N_WHOLE : N_BROKEN};
+        .c = c, .types = one->types, .n_digits = is_whole ? N_WHOLE : N_BROKEN};
     count_digits(&numbers, one);
     read_case(&numbers, one);
     if (is_all || (one->types & GI_IS_NUMBER) == GI_IS_BROKEN) {
         begin_limits(&numbers);
     }
-    return numbers.is_dead ? gi_dfa_of_texts(writer, NULL, 0) : numbers.dfa;
+    return numbers.is_dead ? gi_dfa_of_texts(c, NULL, 0) : numbers.dfa;
 }
 
-uint32_t gi_schema_build_numbers(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_numbers(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    const struct gi_dfa *dfa = gi_schema_numbers_of(writer, one, false);
+    const struct gi_dfa *dfa = gi_schema_numbers_of(c, one, false);
     if (!dfa) {
         return gi_schema_build_shared(
-            writer, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER, GI_BUILD_END);
+            c, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER, GI_BUILD_END);
     }
     if (gi_dfa_is_empty(dfa)) {
-        gi_schema_note_dead(writer, "no number satisfies the bounds and "
-                                    "multiples");
+        gi_schema_note_dead(c, "no number satisfies the bounds and "
+                               "multiples");
     }
-    return gi_schema_build_dfa(writer, dfa, false, GI_BUILD_END);
+    return gi_schema_build_dfa(c, dfa, false, GI_BUILD_END);
 }

@@ -95,8 +95,7 @@ static bool has_form(const cJSON *item, enum form form)
     return fits;
 }
 
-const cJSON *gi_schema_use(struct gi_schema_writer *writer, const cJSON *schema,
-                           const char *keyword)
+const cJSON *gi_schema_use(struct gi_schema_compiler *c, const cJSON *schema, const char *keyword)
 {
     static const char *const names[] = {
         "a schema: an object, true or false",
@@ -112,15 +111,15 @@ const cJSON *gi_schema_use(struct gi_schema_writer *writer, const cJSON *schema,
     const cJSON *item = gi_schema_get(schema, keyword);
     for (size_t i = 0; item && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
         if (strcmp(keyword, keywords[i].name) == 0 && !has_form(item, keywords[i].form)) {
-            writer->place = schema;
-            gi_schema_refuse(writer, "'%s' is not %s", keyword, names[keywords[i].form]);
+            c->place = schema;
+            gi_schema_refuse(c, "'%s' is not %s", keyword, names[keywords[i].form]);
             return NULL;
         }
     }
     return item;
 }
 
-int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type)
+int gi_schema_types_of(struct gi_schema_compiler *c, const cJSON *type)
 {
     static const struct {
         const char *name;
@@ -141,15 +140,15 @@ int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type)
             }
         }
         if (!is_known) {
-            writer->place = item;
-            gi_schema_refuse(writer, "'type' \"%.100s\" is not a type of JSON",
+            c->place = item;
+            gi_schema_refuse(c, "'type' \"%.100s\" is not a type of JSON",
                              cJSON_IsString(item) ? item->valuestring : "");
             types = before | GI_IS_ANY;
         }
     }
     if (!types) {
-        writer->place = type;
-        gi_schema_refuse(writer, "'type' is an empty list");
+        c->place = type;
+        gi_schema_refuse(c, "'type' is an empty list");
         return GI_IS_ANY;
     }
     return types;
@@ -215,16 +214,16 @@ bool gi_schema_is_any(const cJSON *schema)
 
 //-- sets ------------------------------------------------------------------------------------------
 
-void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *set,
-                       const cJSON *schema, bool fails)
+void gi_schema_set_add(struct gi_schema_compiler *c, struct gi_schema_set *set, const cJSON *schema,
+                       bool fails)
 {
     const struct gi_schema_member member = {schema, fails};
-    if (writer->build.has_failed) {
+    if (c->build.has_failed) {
         return;
     }
     if (!is_schema(schema)) {
-        writer->place = schema;
-        gi_schema_refuse(writer, "a schema must be an object, true or false");
+        c->place = schema;
+        gi_schema_refuse(c, "a schema must be an object, true or false");
         return;
     }
     if (!fails && gi_schema_is_any(schema)) {
@@ -235,7 +234,7 @@ void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *se
             return;
         }
     }
-    GI_SCHEMA_PUSH(writer, set, member);
+    GI_SCHEMA_PUSH(c, set, member);
 }
 
 bool gi_schema_is_never(const struct gi_schema_set *set)
@@ -292,10 +291,10 @@ void gi_schema_memo_destroy(struct gi_schema_memo *memo)
     free(memo);
 }
 
-void gi_schema_memo_reset(struct gi_schema_writer *writer)
+void gi_schema_memo_reset(struct gi_schema_compiler *c)
 {
-    gi_schema_memo_destroy(writer->memo);
-    writer->memo = gi_schema_zeroed(writer, 1, sizeof(*writer->memo));
+    gi_schema_memo_destroy(c->memo);
+    c->memo = gi_schema_zeroed(c, 1, sizeof(*c->memo));
 }
 
 static int compare_members(const void *a, const void *b)
@@ -326,15 +325,15 @@ static bool is_same(const struct gi_schema_set *a, const struct gi_schema_set *b
     return a->count == b->count;
 }
 
-uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set)
+uint32_t gi_schema_rule_of(struct gi_schema_compiler *c, const struct gi_schema_set *set)
 {
-    struct gi_schema_memo *memo = writer->memo;
-    if (writer->build.has_failed) {
+    struct gi_schema_memo *memo = c->memo;
+    if (c->build.has_failed) {
         return 0;
     }
     struct known_set made = {.set = {0}};
     for (size_t i = 0; i < set->count; i++) {
-        gi_schema_set_add(writer, &made.set, set->data[i].schema, set->data[i].fails);
+        gi_schema_set_add(c, &made.set, set->data[i].schema, set->data[i].fails);
     }
     if (made.set.count > 1) {
         qsort(made.set.data, made.set.count, sizeof(*made.set.data), compare_members);
@@ -347,24 +346,24 @@ uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_sche
             return memo->sets.data[found].rule;
         }
     }
-    made.rule = gi_build_rule(&writer->build, GI_BUILD_END);
+    made.rule = gi_build_rule(&c->build, GI_BUILD_END);
     if (memo->sets.count == MAX_SETS) {
-        gi_schema_stop(writer, "the combinations of schemas for one value exceed %d", MAX_SETS);
+        gi_schema_stop(c, "the combinations of schemas for one value exceed %d", MAX_SETS);
     }
-    if (writer->build.has_failed ||
-        !gi_index_add(&memo->index, hash, (uint32_t)memo->sets.count, purpose, writer->build.err) ||
-        !GI_ARRAY_PUSH(&memo->sets, purpose, writer->build.err, made)) {
-        writer->build.has_failed = true;
+    if (c->build.has_failed ||
+        !gi_index_add(&memo->index, hash, (uint32_t)memo->sets.count, purpose, c->build.err) ||
+        !GI_ARRAY_PUSH(&memo->sets, purpose, c->build.err, made)) {
+        c->build.has_failed = true;
         free(made.set.data);
         return 0;
     }
     return made.rule;
 }
 
-bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule)
+bool gi_schema_next_set(struct gi_schema_compiler *c, struct gi_schema_set *set, uint32_t *rule)
 {
-    struct gi_schema_memo *memo = writer->memo;
-    if (writer->build.has_failed || memo->n_taken == memo->sets.count) {
+    struct gi_schema_memo *memo = c->memo;
+    if (c->build.has_failed || memo->n_taken == memo->sets.count) {
         return false;
     }
     *set = memo->sets.data[memo->n_taken].set;
@@ -372,31 +371,31 @@ bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *s
     return true;
 }
 
-const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, const cJSON *item,
+const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_compiler *c, const cJSON *item,
                                               const char *pattern, bool is_wide)
 {
-    struct gi_schema_memo *memo = writer->memo;
+    struct gi_schema_memo *memo = c->memo;
     for (size_t i = 0; i < memo->patterns.count; i++) {
         if (memo->patterns.data[i].pattern == pattern &&
             memo->patterns.data[i].is_wide == is_wide) {
             return memo->patterns.data[i].dfa;
         }
     }
-    writer->place = item;
-    const struct gi_dfa *dfa = gi_schema_pattern(writer, pattern, is_wide);
-    GI_SCHEMA_PUSH(writer, &memo->patterns, (struct known_pattern){pattern, dfa, is_wide});
+    c->place = item;
+    const struct gi_dfa *dfa = gi_schema_pattern(c, pattern, is_wide);
+    GI_SCHEMA_PUSH(c, &memo->patterns, (struct known_pattern){pattern, dfa, is_wide});
     return dfa;
 }
 
-uint32_t gi_schema_node_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa)
+uint32_t gi_schema_node_of_dfa(struct gi_schema_compiler *c, const struct gi_dfa *dfa)
 {
-    struct gi_schema_memo *memo = writer->memo;
+    struct gi_schema_memo *memo = c->memo;
     for (size_t i = 0; i < memo->built.count; i++) {
         if (memo->built.data[i].dfa == dfa) {
             return memo->built.data[i].node;
         }
     }
-    const uint32_t node = gi_schema_build_dfa(writer, dfa, true, GI_BUILD_END);
-    GI_SCHEMA_PUSH(writer, &memo->built, (struct built){dfa, node});
+    const uint32_t node = gi_schema_build_dfa(c, dfa, true, GI_BUILD_END);
+    GI_SCHEMA_PUSH(c, &memo->built, (struct built){dfa, node});
     return node;
 }

@@ -73,28 +73,28 @@ struct gi_cases {
 };
 
 // Adds a schema to a set, unless it allows everything.
-void gi_schema_set_add(struct gi_schema_writer *writer, struct gi_schema_set *set,
-                       const cJSON *schema, bool fails);
+void gi_schema_set_add(struct gi_schema_compiler *c, struct gi_schema_set *set, const cJSON *schema,
+                       bool fails);
 
 // Fills *cases, which is zero-initialised. Freed with gi_schema_cases_finish.
-void gi_schema_expand(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+void gi_schema_expand(struct gi_schema_compiler *c, const struct gi_schema_set *set,
                       struct gi_cases *cases);
 void gi_schema_cases_finish(struct gi_cases *cases);
 struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i);
 
 // Returns the rule of a set, which is built later if it is new.
-uint32_t gi_schema_rule_of(struct gi_schema_writer *writer, const struct gi_schema_set *set);
-// Takes the next set whose rule is to be built; false after the last. The writer owns it.
-bool gi_schema_next_set(struct gi_schema_writer *writer, struct gi_schema_set *set, uint32_t *rule);
+uint32_t gi_schema_rule_of(struct gi_schema_compiler *c, const struct gi_schema_set *set);
+// Takes the next set whose rule is to be built; false after the last. The compiler owns it.
+bool gi_schema_next_set(struct gi_schema_compiler *c, struct gi_schema_set *set, uint32_t *rule);
 // Forgets all sets and patterns: another schema follows.
-void gi_schema_memo_reset(struct gi_schema_writer *writer);
+void gi_schema_memo_reset(struct gi_schema_compiler *c);
 void gi_schema_memo_destroy(struct gi_schema_memo *memo);
 
 // Returns the first node of an automaton's strings, which are built once.
-uint32_t gi_schema_node_of_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa);
+uint32_t gi_schema_node_of_dfa(struct gi_schema_compiler *c, const struct gi_dfa *dfa);
 
 // Returns the automaton of a pattern, which an item has; made once for each text that a pattern is.
-const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_writer *writer, const cJSON *item,
+const struct gi_dfa *gi_schema_cached_pattern(struct gi_schema_compiler *c, const cJSON *item,
                                               const char *pattern, bool is_wide);
 
 // Returns the schema of a condition that it holds, if that is an object; NULL otherwise.
@@ -119,10 +119,9 @@ static inline const cJSON *gi_schema_next_value(const cJSON *item, const cJSON *
 
 // Returns a keyword of a schema that has the form that it should have; NULL if it is not there.
 // Refuses it otherwise.
-const cJSON *gi_schema_use(struct gi_schema_writer *writer, const cJSON *schema,
-                           const char *keyword);
+const cJSON *gi_schema_use(struct gi_schema_compiler *c, const cJSON *schema, const char *keyword);
 // Returns the types of a `type`.
-int gi_schema_types_of(struct gi_schema_writer *writer, const cJSON *type);
+int gi_schema_types_of(struct gi_schema_compiler *c, const cJSON *type);
 // Returns the types that a case allows and says something of. Nothing else is written where no type
 // is named: {"properties": ...} means an object.
 int gi_schema_asked_types(const struct gi_case *one);

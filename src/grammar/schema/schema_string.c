@@ -15,7 +15,7 @@ enum {
 //-- what is asked for -----------------------------------------------------------------------------
 
 // Narrows strings to those of an automaton, or to others; NULL was refused.
-static void narrow(struct gi_schema_writer *writer, struct gi_strings *strings,
+static void narrow(struct gi_schema_compiler *c, struct gi_strings *strings,
                    const struct gi_dfa *dfa, bool is_without)
 {
     if (!dfa) {
@@ -25,9 +25,8 @@ static void narrow(struct gi_schema_writer *writer, struct gi_strings *strings,
         strings->dfa = dfa;
         return;
     }
-    const struct gi_dfa *from =
-        strings->dfa ? strings->dfa : gi_dfa_of_lengths(writer, 0, UINT32_MAX);
-    const struct gi_dfa *narrowed = gi_dfa_product(writer, from, dfa, is_without);
+    const struct gi_dfa *from = strings->dfa ? strings->dfa : gi_dfa_of_lengths(c, 0, UINT32_MAX);
+    const struct gi_dfa *narrowed = gi_dfa_product(c, from, dfa, is_without);
     strings->dfa = narrowed ? narrowed : strings->dfa;
 }
 
@@ -41,31 +40,31 @@ static void at_most(struct gi_strings *strings, uint32_t count)
     strings->most = count < strings->most ? count : strings->most;
 }
 
-static void read_holding(struct gi_schema_writer *writer, const cJSON *schema,
+static void read_holding(struct gi_schema_compiler *c, const cJSON *schema,
                          struct gi_strings *strings)
 {
-    const cJSON *pattern = gi_schema_use(writer, schema, "pattern");
-    const cJSON *format = gi_schema_use(writer, schema, "format");
+    const cJSON *pattern = gi_schema_use(c, schema, "pattern");
+    const cJSON *format = gi_schema_use(c, schema, "format");
     if (pattern) {
-        narrow(writer, strings,
-               gi_schema_cached_pattern(writer, pattern, pattern->valuestring, false), false);
+        narrow(c, strings, gi_schema_cached_pattern(c, pattern, pattern->valuestring, false),
+               false);
     }
     const char *text =
         format ? gi_schema_format(format->valuestring, gi_schema_get(schema, "maxLength") != NULL)
                : NULL;
     if (text) {
-        narrow(writer, strings, gi_schema_cached_pattern(writer, format, text, false), false);
+        narrow(c, strings, gi_schema_cached_pattern(c, format, text, false), false);
     }
-    writer->place = schema;
-    at_least(strings, gi_schema_count(writer, gi_schema_get(schema, "minLength"), 0));
-    const uint32_t most = gi_schema_count(writer, gi_schema_get(schema, "maxLength"), UINT32_MAX);
+    c->place = schema;
+    at_least(strings, gi_schema_count(c, gi_schema_get(schema, "minLength"), 0));
+    const uint32_t most = gi_schema_count(c, gi_schema_get(schema, "maxLength"), UINT32_MAX);
     const bool is_uri =
         text && most > 0 && most < UINT32_MAX && strcmp(format->valuestring, "uri") == 0;
     at_most(strings, most - is_uri); // pydantic counts the slash that it adds to a bare host
 }
 
 // Returns the automaton of the texts of a constant, or of a list of them.
-static const struct gi_dfa *automaton_of(struct gi_schema_writer *writer, const cJSON *item)
+static const struct gi_dfa *automaton_of(struct gi_schema_compiler *c, const cJSON *item)
 {
     struct {
         const char **data;
@@ -74,63 +73,62 @@ static const struct gi_dfa *automaton_of(struct gi_schema_writer *writer, const 
     for (const cJSON *one = gi_schema_first_value(item); one;
          one = gi_schema_next_value(item, one)) {
         if (cJSON_IsString(one)) {
-            GI_SCHEMA_PUSH(writer, &texts, one->valuestring);
+            GI_SCHEMA_PUSH(c, &texts, one->valuestring);
         }
     }
-    const struct gi_dfa *dfa = gi_dfa_of_texts(writer, texts.data, texts.count);
+    const struct gi_dfa *dfa = gi_dfa_of_texts(c, texts.data, texts.count);
     free(texts.data);
     return dfa;
 }
 
-static void read_breaking(struct gi_schema_writer *writer, const cJSON *item,
+static void read_breaking(struct gi_schema_compiler *c, const cJSON *item,
                           struct gi_strings *strings)
 {
     const char *name = item->string;
     if (strcmp(name, "pattern") == 0 && cJSON_IsString(item)) {
-        narrow(writer, strings, gi_schema_cached_pattern(writer, item, item->valuestring, true),
-               true);
+        narrow(c, strings, gi_schema_cached_pattern(c, item, item->valuestring, true), true);
     } else if (strcmp(name, "const") == 0 || strcmp(name, "enum") == 0) {
-        const struct gi_dfa *dfa = automaton_of(writer, item);
+        const struct gi_dfa *dfa = automaton_of(c, item);
         if (dfa && !gi_dfa_is_empty(dfa)) {
-            narrow(writer, strings, dfa, true);
+            narrow(c, strings, dfa, true);
         }
     } else if (strcmp(name, "minLength") == 0) {
-        const uint32_t count = gi_schema_count(writer, item, 1);
+        const uint32_t count = gi_schema_count(c, item, 1);
         at_least(strings, count == 0);
         at_most(strings, count == 0 ? 0 : count - 1); // a count of 0 is never broken
     } else if (strcmp(name, "maxLength") == 0) {
-        const uint32_t count = gi_schema_count(writer, item, UINT32_MAX - 1);
+        const uint32_t count = gi_schema_count(c, item, UINT32_MAX - 1);
         at_least(strings, count == UINT32_MAX ? count : count + 1);
     }
 }
 
-struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const struct gi_case *one)
+struct gi_strings gi_schema_strings_of(struct gi_schema_compiler *c, const struct gi_case *one)
 {
     struct gi_strings strings = {.dfa = NULL, .least = 0, .most = UINT32_MAX};
-    for (uint32_t i = 0; i < one->count && !writer->build.has_failed; i++) {
+    for (uint32_t i = 0; i < one->count && !c->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         if (gi_schema_holding(condition)) {
-            read_holding(writer, condition->schema, &strings);
+            read_holding(c, condition->schema, &strings);
         } else if (condition->kind == GI_BREAKS) {
-            read_breaking(writer, condition->item, &strings);
+            read_breaking(c, condition->item, &strings);
         }
     }
     return strings;
 }
 
-const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
+const struct gi_dfa *gi_strings_automaton(struct gi_schema_compiler *c,
                                           const struct gi_strings *strings)
 {
     uint32_t most = strings->most;
     if (strings->least > most) {
-        return gi_dfa_of_texts(writer, NULL, 0);
+        return gi_dfa_of_texts(c, NULL, 0);
     }
     if (!strings->dfa) {
-        return gi_dfa_of_lengths(writer, strings->least, most);
+        return gi_dfa_of_lengths(c, strings->least, most);
     }
-    const uint32_t longest = gi_dfa_longest(writer, strings->dfa);
+    const uint32_t longest = gi_dfa_longest(c, strings->dfa);
     most = longest <= most ? UINT32_MAX : most;
-    if (strings->least <= gi_dfa_shortest(writer, strings->dfa) && most == UINT32_MAX) {
+    if (strings->least <= gi_dfa_shortest(c, strings->dfa) && most == UINT32_MAX) {
         return strings->dfa;
     }
     // Fewer characters than allowed where an automaton of them would be too large.
@@ -141,67 +139,66 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
         most = counted < MAX_CHARS ? counted : MAX_CHARS;
     }
     do {
-        const struct gi_dfa *lengths = gi_dfa_of_lengths(writer, strings->least, most);
-        writer->max_states = GI_DFA_MAX_STATES;
-        dfa = gi_dfa_product(writer, strings->dfa, lengths, false);
-        writer->max_states = 0;
+        const struct gi_dfa *lengths = gi_dfa_of_lengths(c, strings->least, most);
+        c->max_states = GI_DFA_MAX_STATES;
+        dfa = gi_dfa_product(c, strings->dfa, lengths, false);
+        c->max_states = 0;
         most = most / 2 < GI_DFA_MAX_STATES / n_states ? most / 2 : GI_DFA_MAX_STATES / n_states;
-    } while (!dfa && !writer->build.has_failed && most >= strings->least && most >= 16);
+    } while (!dfa && !c->build.has_failed && most >= strings->least && most >= 16);
     if (!dfa) {
-        gi_schema_refuse(writer, "'minLength' or 'maxLength' is too large for this pattern");
+        gi_schema_refuse(c, "'minLength' or 'maxLength' is too large for this pattern");
     }
     return dfa;
 }
 
-const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one)
+const struct gi_dfa *gi_schema_names_of(struct gi_schema_compiler *c, const struct gi_case *one)
 {
     struct gi_schema_set set = {0};
     struct gi_cases cases = {0};
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
-        const cJSON *names = gi_schema_use(writer, gi_schema_holding(condition), "propertyNames");
+        const cJSON *names = gi_schema_use(c, gi_schema_holding(condition), "propertyNames");
         if (names) {
-            gi_schema_set_add(writer, &set, names, false);
+            gi_schema_set_add(c, &set, names, false);
         }
     }
     if (set.count == 0) {
         return NULL;
     }
-    gi_schema_expand(writer, &set, &cases);
-    const struct gi_dfa *none = gi_dfa_of_lengths(writer, 0, UINT32_MAX); // all but the names
-    for (size_t i = 0; i < cases.list.count && !writer->build.has_failed; i++) {
+    gi_schema_expand(c, &set, &cases);
+    const struct gi_dfa *none = gi_dfa_of_lengths(c, 0, UINT32_MAX); // all but the names
+    for (size_t i = 0; i < cases.list.count && !c->build.has_failed; i++) {
         const struct gi_case names = gi_schema_case(&cases, i);
         if (!(names.types & GI_IS_STRING)) {
             continue;
         }
-        struct gi_strings strings = gi_schema_strings_of(writer, &names);
-        const struct gi_dfa *dfa = gi_strings_automaton(writer, &strings);
+        struct gi_strings strings = gi_schema_strings_of(c, &names);
+        const struct gi_dfa *dfa = gi_strings_automaton(c, &strings);
         for (uint32_t k = 0; k < names.count; k++) {
             const struct gi_condition *condition = &names.conditions[k];
             const cJSON *schema = gi_schema_holding(condition);
-            const cJSON *list = gi_schema_use(writer, schema, "enum");
+            const cJSON *list = gi_schema_use(c, schema, "enum");
             const cJSON *constant = gi_schema_get(schema, "const");
-            dfa = list ? gi_dfa_product(writer, dfa, automaton_of(writer, list), false) : dfa;
-            dfa =
-                constant ? gi_dfa_product(writer, dfa, automaton_of(writer, constant), false) : dfa;
+            dfa = list ? gi_dfa_product(c, dfa, automaton_of(c, list), false) : dfa;
+            dfa = constant ? gi_dfa_product(c, dfa, automaton_of(c, constant), false) : dfa;
         }
-        none = gi_dfa_product(writer, none, dfa, true);
+        none = gi_dfa_product(c, none, dfa, true);
     }
     gi_schema_cases_finish(&cases);
     free(set.data);
-    return none ? gi_dfa_complement(writer, none) : NULL;
+    return none ? gi_dfa_complement(c, none) : NULL;
 }
 
 //-- nodes -----------------------------------------------------------------------------------------
 
 // Builds the characters of edges to one state as JSON has them within quotes: as they are, or as a
 // letter after a backslash.
-static uint32_t build_edges(struct gi_schema_writer *writer, const struct gi_dfa_edge *edges,
+static uint32_t build_edges(struct gi_schema_compiler *c, const struct gi_dfa_edge *edges,
                             uint32_t n, uint32_t to, uint32_t next)
 {
     static const struct gi_code_range plain[] = {
         {0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0x7e}, {0x80, GI_CODE_MAX}};
-    struct gi_builder *build = &writer->build;
+    struct gi_builder *build = &c->build;
     for (uint32_t i = 0; i < n; i++) {
         for (size_t k = 0; edges[i].to == to && k < sizeof(plain) / sizeof(plain[0]); k++) {
             const uint32_t lo = edges[i].lo > plain[k].lo ? edges[i].lo : plain[k].lo;
@@ -221,14 +218,14 @@ static uint32_t build_edges(struct gi_schema_writer *writer, const struct gi_dfa
         }
     }
     const uint32_t letters = gi_build_class(build, false, next);
-    return gi_build_either(build, characters, gi_schema_build_text(writer, "\\", letters));
+    return gi_build_either(build, characters, gi_schema_build_text(c, "\\", letters));
 }
 
-uint32_t gi_schema_build_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
-                             bool is_string, uint32_t next)
+uint32_t gi_schema_build_dfa(struct gi_schema_compiler *c, const struct gi_dfa *dfa, bool is_string,
+                             uint32_t next)
 {
-    struct gi_builder *build = &writer->build;
-    const uint32_t end = is_string ? gi_schema_build_text(writer, "\"", next) : next;
+    struct gi_builder *build = &c->build;
+    const uint32_t end = is_string ? gi_schema_build_text(c, "\"", next) : next;
     if (gi_dfa_is_empty(dfa)) {
         return GI_BUILD_NOTHING;
     }
@@ -245,41 +242,41 @@ uint32_t gi_schema_build_dfa(struct gi_schema_writer *writer, const struct gi_df
             if (is_new) {
                 const uint32_t to = edges[k].to;
                 node = gi_build_either(build, node,
-                                       build_edges(writer, edges, state->count, to, first + to));
+                                       build_edges(c, edges, state->count, to, first + to));
             }
         }
         gi_build_lead(build, first + i, node);
     }
-    return is_string ? gi_schema_build_text(writer, "\"", first) : first;
+    return is_string ? gi_schema_build_text(c, "\"", first) : first;
 }
 
-uint32_t gi_schema_build_strings(struct gi_schema_writer *writer, const struct gi_case *one)
+uint32_t gi_schema_build_strings(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    struct gi_strings strings = gi_schema_strings_of(writer, one);
+    struct gi_strings strings = gi_schema_strings_of(c, one);
     const bool has_bounds = strings.least > 0 || strings.most != UINT32_MAX;
     const struct gi_dfa *dfa = strings.dfa;
     bool is_dead = strings.least > strings.most;
     if (!is_dead && (dfa ? has_bounds : strings.least > GI_SCHEMA_MAX_COUNT)) {
-        dfa = gi_strings_automaton(writer, &strings);
+        dfa = gi_strings_automaton(c, &strings);
         dfa = dfa ? dfa : strings.dfa;
     }
     is_dead = is_dead || (dfa && gi_dfa_is_empty(dfa));
     if (is_dead) {
-        gi_schema_note_dead(writer, "no string satisfies all of 'pattern', 'format', 'minLength' "
-                                    "and 'maxLength' here");
+        gi_schema_note_dead(c, "no string satisfies all of 'pattern', 'format', 'minLength' "
+                               "and 'maxLength' here");
         return GI_BUILD_NOTHING;
     }
     if (dfa) {
-        return gi_schema_node_of_dfa(writer, dfa);
+        return gi_schema_node_of_dfa(c, dfa);
     }
     if (!has_bounds) {
-        return gi_schema_build_shared(writer, GI_RULE_STRING, GI_BUILD_END);
+        return gi_schema_build_shared(c, GI_RULE_STRING, GI_BUILD_END);
     }
     const uint32_t most = strings.most == UINT32_MAX           ? GI_BUILD_ENDLESS
                           : strings.most < GI_SCHEMA_MAX_COUNT ? strings.most
                                                                : GI_SCHEMA_MAX_COUNT;
     const uint32_t chars =
-        gi_build_repeat(&writer->build, GI_NODE_CALL, writer->shared[GI_RULE_CHAR], strings.least,
-                        most, gi_schema_build_text(writer, "\"", GI_BUILD_END));
-    return gi_schema_build_text(writer, "\"", chars);
+        gi_build_repeat(&c->build, GI_NODE_CALL, c->shared[GI_RULE_CHAR], strings.least, most,
+                        gi_schema_build_text(c, "\"", GI_BUILD_END));
+    return gi_schema_build_text(c, "\"", chars);
 }

@@ -11,18 +11,18 @@ struct gi_strings {
 };
 
 // Returns what a case asks of strings, without its constants.
-struct gi_strings gi_schema_strings_of(struct gi_schema_writer *writer, const struct gi_case *one);
+struct gi_strings gi_schema_strings_of(struct gi_schema_compiler *c, const struct gi_case *one);
 // Returns the automaton of all of it.
-const struct gi_dfa *gi_strings_automaton(struct gi_schema_writer *writer,
+const struct gi_dfa *gi_strings_automaton(struct gi_schema_compiler *c,
                                           const struct gi_strings *strings);
 // Returns the automaton of the names that members of an object may have; NULL: any.
-const struct gi_dfa *gi_schema_names_of(struct gi_schema_writer *writer, const struct gi_case *one);
+const struct gi_dfa *gi_schema_names_of(struct gi_schema_compiler *c, const struct gi_case *one);
 
 // Builds the strings of a case; GI_BUILD_NOTHING without any.
-uint32_t gi_schema_build_strings(struct gi_schema_writer *writer, const struct gi_case *one);
+uint32_t gi_schema_build_strings(struct gi_schema_compiler *c, const struct gi_case *one);
 // Builds an automaton's texts as strings of JSON, or as numbers.
-uint32_t gi_schema_build_dfa(struct gi_schema_writer *writer, const struct gi_dfa *dfa,
-                             bool is_string, uint32_t next);
+uint32_t gi_schema_build_dfa(struct gi_schema_compiler *c, const struct gi_dfa *dfa, bool is_string,
+                             uint32_t next);
 
 // Returns the pattern that stands for a format, one without texts of any length if is_bounded and
 // there is such a one; NULL if the format is unknown.

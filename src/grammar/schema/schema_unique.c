@@ -18,7 +18,7 @@ static const char *const number_groups[] = {"^1", "^2", "^3", "^4", "^5",
 enum { N_GROUPS = 10, N_FREE = GI_IS_STRING | GI_IS_NUMBER };
 
 struct kinds {
-    struct gi_schema_writer *writer;
+    struct gi_schema_compiler *c;
     uint32_t *rules;
     size_t count, capacity;
     int free_types;     // types of which there are groups
@@ -31,14 +31,14 @@ struct kinds {
 static void refuse(struct kinds *kinds)
 {
     kinds->is_refused = true;
-    gi_schema_refuse(kinds->writer, "'uniqueItems' is supported for constants, and for strings or "
-                                    "numbers of one kind");
+    gi_schema_refuse(kinds->c, "'uniqueItems' is supported for constants, and for strings or "
+                               "numbers of one kind");
 }
 
 static void add(struct kinds *kinds, uint32_t first)
 {
     if (kinds->count < kinds->capacity) {
-        kinds->rules[kinds->count++] = gi_build_rule(&kinds->writer->build, first);
+        kinds->rules[kinds->count++] = gi_build_rule(&kinds->c->build, first);
     } else {
         refuse(kinds);
     }
@@ -59,7 +59,7 @@ static void add_constant(struct kinds *kinds, const cJSON *value)
     kinds->constant_types |= cJSON_IsString(value)        ? GI_IS_STRING
                              : gi_schema_is_number(value) ? GI_IS_NUMBER
                                                           : 0;
-    add(kinds, gi_schema_build_constant(kinds->writer, value));
+    add(kinds, gi_schema_build_constant(kinds->c, value));
 }
 
 static void add_groups(struct kinds *kinds, const struct gi_dfa *dfa, bool is_string)
@@ -70,12 +70,12 @@ static void add_groups(struct kinds *kinds, const struct gi_dfa *dfa, bool is_st
         return;
     }
     kinds->free_types |= types;
-    for (size_t i = 0; i < N_GROUPS && !kinds->writer->build.has_failed; i++) {
+    for (size_t i = 0; i < N_GROUPS && !kinds->c->build.has_failed; i++) {
         const char *pattern = is_string ? string_groups[i] : number_groups[i];
-        const struct gi_dfa *group = gi_dfa_product(
-            kinds->writer, dfa, gi_schema_pattern(kinds->writer, pattern, false), false);
+        const struct gi_dfa *group =
+            gi_dfa_product(kinds->c, dfa, gi_schema_pattern(kinds->c, pattern, false), false);
         if (group && !gi_dfa_is_empty(group)) {
-            add(kinds, gi_schema_build_dfa(kinds->writer, group, is_string, GI_BUILD_END));
+            add(kinds, gi_schema_build_dfa(kinds->c, group, is_string, GI_BUILD_END));
         }
     }
 }
@@ -84,12 +84,12 @@ static void add_case(struct kinds *kinds, struct gi_case *one)
 {
     static const cJSON plain[] = {
         {.type = cJSON_True}, {.type = cJSON_False}, {.type = cJSON_NULL}};
-    struct gi_schema_writer *writer = kinds->writer;
-    const cJSON *constants = gi_schema_constants_of(writer, one);
+    struct gi_schema_compiler *c = kinds->c;
+    const cJSON *constants = gi_schema_constants_of(c, one);
     if (constants) {
         for (const cJSON *value = gi_schema_first_value(constants); value;
              value = gi_schema_next_value(constants, value)) {
-            if (gi_schema_allows(writer, one, value)) {
+            if (gi_schema_allows(c, one, value)) {
                 add_constant(kinds, value);
             }
         }
@@ -101,27 +101,27 @@ static void add_case(struct kinds *kinds, struct gi_case *one)
         return;
     }
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        if (gi_schema_allows(writer, one, &plain[i])) {
+        if (gi_schema_allows(c, one, &plain[i])) {
             add_constant(kinds, &plain[i]);
         }
     }
     if (one->types & GI_IS_STRING) {
-        const struct gi_strings strings = gi_schema_strings_of(writer, one);
-        add_groups(kinds, gi_strings_automaton(writer, &strings), true);
+        const struct gi_strings strings = gi_schema_strings_of(c, one);
+        add_groups(kinds, gi_strings_automaton(c, &strings), true);
     }
     if (one->types & GI_IS_NUMBER) {
-        add_groups(kinds, gi_schema_numbers_of(writer, one, true), false);
+        add_groups(kinds, gi_schema_numbers_of(c, one, true), false);
     }
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): rules is written by way of kinds
-size_t gi_schema_distinct_items(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+size_t gi_schema_distinct_items(struct gi_schema_compiler *c, const struct gi_schema_set *set,
                                 uint32_t *rules, size_t capacity)
 {
-    struct kinds kinds = {.writer = writer, .rules = rules, .capacity = capacity};
+    struct kinds kinds = {.c = c, .rules = rules, .capacity = capacity};
     struct gi_cases cases = {0};
-    gi_schema_expand(writer, set, &cases);
-    for (size_t i = 0; i < cases.list.count && !writer->build.has_failed; i++) {
+    gi_schema_expand(c, set, &cases);
+    for (size_t i = 0; i < cases.list.count && !c->build.has_failed; i++) {
         struct gi_case one = gi_schema_case(&cases, i);
         add_case(&kinds, &one);
     }

@@ -38,39 +38,39 @@ static bool is_one_of(const cJSON *value, const cJSON *item)
 }
 
 // True if a schema holds, or fails, for a value.
-static bool satisfies(struct gi_schema_writer *writer, const cJSON *schema, bool fails,
+static bool satisfies(struct gi_schema_compiler *c, const cJSON *schema, bool fails,
                       const cJSON *value);
 
-static bool allows_set(struct gi_schema_writer *writer, const struct gi_schema_set *set,
+static bool allows_set(struct gi_schema_compiler *c, const struct gi_schema_set *set,
                        const cJSON *value)
 {
     struct gi_cases cases = {0};
     bool is_so = false;
-    if (writer->value_depth++ < MAX_DEPTH) {
-        gi_schema_expand(writer, set, &cases);
+    if (c->value_depth++ < MAX_DEPTH) {
+        gi_schema_expand(c, set, &cases);
     }
     for (size_t i = 0; !is_so && i < cases.list.count; i++) {
         const struct gi_case one = gi_schema_case(&cases, i);
-        is_so = gi_schema_allows(writer, &one, value);
+        is_so = gi_schema_allows(c, &one, value);
     }
-    writer->value_depth--;
+    c->value_depth--;
     gi_schema_cases_finish(&cases);
     return is_so;
 }
 
-static bool satisfies(struct gi_schema_writer *writer, const cJSON *schema, bool fails,
+static bool satisfies(struct gi_schema_compiler *c, const cJSON *schema, bool fails,
                       const cJSON *value)
 {
     struct gi_schema_set set = {0};
-    gi_schema_set_add(writer, &set, schema, fails);
-    const bool is_so = allows_set(writer, &set, value);
+    gi_schema_set_add(c, &set, schema, fails);
+    const bool is_so = allows_set(c, &set, value);
     free(set.data);
     return is_so;
 }
 
 //-- keywords --------------------------------------------------------------------------------------
 
-static bool holds_number(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+static bool holds_number(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                          bool breaks, const cJSON *value)
 {
     struct gi_decimal number, of;
@@ -79,7 +79,7 @@ static bool holds_number(struct gi_schema_writer *writer, const cJSON *schema, c
     if (!gi_decimal_read(value->valuestring, &number)) {
         return false;
     }
-    if (gi_schema_read_bound(writer, schema, item, breaks, &bound)) {
+    if (gi_schema_read_bound(c, schema, item, breaks, &bound)) {
         return gi_bound_holds(&bound, &number);
     }
     if (strcmp(item->string, "multipleOf") == 0 && gi_schema_is_number(item)) {
@@ -90,12 +90,12 @@ static bool holds_number(struct gi_schema_writer *writer, const cJSON *schema, c
 }
 
 // Returns how many items surely satisfy a schema, or fail it.
-static uint32_t count_items(struct gi_schema_writer *writer, const cJSON *schema, bool fails,
+static uint32_t count_items(struct gi_schema_compiler *c, const cJSON *schema, bool fails,
                             const cJSON *value)
 {
     uint32_t n = 0;
     for (const cJSON *one = value->child; one; one = one->next) {
-        n += satisfies(writer, schema, fails, one);
+        n += satisfies(c, schema, fails, one);
     }
     return n;
 }
@@ -113,16 +113,16 @@ static bool is_unique(const cJSON *list)
 }
 
 // True unless a count is out of bounds that an item of a schema sets.
-static bool holds_count(struct gi_schema_writer *writer, const cJSON *item, const char *least,
+static bool holds_count(struct gi_schema_compiler *c, const cJSON *item, const char *least,
                         const char *most, uint32_t count)
 {
     if (strcmp(item->string, least) == 0) {
-        return count >= gi_schema_count(writer, item, 0);
+        return count >= gi_schema_count(c, item, 0);
     }
-    return strcmp(item->string, most) != 0 || count <= gi_schema_count(writer, item, UINT32_MAX);
+    return strcmp(item->string, most) != 0 || count <= gi_schema_count(c, item, UINT32_MAX);
 }
 
-static bool holds_list(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+static bool holds_list(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                        const cJSON *value)
 {
     const char *name = item->string;
@@ -132,15 +132,15 @@ static bool holds_list(struct gi_schema_writer *writer, const cJSON *schema, con
     if (strcmp(name, "contains") == 0) {
         const cJSON *most = gi_schema_get(schema, "maxContains");
         const uint32_t size = (uint32_t)cJSON_GetArraySize(value);
-        return count_items(writer, item, false, value) >=
-                   gi_schema_count(writer, gi_schema_get(schema, "minContains"), 1) &&
-               (!most || size - count_items(writer, item, true, value) <=
-                             gi_schema_count(writer, most, UINT32_MAX));
+        return count_items(c, item, false, value) >=
+                   gi_schema_count(c, gi_schema_get(schema, "minContains"), 1) &&
+               (!most ||
+                size - count_items(c, item, true, value) <= gi_schema_count(c, most, UINT32_MAX));
     }
-    return holds_count(writer, item, "minItems", "maxItems", (uint32_t)cJSON_GetArraySize(value));
+    return holds_count(c, item, "minItems", "maxItems", (uint32_t)cJSON_GetArraySize(value));
 }
 
-static bool holds_object(struct gi_schema_writer *writer, const cJSON *item, const cJSON *value)
+static bool holds_object(struct gi_schema_compiler *c, const cJSON *item, const cJSON *value)
 {
     if (strcmp(item->string, "required") == 0) {
         for (const cJSON *name = item->child; name; name = name->next) {
@@ -149,12 +149,12 @@ static bool holds_object(struct gi_schema_writer *writer, const cJSON *item, con
             }
         }
     }
-    return holds_count(writer, item, "minProperties", "maxProperties",
+    return holds_count(c, item, "minProperties", "maxProperties",
                        (uint32_t)cJSON_GetArraySize(value));
 }
 
 // True if one keyword of a schema holds; those of members and items are looked at elsewhere.
-static bool holds_keyword(struct gi_schema_writer *writer, const cJSON *schema, const cJSON *item,
+static bool holds_keyword(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                           const cJSON *value)
 {
     if (strcmp(item->string, "const") == 0 ||
@@ -162,14 +162,14 @@ static bool holds_keyword(struct gi_schema_writer *writer, const cJSON *schema, 
         return is_one_of(value, item);
     }
     if (gi_schema_is_number(value)) {
-        return holds_number(writer, schema, item, false, value);
+        return holds_number(c, schema, item, false, value);
     }
-    return cJSON_IsArray(value)    ? holds_list(writer, schema, item, value)
-           : cJSON_IsObject(value) ? holds_object(writer, item, value)
+    return cJSON_IsArray(value)    ? holds_list(c, schema, item, value)
+           : cJSON_IsObject(value) ? holds_object(c, item, value)
                                    : true;
 }
 
-static bool breaks_keyword(struct gi_schema_writer *writer, const struct gi_condition *condition,
+static bool breaks_keyword(struct gi_schema_compiler *c, const struct gi_condition *condition,
                            const cJSON *value)
 {
     const cJSON *item = condition->item;
@@ -179,23 +179,23 @@ static bool breaks_keyword(struct gi_schema_writer *writer, const struct gi_cond
         return (strcmp(name, "const") != 0 && strcmp(name, "enum") != 0) || !is_one_of(value, item);
     }
     if (strcmp(name, "contains") == 0) {
-        return count_items(writer, item, true, value) == (uint32_t)cJSON_GetArraySize(value) &&
+        return count_items(c, item, true, value) == (uint32_t)cJSON_GetArraySize(value) &&
                !gi_schema_get(condition->schema, "minContains");
     }
     if (strcmp(name, "items") == 0) {
         return cJSON_IsObject(item) && !gi_schema_get(condition->schema, "prefixItems") &&
-               count_items(writer, item, true, value) > 0;
+               count_items(c, item, true, value) > 0;
     }
     if (gi_schema_is_number(value) && strcmp(name, "const") != 0 && strcmp(name, "enum") != 0) {
-        return holds_number(writer, condition->schema, item, true, value);
+        return holds_number(c, condition->schema, item, true, value);
     }
-    return !holds_keyword(writer, condition->schema, item, value);
+    return !holds_keyword(c, condition->schema, item, value);
 }
 
 //-- values ----------------------------------------------------------------------------------------
 
 // True if each member or item satisfies what the case asks of it.
-static bool allows_children(struct gi_schema_writer *writer, const struct gi_case *one,
+static bool allows_children(struct gi_schema_compiler *c, const struct gi_case *one,
                             const cJSON *value)
 {
     uint32_t i = 0;
@@ -204,18 +204,18 @@ static bool allows_children(struct gi_schema_writer *writer, const struct gi_cas
         struct gi_schema_set set = {0};
         if (cJSON_IsObject(value)) {
             const struct gi_key key = {.name = child->string};
-            gi_schema_member_set(writer, one, &key, &set);
-            is_ok = gi_schema_allows_name(writer, one, child->string);
+            gi_schema_member_set(c, one, &key, &set);
+            is_ok = gi_schema_allows_name(c, one, child->string);
         } else {
-            gi_schema_item_set(writer, one, i, &set);
+            gi_schema_item_set(c, one, i, &set);
         }
-        is_ok = is_ok && (set.count == 0 || allows_set(writer, &set, child));
+        is_ok = is_ok && (set.count == 0 || allows_set(c, &set, child));
         free(set.data);
     }
     return is_ok;
 }
 
-static bool allows_condition(struct gi_schema_writer *writer, const struct gi_condition *condition,
+static bool allows_condition(struct gi_schema_compiler *c, const struct gi_condition *condition,
                              const cJSON *value)
 {
     const bool has_name =
@@ -226,11 +226,11 @@ static bool allows_condition(struct gi_schema_writer *writer, const struct gi_co
         for (const cJSON *item = cJSON_IsObject(condition->schema) ? condition->schema->child
                                                                    : NULL;
              item && is_ok; item = item->next) {
-            is_ok = holds_keyword(writer, condition->schema, item, value);
+            is_ok = holds_keyword(c, condition->schema, item, value);
         }
         return is_ok;
     case GI_BREAKS:
-        return breaks_keyword(writer, condition, value);
+        return breaks_keyword(c, condition, value);
     case GI_HAS:
     case GI_BAD_MEMBER:
         return has_name;
@@ -241,15 +241,14 @@ static bool allows_condition(struct gi_schema_writer *writer, const struct gi_co
     }
 }
 
-bool gi_schema_allows(struct gi_schema_writer *writer, const struct gi_case *one,
-                      const cJSON *value)
+bool gi_schema_allows(struct gi_schema_compiler *c, const struct gi_case *one, const cJSON *value)
 {
     bool is_ok = (types_of(value) & one->types) != 0;
     for (uint32_t i = 0; is_ok && i < one->count; i++) {
-        is_ok = allows_condition(writer, &one->conditions[i], value);
+        is_ok = allows_condition(c, &one->conditions[i], value);
     }
     if (is_ok && cJSON_IsString(value)) {
-        const struct gi_strings strings = gi_schema_strings_of(writer, one);
+        const struct gi_strings strings = gi_schema_strings_of(c, one);
         uint32_t n = 0;
         for (const char *at = value->valuestring; *at; n++) {
             gi_utf8_take(&at);
@@ -257,16 +256,16 @@ bool gi_schema_allows(struct gi_schema_writer *writer, const struct gi_case *one
         is_ok = n >= strings.least && n <= strings.most &&
                 (!strings.dfa || gi_dfa_allows(strings.dfa, value->valuestring));
     }
-    return is_ok && allows_children(writer, one, value) && !writer->build.has_failed;
+    return is_ok && allows_children(c, one, value) && !c->build.has_failed;
 }
 
-const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struct gi_case *one)
+const cJSON *gi_schema_constants_of(struct gi_schema_compiler *c, const struct gi_case *one)
 {
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const cJSON *schema = gi_schema_holding(condition);
         const cJSON *constant = gi_schema_get(schema, "const");
-        constant = constant ? constant : gi_schema_use(writer, schema, "enum");
+        constant = constant ? constant : gi_schema_use(c, schema, "enum");
         if (constant) {
             return constant;
         }
@@ -274,17 +273,17 @@ const cJSON *gi_schema_constants_of(struct gi_schema_writer *writer, const struc
     return NULL;
 }
 
-bool gi_schema_has_no_constant(struct gi_schema_writer *writer, const struct gi_case *one)
+bool gi_schema_has_no_constant(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    const cJSON *item = gi_schema_constants_of(writer, one);
-    bool is_any = item == NULL || writer->value_depth > 0;
+    const cJSON *item = gi_schema_constants_of(c, one);
+    bool is_any = item == NULL || c->value_depth > 0;
     const cJSON *value = is_any ? NULL : gi_schema_first_value(item);
     for (; value && !is_any; value = gi_schema_next_value(item, value)) {
-        is_any = gi_schema_allows(writer, one, value);
+        is_any = gi_schema_allows(c, one, value);
     }
     if (!is_any) {
-        writer->place = item;
-        gi_schema_note_dead(writer, "no value of '%s' satisfies the other keywords", item->string);
+        c->place = item;
+        gi_schema_note_dead(c, "no value of '%s' satisfies the other keywords", item->string);
     }
-    return !is_any && !writer->build.has_failed;
+    return !is_any && !c->build.has_failed;
 }

@@ -2,9 +2,9 @@
 #ifndef GI_GRAMMAR_SCHEMA_SCHEMA_VISIT_H
 #define GI_GRAMMAR_SCHEMA_SCHEMA_VISIT_H
 
-#include "grammar/schema/schema_writer.h"
+#include "grammar/schema/schema_compiler.h"
 
-// Builds the rule of the writer's root and all that it needs; returns its index.
-uint32_t gi_schema_visit(struct gi_schema_writer *writer);
+// Builds the rule of the compiler's root and all that it needs; returns its index.
+uint32_t gi_schema_visit(struct gi_schema_compiler *c);
 
 #endif

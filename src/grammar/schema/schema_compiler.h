@@ -1,7 +1,7 @@
 // The grammar of a schema while it is built: the place in the schema for errors, and the builder
 // with the first failure, after which all calls do nothing. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_WRITER_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_WRITER_H
+#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_COMPILER_H
+#define GI_GRAMMAR_SCHEMA_SCHEMA_COMPILER_H
 
 #include "base/array.h"
 #include "grammar/gbnf/grammar_builder.h"
@@ -29,7 +29,7 @@ struct gi_dfa;
 struct gi_schema_memo;
 struct gi_schema_index;
 
-struct gi_schema_writer {
+struct gi_schema_compiler {
     struct gi_builder build;
     uint32_t shared[GI_N_SHARED_RULES]; // indices in the grammar
     const cJSON *root;         // borrowed; numbers are of the type cJSON_Raw, with their text
@@ -48,51 +48,51 @@ struct gi_schema_writer {
     struct gi_schema_index *index; // where $ref leads to; owned
 };
 
-void gi_schema_writer_finish(struct gi_schema_writer *writer);
-void gi_schema_free_automata(struct gi_schema_writer *writer);
+void gi_schema_compiler_finish(struct gi_schema_compiler *c);
+void gi_schema_free_automata(struct gi_schema_compiler *c);
 
 // Builds a string literal.
-uint32_t gi_schema_build_text(struct gi_schema_writer *writer, const char *text, uint32_t next);
+uint32_t gi_schema_build_text(struct gi_schema_compiler *c, const char *text, uint32_t next);
 // Builds a call of a shared rule.
-uint32_t gi_schema_build_shared(struct gi_schema_writer *writer, enum gi_schema_rule rule,
+uint32_t gi_schema_build_shared(struct gi_schema_compiler *c, enum gi_schema_rule rule,
                                 uint32_t next);
 // Builds a comma between members or items.
-uint32_t gi_schema_build_comma(struct gi_schema_writer *writer, uint32_t next);
+uint32_t gi_schema_build_comma(struct gi_schema_compiler *c, uint32_t next);
 // Builds a call of the rule of a value and the white space after it.
-uint32_t gi_schema_build_value(struct gi_schema_writer *writer, uint32_t rule, uint32_t next);
+uint32_t gi_schema_build_value(struct gi_schema_compiler *c, uint32_t rule, uint32_t next);
 
-// Refuses something at the writer's place: fails with UNSUPPORTED, the path and a sentence as
-// printf makes it; the first failure counts. If the writer is lenient nothing fails, and the caller
-// goes on without what it read.
-void gi_schema_refuse(struct gi_schema_writer *writer, const char *format, ...)
+// Refuses something at the compiler's place: fails with UNSUPPORTED, the path and a sentence as
+// printf makes it; the first failure counts. If the compiler is lenient nothing fails, and the
+// caller goes on without what it read.
+void gi_schema_refuse(struct gi_schema_compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Fails with UNSUPPORTED even if the writer is lenient: the schema is too large.
-void gi_schema_stop(struct gi_schema_writer *writer, const char *format, ...)
+// Fails with UNSUPPORTED even if the compiler is lenient: the schema is too large.
+void gi_schema_stop(struct gi_schema_compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Notes that nothing satisfies the schema at the writer's place, which fails only if the whole
+// Notes that nothing satisfies the schema at the compiler's place, which fails only if the whole
 // schema depends on it.
-void gi_schema_note_dead(struct gi_schema_writer *writer, const char *format, ...)
+void gi_schema_note_dead(struct gi_schema_compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void gi_schema_no_memory(struct gi_schema_writer *writer);
+void gi_schema_no_memory(struct gi_schema_compiler *c);
 
 // Returns zeroed memory, NULL after a failure.
-void *gi_schema_zeroed(struct gi_schema_writer *writer, size_t count, size_t size);
+void *gi_schema_zeroed(struct gi_schema_compiler *c, size_t count, size_t size);
 // Makes room in an array, or appends an element; false after a failure.
-#define GI_SCHEMA_RESERVE(writer, array, needed)                                                   \
-    gi_schema_note(writer, GI_ARRAY_RESERVE(array, needed, "a schema", (writer)->build.err))
-#define GI_SCHEMA_PUSH(writer, array, ...)                                                         \
-    (GI_SCHEMA_RESERVE(writer, array, (array)->count + 1) &&                                       \
+#define GI_SCHEMA_RESERVE(c, array, needed)                                                        \
+    gi_schema_note(c, GI_ARRAY_RESERVE(array, needed, "a schema", (c)->build.err))
+#define GI_SCHEMA_PUSH(c, array, ...)                                                              \
+    (GI_SCHEMA_RESERVE(c, array, (array)->count + 1) &&                                            \
      ((array)->data[(array)->count++] = (__VA_ARGS__), true))
 // Notes whether an allocation succeeded; false after a failure.
-static inline bool gi_schema_note(struct gi_schema_writer *writer, bool is_ok)
+static inline bool gi_schema_note(struct gi_schema_compiler *c, bool is_ok)
 {
-    writer->build.has_failed |= !is_ok;
-    return !writer->build.has_failed;
+    c->build.has_failed |= !is_ok;
+    return !c->build.has_failed;
 }
 
 // Returns the value of a keyword; NULL if the schema lacks it, is not an object, or is NULL.
 const cJSON *gi_schema_get(const cJSON *schema, const char *keyword);
 // Returns a count, `absent` if item is NULL. Refuses what is not a whole number from 0 on.
-uint32_t gi_schema_count(struct gi_schema_writer *writer, const cJSON *item, uint32_t absent);
+uint32_t gi_schema_count(struct gi_schema_compiler *c, const cJSON *item, uint32_t absent);
 
 #endif
