@@ -245,9 +245,10 @@ bool gi_char_automata_add(struct gi_char_automata *automata, const struct gi_cod
     for (size_t i = 0; i < count && ranges[i].lo < 0x80; i++) {
         add_segment(&list, ranges[i].lo, ranges[i].hi < 0x80 ? ranges[i].hi : 0x7f, 0);
     }
-    return add_leads(automata, all, 0xc2, 0xdf, 0x80, 1, &list, err) &&
-           add_leads(automata, all, 0xe0, 0xef, 0, 2, &list, err) &&
-           add_leads(automata, all, 0xf0, 0xf4, 0, 3, &list, err) &&
+    const bool is_ascii = ranges[count - 1].hi < 0x80;
+    return (is_ascii || (add_leads(automata, all, 0xc2, 0xdf, 0x80, 1, &list, err) &&
+                         add_leads(automata, all, 0xe0, 0xef, 0, 2, &list, err) &&
+                         add_leads(automata, all, 0xf0, 0xf4, 0, 3, &list, err))) &&
            intern(automata, list.data, list.count, state, err);
 }
 

@@ -53,10 +53,6 @@ static void read_holding(struct list *list, const cJSON *schema)
     const cJSON *contains = gi_schema_use(c, schema, "contains");
     const cJSON *unique = gi_schema_use(c, schema, "uniqueItems");
     const cJSON *items = gi_schema_get(schema, "items");
-    const uint32_t least = gi_schema_count(c, gi_schema_get(schema, "minItems"), 0);
-    const uint32_t most = gi_schema_count(c, gi_schema_get(schema, "maxItems"), UINT32_MAX);
-    list->least = least > list->least ? least : list->least;
-    list->most = most < list->most ? most : list->most;
     list->is_unique |= cJSON_IsTrue(unique);
     list->has_rest |= (items && !cJSON_IsArray(items)) || gi_schema_get(schema, "additionalItems");
     c->place = schema;
@@ -69,14 +65,7 @@ static void read_holding(struct list *list, const cJSON *schema)
 static void read_breaking(struct list *list, const cJSON *schema, const cJSON *item)
 {
     const char *name = item->string;
-    if (strcmp(name, "minItems") == 0) {
-        const uint32_t count = gi_schema_count(list->c, item, UINT32_MAX);
-        list->is_dead |= count == 0;
-        list->most = count > 0 && count - 1 < list->most ? count - 1 : list->most;
-    } else if (strcmp(name, "maxItems") == 0) {
-        const uint32_t count = gi_schema_count(list->c, item, UINT32_MAX - 1);
-        list->least = count + 1 > list->least ? count + 1 : list->least;
-    } else if (strcmp(name, "items") == 0) {
+    if (strcmp(name, "items") == 0) {
         if (cJSON_IsArray(item) || gi_schema_get(schema, "prefixItems")) {
             list->is_dead = true; // some item after the first ones: not written
         } else {
@@ -334,7 +323,8 @@ static uint32_t build_unique(struct list *list)
 
 uint32_t gi_schema_build_array(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    struct list list = {.c = c, .one = one, .most = UINT32_MAX};
+    const struct gi_span span = gi_schema_span(c, one, "minItems", "maxItems");
+    struct list list = {.c = c, .one = one, .least = span.least, .most = span.most};
     uint32_t first = GI_BUILD_NOTHING;
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];

@@ -15,6 +15,8 @@ enum {
     MAX_SIGNED = 60000,   // states that are looked at to make an automaton minimal
 };
 
+#define STOPPED UINT32_MAX // in place of a state: the text is not of that automaton
+
 static const char purpose[] = "a schema's grammar";
 
 bool gi_dfa_add_state(struct gi_schema_compiler *c, struct gi_dfa *dfa, bool is_end)
@@ -292,7 +294,7 @@ static bool index_pair(struct gi_schema_compiler *c, struct pairs *pairs, uint64
 }
 
 // Adds the edges of a pair of states: those of a, cut where b's edges begin and end. b may have
-// stopped (GI_DFA_STOP) if is_without.
+// stopped (STOPPED) if is_without.
 static bool add_pair_edges(struct gi_schema_compiler *c, struct gi_dfa *out, struct pairs *pairs,
                            const struct gi_dfa *a, const struct gi_dfa *b, bool is_without,
                            uint64_t pair)
@@ -300,7 +302,7 @@ static bool add_pair_edges(struct gi_schema_compiler *c, struct gi_dfa *out, str
     const uint32_t at_b = (uint32_t)pair;
     const struct gi_dfa_state *from_a = &a->states.data[pair >> 32];
     const struct gi_dfa_edge *edge_b = NULL, *end_b = NULL;
-    if (at_b != GI_DFA_STOP) {
+    if (at_b != STOPPED) {
         edge_b = &b->edges.data[b->states.data[at_b].first];
         end_b = edge_b + b->states.data[at_b].count;
     }
@@ -313,7 +315,7 @@ static bool add_pair_edges(struct gi_schema_compiler *c, struct gi_dfa *out, str
             const bool is_in = edge_b < end_b && edge_b->lo <= lo;
             hi = is_in ? edge_b->hi : edge_b < end_b ? edge_b->lo - 1 : edge.hi;
             hi = hi < edge.hi ? hi : edge.hi;
-            const uint32_t to_b = is_in ? edge_b->to : GI_DFA_STOP;
+            const uint32_t to_b = is_in ? edge_b->to : STOPPED;
             uint32_t to;
             if ((is_in || is_without) &&
                 (!index_pair(c, pairs, (uint64_t)edge.to << 32 | to_b, &to) ||
@@ -340,7 +342,7 @@ const struct gi_dfa *gi_dfa_product(struct gi_schema_compiler *c, const struct g
     bool is_ok = index_pair(c, &pairs, 0, &index);
     for (size_t i = 0; is_ok && i < pairs.list.count; i++) {
         const uint64_t pair = pairs.list.data[i];
-        const bool ends_b = (uint32_t)pair != GI_DFA_STOP && b->states.data[(uint32_t)pair].is_end;
+        const bool ends_b = (uint32_t)pair != STOPPED && b->states.data[(uint32_t)pair].is_end;
         is_ok =
             gi_dfa_add_state(c, out, a->states.data[pair >> 32].is_end && ends_b != is_without) &&
             add_pair_edges(c, out, &pairs, a, b, is_without, pair);
@@ -379,7 +381,7 @@ const struct gi_dfa *gi_dfa_of_lengths(struct gi_schema_compiler *c, uint32_t le
 const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_compiler *c, const char *const *texts,
                                      size_t n)
 {
-    struct gi_nfa nfa = {.start = GI_DFA_STOP};
+    struct gi_nfa nfa = {.start = 0};
     if (n == 0) {
         return gi_dfa_create(c);
     }
@@ -469,39 +471,4 @@ uint32_t gi_dfa_longest(struct gi_schema_compiler *c, const struct gi_dfa *dfa)
     free(todo);
     free(depth);
     return n_done < n ? UINT32_MAX : longest;
-}
-
-const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_compiler *c,
-                                       const struct gi_dfa_machine *machine)
-{
-    static const char bytes[] = "-.0123456789"; // in the order of their codes
-    struct gi_dfa *dfa = gi_dfa_create(c);
-    struct {
-        uint32_t *data;
-        size_t count, capacity;
-    } codes = {0};
-    uint32_t *index = gi_schema_zeroed(c, machine->n_codes, sizeof(*index));
-    bool is_ok = dfa && index && GI_SCHEMA_PUSH(c, &codes, machine->start);
-    if (is_ok) {
-        index[machine->start] = 1;
-    }
-    for (size_t i = 0; is_ok && i < codes.count; i++) {
-        const uint32_t code = codes.data[i];
-        is_ok = gi_dfa_add_state(c, dfa, machine->is_end(machine->user, code));
-        for (const char *byte = bytes; is_ok && *byte; byte++) {
-            const uint32_t next = machine->step(machine->user, code, *byte);
-            if (next == GI_DFA_STOP) {
-                continue;
-            }
-            if (!index[next]) {
-                is_ok = GI_SCHEMA_PUSH(c, &codes, next);
-                index[next] = (uint32_t)codes.count;
-            }
-            const uint32_t point = (uint8_t)*byte;
-            is_ok = is_ok && gi_dfa_add_edge(c, dfa, point, point, index[next] - 1);
-        }
-    }
-    free(codes.data);
-    free(index);
-    return is_ok ? gi_dfa_tidy(c, dfa) : NULL;
 }

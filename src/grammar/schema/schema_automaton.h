@@ -77,18 +77,8 @@ static inline uint32_t gi_nfa_add(struct gi_schema_compiler *c, struct gi_nfa *n
 // Returns the automaton of the texts that a walk from the start to a match spells.
 const struct gi_dfa *gi_dfa_of_nfa(struct gi_schema_compiler *c, const struct gi_nfa *nfa);
 
-// A machine whose states are numbers below n_codes, over the characters of numbers.
-struct gi_dfa_machine {
-    uint32_t n_codes, start;
-    uint32_t (*step)(const void *user, uint32_t code, char byte); // GI_DFA_STOP: refused
-    bool (*is_end)(const void *user, uint32_t code);
-    const void *user;
-};
-#define GI_DFA_STOP UINT32_MAX
 // States of an automaton.
 #define GI_DFA_MAX_STATES 20000
-const struct gi_dfa *gi_dfa_of_machine(struct gi_schema_compiler *c,
-                                       const struct gi_dfa_machine *machine);
 
 // Returns the automaton of n texts.
 const struct gi_dfa *gi_dfa_of_texts(struct gi_schema_compiler *c, const char *const *texts,

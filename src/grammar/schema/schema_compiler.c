@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "grammar/schema/schema_json.h"
-#include "grammar/schema/schema_number.h"
 #include "grammar/schema/schema_refs.h"
 #include "grammar/schema/schema_set.h"
 
@@ -105,33 +104,4 @@ uint32_t gi_schema_build_comma(struct gi_schema_compiler *c, uint32_t next)
 uint32_t gi_schema_build_value(struct gi_schema_compiler *c, uint32_t rule, uint32_t next)
 {
     return gi_build_call(&c->build, rule, gi_schema_build_shared(c, GI_RULE_WS, next));
-}
-
-//-- keywords --------------------------------------------------------------------------------------
-
-const cJSON *gi_schema_get(const cJSON *schema, const char *keyword)
-{
-    return cJSON_GetObjectItemCaseSensitive(schema, keyword);
-}
-
-uint32_t gi_schema_count(struct gi_schema_compiler *c, const cJSON *item, uint32_t absent)
-{
-    struct gi_decimal value;
-    if (!item) {
-        return absent;
-    }
-    if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &value) ||
-        value.is_negative || !gi_decimal_is_whole(&value)) {
-        c->place = item;
-        gi_schema_refuse(c, "expected a whole number of at least 0");
-        return absent;
-    }
-    uint32_t count = 0;
-    for (int i = 0; i < value.point; i++) {
-        if (count > UINT32_MAX / 10 - 1) {
-            return UINT32_MAX;
-        }
-        count = count * 10 + (i < value.n ? (uint32_t)(value.digits[i] - '0') : 0);
-    }
-    return count;
 }

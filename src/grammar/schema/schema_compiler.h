@@ -90,9 +90,4 @@ static inline bool gi_schema_note(struct gi_schema_compiler *c, bool is_ok)
     return !c->build.has_failed;
 }
 
-// Returns the value of a keyword; NULL if the schema lacks it, is not an object, or is NULL.
-const cJSON *gi_schema_get(const cJSON *schema, const char *keyword);
-// Returns a count, `absent` if item is NULL. Refuses what is not a whole number from 0 on.
-uint32_t gi_schema_count(struct gi_schema_compiler *c, const cJSON *item, uint32_t absent);
-
 #endif

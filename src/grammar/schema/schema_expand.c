@@ -159,30 +159,6 @@ static void go_holds(struct expander *x, uint32_t at, int types)
 
 //-- schemas that fail -----------------------------------------------------------------------------
 
-// Keywords that can be broken by themselves, with the types of values that can break them.
-static const struct {
-    const char *name;
-    int types;
-} breakable[] = {
-    {"type", GI_IS_ANY},
-    {"const", GI_IS_ANY},
-    {"enum", GI_IS_ANY},
-    {"minimum", GI_IS_NUMBER},
-    {"maximum", GI_IS_NUMBER},
-    {"exclusiveMinimum", GI_IS_NUMBER},
-    {"exclusiveMaximum", GI_IS_NUMBER},
-    {"multipleOf", GI_IS_NUMBER},
-    {"minLength", GI_IS_STRING},
-    {"maxLength", GI_IS_STRING},
-    {"pattern", GI_IS_STRING},
-    {"minItems", GI_IS_ARRAY},
-    {"maxItems", GI_IS_ARRAY},
-    {"contains", GI_IS_ARRAY},
-    {"items", GI_IS_ARRAY},
-    {"minProperties", GI_IS_OBJECT},
-    {"maxProperties", GI_IS_OBJECT},
-};
-
 // Goes on with one condition more.
 static void go_with(struct expander *x, uint32_t at, int types, struct gi_condition condition)
 {
@@ -284,20 +260,23 @@ static void break_if(struct expander *x, uint32_t at, int types, const cJSON *sc
 static void break_keyword(struct expander *x, uint32_t at, int types, const cJSON *schema,
                           const cJSON *item)
 {
-    static const char *const hard[] = {
-        "patternProperties",     "propertyNames",        "uniqueItems",      "prefixItems",
-        "unevaluatedProperties", "unevaluatedItems",     "dependentSchemas", "dependencies",
-        "additionalItems",       "additionalProperties", "$dynamicRef",      "$recursiveRef"};
+    const struct gi_keyword *keyword = gi_schema_keyword(item->string);
     const char *name = item->string;
     const size_t count = x->now.count;
-    for (size_t i = 0; i < sizeof(breakable) / sizeof(breakable[0]); i++) {
-        if (strcmp(name, breakable[i].name) == 0) {
-            if (types & breakable[i].types) {
-                go_with(x, at, types & breakable[i].types,
-                        (struct gi_condition){.kind = GI_BREAKS, .schema = schema, .item = item});
-            }
-            return;
+    switch (keyword ? keyword->negation : GI_NEGATION_NONE) {
+    case GI_NEGATION_DIRECT:
+        if ((types & keyword->types) && gi_schema_use(x->c, schema, name)) {
+            go_with(x, at, types & keyword->types,
+                    (struct gi_condition){.kind = GI_BREAKS, .schema = schema, .item = item});
         }
+        return;
+    case GI_NEGATION_PARTIAL:
+        x->cases->is_partial = true;
+        return;
+    case GI_NEGATION_EXPANDED:
+        break;
+    default:
+        return;
     }
     if (break_names(x, at, types, schema, item)) {
         return;
@@ -313,12 +292,10 @@ static void break_keyword(struct expander *x, uint32_t at, int types, const cJSO
         break_lists(x, at, types, item);
     } else if (strcmp(name, "if") == 0) {
         break_if(x, at, types, schema);
-    } else if (strcmp(name, "additionalProperties") == 0 && cJSON_IsFalse(item)) {
+    } else if (cJSON_IsFalse(item)) { // additionalProperties
         break_closed(x, at, types, schema);
     } else {
-        for (size_t i = 0; i < sizeof(hard) / sizeof(hard[0]); i++) {
-            x->cases->is_partial = x->cases->is_partial || strcmp(name, hard[i]) == 0;
-        }
+        x->cases->is_partial = true;
     }
 }
 

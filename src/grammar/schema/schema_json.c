@@ -130,7 +130,9 @@ static bool finish_tree(cJSON *root, struct glinfer_error *err)
 {
     cJSON *open[MAX_DEPTH];
     size_t n = 0;
+    int place = 0;
     for (cJSON *item = root; item; item = go_on(item, open, &n)) {
+        item->valueint = ++place;
         if (cJSON_IsString(item) && item->valuestring[0] == MARK) {
             item->type = (item->type & ~0xff) | cJSON_Raw;
             memmove(item->valuestring, item->valuestring + 1, strlen(item->valuestring));

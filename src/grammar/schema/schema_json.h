@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 // Reads a schema of size bytes, any bytes. Numbers have the type cJSON_Raw, whose valuestring is
-// their text. Fails with INVALID_ARGUMENT (not JSON, a name twice in one object) and NO_MEMORY. The
-// caller deletes it.
+// their text, and the valueint of each item is its place in the document, from 1 on. Fails with
+// INVALID_ARGUMENT (not JSON, a name twice in one object) and NO_MEMORY. The caller deletes it.
 cJSON *gi_schema_read(const char *text, size_t size, struct glinfer_error *err);
 
 static inline bool gi_schema_is_number(const cJSON *value)

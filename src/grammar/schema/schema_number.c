@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_EXPONENT = 9999, MAX_REMAINDERS = 10000 };
+enum {
+    MAX_EXPONENT = 9999,
+    MAX_REMAINDERS = 10000,
+    MAX_MULTIPLE_STATES = 2000000,
+    MAX_PLACES = 253, // of a bound before the point, or after it
+};
 
 //-- decimals --------------------------------------------------------------------------------------
 
@@ -150,189 +155,161 @@ const struct gi_dfa *gi_number_digits(struct gi_schema_compiler *c, int types, i
 
 //-- bounds ----------------------------------------------------------------------------------------
 
-// A place in a number: whether it is below 0, the part that is read, how many digits of it, and
-// how these compare with as many of the bound: 0 below, 1 equal, 2 above.
-struct place {
-    bool is_negative;
-    enum { AT_BEGIN, AT_SIGN, IN_WHOLE, AT_POINT, IN_BROKEN, N_PLACES } part;
-    uint32_t n, order;
+// The numbers whose size, without the sign, is beyond that of a bound, or equal to it. Texts are
+// matched against decimal numbers afterwards, so that a lone point or zeros in front do no harm.
+struct sizes {
+    struct gi_schema_compiler *c;
+    struct gi_nfa nfa;
+    bool has_beyond, has_equal;
+    uint32_t match;  // the end
+    uint32_t digits; // any digits
+    uint32_t broken; // nothing, or a point and any digits
 };
 
-enum { MAX_N = 256, N_ORDERS = 3 };
-
-static uint32_t code_of(struct place place)
+static uint32_t add_split(struct sizes *sizes, uint32_t next, uint32_t other)
 {
-    return ((place.part * 2u + place.is_negative) * MAX_N + place.n) * N_ORDERS + place.order;
+    return gi_nfa_add(sizes->c, &sizes->nfa,
+                      (struct gi_nfa_node){.kind = GI_NFA_SPLIT, .next = next, .other = other});
 }
 
-static struct place place_of(uint32_t code)
+// Adds a byte from lo to hi; without one nothing passes.
+static uint32_t add_byte(struct sizes *sizes, int lo, int hi, uint32_t next)
 {
-    const uint32_t head = code / N_ORDERS / MAX_N;
-    return (struct place){.is_negative = head % 2,
-                          .part = head / 2,
-                          .n = code / N_ORDERS % MAX_N,
-                          .order = code % N_ORDERS};
-}
-
-// Moves on over the form of a number; false where a byte does not fit. The caller counts digits.
-static bool move(struct place *place, char byte)
-{
-    if (byte == '-') {
-        place->is_negative = true;
-        const bool fits = place->part == AT_BEGIN;
-        place->part = AT_SIGN;
-        return fits;
+    const struct gi_nfa_node node = {.kind = GI_NFA_CLASS,
+                                     .next = next,
+                                     .first = (uint32_t)sizes->nfa.ranges.count,
+                                     .count = lo <= hi};
+    if (lo <= hi) {
+        GI_SCHEMA_PUSH(sizes->c, &sizes->nfa.ranges,
+                       (struct gi_code_range){(uint32_t)lo, (uint32_t)hi});
     }
-    if (byte == '.') {
-        const bool fits = place->part == IN_WHOLE;
-        place->part = AT_POINT;
-        return fits;
-    }
-    place->part = place->part <= IN_WHOLE ? IN_WHOLE : IN_BROKEN;
-    return true;
+    return gi_nfa_add(sizes->c, &sizes->nfa, node);
 }
 
-static uint32_t n_whole_of(const struct gi_decimal *value)
+// Adds a byte from lo to hi any number of times.
+static uint32_t add_loop(struct sizes *sizes, int lo, int hi, uint32_t next)
 {
-    return value->point > 0 ? (uint32_t)value->point : 1;
+    const uint32_t loop = add_split(sizes, next, next), byte = add_byte(sizes, lo, hi, loop);
+    if (!sizes->c->build.has_failed) {
+        sizes->nfa.nodes.data[loop].other = byte;
+    }
+    return loop;
 }
 
-// Returns a digit of the bound: of its whole part, or after the point.
-static char digit_at(const struct gi_decimal *value, bool is_whole, uint32_t i)
+// Adds a digit that is that of the bound, or beyond it.
+static uint32_t add_digit(struct sizes *sizes, char digit, uint32_t equal, uint32_t beyond)
 {
-    if (is_whole && value->point <= 0) {
-        return '0';
-    }
-    const int at = is_whole ? (int)i : value->point + (int)i;
-    return at >= 0 && at < value->n ? value->digits[at] : '0';
+    const uint32_t same = add_byte(sizes, digit, digit, equal);
+    return sizes->has_beyond ? add_split(sizes, same, add_byte(sizes, digit + 1, '9', beyond))
+                             : same;
 }
 
-static uint32_t n_after_of(const struct gi_decimal *value)
+// Adds what follows a whole part that is equal to that of the bound.
+static uint32_t add_fraction(struct sizes *sizes, const struct gi_decimal *value)
 {
-    return value->n > value->point ? (uint32_t)(value->n - value->point) : 0;
+    uint32_t next = add_loop(sizes, '0', '0', sizes->match);
+    if (sizes->has_beyond) {
+        next = sizes->has_equal
+                   ? sizes->digits
+                   : add_loop(sizes, '0', '0', add_byte(sizes, '1', '9', sizes->digits));
+    }
+    for (int i = value->n - 1; i >= (value->point > 0 ? value->point : 0); i--) {
+        next = add_digit(sizes, value->digits[i], next, sizes->digits);
+    }
+    for (int i = value->point; i < 0; i++) { // zeros after the point
+        next = add_digit(sizes, '0', next, sizes->digits);
+    }
+    next = add_byte(sizes, '.', '.', next);
+    return gi_decimal_is_whole(value) && sizes->has_equal ? add_split(sizes, next, sizes->match)
+                                                          : next;
 }
 
-// Returns how a whole part that was read compares.
-static uint32_t order_of_whole(const struct gi_decimal *value, const struct place *place)
+static uint32_t add_number(struct sizes *sizes, const struct gi_decimal *value)
 {
-    const uint32_t n = n_whole_of(value);
-    return place->n < n ? 0 : place->n > n ? 2 : place->order;
+    sizes->match = gi_nfa_add(sizes->c, &sizes->nfa, (struct gi_nfa_node){.kind = GI_NFA_MATCH});
+    sizes->digits = add_loop(sizes, '0', '9', sizes->match);
+    sizes->broken = add_split(sizes, sizes->match, add_byte(sizes, '.', '.', sizes->digits));
+    uint32_t next = add_fraction(sizes, value), rest = sizes->broken;
+    for (int i = value->point > 0 ? value->point - 1 : 0; i >= 0; i--) {
+        const char digit = value->point > 0 && i < value->n ? value->digits[i] : '0';
+        next = add_digit(sizes, digit, next, rest);
+        rest = add_byte(sizes, '0', '9', rest);
+    }
+    if (!sizes->has_beyond) {
+        return next;
+    }
+    uint32_t longer = add_loop(sizes, '0', '9', sizes->broken);
+    for (int i = value->point > 0 ? value->point : 1; i >= 0; i--) {
+        longer = add_byte(sizes, '0', '9', longer);
+    }
+    return add_split(sizes, next, longer);
 }
 
-static uint32_t step_bound(const void *user, uint32_t code, char byte)
+const struct gi_dfa *gi_number_bound(struct gi_schema_compiler *c, const struct gi_bound *bound,
+                                     bool *is_without)
 {
-    const struct gi_bound *bound = user;
-    struct place place = place_of(code);
-    if (!move(&place, byte)) {
-        return GI_DFA_STOP;
-    }
-    if (byte == '.') {
-        place.order = order_of_whole(&bound->value, &place);
-        place.n = 0;
-    } else if (is_digit(byte)) {
-        const bool is_whole = place.part == IN_WHOLE;
-        const uint32_t n = is_whole ? n_whole_of(&bound->value) : n_after_of(&bound->value);
-        const char other = place.n < n ? digit_at(&bound->value, is_whole, place.n) : '0';
-        if (place.order == 1 && byte != other && (place.n < n || !is_whole)) {
-            place.order = byte < other ? 0 : 2;
-        }
-        place.n += place.n <= n; // beyond: all alike
-    }
-    return code_of(place);
-}
-
-static bool ends_bound(const void *user, uint32_t code)
-{
-    const struct gi_bound *bound = user;
-    const struct place place = place_of(code);
-    const bool is_below_zero = bound->value.is_negative;
-    const uint32_t n_after = n_after_of(&bound->value);
-    if (place.part != IN_WHOLE && place.part != IN_BROKEN) {
-        return false;
-    }
-    int order = (int)place.order - 1; // of what follows the sign
-    if (place.part == IN_WHOLE) {
-        order = (int)order_of_whole(&bound->value, &place) - 1;
-        order = order == 0 && n_after > 0 ? -1 : order;
-    } else if (order == 0 && place.n < n_after) {
-        order = -1;
-    }
-    if (place.is_negative != is_below_zero) {
-        order = place.is_negative ? -1 : 1;
-    } else if (place.is_negative) {
-        order = -order;
-    }
-    return holds(bound->relation, order);
-}
-
-const struct gi_dfa *gi_number_bound(struct gi_schema_compiler *c, const struct gi_bound *bound)
-{
-    const struct gi_dfa_machine machine = {.n_codes = N_PLACES * 2 * MAX_N * N_ORDERS,
-                                           .start = code_of((struct place){.order = 1}),
-                                           .step = step_bound,
-                                           .is_end = ends_bound,
-                                           .user = bound};
-    if (n_whole_of(&bound->value) + 2 >= MAX_N || n_after_of(&bound->value) + 2 >= MAX_N) {
+    const struct gi_decimal *value = &bound->value;
+    const enum gi_relation relation = bound->relation;
+    const bool is_point = relation == GI_EQUAL || relation == GI_NOT_EQUAL;
+    const bool is_upper = relation == GI_BELOW || relation == GI_AT_MOST;
+    const bool has_bound = relation == GI_AT_LEAST || relation == GI_AT_MOST;
+    if (value->point > MAX_PLACES || value->n - value->point > MAX_PLACES) {
         gi_schema_refuse(c, "the number is too large or too small");
         return NULL;
     }
-    return gi_dfa_of_machine(c, &machine);
+    // Away from 0 the bound's sign and size decide; the other numbers are all but those.
+    *is_without = is_point ? relation == GI_NOT_EQUAL : is_upper != value->is_negative;
+    struct sizes sizes = {
+        .c = c, .has_beyond = !is_point, .has_equal = is_point || has_bound != *is_without};
+    sizes.nfa.start = add_number(&sizes, value);
+    if (value->is_negative) {
+        sizes.nfa.start = add_byte(&sizes, '-', '-', sizes.nfa.start);
+    }
+    const struct gi_dfa *dfa = c->build.has_failed ? NULL : gi_dfa_of_nfa(c, &sizes.nfa);
+    gi_nfa_finish(&sizes.nfa);
+    return dfa;
 }
 
 //-- multiples -------------------------------------------------------------------------------------
 
-struct divisor {
-    uint32_t value;
-    int n_after;
-};
-
-static uint32_t step_multiple(const void *user, uint32_t code, char byte)
-{
-    const struct divisor *divisor = user;
-    const uint32_t n_more = divisor->value, part = code / n_more;
-    const uint32_t rest = code % n_more, n_after = (uint32_t)divisor->n_after;
-    // part: 0 before the number, 1 in its whole part, 2 + n after the point and n digits
-    if (byte == '-') {
-        return part == 0 ? code : GI_DFA_STOP;
-    }
-    if (byte == '.') {
-        return part == 1 ? 2 * n_more + rest : GI_DFA_STOP;
-    }
-    if (part == 2 + n_after) {
-        return byte == '0' ? code : GI_DFA_STOP;
-    }
-    const uint32_t next = (rest * 10 + (uint32_t)(byte - '0')) % n_more;
-    return (part < 2 ? 1 : part + 1) * n_more + next;
-}
-
-static bool ends_multiple(const void *user, uint32_t code)
-{
-    const struct divisor *divisor = user;
-    const uint32_t part = code / divisor->value;
-    uint32_t rest = code % divisor->value;
-    for (int i = part > 2 ? (int)part - 2 : 0; i < divisor->n_after; i++) {
-        rest = rest * 10 % divisor->value;
-    }
-    return part > 0 && rest == 0;
-}
-
 const struct gi_dfa *gi_number_multiples(struct gi_schema_compiler *c, const struct gi_decimal *of)
 {
-    struct divisor divisor;
+    uint32_t divisor;
+    int n_after;
     if (of->is_negative || of->n == 0) {
         gi_schema_refuse(c, "'multipleOf' must be greater than 0");
         return NULL;
     }
-    if (!split_divisor(of, &divisor.value, &divisor.n_after) ||
-        divisor.value * ((uint32_t)divisor.n_after + 3) > 2000000) {
+    if (!split_divisor(of, &divisor, &n_after) ||
+        divisor * ((uint32_t)n_after + 3) > MAX_MULTIPLE_STATES) {
         gi_schema_refuse(c, "'multipleOf' of more than 4 digits is not supported");
         return NULL;
     }
-    const struct gi_dfa_machine machine = {.n_codes =
-                                               divisor.value * ((uint32_t)divisor.n_after + 3),
-                                           .start = 0,
-                                           .step = step_multiple,
-                                           .is_end = ends_multiple,
-                                           .user = &divisor};
-    return gi_dfa_of_machine(c, &machine);
+    struct gi_dfa *dfa = gi_dfa_create(c);
+    bool is_ok = dfa && gi_dfa_add_state(c, dfa, false) && gi_dfa_add_edge(c, dfa, '-', '-', 0);
+    // The remainder of the digits so far, by phase: in the whole part, after the point, each
+    // further digit. State 0 is before the number.
+    const uint32_t n_phases = (uint32_t)n_after + 2;
+    for (uint32_t code = 0; is_ok && code <= n_phases * divisor; code++) {
+        const uint32_t phase = code > 0 ? (code - 1) / divisor : 0;
+        const uint32_t rest = code > 0 ? (code - 1) % divisor : 0;
+        const uint32_t next = phase == 0 ? 0 : phase + 1;
+        if (code > 0) {
+            uint32_t whole = rest;
+            for (uint32_t i = phase > 1 ? phase - 1 : 0; i < (uint32_t)n_after; i++) {
+                whole = whole * 10 % divisor;
+            }
+            is_ok = gi_dfa_add_state(c, dfa, whole == 0) &&
+                    (phase > 0 || gi_dfa_add_edge(c, dfa, '.', '.', 1 + divisor + rest));
+        }
+        if (next == n_phases) { // only zeros
+            is_ok = is_ok && gi_dfa_add_edge(c, dfa, '0', '0', code);
+            continue;
+        }
+        for (uint32_t digit = 0; is_ok && digit < 10; digit++) {
+            is_ok = gi_dfa_add_edge(c, dfa, '0' + digit, '0' + digit,
+                                    1 + next * divisor + (rest * 10 + digit) % divisor);
+        }
+    }
+    return is_ok ? gi_dfa_tidy(c, dfa) : NULL;
 }

@@ -34,8 +34,10 @@ bool gi_bound_holds(const struct gi_bound *bound, const struct gi_decimal *numbe
 // Returns the automaton of the decimal numbers of some types (GI_IS_WHOLE, GI_IS_BROKEN), without
 // exponents and -0: whole ones of up to n_digits digits, others of up to 15 digits.
 const struct gi_dfa *gi_number_digits(struct gi_schema_compiler *c, int types, int n_digits);
-// Returns the automaton of the decimal numbers for which a bound holds, of any size.
-const struct gi_dfa *gi_number_bound(struct gi_schema_compiler *c, const struct gi_bound *bound);
+// Returns an automaton that has those decimal numbers for which a bound holds, and none for which
+// it does not; the other way round if it sets *is_without.
+const struct gi_dfa *gi_number_bound(struct gi_schema_compiler *c, const struct gi_bound *bound,
+                                     bool *is_without);
 // Returns the automaton of the decimal numbers that are multiples. Refuses more than 10,000
 // remainders.
 const struct gi_dfa *gi_number_multiples(struct gi_schema_compiler *c, const struct gi_decimal *of);

@@ -24,7 +24,7 @@ struct object {
         size_t count, capacity;
     } properties;
     size_t n_allowed;
-    uint32_t least, most; // members; UINT32_MAX: any number
+    uint32_t least, most; // members
     uint32_t extra;       // the rule of a member that no property names
     bool has_extra;
     bool is_any_extra; // which may be any member
@@ -126,32 +126,6 @@ static void find_rules(struct object *object)
             object->is_dead = true;
         }
         free(set.data);
-    }
-}
-
-static void find_bounds(struct object *object)
-{
-    struct gi_schema_compiler *c = object->c;
-    object->most = UINT32_MAX;
-    for (uint32_t i = 0; i < object->one->count; i++) {
-        const struct gi_condition *condition = &object->one->conditions[i];
-        uint32_t least = 0, most = UINT32_MAX;
-        if (gi_schema_holding(condition)) {
-            least = gi_schema_count(c, gi_schema_get(condition->schema, "minProperties"), least);
-            most = gi_schema_count(c, gi_schema_get(condition->schema, "maxProperties"), most);
-        } else if (condition->kind == GI_BREAKS) {
-            const char *name = condition->item->string;
-            const uint32_t count =
-                gi_schema_count(c, strstr(name, "Properties") ? condition->item : NULL, UINT32_MAX);
-            if (strcmp(name, "minProperties") == 0) {
-                most = count > 0 ? count - 1 : 0;
-                object->is_dead |= count == 0;
-            } else if (strcmp(name, "maxProperties") == 0) {
-                least = count == UINT32_MAX ? count : count + 1;
-            }
-        }
-        object->least = least > object->least ? least : object->least;
-        object->most = most < object->most ? most : object->most;
     }
 }
 
@@ -378,7 +352,13 @@ uint32_t gi_schema_build_object(struct gi_schema_compiler *c, const struct gi_ca
     uint32_t first = GI_BUILD_NOTHING;
     find_names(&object);
     find_rules(&object);
-    find_bounds(&object);
+    const struct gi_span span = gi_schema_span(c, one, "minProperties", "maxProperties");
+    object.least = span.least;
+    object.most = span.most;
+    if (object.least > object.most) {
+        gi_schema_note_dead(c, "'minProperties' exceeds 'maxProperties'");
+        object.is_dead = true;
+    }
     if (!object.is_dead && !c->build.has_failed) {
         find_extra(&object);
         first = build_object(&object);

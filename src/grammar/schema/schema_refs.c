@@ -1,6 +1,7 @@
 #include "grammar/schema/schema_refs.h"
 
 #include "base/array.h"
+#include "grammar/schema/schema_keyword.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,35 +118,16 @@ static void add_resource(struct walk *walk, const cJSON *schema, const cJSON *ar
 // Adds the schemas that the known keywords of a schema have; others may have what only looks so.
 static void add_children(struct walk *walk, const struct entry *entry)
 {
-    static const char *const maps[] = {"properties",  "patternProperties", "$defs",
-                                       "definitions", "dependentSchemas",  "dependencies"};
-    static const char *const others[] = {"allOf",
-                                         "anyOf",
-                                         "oneOf",
-                                         "prefixItems",
-                                         "items",
-                                         "not",
-                                         "if",
-                                         "then",
-                                         "else",
-                                         "contains",
-                                         "propertyNames",
-                                         "additionalItems",
-                                         "additionalProperties",
-                                         "unevaluatedProperties",
-                                         "unevaluatedItems"};
-    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
-        const cJSON *map = gi_schema_get(entry->schema, maps[i]);
-        for (const cJSON *child = map ? map->child : NULL; child; child = child->next) {
-            add(walk, child, entry->resource);
-        }
-    }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        const cJSON *item = gi_schema_get(entry->schema, others[i]);
-        add(walk, item, entry->resource);
-        for (const cJSON *child = cJSON_IsArray(item) ? item->child : NULL; child;
-             child = child->next) {
-            add(walk, child, entry->resource);
+    for (const cJSON *item = entry->schema->child; item; item = item->next) {
+        const struct gi_keyword *keyword = gi_schema_keyword(item->string);
+        const enum gi_form form = keyword ? keyword->form : GI_FORM_ANY;
+        const bool is_list = form == GI_FORM_SCHEMAS || form == GI_FORM_LIST;
+        if (form == GI_FORM_SCHEMA || (form == GI_FORM_ITEMS && !cJSON_IsArray(item))) {
+            add(walk, item, entry->resource);
+        } else if (form == GI_FORM_MAP || form == GI_FORM_ITEMS || is_list) {
+            for (const cJSON *child = item->child; child; child = child->next) {
+                add(walk, child, entry->resource);
+            }
         }
     }
 }

@@ -143,7 +143,9 @@ static void add_bound(struct numbers *numbers, struct gi_bound bound)
     if (numbers->types & GI_IS_BROKEN) {
         round_inwards(&bound);
     }
-    narrow(numbers, gi_number_bound(numbers->c, &bound), false);
+    bool is_without = false;
+    const struct gi_dfa *dfa = gi_number_bound(numbers->c, &bound, &is_without);
+    narrow(numbers, dfa, is_without);
 }
 
 static void add_multiple(struct numbers *numbers, const cJSON *item, bool breaks)

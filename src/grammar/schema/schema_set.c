@@ -17,199 +17,43 @@ static const char purpose[] = "a schema";
 
 const cJSON gi_schema_never = {.type = cJSON_False};
 
-//-- keywords --------------------------------------------------------------------------------------
-
-enum form {
-    IS_SCHEMA,
-    IS_SCHEMAS,
-    IS_MAP,
-    IS_NAMES,
-    IS_LIST,
-    IS_NUMBER,
-    IS_STRING,
-    IS_TYPE,
-    IS_BOOL
-};
-
-static const struct {
-    const char *name;
-    enum form form;
-} keywords[] = {
-    {"type", IS_TYPE},
-    {"enum", IS_LIST},
-    {"anyOf", IS_SCHEMAS},
-    {"oneOf", IS_SCHEMAS},
-    {"allOf", IS_SCHEMAS},
-    {"not", IS_SCHEMA},
-    {"if", IS_SCHEMA},
-    {"then", IS_SCHEMA},
-    {"else", IS_SCHEMA},
-    {"properties", IS_MAP},
-    {"patternProperties", IS_MAP},
-    {"dependentSchemas", IS_MAP},
-    {"dependentRequired", IS_MAP},
-    {"dependencies", IS_MAP},
-    {"required", IS_NAMES},
-    {"additionalProperties", IS_SCHEMA},
-    {"propertyNames", IS_SCHEMA},
-    {"unevaluatedProperties", IS_SCHEMA},
-    {"unevaluatedItems", IS_SCHEMA},
-    {"contains", IS_SCHEMA},
-    {"additionalItems", IS_SCHEMA},
-    {"prefixItems", IS_LIST},
-    {"pattern", IS_STRING},
-    {"format", IS_STRING},
-    {"minimum", IS_NUMBER},
-    {"maximum", IS_NUMBER},
-    {"multipleOf", IS_NUMBER},
-    {"uniqueItems", IS_BOOL},
-};
-
-static bool is_schema(const cJSON *item)
+struct gi_span gi_schema_span(struct gi_schema_compiler *c, const struct gi_case *one,
+                              const char *least, const char *most)
 {
-    return cJSON_IsObject(item) || cJSON_IsBool(item);
-}
-
-static bool has_form(const cJSON *item, enum form form)
-{
-    switch (form) {
-    case IS_SCHEMA:
-        return is_schema(item);
-    case IS_MAP:
-        return cJSON_IsObject(item);
-    case IS_NUMBER:
-        return gi_schema_is_number(item);
-    case IS_STRING:
-        return cJSON_IsString(item);
-    case IS_TYPE:
-        return cJSON_IsString(item) || cJSON_IsArray(item);
-    case IS_BOOL:
-        return cJSON_IsBool(item);
-    default:
-        break;
-    }
-    bool fits = cJSON_IsArray(item) && (form != IS_SCHEMAS || item->child);
-    for (const cJSON *one = fits && form != IS_LIST ? item->child : NULL; one; one = one->next) {
-        fits = fits && (form == IS_NAMES ? cJSON_IsString(one) : is_schema(one));
-    }
-    return fits;
-}
-
-const cJSON *gi_schema_use(struct gi_schema_compiler *c, const cJSON *schema, const char *keyword)
-{
-    static const char *const names[] = {
-        "a schema: an object, true or false",
-        "a list of schemas",
-        "an object",
-        "a list of names",
-        "a list",
-        "a number",
-        "a text",
-        "a type or a list of types",
-        "true or false",
-    };
-    const cJSON *item = gi_schema_get(schema, keyword);
-    for (size_t i = 0; item && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
-        if (strcmp(keyword, keywords[i].name) == 0 && !has_form(item, keywords[i].form)) {
-            c->place = schema;
-            gi_schema_refuse(c, "'%s' is not %s", keyword, names[keywords[i].form]);
-            return NULL;
+    struct gi_span span = {0, UINT32_MAX};
+    for (uint32_t i = 0; i < one->count; i++) {
+        const struct gi_condition *condition = &one->conditions[i];
+        const cJSON *schema = gi_schema_holding(condition);
+        const char *broken = condition->kind == GI_BREAKS ? condition->item->string : "";
+        struct gi_span own = {gi_schema_count(c, gi_schema_get(schema, least), 0),
+                              gi_schema_count(c, gi_schema_get(schema, most), UINT32_MAX)};
+        if (strcmp(broken, least) == 0) {
+            const uint32_t count = gi_schema_count(c, condition->item, UINT32_MAX);
+            own.least = count == 0; // which is never broken
+            own.most = count == UINT32_MAX ? count : count > 0 ? count - 1 : 0;
+        } else if (strcmp(broken, most) == 0) {
+            const uint32_t count = gi_schema_count(c, condition->item, UINT32_MAX);
+            own.least = count == UINT32_MAX ? count : count + 1;
         }
+        span.least = own.least > span.least ? own.least : span.least;
+        span.most = own.most < span.most ? own.most : span.most;
     }
-    return item;
-}
-
-int gi_schema_types_of(struct gi_schema_compiler *c, const cJSON *type)
-{
-    static const struct {
-        const char *name;
-        int types;
-    } names[] = {{"string", GI_IS_STRING}, {"integer", GI_IS_WHOLE}, {"number", GI_IS_NUMBER},
-                 {"object", GI_IS_OBJECT}, {"array", GI_IS_ARRAY},   {"boolean", GI_IS_BOOLEAN},
-                 {"null", GI_IS_NULL}};
-    const bool is_list = cJSON_IsArray(type);
-    int types = 0;
-    for (const cJSON *item = is_list ? type->child : type; item;
-         item = is_list ? item->next : NULL) {
-        const int before = types;
-        bool is_known = false;
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-            if (cJSON_IsString(item) && strcmp(item->valuestring, names[i].name) == 0) {
-                types |= names[i].types;
-                is_known = true;
-            }
-        }
-        if (!is_known) {
-            c->place = item;
-            gi_schema_refuse(c, "'type' \"%.100s\" is not a type of JSON",
-                             cJSON_IsString(item) ? item->valuestring : "");
-            types = before | GI_IS_ANY;
-        }
-    }
-    if (!types) {
-        c->place = type;
-        gi_schema_refuse(c, "'type' is an empty list");
-        return GI_IS_ANY;
-    }
-    return types;
+    return span;
 }
 
 int gi_schema_asked_types(const struct gi_case *one)
 {
-    static const struct {
-        const char *names;
-        int types;
-    } asked[] = {
-        {" minLength maxLength pattern format ", GI_IS_STRING},
-        {" minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ", GI_IS_NUMBER},
-        {" items prefixItems additionalItems minItems maxItems uniqueItems contains "
-         "unevaluatedItems ",
-         GI_IS_ARRAY},
-        {" properties required additionalProperties patternProperties propertyNames "
-         "minProperties maxProperties unevaluatedProperties ",
-         GI_IS_OBJECT},
-    };
     int types = 0;
     for (uint32_t i = 0; i < one->count && one->types == GI_IS_ANY; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const cJSON *item = condition->kind == GI_HOLDS ? condition->schema->child : NULL;
         types |= condition->name ? GI_IS_OBJECT : 0;
         for (; item; item = item->next) {
-            char word[64];
-            snprintf(word, sizeof(word), " %.60s ", item->string ? item->string : "");
-            for (size_t k = 0; k < sizeof(asked) / sizeof(asked[0]); k++) {
-                types |= strstr(asked[k].names, word) ? asked[k].types : 0;
-            }
+            const struct gi_keyword *keyword = gi_schema_keyword(item->string);
+            types |= keyword && keyword->types != GI_IS_ANY ? keyword->types : 0;
         }
     }
     return types ? one->types & types : one->types;
-}
-
-// Keywords that only describe, to readers or other tools.
-static bool is_note(const char *keyword)
-{
-    static const char *const notes[] = {
-        "title",     "description", "default", "examples", "example", "deprecated", "readOnly",
-        "writeOnly", "$comment",    "$schema", "$id",      "$defs",   "definitions"};
-    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
-        if (strcmp(keyword, notes[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool gi_schema_is_any(const cJSON *schema)
-{
-    if (!cJSON_IsObject(schema)) {
-        return cJSON_IsTrue(schema);
-    }
-    for (const cJSON *item = schema->child; item; item = item->next) {
-        if (!is_note(item->string)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 //-- sets ------------------------------------------------------------------------------------------
@@ -221,7 +65,7 @@ void gi_schema_set_add(struct gi_schema_compiler *c, struct gi_schema_set *set, 
     if (c->build.has_failed) {
         return;
     }
-    if (!is_schema(schema)) {
+    if (!gi_schema_is_schema(schema)) {
         c->place = schema;
         gi_schema_refuse(c, "a schema must be an object, true or false");
         return;
@@ -297,11 +141,12 @@ void gi_schema_memo_reset(struct gi_schema_compiler *c)
     c->memo = gi_schema_zeroed(c, 1, sizeof(*c->memo));
 }
 
+// Sorts members by their place in the document.
 static int compare_members(const void *a, const void *b)
 {
     const struct gi_schema_member *left = a, *right = b;
-    const uintptr_t l = (uintptr_t)left->schema, r = (uintptr_t)right->schema;
-    return l != r ? (l > r) - (l < r) : (int)left->fails - (int)right->fails;
+    const int order = left->schema->valueint - right->schema->valueint;
+    return order ? order : (int)left->fails - (int)right->fails;
 }
 
 static struct gi_hash hash_set(const struct gi_schema_set *set)

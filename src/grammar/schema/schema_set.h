@@ -4,21 +4,9 @@
 #define GI_GRAMMAR_SCHEMA_SCHEMA_SET_H
 
 #include "grammar/schema/schema_automaton.h"
+#include "grammar/schema/schema_keyword.h"
 
 #include <string.h>
-
-// Types of values, as bits.
-enum {
-    GI_IS_STRING = 1,
-    GI_IS_WHOLE = 2,  // a number that is whole
-    GI_IS_BROKEN = 4, // any other number
-    GI_IS_OBJECT = 8,
-    GI_IS_ARRAY = 16,
-    GI_IS_BOOLEAN = 32,
-    GI_IS_NULL = 64,
-    GI_IS_NUMBER = GI_IS_WHOLE | GI_IS_BROKEN,
-    GI_IS_ANY = 127,
-};
 
 // Schemas, each of which holds, or fails.
 struct gi_schema_set {
@@ -117,16 +105,21 @@ static inline const cJSON *gi_schema_next_value(const cJSON *item, const cJSON *
     return value == item ? NULL : value->next;
 }
 
-// Returns a keyword of a schema that has the form that it should have; NULL if it is not there.
-// Refuses it otherwise.
-const cJSON *gi_schema_use(struct gi_schema_compiler *c, const cJSON *schema, const char *keyword);
-// Returns the types of a `type`.
-int gi_schema_types_of(struct gi_schema_compiler *c, const cJSON *type);
+// How many characters, items or members a value may have; nothing where least exceeds most.
+struct gi_span {
+    uint32_t least, most; // UINT32_MAX: any number
+};
+// Returns what a case asks of a size by two keywords, such as minItems and maxItems.
+struct gi_span gi_schema_span(struct gi_schema_compiler *c, const struct gi_case *one,
+                              const char *least, const char *most);
+static inline bool gi_span_has(struct gi_span span, uint32_t count)
+{
+    return span.least <= count && count <= span.most;
+}
+
 // Returns the types that a case allows and says something of. Nothing else is written where no type
 // is named: {"properties": ...} means an object.
 int gi_schema_asked_types(const struct gi_case *one);
-// True for schemas that allow everything.
-bool gi_schema_is_any(const cJSON *schema);
 
 // The schema that allows nothing.
 extern const cJSON gi_schema_never;

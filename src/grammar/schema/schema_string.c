@@ -30,16 +30,6 @@ static void narrow(struct gi_schema_compiler *c, struct gi_strings *strings,
     strings->dfa = narrowed ? narrowed : strings->dfa;
 }
 
-static void at_least(struct gi_strings *strings, uint32_t count)
-{
-    strings->least = count > strings->least ? count : strings->least;
-}
-
-static void at_most(struct gi_strings *strings, uint32_t count)
-{
-    strings->most = count < strings->most ? count : strings->most;
-}
-
 static void read_holding(struct gi_schema_compiler *c, const cJSON *schema,
                          struct gi_strings *strings)
 {
@@ -55,12 +45,14 @@ static void read_holding(struct gi_schema_compiler *c, const cJSON *schema,
     if (text) {
         narrow(c, strings, gi_schema_cached_pattern(c, format, text, false), false);
     }
+    // pydantic counts the slash that it adds to a bare host
+    const uint32_t most = text && strcmp(format->valuestring, "uri") == 0
+                              ? gi_schema_count(c, gi_schema_get(schema, "maxLength"), 0)
+                              : 0;
+    if (most > 0 && most <= strings->span.most && most < UINT32_MAX) {
+        strings->span.most = most - 1;
+    }
     c->place = schema;
-    at_least(strings, gi_schema_count(c, gi_schema_get(schema, "minLength"), 0));
-    const uint32_t most = gi_schema_count(c, gi_schema_get(schema, "maxLength"), UINT32_MAX);
-    const bool is_uri =
-        text && most > 0 && most < UINT32_MAX && strcmp(format->valuestring, "uri") == 0;
-    at_most(strings, most - is_uri); // pydantic counts the slash that it adds to a bare host
 }
 
 // Returns the automaton of the texts of a constant, or of a list of them.
@@ -92,19 +84,12 @@ static void read_breaking(struct gi_schema_compiler *c, const cJSON *item,
         if (dfa && !gi_dfa_is_empty(dfa)) {
             narrow(c, strings, dfa, true);
         }
-    } else if (strcmp(name, "minLength") == 0) {
-        const uint32_t count = gi_schema_count(c, item, 1);
-        at_least(strings, count == 0);
-        at_most(strings, count == 0 ? 0 : count - 1); // a count of 0 is never broken
-    } else if (strcmp(name, "maxLength") == 0) {
-        const uint32_t count = gi_schema_count(c, item, UINT32_MAX - 1);
-        at_least(strings, count == UINT32_MAX ? count : count + 1);
     }
 }
 
 struct gi_strings gi_schema_strings_of(struct gi_schema_compiler *c, const struct gi_case *one)
 {
-    struct gi_strings strings = {.dfa = NULL, .least = 0, .most = UINT32_MAX};
+    struct gi_strings strings = {.span = gi_schema_span(c, one, "minLength", "maxLength")};
     for (uint32_t i = 0; i < one->count && !c->build.has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         if (gi_schema_holding(condition)) {
@@ -119,16 +104,17 @@ struct gi_strings gi_schema_strings_of(struct gi_schema_compiler *c, const struc
 const struct gi_dfa *gi_strings_automaton(struct gi_schema_compiler *c,
                                           const struct gi_strings *strings)
 {
-    uint32_t most = strings->most;
-    if (strings->least > most) {
+    uint32_t most = strings->span.most;
+    const uint32_t least = strings->span.least;
+    if (least > most) {
         return gi_dfa_of_texts(c, NULL, 0);
     }
     if (!strings->dfa) {
-        return gi_dfa_of_lengths(c, strings->least, most);
+        return gi_dfa_of_lengths(c, least, most);
     }
     const uint32_t longest = gi_dfa_longest(c, strings->dfa);
     most = longest <= most ? UINT32_MAX : most;
-    if (strings->least <= gi_dfa_shortest(c, strings->dfa) && most == UINT32_MAX) {
+    if (least <= gi_dfa_shortest(c, strings->dfa) && most == UINT32_MAX) {
         return strings->dfa;
     }
     // Fewer characters than allowed where an automaton of them would be too large.
@@ -139,12 +125,12 @@ const struct gi_dfa *gi_strings_automaton(struct gi_schema_compiler *c,
         most = counted < MAX_CHARS ? counted : MAX_CHARS;
     }
     do {
-        const struct gi_dfa *lengths = gi_dfa_of_lengths(c, strings->least, most);
+        const struct gi_dfa *lengths = gi_dfa_of_lengths(c, least, most);
         c->max_states = GI_DFA_MAX_STATES;
         dfa = gi_dfa_product(c, strings->dfa, lengths, false);
         c->max_states = 0;
         most = most / 2 < GI_DFA_MAX_STATES / n_states ? most / 2 : GI_DFA_MAX_STATES / n_states;
-    } while (!dfa && !c->build.has_failed && most >= strings->least && most >= 16);
+    } while (!dfa && !c->build.has_failed && most >= least && most >= 16);
     if (!dfa) {
         gi_schema_refuse(c, "'minLength' or 'maxLength' is too large for this pattern");
     }
@@ -253,10 +239,10 @@ uint32_t gi_schema_build_dfa(struct gi_schema_compiler *c, const struct gi_dfa *
 uint32_t gi_schema_build_strings(struct gi_schema_compiler *c, const struct gi_case *one)
 {
     struct gi_strings strings = gi_schema_strings_of(c, one);
-    const bool has_bounds = strings.least > 0 || strings.most != UINT32_MAX;
+    const bool has_bounds = strings.span.least > 0 || strings.span.most != UINT32_MAX;
     const struct gi_dfa *dfa = strings.dfa;
-    bool is_dead = strings.least > strings.most;
-    if (!is_dead && (dfa ? has_bounds : strings.least > GI_SCHEMA_MAX_COUNT)) {
+    bool is_dead = strings.span.least > strings.span.most;
+    if (!is_dead && (dfa ? has_bounds : strings.span.least > GI_SCHEMA_MAX_COUNT)) {
         dfa = gi_strings_automaton(c, &strings);
         dfa = dfa ? dfa : strings.dfa;
     }
@@ -272,11 +258,11 @@ uint32_t gi_schema_build_strings(struct gi_schema_compiler *c, const struct gi_c
     if (!has_bounds) {
         return gi_schema_build_shared(c, GI_RULE_STRING, GI_BUILD_END);
     }
-    const uint32_t most = strings.most == UINT32_MAX           ? GI_BUILD_ENDLESS
-                          : strings.most < GI_SCHEMA_MAX_COUNT ? strings.most
-                                                               : GI_SCHEMA_MAX_COUNT;
+    const uint32_t most = strings.span.most == UINT32_MAX           ? GI_BUILD_ENDLESS
+                          : strings.span.most < GI_SCHEMA_MAX_COUNT ? strings.span.most
+                                                                    : GI_SCHEMA_MAX_COUNT;
     const uint32_t chars =
-        gi_build_repeat(&c->build, GI_NODE_CALL, c->shared[GI_RULE_CHAR], strings.least, most,
+        gi_build_repeat(&c->build, GI_NODE_CALL, c->shared[GI_RULE_CHAR], strings.span.least, most,
                         gi_schema_build_text(c, "\"", GI_BUILD_END));
     return gi_schema_build_text(c, "\"", chars);
 }

@@ -7,7 +7,7 @@
 // The conditions of a case on strings.
 struct gi_strings {
     const struct gi_dfa *dfa; // NULL: nothing but the lengths
-    uint32_t least, most;     // characters
+    struct gi_span span;      // characters
 };
 
 // Returns what a case asks of strings, without its constants.

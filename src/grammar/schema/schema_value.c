@@ -112,16 +112,6 @@ static bool is_unique(const cJSON *list)
     return true;
 }
 
-// True unless a count is out of bounds that an item of a schema sets.
-static bool holds_count(struct gi_schema_compiler *c, const cJSON *item, const char *least,
-                        const char *most, uint32_t count)
-{
-    if (strcmp(item->string, least) == 0) {
-        return count >= gi_schema_count(c, item, 0);
-    }
-    return strcmp(item->string, most) != 0 || count <= gi_schema_count(c, item, UINT32_MAX);
-}
-
 static bool holds_list(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                        const cJSON *value)
 {
@@ -137,23 +127,20 @@ static bool holds_list(struct gi_schema_compiler *c, const cJSON *schema, const 
                (!most ||
                 size - count_items(c, item, true, value) <= gi_schema_count(c, most, UINT32_MAX));
     }
-    return holds_count(c, item, "minItems", "maxItems", (uint32_t)cJSON_GetArraySize(value));
+    return true;
 }
 
-static bool holds_object(struct gi_schema_compiler *c, const cJSON *item, const cJSON *value)
+static bool has_names(const cJSON *names, const cJSON *value)
 {
-    if (strcmp(item->string, "required") == 0) {
-        for (const cJSON *name = item->child; name; name = name->next) {
-            if (cJSON_IsString(name) && !gi_schema_get(value, name->valuestring)) {
-                return false;
-            }
+    for (const cJSON *name = names->child; name; name = name->next) {
+        if (cJSON_IsString(name) && !gi_schema_get(value, name->valuestring)) {
+            return false;
         }
     }
-    return holds_count(c, item, "minProperties", "maxProperties",
-                       (uint32_t)cJSON_GetArraySize(value));
+    return true;
 }
 
-// True if one keyword of a schema holds; those of members and items are looked at elsewhere.
+// True if one keyword of a schema holds; those of sizes, members and items are looked at elsewhere.
 static bool holds_keyword(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                           const cJSON *value)
 {
@@ -161,12 +148,12 @@ static bool holds_keyword(struct gi_schema_compiler *c, const cJSON *schema, con
         (strcmp(item->string, "enum") == 0 && cJSON_IsArray(item))) {
         return is_one_of(value, item);
     }
-    if (gi_schema_is_number(value)) {
-        return holds_number(c, schema, item, false, value);
+    if (cJSON_IsObject(value) && strcmp(item->string, "required") == 0) {
+        return has_names(item, value);
     }
-    return cJSON_IsArray(value)    ? holds_list(c, schema, item, value)
-           : cJSON_IsObject(value) ? holds_object(c, item, value)
-                                   : true;
+    return gi_schema_is_number(value) ? holds_number(c, schema, item, false, value)
+           : cJSON_IsArray(value)     ? holds_list(c, schema, item, value)
+                                      : true;
 }
 
 static bool breaks_keyword(struct gi_schema_compiler *c, const struct gi_condition *condition,
@@ -174,9 +161,11 @@ static bool breaks_keyword(struct gi_schema_compiler *c, const struct gi_conditi
 {
     const cJSON *item = condition->item;
     const char *name = item->string;
-    if (strcmp(name, "type") == 0 || cJSON_IsString(value)) {
-        // Types are those of the case; the automaton of its strings has the rest.
-        return (strcmp(name, "const") != 0 && strcmp(name, "enum") != 0) || !is_one_of(value, item);
+    if (strcmp(name, "const") == 0 || strcmp(name, "enum") == 0) {
+        return !is_one_of(value, item);
+    }
+    if (gi_schema_is_number(value)) {
+        return holds_number(c, condition->schema, item, true, value);
     }
     if (strcmp(name, "contains") == 0) {
         return count_items(c, item, true, value) == (uint32_t)cJSON_GetArraySize(value) &&
@@ -186,10 +175,7 @@ static bool breaks_keyword(struct gi_schema_compiler *c, const struct gi_conditi
         return cJSON_IsObject(item) && !gi_schema_get(condition->schema, "prefixItems") &&
                count_items(c, item, true, value) > 0;
     }
-    if (gi_schema_is_number(value) && strcmp(name, "const") != 0 && strcmp(name, "enum") != 0) {
-        return holds_number(c, condition->schema, item, true, value);
-    }
-    return !holds_keyword(c, condition->schema, item, value);
+    return true; // the case has the types and sizes, the automaton of its strings the rest
 }
 
 //-- values ----------------------------------------------------------------------------------------
@@ -253,8 +239,13 @@ bool gi_schema_allows(struct gi_schema_compiler *c, const struct gi_case *one, c
         for (const char *at = value->valuestring; *at; n++) {
             gi_utf8_take(&at);
         }
-        is_ok = n >= strings.least && n <= strings.most &&
+        is_ok = gi_span_has(strings.span, n) &&
                 (!strings.dfa || gi_dfa_allows(strings.dfa, value->valuestring));
+    } else if (is_ok && (cJSON_IsArray(value) || cJSON_IsObject(value))) {
+        const bool is_list = cJSON_IsArray(value);
+        const struct gi_span span = gi_schema_span(c, one, is_list ? "minItems" : "minProperties",
+                                                   is_list ? "maxItems" : "maxProperties");
+        is_ok = gi_span_has(span, (uint32_t)cJSON_GetArraySize(value));
     }
     return is_ok && allows_children(c, one, value) && !c->build.has_failed;
 }

@@ -108,12 +108,8 @@ static const cJSON *only_keyword(const struct gi_schema_set *set)
         return NULL;
     }
     for (const cJSON *item = set->data[0].schema->child; item; item = item->next) {
-        static const char *const notes[] = {"title",       "description", "default", "$defs",
-                                            "definitions", "examples",    "$schema"};
-        bool is_note = false;
-        for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
-            is_note = is_note || strcmp(item->string, notes[i]) == 0;
-        }
+        const struct gi_keyword *keyword = gi_schema_keyword(item->string);
+        const bool is_note = keyword && keyword->negation == GI_NEGATION_NOTE;
         if (!is_note && found) {
             return NULL;
         }
