@@ -105,6 +105,7 @@
 struct pre_row {
     const char *names[NAMES_MAX];
     const char *regexes[REGEXES_MAX];
+    const char *stripped; // or NULL
     bool ignores_merges, adds_bos;
 };
 
@@ -173,6 +174,14 @@ static const struct pre_row pre_rows[] = {
 };
 // clang-format on
 
+static const struct pre_row wordpiece_row = {
+    .names = {"bert"},
+    .regexes = {" ", "[\\p{P}$+<=>^`|~\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{faff}"
+                     "\\x{20000}-\\x{2a6df}\\x{2a700}-\\x{2b73f}\\x{2b740}-\\x{2b81f}"
+                     "\\x{2b920}-\\x{2ceaf}\\x{2f800}-\\x{2fa1f}]"},
+    .stripped = "[\\p{Cc}\\p{Cf}\\p{Co}\\p{M}]+",
+};
+
 #define N_PRE_ROWS (sizeof(pre_rows) / sizeof(pre_rows[0]))
 
 struct gi_pretokenizer {
@@ -181,6 +190,7 @@ struct gi_pretokenizer {
     pcre2_general_context *memory;
     pcre2_code *codes[REGEXES_MAX];
     size_t n_codes;
+    pcre2_code *stripped; // of row->stripped, or NULL
 };
 
 // PCRE2 takes its memory where everything else of the tokenizer does.
@@ -197,20 +207,6 @@ static void release(void *memory, void *user)
 }
 
 //-- create ------------------------------------------------------------------------------------
-
-static bool find_row(struct gi_pretokenizer *pretokenizer, struct gi_text pre)
-{
-    for (size_t r = 0; r < N_PRE_ROWS; r++) {
-        for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i]; i++) {
-            if (gi_text_is(pre, pre_rows[r].names[i])) {
-                pretokenizer->row = &pre_rows[r];
-                pretokenizer->name = pre_rows[r].names[i];
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 static bool refuse_pre(struct gi_text pre, struct glinfer_error *err)
 {
@@ -230,8 +226,9 @@ static bool refuse_pre(struct gi_text pre, struct glinfer_error *err)
 
 #define COMPILE_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_UTF_CHECK)
 
-static bool compile_regex(struct gi_pretokenizer *pretokenizer, const char *regex,
-                          struct glinfer_error *err)
+// Returns NULL after a failure.
+static pcre2_code *compile_regex(const struct gi_pretokenizer *pretokenizer, const char *regex,
+                                 struct glinfer_error *err)
 {
     int error = PCRE2_ERROR_HEAP_FAILED;
     PCRE2_SIZE offset = 0;
@@ -240,49 +237,64 @@ static bool compile_regex(struct gi_pretokenizer *pretokenizer, const char *rege
                                 : pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
                                                 COMPILE_OPTIONS, &error, &offset, context);
     pcre2_compile_context_free(context);
-    if (!code) {
-        if (error == PCRE2_ERROR_HEAP_FAILED) {
-            return gi_error_no_memory(err, strlen(regex), "a pre-tokenizer");
-        }
+    if (code) {
+        pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); // without it the interpreter does the same
+    } else if (error == PCRE2_ERROR_HEAP_FAILED) {
+        gi_error_no_memory(err, strlen(regex), "a pre-tokenizer");
+    } else {
         PCRE2_UCHAR text[128] = "";
         pcre2_get_error_message(error, text, sizeof(text));
-        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "PCRE2 cannot compile the pre-tokenizer %s: byte %zu: %s",
-                            pretokenizer->name, (size_t)offset, (const char *)text);
+        gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                     "PCRE2 cannot compile the pre-tokenizer %s: byte %zu: %s", pretokenizer->name,
+                     (size_t)offset, (const char *)text);
     }
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); // without it the interpreter does the same
-    pretokenizer->codes[pretokenizer->n_codes++] = code;
-    return true;
+    return code;
+}
+
+static struct gi_pretokenizer *create(const struct pre_row *row, const char *name,
+                                      struct glinfer_error *err)
+{
+    struct gi_pretokenizer *made = gi_array_zeroed(1, sizeof(*made), "a pre-tokenizer", err);
+    if (!made) {
+        return NULL;
+    }
+    made->row = row;
+    made->name = name;
+    made->memory = pcre2_general_context_create(allocate, release, NULL);
+    bool is_ok = made->memory || gi_error_no_memory(err, sizeof(*made), "a pre-tokenizer");
+    for (size_t i = 0; is_ok && i < REGEXES_MAX && row->regexes[i]; i++) {
+        made->codes[i] = compile_regex(made, row->regexes[i], err);
+        made->n_codes += made->codes[i] != NULL;
+        is_ok = made->codes[i];
+    }
+    if (is_ok && row->stripped) {
+        made->stripped = compile_regex(made, row->stripped, err);
+        is_ok = made->stripped;
+    }
+    if (!is_ok) {
+        gi_pretokenizer_destroy(made);
+        return NULL;
+    }
+    return made;
 }
 
 struct gi_pretokenizer *gi_pretokenizer_create(struct gi_text pre, struct glinfer_error *err)
 {
-    struct gi_pretokenizer *pretokenizer =
-        gi_array_zeroed(1, sizeof(*pretokenizer), "a pre-tokenizer", err);
-    if (!pretokenizer) {
-        return NULL;
-    }
-    pretokenizer->memory = pcre2_general_context_create(allocate, release, NULL);
-    if (!pretokenizer->memory) {
-        gi_error_no_memory(err, sizeof(*pretokenizer), "a pre-tokenizer");
-        goto fail;
-    }
-    if (!pre.size) {
-        pre = gi_text_of("default");
-    }
-    if (!find_row(pretokenizer, pre)) {
-        refuse_pre(pre, err);
-        goto fail;
-    }
-    for (size_t i = 0; i < REGEXES_MAX && pretokenizer->row->regexes[i]; i++) {
-        if (!compile_regex(pretokenizer, pretokenizer->row->regexes[i], err)) {
-            goto fail;
+    pre = pre.size ? pre : gi_text_of("default");
+    for (size_t r = 0; r < N_PRE_ROWS; r++) {
+        for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i]; i++) {
+            if (gi_text_is(pre, pre_rows[r].names[i])) {
+                return create(&pre_rows[r], pre_rows[r].names[i], err);
+            }
         }
     }
-    return pretokenizer;
-fail:
-    gi_pretokenizer_destroy(pretokenizer);
+    refuse_pre(pre, err);
     return NULL;
+}
+
+struct gi_pretokenizer *gi_pretokenizer_create_wordpiece(struct glinfer_error *err)
+{
+    return create(&wordpiece_row, wordpiece_row.names[0], err);
 }
 
 void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer)
@@ -293,6 +305,7 @@ void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer)
     for (size_t i = 0; i < pretokenizer->n_codes; i++) {
         pcre2_code_free(pretokenizer->codes[i]);
     }
+    pcre2_code_free(pretokenizer->stripped);
     pcre2_general_context_free(pretokenizer->memory);
     free(pretokenizer);
 }
@@ -424,4 +437,27 @@ bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi
     free(pieces.data);
     finish_matcher(&matcher);
     return is_done;
+}
+
+bool gi_pretokenizer_strip(const struct gi_pretokenizer *pretokenizer, char *text, size_t *size,
+                           struct glinfer_error *err)
+{
+    struct matcher matcher;
+    size_t n = 0, at = 0;
+    bool found, is_ok = true;
+    if (!init_matcher(&matcher, pretokenizer, err)) {
+        return false;
+    }
+    while (is_ok && at < *size) {
+        is_ok = find_match(&matcher, pretokenizer->stripped, (struct gi_text){text, *size}, at,
+                           &found, err);
+        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(matcher.data);
+        const size_t end = found ? span[0] : *size;
+        memmove(text + n, text + at, end - at);
+        n += end - at;
+        at = found ? span[1] : *size;
+    }
+    finish_matcher(&matcher);
+    *size = n;
+    return is_ok;
 }

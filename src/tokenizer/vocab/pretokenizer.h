@@ -11,6 +11,8 @@ struct gi_pretokenizer;
 // Fails with UNSUPPORTED (names pre and all that are supported), NO_MEMORY. An empty pre is
 // "default".
 struct gi_pretokenizer *gi_pretokenizer_create(struct gi_text pre, struct glinfer_error *err);
+// Cuts as WordPiece does: at U+0020, and around punctuation and ideographs.
+struct gi_pretokenizer *gi_pretokenizer_create_wordpiece(struct glinfer_error *err);
 void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer);
 
 const char *gi_pretokenizer_name(const struct gi_pretokenizer *pretokenizer);
@@ -28,5 +30,10 @@ struct gi_word_ends {
 // Cuts text, valid UTF-8, and replaces what is in ends. Fails with NO_MEMORY.
 bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi_text text,
                            struct gi_word_ends *ends, struct glinfer_error *err);
+
+// Removes what WordPiece passes over, controls and marks, from valid UTF-8, in place. Fails with
+// NO_MEMORY.
+bool gi_pretokenizer_strip(const struct gi_pretokenizer *pretokenizer, char *text, size_t *size,
+                           struct glinfer_error *err);
 
 #endif

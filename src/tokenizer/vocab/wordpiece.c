@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer_impl.h"
+#include "tokenizer/vocab/pretokenizer.h"
 #include "tokenizer/vocab/unicode_fold.h"
 
 #include <stdio.h>
@@ -15,17 +16,28 @@
 #define COUNT(x)   (sizeof(x) / sizeof((x)[0]))
 
 struct wordpiece {
+    struct gi_pretokenizer *words;
     size_t token_size_max; // bytes of the longest token
     int32_t unk;
 };
 
 //-- create ----------------------------------------------------------------------------------------
 
+static void destroy_wordpiece(void *state)
+{
+    struct wordpiece *wordpiece = state;
+    if (wordpiece) {
+        gi_pretokenizer_destroy(wordpiece->words);
+        free(wordpiece);
+    }
+}
+
 static void *create_wordpiece(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
                               struct glinfer_error *err)
 {
     struct wordpiece *wordpiece = gi_array_zeroed(1, sizeof(*wordpiece), "a tokenizer", err);
-    if (!wordpiece) {
+    if (!wordpiece || !(wordpiece->words = gi_pretokenizer_create_wordpiece(err))) {
+        free(wordpiece);
         return NULL;
     }
     for (size_t id = 0; id < vocab->n_tokens; id++) {
@@ -53,61 +65,38 @@ static size_t decode_token(char *text, size_t size)
 
 //-- characters ------------------------------------------------------------------------------------
 
+// Returns what a character becomes: in lower case, without marks; every space is U+0020.
 static uint32_t fold(uint32_t code)
 {
     enum { HANGUL_FIRST = 0xac00, HANGUL_END = 0xd7a4, LEAD = 0x1100, EACH_LEAD = 588 };
     if (code >= HANGUL_FIRST && code < HANGUL_END) {
         return LEAD + (code - HANGUL_FIRST) / EACH_LEAD;
     }
-    size_t low = 0, high = COUNT(folds);
+    if (code - 0xf900 < COUNT(ideographs_f900)) {
+        return ideographs_f900[code - 0xf900];
+    }
+    if (code - 0x2f800 < COUNT(ideographs_2f800)) {
+        return ideographs_2f800[code - 0x2f800];
+    }
+    if ((code >= 0x09 && code <= 0x0d) || (code >= 0x2000 && code <= 0x200a) || code == 0x85 ||
+        code == 0xa0 || code == 0x1680 || code == 0x2028 || code == 0x2029 || code == 0x202f ||
+        code == 0x205f || code == 0x3000) {
+        return ' ';
+    }
+    size_t low = 0, high = COUNT(fold_runs); // the last run that does not begin after code
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        if (folds[middle][0] < code) {
+        if (fold_runs[middle].first <= code) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < COUNT(folds) && folds[low][0] == code ? folds[low][1] : code;
-}
-
-static bool is_in(const uint32_t (*ranges)[2], size_t n, uint32_t code)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (ranges[middle][1] < code) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < n && ranges[low][0] <= code;
-}
-
-static bool is_space(uint32_t code)
-{
-    static const uint32_t spaces[][2] = {
-        {0x09, 0x0d},     {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
-        {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000},
-    };
-    return is_in(spaces, COUNT(spaces), code);
-}
-
-static bool is_ideograph(uint32_t code)
-{
-    static const uint32_t ideographs[][2] = {
-        {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
-        {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},
-    };
-    return is_in(ideographs, COUNT(ideographs), code);
-}
-
-// True for a character that is a word by itself.
-static bool is_word(uint32_t code)
-{
-    return is_in(punctuation, COUNT(punctuation), code) || is_ideograph(code) ||
-           (code > 0 && code < 0x7f && strchr("$+<=>^`|~", (int)code));
+    const struct fold_run *run = low > 0 ? &fold_runs[low - 1] : NULL;
+    const uint32_t at = run ? (code - run->first) / run->step : 0;
+    return run && at < run->count && run->first + at * run->step == code
+               ? run->to + at * run->to_step
+               : code;
 }
 
 //-- words -----------------------------------------------------------------------------------------
@@ -138,53 +127,55 @@ static bool push_word(const struct gi_tokenizer *tokenizer, struct gi_text word,
     return true;
 }
 
-// A word on its way: the space, then characters.
-struct word {
-    char *data; // room for a whole text after the space
-    size_t size;
-};
-
-static bool end_word(const struct gi_tokenizer *tokenizer, struct word *word, struct gi_ids *ids,
-                     struct glinfer_error *err)
+// Writes text as it is cut into words, into room for 4 * text.size bytes; returns how many.
+static size_t fold_text(struct gi_text text, char *out)
 {
-    const struct gi_text text = {word->data, word->size};
-    word->size = SPACE_SIZE;
-    return text.size == SPACE_SIZE || push_word(tokenizer, text, ids, err);
-}
-
-static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                         struct word *word, struct gi_ids *ids, struct glinfer_error *err)
-{
+    size_t size = 0;
     for (size_t offset = 0; offset < text.size;) {
         const uint32_t code = fold(gi_utf8_next(text.data, text.size, &offset));
-        const bool is_own = is_word(code);
-        if ((is_own || is_space(code)) && !end_word(tokenizer, word, ids, err)) {
-            return false;
-        }
-        if (is_space(code) || code == 0 || code == 0xfffd || is_in(skipped, COUNT(skipped), code)) {
-            continue;
-        }
-        word->size += gi_utf8_encode(code, word->data + word->size);
-        if (is_own && !end_word(tokenizer, word, ids, err)) {
-            return false;
+        if (code != GI_UTF8_REPLACEMENT && !(code >= 0xd800 && code < 0xe000)) {
+            size += gi_utf8_encode(code, out + size);
         }
     }
-    return end_word(tokenizer, word, ids, err);
+    return size;
+}
+
+// Appends the tokens of a folded text; word has room for it and the space.
+static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text, char *word,
+                         struct gi_ids *ids, struct glinfer_error *err)
+{
+    const struct wordpiece *wordpiece = tokenizer->state;
+    struct gi_word_ends ends = {0};
+    bool is_ok = gi_pretokenizer_split(wordpiece->words, text, &ends, err);
+    size_t begin = 0;
+    memcpy(word, SPACE, SPACE_SIZE);
+    for (size_t i = 0; is_ok && i < ends.count; i++) {
+        const size_t size = ends.data[i] - begin;
+        if (text.data[begin] != ' ') {
+            memcpy(word + SPACE_SIZE, text.data + begin, size);
+            is_ok = push_word(tokenizer, (struct gi_text){word, SPACE_SIZE + size}, ids, err);
+        }
+        begin = ends.data[i];
+    }
+    free(ends.data);
+    return is_ok;
 }
 
 static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
                         struct gi_ids *ids, struct glinfer_error *err)
 {
-    // A character becomes one of at most four bytes.
-    struct word word = {gi_array_zeroed(4 * text.size + SPACE_SIZE + 4, 1, "a text", err),
-                        SPACE_SIZE};
-    if (!word.data) {
+    const struct wordpiece *wordpiece = tokenizer->state;
+    // A character becomes one of at most four bytes; twice: the text and a word of it.
+    char *folded = gi_array_zeroed(8 * text.size + SPACE_SIZE, 1, "a text", err);
+    if (!folded) {
         return false;
     }
-    memcpy(word.data, SPACE, SPACE_SIZE);
-    const bool ok = encode_words(tokenizer, text, &word, ids, err);
-    free(word.data);
-    return ok;
+    size_t size = fold_text(text, folded);
+    const bool is_ok =
+        gi_pretokenizer_strip(wordpiece->words, folded, &size, err) &&
+        encode_words(tokenizer, (struct gi_text){folded, size}, folded + 4 * text.size, ids, err);
+    free(folded);
+    return is_ok;
 }
 
 const struct gi_tokenizer_model gi_wordpiece_model = {
@@ -193,7 +184,7 @@ const struct gi_tokenizer_model gi_wordpiece_model = {
     .default_eos = 102,
     .default_unk = 100,
     .create = create_wordpiece,
-    .destroy = free,
+    .destroy = destroy_wordpiece,
     .encode = encode_text,
     .decode = decode_token,
 };
