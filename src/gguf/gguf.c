@@ -36,12 +36,12 @@ static bool check_magic(struct gi_gguf_reader *r)
         return false;
     }
     if (memcmp(magic, "GGUF", 4) != 0 && looks_like_text(r)) {
-        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: is not a GGUF file (it looks like text)", r->path);
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE, "%s: not a GGUF file, but text",
+                            r->path);
     }
     if (memcmp(magic, "GGUF", 4) != 0) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: is not a GGUF file: it starts with %02x %02x %02x %02x, expected "
+                            "%s: not a GGUF file: it starts with %02x %02x %02x %02x, expected "
                             "47 47 55 46 (\"GGUF\")",
                             r->path, magic[0], magic[1], magic[2], magic[3]);
     }

@@ -133,8 +133,7 @@ static bool accept_size(struct fetch *fetch, const struct models_reply *reply)
     fetch->size = fetch->size > 0 ? fetch->size : size;
     if (reply->sha256[0] && fetch->sha256[0] && strcmp(reply->sha256, fetch->sha256) != 0) {
         return cli_fail(CLI_EXIT_FAILED,
-                        "%s: the file there is another one than this: its sha256 is %s, expected "
-                        "%s",
+                        "invalid %s: the server has another file: its sha256 is %s, expected %s",
                         wanted->name, reply->sha256, fetch->sha256);
     }
     if (!fetch->sha256[0]) {
@@ -283,8 +282,8 @@ static bool check_whole(struct fetch *fetch, bool is_all, bool *is_whole, char *
         return true;
     }
     models_part_discard(&fetch->part);
-    return cli_fail(CLI_EXIT_FAILED, "%s: %s; the server has no more of it", fetch->wanted->name,
-                    why);
+    return cli_fail(CLI_EXIT_FAILED, "cannot fetch %s: %s; the server sends no more of it",
+                    fetch->wanted->name, why);
 }
 
 // Makes a request for what is missing. Sets *is_whole when there is no more to come; false with the
@@ -325,7 +324,7 @@ static bool request_rest(struct fetch *fetch, bool *is_whole, char *why, size_t 
         return refuse_status(wanted, reply.status);
     }
     if (outcome == MODELS_REFUSED) {
-        snprintf(why, why_size, "the file there is another one by now");
+        snprintf(why, why_size, "the file on the server has changed");
     }
     *is_whole = outcome == MODELS_ANSWERED && (fetch->size == 0 || fetch->part.size == fetch->size);
     return !*is_whole || check_whole(fetch, wanted->size > 0, is_whole, why, why_size);
@@ -408,8 +407,9 @@ static bool fetch_locked(struct fetch *fetch)
         if (!is_resumed) {
             break;
         }
-        cli_say("%s: what was here of it does not go with the rest; fetching the whole again",
-                fetch->wanted->name);
+        cli_say(
+            "%s: the part on this machine does not match the rest; fetching the whole file again",
+            fetch->wanted->name);
         is_resumed = false;
         if (!models_part_begin(&fetch->part, fetch->wanted->url, "", "")) {
             return false;
@@ -417,7 +417,7 @@ static bool fetch_locked(struct fetch *fetch)
     }
     models_part_discard(&fetch->part);
     return cli_fail(CLI_EXIT_FAILED,
-                    "%s: what was fetched has the sha256 %s, expected %s; it was thrown away",
+                    "cannot use %s: its sha256 is %s, expected %s; the download was deleted",
                     fetch->wanted->name, found, fetch->sha256);
 }
 

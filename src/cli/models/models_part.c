@@ -28,10 +28,11 @@ static bool fail_write(const struct models_part *part, int reason)
 {
     char size[24];
     if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "%s: there is no room (%s); the first %s are kept; make room, and the same "
-                        "command continues from there",
-                        part->path, strerror(reason), cli_format_size(size, part->size));
+        return cli_fail(
+            CLI_EXIT_FAILED,
+            "cannot write %s: %s; the first %s are kept; free space, and the same command "
+            "continues from there",
+            part->path, strerror(reason), cli_format_size(size, part->size));
     }
     return cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", part->path, strerror(reason));
 }
@@ -233,7 +234,7 @@ bool models_part_has_room(const struct models_part *part, uint64_t size)
     const uint64_t room = (uint64_t)state.f_bavail * state.f_frsize;
     return room >= size ||
            cli_fail(CLI_EXIT_FAILED,
-                    "%s: there is room for %s, and %s are to come; make room, or set "
+                    "cannot fetch %s: the disk has %s free, the rest takes %s; free space, or set "
                     "XDG_CACHE_HOME to a folder of a larger disk",
                     part->path, cli_format_size(free_text, room), cli_format_size(size_text, size));
 }

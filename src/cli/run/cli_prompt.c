@@ -46,8 +46,8 @@ static bool has_input(void)
         return false;
     }
     if (poll(&input, 1, PATIENCE_MS) == 0) {
-        cli_note("waiting for the end of standard input, which is joined to -p; with </dev/null "
-                 "nothing is");
+        cli_note("waiting for the end of standard input, which is appended to -p; </dev/null "
+                 "appends nothing");
     }
     return true;
 }
@@ -62,8 +62,8 @@ static bool join_input(const struct cli_prompt_flags *flags, struct cli_bytes *t
         return false;
     }
     if (input.size > 0) {
-        cli_note("%zu byte%s of standard input %s joined to -p", input.size, cli_plural(input.size),
-                 input.size == 1 ? "is" : "are");
+        cli_note("%zu byte%s of standard input %s appended to -p", input.size,
+                 cli_plural(input.size), input.size == 1 ? "is" : "are");
         if (text->size > 0 && text->data[text->size - 1] != '\n') {
             cli_bytes_append(text, "\n", 1);
         }

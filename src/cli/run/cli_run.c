@@ -36,7 +36,7 @@ static const struct cli_flag flags[] = {
                      "the model's and 4096"),
     CLI_HEADING("Prompt (standard input when neither -p nor -f is given)"),
     CLI_TEXT(prompt.text, "-p, --prompt", "TEXT",
-             "the prompt; what is piped to standard input is joined to it"),
+             "the prompt; text that is piped to standard input is appended to it"),
     CLI_TEXT(prompt.file, "-f, --file", "FILE",
              "a file with the prompt, or - for standard input; the end of its last line is not "
              "part of it"),
@@ -52,8 +52,8 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(is_raw, "--raw, -no-cnv, --no-conversation",
                "continue the prompt as it stands: no chat template"),
     CLI_TEXT(cache.path, "--prompt-cache", "FILE",
-             "keep what the prompt cost in this file, and pay only for what differs from the "
-             "prompt that it was written by"),
+             "keep the processed prompt in this file; later runs process only the tokens after "
+             "the common beginning"),
     CLI_SWITCH(cache.has_answers, "--prompt-cache-all", "keep the answer there too"),
     CLI_SWITCH(cache.is_read_only, "--prompt-cache-ro", "never write it"),
     CLI_HEADING("Answer"),

@@ -22,10 +22,11 @@ static const struct cli_flag flags[] = {
     CLI_TEXT(prompt, "-p, --prompt", "TEXT", "this text in place of standard input"),
     CLI_TEXT(file, "-f, --file", "FILE", "this file in place of standard input"),
     CLI_SWITCH(is_json, "--json", "a JSON array instead of numbers between spaces"),
-    CLI_SWITCH(has_no_bos, "--no-bos", "without the tokens that the model wants around a text"),
-    CLI_SWITCH(has_no_special, "--no-parse-special", "text that spells a special token stays text"),
-    CLI_IGNORED("--ids", "ids are all there is"),
-    CLI_IGNORED("--stdin", "standard input is what is read anyway"),
+    CLI_SWITCH(has_no_bos, "--no-bos", "omit the tokens that the model adds around a text"),
+    CLI_SWITCH(has_no_special, "--no-parse-special",
+               "read the names of special tokens as plain text"),
+    CLI_IGNORED("--ids", "only ids are printed"),
+    CLI_IGNORED("--stdin", "standard input is the default"),
     CLI_IGNORED("--log-disable", "nothing is logged"),
 };
 

@@ -20,8 +20,8 @@ static const struct cli_flag flags[] = {
     CLI_UBATCH_FLAG,
     CLI_HEADING("Measuring"),
     CLI_FLOAT(max_seconds, 0.1, 3600, "--max-seconds", "S",
-              "about this long; default 10, on boards and without a GPU 60"),
-    CLI_SWITCH(is_reset, "--reset", "forget what was measured on the device; no model is needed"),
+              "approximate time limit; default 10, on boards and without a GPU 60"),
+    CLI_SWITCH(is_reset, "--reset", "delete the measurements of the device; needs no model"),
     CLI_HEADING("Output"),
     CLI_SWITCH(is_json, "--json", "one JSON object instead of the result"),
 };

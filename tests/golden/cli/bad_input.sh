@@ -59,7 +59,7 @@ for part in 3 8 23 24 100 1000 $((size / 2)) $((size - 1)); do
     refused 1 'not downloaded completely' "$glinfer" run -m part.gguf -p x
 done
 change magic.gguf GGUF GGML
-refused 1 'is not a GGUF file' "$glinfer" run -m magic.gguf -p x
+refused 1 'not a GGUF file' "$glinfer" run -m magic.gguf -p x
 change family.gguf llama 'l\033\377ma'
 refused 1 'glinfer: family.gguf: the model family "l??ma" is not supported' \
     "$glinfer" run -m family.gguf -p x

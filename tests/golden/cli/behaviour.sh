@@ -22,11 +22,11 @@ printf 'Once\\x20upon\n' >"$dir/escaped"
 check 'an escaped file' "$(run -e -f "$dir/escaped" -n 9 --temp 0)" "$text"
 plain=$(run -f "$dir/escaped" -n 9 --temp 0)
 check 'a file has its own backslashes' "$(run --no-escape -p 'Once\x20upon' -n 9 --temp 0)" "$plain"
-check 'a pipe is joined to -p' "$(printf 'upon\n' | run -p 'Once' -n 9 --temp 0)" "$(run -p 'Once\nupon' -n 9 --temp 0)"
+check 'a pipe is appended to -p' "$(printf 'upon\n' | run -p 'Once' -n 9 --temp 0)" "$(run -p 'Once\nupon' -n 9 --temp 0)"
 printf 'upon\n' | run -p 'Once' -n 1 >/dev/null
-check 'which is said' "$(grep -c 'note: 4 bytes of standard input are joined' "$dir/errors")" 1
+check 'which is said' "$(grep -c 'note: 4 bytes of standard input are appended' "$dir/errors")" 1
 printf 'x\n' | run -p 'Once' -n 1 >/dev/null
-check 'in the singular too' "$(grep -c 'note: 1 byte of standard input is joined' "$dir/errors")" 1
+check 'in the singular too' "$(grep -c 'note: 1 byte of standard input is appended' "$dir/errors")" 1
 printf 'upon\n' | run -q -p 'Once' -n 1 >/dev/null
 check 'but quietly' "$(wc -c <"$dir/errors" | tr -d ' ')" 0
 GLINFER_COFFEE=black run --log-disable -p 'Once' -n 1 -ngl 9 >/dev/null

@@ -7,7 +7,7 @@ trap 'rm -rf "$dir"' EXIT
 # Flags of an answer that takes any device longer than a test waits before it stops it.
 endless='-c 262144 -n 262000'
 failures=0
-exec </dev/null # which would be joined to prompts
+exec </dev/null # which would be appended to prompts
 
 # check NAME FOUND WANTED
 check()

@@ -57,7 +57,7 @@ struct serve_answer {
     struct serve_scheduler *scheduler; // borrowed
     const char *model;                 // its name; borrowed
     struct serve_task *task;           // a reference
-    struct serve_choice *choices;      // one for each job
+    struct serve_choice *choices;      // SERVE_MAX_JOBS, of which the task uses n_jobs
     char id[48];
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools; NULL: calls are not looked for
