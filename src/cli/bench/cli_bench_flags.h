@@ -3,9 +3,30 @@
 #define CLI_BENCH_FLAGS_H
 
 #include "cli/bench/cli_bench_print.h"
-#include "cli/bench/cli_list.h"
 #include "cli/common/cli_session.h"
 #include "cli/sampling/cli_sampling.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_MAX_LIST 64
+struct cli_list {
+    int64_t items[CLI_MAX_LIST];
+    size_t count;
+};
+
+struct cli_pair {
+    int64_t prompt, gen;
+};
+struct cli_pairs {
+    struct cli_pair items[CLI_MAX_LIST];
+    size_t count;
+};
+
+// Parse functions of struct cli_flag: append the numbers, 0 to 2^24, to the list (field).
+bool cli_list_parse(const char *text, void *field, char *why, size_t size);
+bool cli_pairs_parse(const char *text, void *field, char *why, size_t size);
 
 struct cli_bench_settings {
     struct cli_session_flags session; // gets model, n_batch and types from the lists in turn

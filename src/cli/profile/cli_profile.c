@@ -2,9 +2,8 @@
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
-#include "cli/profile/cli_plan.h"
+#include "cli/profile/cli_profile_data.h"
 #include "cli/profile/cli_roofline.h"
-#include "cli/profile/cli_trace.h"
 
 #include <string.h>
 
@@ -235,6 +234,114 @@ static bool print_json(const struct cli_profile_data *data)
     return cli_json_print(object);
 }
 
+//-- the plan --------------------------------------------------------------------------------------
+
+struct plan {
+    cJSON *dispatches, *submissions; // NULL: a table
+    uint32_t n_submission;
+    double longest_ns, sum_ns; // of submissions
+};
+
+static void print_planned(const struct plan *plan, const struct glinfer_planned *planned)
+{
+    if (planned->label) {
+        printf("%10u  %6u  %-14s %10.3f  %6u  %s\n", plan->n_submission + 1, planned->n_tokens,
+               planned->label, planned->ns / 1e6, planned->n_pieces, planned->program);
+    } else {
+        printf("%10u  %6s  %-14s %10.3f\n", plan->n_submission + 1, "", "together",
+               planned->ns / 1e6);
+    }
+}
+
+static void add_planned(const struct plan *plan, const struct glinfer_planned *planned)
+{
+    if (!planned->label) {
+        cJSON_AddItemToArray(plan->submissions, cJSON_CreateNumber(planned->ns));
+        return;
+    }
+    cJSON *object = cli_json_append(plan->dispatches);
+    cJSON_AddStringToObject(object, "kernel", planned->label);
+    cJSON_AddStringToObject(object, "program", planned->program);
+    cJSON_AddNumberToObject(object, "tokens", planned->n_tokens);
+    cJSON_AddNumberToObject(object, "pieces", planned->n_pieces);
+    cJSON_AddNumberToObject(object, "submission", plan->n_submission);
+    cJSON_AddNumberToObject(object, "ns", planned->ns);
+}
+
+static void take_planned(void *user, const struct glinfer_planned *planned)
+{
+    struct plan *plan = user;
+    if (plan->dispatches) {
+        add_planned(plan, planned);
+    } else {
+        print_planned(plan, planned);
+    }
+    if (!planned->label) {
+        plan->n_submission++;
+        plan->sum_ns += planned->ns;
+        plan->longest_ns = planned->ns > plan->longest_ns ? planned->ns : plan->longest_ns;
+    }
+}
+
+static void begin_plan(struct plan *plan, uint32_t n_prompt, uint32_t depth, cJSON *stages)
+{
+    if (stages) {
+        cJSON *object = cli_json_append(stages);
+        cJSON_AddStringToObject(object, "stage", n_prompt > 0 ? "prompt" : "decode");
+        cJSON_AddNumberToObject(object, "n_prompt", n_prompt);
+        cJSON_AddNumberToObject(object, "n_depth", depth);
+        plan->submissions = cJSON_AddArrayToObject(object, "submission_ns");
+        plan->dispatches = cJSON_AddArrayToObject(object, "dispatches");
+        return;
+    }
+    if (n_prompt > 0) {
+        printf("\nprompt of %u tokens at depth %u", n_prompt, depth);
+    } else {
+        printf("\ndecode step at depth %u", depth);
+    }
+    printf(", planned before anything is measured\n%10s  %6s  %-14s %10s  %6s  %s\n", "submission",
+           "tokens", "kernel", "ms", "pieces", "program");
+}
+
+// Plans a prompt, or a decode step with n_prompt 0, and prints it or adds it to stages.
+static bool plan_stage(const struct profile *profile, uint32_t n_prompt, cJSON *stages)
+{
+    const uint32_t depth = (uint32_t)profile->settings->depth;
+    struct plan plan = {.longest_ns = 0};
+    struct glinfer_profile_params params;
+    struct glinfer_error err;
+    glinfer_profile_params_init(&params);
+    params.n_runs = 1;
+    params.n_prompt = n_prompt;
+    params.depth = depth;
+    params.on_planned = take_planned;
+    params.user = &plan;
+    begin_plan(&plan, n_prompt, depth, stages);
+    if (!glinfer_profile(profile->session.session, &params, NULL, &err)) {
+        return cli_fail(CLI_EXIT_FAILED, "%s", err.message);
+    }
+    if (!stages) {
+        printf("%u submissions, the longest of %.1f ms, %.1f ms together\n", plan.n_submission,
+               plan.longest_ns / 1e6, plan.sum_ns / 1e6);
+    }
+    return true;
+}
+
+static bool print_plan(const struct profile *profile)
+{
+    const struct settings *settings = profile->settings;
+    cJSON *object = settings->is_json ? cJSON_CreateObject() : NULL;
+    cJSON *array = object ? cJSON_AddArrayToObject(object, "stages") : NULL;
+    const uint32_t n_prompt = (uint32_t)settings->n_prompt;
+    const bool is_done = (n_prompt == 0 || plan_stage(profile, n_prompt, array)) &&
+                         (settings->n_steps == 0 || plan_stage(profile, 0, array));
+    if (!is_done) {
+        cJSON_Delete(object);
+        return false;
+    }
+    return object ? cli_json_print(object) : cli_close_output();
+}
+
 //-- the command -----------------------------------------------------------------------------------
 
 static bool show(const struct profile *profile)
@@ -268,25 +375,6 @@ static void finish(struct profile *profile)
     cli_session_finish(&profile->session);
 }
 
-// Plans what would be measured, or measures it and shows the figures.
-static bool plan_or_measure(struct profile *profile)
-{
-    const struct settings *settings = profile->settings;
-    struct cli_plan_stage stages[2];
-    size_t n = 0;
-    if (!settings->is_plan) {
-        return measure(profile) && show(profile);
-    }
-    if (settings->n_prompt > 0) {
-        stages[n++] =
-            (struct cli_plan_stage){(uint32_t)settings->n_prompt, (uint32_t)settings->depth};
-    }
-    if (settings->n_steps > 0) {
-        stages[n++] = (struct cli_plan_stage){0, (uint32_t)settings->depth};
-    }
-    return cli_plan_print(&profile->session, stages, n, settings->is_json);
-}
-
 static bool run_command(void *user)
 {
     struct settings *settings = user;
@@ -300,10 +388,11 @@ static bool run_command(void *user)
     struct cli_session *session = &profile.session;
     cli_session_init(session, &settings->session);
     // The files are created before the measurement, which a wrong path would waste.
-    const bool is_done = cli_session_check_decoder(session) &&
-                         cli_create(settings->trace, &profile.trace) &&
-                         cli_create(settings->svg, &profile.svg) && cli_session_load(session) &&
-                         cli_session_start(session, NULL) && plan_or_measure(&profile);
+    const bool is_done =
+        cli_session_check_decoder(session) && cli_create(settings->trace, &profile.trace) &&
+        cli_create(settings->svg, &profile.svg) && cli_session_load(session) &&
+        cli_session_start(session, NULL) &&
+        (settings->is_plan ? print_plan(&profile) : measure(&profile) && show(&profile));
     finish(&profile);
     return is_done;
 }

@@ -5,7 +5,6 @@
 #include "cli/common/cli_session.h"
 #include "cli/flags/cli_template.h"
 #include "cli/run/cli_prompt.h"
-#include "cli/run/cli_prompt_cache.h"
 #include "cli/sampling/cli_sampling.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cli/bench/cli_list.h"
+#include "cli/bench/cli_bench_flags.h"
 #include "cli/cli_commands.h"
 #include "tests/unit/cmocka_test.h"
 

@@ -1,10 +1,10 @@
 // The pictures and traces of `glinfer profile` and `glinfer bench`: well-formed whatever the names
 // and figures are; and what is said of two measurements.
-#include "cli/bench/cli_noise.h"
+#include "cli/bench/cli_bench_compare.h"
 #include "cli/bench/cli_sweep.h"
 #include "cli/common/cli_svg.h"
 #include "cli/profile/cli_roofline.h"
-#include "cli/profile/cli_trace.h"
+#include "cli/profile/cli_profile_data.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <cjson/cJSON.h>

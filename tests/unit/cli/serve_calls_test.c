@@ -1,6 +1,6 @@
 // Calls of tools in what a model writes, and schemas of tools.
 #include "cli/common/cli_memory.h"
-#include "cli/serve/calls/serve_call_write.h"
+#include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/calls/serve_calls.h"
 #include "tests/unit/cmocka_test.h"
 

@@ -65,10 +65,15 @@ static const struct route *find_route(const char *path)
     return NULL;
 }
 
+static bool is_page(const char *path)
+{
+    return strcmp(path, "/") == 0 || strcmp(path, "/index.html") == 0;
+}
+
 bool serve_api_is_open(const struct serve_call *call)
 {
     const struct route *route = find_route(call->path);
-    return route ? route->is_open : serve_find_page(call->path) != NULL;
+    return route ? route->is_open : is_page(call->path);
 }
 
 static bool is_on(const struct serve_api *api, const struct route *route)
@@ -133,12 +138,11 @@ void serve_api_handle(const struct serve_api *api, const struct serve_call *call
                       struct serve_reply *reply)
 {
     const struct route *route = find_route(call->path);
-    const struct serve_page *page = serve_find_page(call->path);
     if (route) {
         handle_route(api, route, call, reply);
-    } else if (page && call->method == SERVE_GET) {
-        serve_reply_text(reply, page->type, page->data, page->size);
-        reply->policy = page->policy;
+    } else if (is_page(call->path) && call->method == SERVE_GET) {
+        serve_reply_text(reply, serve_page.type, serve_page.data, serve_page.size);
+        reply->policy = serve_page.policy;
     } else {
         serve_reply_error(
             reply, 404,

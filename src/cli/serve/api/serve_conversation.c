@@ -6,7 +6,7 @@
 #include "cli/common/cli_session.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_tokens.h"
-#include "cli/serve/calls/serve_call_write.h"
+#include "cli/serve/calls/serve_styles.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 #include "cli/serve/calls/serve_arguments.h"
 
 #include "cli/common/cli_json_read.h"
+#include "cli/common/cli_memory.h"
 #include "cli/serve/calls/serve_schemas.h"
 
 #include <stdlib.h>
@@ -11,6 +12,41 @@ enum {
     MAX_DEPTH = 10,  // of schemas in Gemma's notation; deeper values may be anything
     MAX_ITEMS = 100, // of a list that are counted
 };
+
+//-- names -----------------------------------------------------------------------------------------
+
+// Names, sorted.
+struct names {
+    const char **items; // owned; the texts are borrowed
+    size_t count;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+// Returns the strings of a list, such as "required", sorted; list may be NULL.
+static struct names sort_names(const cJSON *list)
+{
+    struct names names = {
+        .items = cli_alloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(const char *))};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsString(item)) {
+            names.items[names.count++] = item->valuestring;
+        }
+    }
+    qsort(names.items, names.count, sizeof(*names.items), compare_names);
+    return names;
+}
+
+static bool have_name(const struct names *names, const char *name)
+{
+    return bsearch(&name, names->items, names->count, sizeof(*names->items), compare_names);
+}
 
 //-- strings ---------------------------------------------------------------------------------------
 
@@ -175,17 +211,17 @@ static void write_types(struct serve_writer *writer, const cJSON *schema, const 
 {
     static const char *const types[] = {"integer", "number", "boolean", "null",
                                         "array",   "object", "string"};
-    struct serve_names listed = serve_names_of(list);
+    struct names listed = sort_names(list);
     const char *between = "(";
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (serve_names_have(&listed, types[i])) {
+        if (have_name(&listed, types[i])) {
             serve_writer_add(writer, "%s", between);
             write_type(writer, schema, types[i], root, depth);
             between = "| ";
         }
     }
     serve_writer_add(writer, between[0] == '(' ? "any " : ") ");
-    serve_names_finish(&listed);
+    free(listed.items);
 }
 
 // Appends a value of a schema; a schema that is NULL allows any.
@@ -256,10 +292,10 @@ static void write_properties(struct serve_writer *writer, const cJSON *schema, c
     const size_t rule = writer->n_rules++;
     size_t n;
     const cJSON **properties = list_properties(writer, schema, &n);
-    struct serve_names required = serve_names_of(cli_json_get(schema, "required"));
+    struct names required = sort_names(cli_json_get(schema, "required"));
     struct cli_bytes outer = serve_writer_begin(writer);
     for (size_t i = 0; i < n; i++) {
-        const bool is_required = serve_names_have(&required, properties[i]->string);
+        const bool is_required = have_name(&required, properties[i]->string);
         for (int k = 0; k < 2; k++) {
             serve_writer_add(writer, "rest-%zu-%zu-%d ::= ", rule, i, k);
             serve_writer_pattern(writer, k > 0 ? style->separator : NULL);
@@ -286,7 +322,7 @@ static void write_properties(struct serve_writer *writer, const cJSON *schema, c
     serve_writer_add(writer, "rest-%zu-%zu-0 ::= \"\"\nrest-%zu-%zu-1 ::= \"\"", rule, n, rule, n);
     serve_writer_end(writer, outer);
     serve_writer_add(writer, "rest-%zu-0-0 ", rule);
-    serve_names_finish(&required);
+    free(required.items);
     free(properties);
 }
 

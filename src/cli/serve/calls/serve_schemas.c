@@ -1,9 +1,7 @@
 #include "cli/serve/calls/serve_schemas.h"
 
 #include "cli/common/cli_json_read.h"
-#include "cli/common/cli_memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const cJSON *serve_find_parameters(const cJSON *tools, const char *tool)
@@ -61,38 +59,4 @@ bool serve_is_text(const cJSON *schema, const cJSON *root)
     }
     return is_string_type(cli_json_get(found, "type")) ||
            cJSON_IsString(cli_json_get(found, "const"));
-}
-
-//-- names -----------------------------------------------------------------------------------------
-
-static int compare_names(const void *left, const void *right)
-{
-    const char *const *a = left, *const *b = right;
-    return strcmp(*a, *b);
-}
-
-struct serve_names serve_names_of(const cJSON *list)
-{
-    struct serve_names names = {
-        .items = cli_alloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(const char *))};
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
-        if (cJSON_IsString(item)) {
-            names.items[names.count++] = item->valuestring;
-        }
-    }
-    qsort(names.items, names.count, sizeof(*names.items), compare_names);
-    return names;
-}
-
-bool serve_names_have(const struct serve_names *names, const char *name)
-{
-    return bsearch(&name, names->items, names->count, sizeof(*names->items), compare_names);
-}
-
-void serve_names_finish(struct serve_names *names)
-{
-    free(names->items);
-    *names = (struct serve_names){0};
 }

@@ -14,15 +14,4 @@ const cJSON *serve_find_parameter(const cJSON *parameters, const char *name);
 // $ref refers to, or NULL.
 bool serve_is_text(const cJSON *schema, const cJSON *root);
 
-// Names, sorted.
-struct serve_names {
-    const char **items; // owned; the texts are borrowed
-    size_t count;
-};
-
-// Returns the strings of a list, such as "required"; list may be NULL.
-struct serve_names serve_names_of(const cJSON *list);
-bool serve_names_have(const struct serve_names *names, const char *name);
-void serve_names_finish(struct serve_names *names);
-
 #endif

@@ -1,9 +1,12 @@
 // The ways in which models write calls of tools. One description of a style yields the grammar that
 // constrains calls (serve_call_grammar.h), the reader (serve_calls.h) and the text of calls in a
-// prompt (serve_call_write.h).
+// prompt (serve_write_calls).
 #ifndef SERVE_STYLES_H
 #define SERVE_STYLES_H
 
+#include "cli/common/cli_memory.h"
+
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -71,5 +74,15 @@ size_t serve_count_name(const char *text, size_t size);
 bool serve_is_name(const char *text);
 // Returns true if a text may be the name of a parameter: its end is found in calls of the style.
 bool serve_is_key(const struct serve_call_style *style, const char *text);
+
+enum { SERVE_FENCE_SIZE = 32 };
+
+// Appends OpenAI's list of calls, whose arguments are objects, in a style of JSON or Python.
+void serve_write_calls(const struct serve_call_style *style, const cJSON *calls,
+                       struct cli_bytes *text);
+// Appends calls that begin with the style's trigger and end with its second mark, if it has one,
+// both within fences.
+void serve_fence_marks(const struct serve_call_style *style, const char *fence, const char *calls,
+                       struct cli_bytes *text);
 
 #endif

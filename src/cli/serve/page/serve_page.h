@@ -13,10 +13,7 @@ struct serve_page {
     const char *policy; // the header Content-Security-Policy
 };
 
-// Is written when the command is built.
+// Written when the command is built.
 extern const struct serve_page serve_page;
-
-// Returns the page of a path, NULL if there is none.
-const struct serve_page *serve_find_page(const char *path);
 
 #endif

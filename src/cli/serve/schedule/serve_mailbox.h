@@ -5,7 +5,6 @@
 #define SERVE_MAILBOX_H
 
 #include "cli/common/cli_memory.h"
-#include "cli/serve/schedule/serve_action.h"
 #include "glinfer.h"
 
 #include <pthread.h>
@@ -19,6 +18,13 @@ enum serve_event_kind {
     SERVE_EVENT_VALUES, // an embedding: its text is the bytes of its floats
     SERVE_EVENT_END,    // the last event of an answer, with stats
     SERVE_EVENT_FAIL,   // the last event of an answer that failed, with status and text
+};
+
+// The result of an action of /slots/ID.
+struct serve_action_result {
+    size_t n_tokens;
+    uint64_t size; // bytes of the file
+    double ms;
 };
 
 struct serve_event {

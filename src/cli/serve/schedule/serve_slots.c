@@ -6,19 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-// Creates sessions whose answers decode together; a single one is a plain session.
-static bool create_sessions(struct glinfer_model *model,
-                            const struct glinfer_session_params *params, uint32_t n,
-                            struct glinfer_session *sessions[SERVE_MAX_SLOTS],
-                            struct glinfer_error *err)
-{
-    if (n > 1) {
-        return glinfer_sessions_create(model, params, n, sessions, err);
-    }
-    sessions[0] = glinfer_session_create(model, params, err);
-    return sessions[0] != NULL;
-}
+#include <sys/stat.h>
 
 bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,
                       const struct glinfer_session_params *params, uint32_t n,
@@ -26,7 +14,7 @@ bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,
 {
     assert(n <= SERVE_MAX_SLOTS);
     struct glinfer_session *sessions[SERVE_MAX_SLOTS] = {NULL};
-    const bool is_done = create_sessions(model, params, n, sessions, err);
+    const bool is_done = glinfer_sessions_create(model, params, n, sessions, err);
     *slots = (struct serve_slots){.count = n};
     for (uint32_t i = 0; i < n; i++) {
         slots->items[i].session = sessions[i];
@@ -105,16 +93,6 @@ static bool embed(struct serve_slot *slot, struct serve_job *job, struct glinfer
     return true;
 }
 
-static void send_prompt_token(const struct serve_job *job, size_t index,
-                              const struct glinfer_prob *probs, size_t n_probs)
-{
-    const struct serve_event event = {.kind = SERVE_EVENT_PROMPT,
-                                      .choice = job->choice,
-                                      .id = job->prompt.items[index],
-                                      .n_probs = n_probs};
-    serve_mailbox_send(&job->task->mailbox, &event, NULL, probs);
-}
-
 // Computes the log-probabilities of a prompt and sends each of its tokens with those of the
 // likeliest tokens and, last, its own. The session then holds the prompt.
 static bool score(struct serve_slot *slot, const struct serve_job *job, struct glinfer_error *err)
@@ -131,7 +109,11 @@ static bool score(struct serve_slot *slot, const struct serve_job *job, struct g
             memcpy(probs, top + (i - 1) * n_top, n_top * sizeof(*probs));
             probs[n_top] = (struct glinfer_prob){job->prompt.items[i], logprobs[i - 1]};
         }
-        send_prompt_token(job, i, probs, i > 0 ? n_top + 1 : 0);
+        const struct serve_event event = {.kind = SERVE_EVENT_PROMPT,
+                                          .choice = job->choice,
+                                          .id = job->prompt.items[i],
+                                          .n_probs = i > 0 ? n_top + 1 : 0};
+        serve_mailbox_send(&job->task->mailbox, &event, NULL, probs);
     }
     free(probs);
     free(top);
@@ -139,10 +121,21 @@ static bool score(struct serve_slot *slot, const struct serve_job *job, struct g
     return is_done;
 }
 
+// Begins or resumes an answer after the tokens that the slot holds.
+static bool begin(const struct serve_slot *slot, const struct serve_job *job, bool is_resumed,
+                  struct glinfer_error *err)
+{
+    struct glinfer_generate_params params = job->task->params;
+    params.prompt = job->prompt.items + slot->n_cached;
+    params.n_prompt = job->prompt.count - slot->n_cached;
+    params.seed = job->seed;
+    params.resume = is_resumed;
+    return glinfer_begin(slot->session, &params, err);
+}
+
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err)
 {
-    struct glinfer_generate_params params = job->task->params;
     if (job->task->has_echo_probs && !score(slot, job, err)) {
         return false;
     }
@@ -154,10 +147,7 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
     if (job->task->is_embedding) {
         return embed(slot, job, err);
     }
-    params.prompt = job->prompt.items + slot->n_cached;
-    params.n_prompt = job->prompt.count - slot->n_cached;
-    params.seed = job->seed;
-    if (!glinfer_begin(slot->session, &params, err)) {
+    if (!begin(slot, job, false, err)) {
         return false;
     }
     slot->job = job;
@@ -168,10 +158,25 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
 bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
                     struct glinfer_error *err)
 {
+    const struct serve_action *action = &job->task->action;
     struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
-    if (!serve_action_run(&job->task->action, slot->session, &event.result, err)) {
+    struct stat state;
+    const double begin = cli_now();
+    const size_t n_before = glinfer_session_rewind(slot->session, SIZE_MAX);
+    if (action->kind != SERVE_ACTION_SAVE) {
+        glinfer_session_reset(slot->session);
+    }
+    if ((action->kind == SERVE_ACTION_SAVE &&
+         !glinfer_session_save(slot->session, action->path, err)) ||
+        (action->kind == SERVE_ACTION_RESTORE &&
+         !glinfer_session_load(slot->session, action->path, err))) {
         return false;
     }
+    const size_t n = glinfer_session_rewind(slot->session, SIZE_MAX);
+    event.result.n_tokens = action->kind == SERVE_ACTION_ERASE ? n_before : n;
+    event.result.size =
+        action->path && stat(action->path, &state) == 0 ? (uint64_t)state.st_size : 0;
+    event.result.ms = 1e3 * (cli_now() - begin);
     serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
     return true;
 }
@@ -179,12 +184,7 @@ bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
 bool serve_slot_resume(struct serve_slots *slots, struct serve_slot *slot,
                        struct glinfer_error *err)
 {
-    struct glinfer_generate_params params = slot->job->task->params;
-    params.prompt = slot->job->prompt.items + slot->n_cached;
-    params.n_prompt = slot->job->prompt.count - slot->n_cached;
-    params.seed = slot->job->seed;
-    params.resume = true;
-    if (!glinfer_begin(slot->session, &params, err)) {
+    if (!begin(slot, slot->job, true, err)) {
         return false;
     }
     slot->is_broken = false;

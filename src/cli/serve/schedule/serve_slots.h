@@ -25,7 +25,7 @@ struct serve_slots {
     uint64_t n_used;
 };
 
-// Creates n sessions. Fails as glinfer_session_create does; call serve_slots_finish in any case.
+// Creates n sessions. Fails as glinfer_sessions_create does; call serve_slots_finish in any case.
 bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,
                       const struct glinfer_session_params *params, uint32_t n,
                       struct glinfer_error *err);
@@ -42,7 +42,8 @@ struct serve_slot *serve_slots_find(struct serve_slots *slots,
 // sent at once, and the slot stays idle. Fails as glinfer_begin and glinfer_embed do.
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err);
-// Runs the action of a job and sends its end. Fails as serve_action_run does.
+// Runs the action of a job and sends its end. Fails as glinfer_session_save and
+// glinfer_session_load do; after a failed restore the slot is empty.
 bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
                     struct glinfer_error *err);
 // Resumes a broken answer after the recovery of the device.

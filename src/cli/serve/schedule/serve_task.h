@@ -28,6 +28,19 @@ enum {
     SERVE_MAX_BIASES = 1024,
 };
 
+enum serve_action_kind {
+    SERVE_ACTION_NONE,
+    SERVE_ACTION_SAVE,
+    SERVE_ACTION_RESTORE,
+    SERVE_ACTION_ERASE,
+};
+
+// Saves, restores or erases the content of a slot, for /slots/ID?action=.
+struct serve_action {
+    enum serve_action_kind kind;
+    char *path; // of the file; owned. NULL: the action needs no file
+};
+
 struct serve_task {
     atomic_uint n_refs;
     atomic_bool is_cancelled;
