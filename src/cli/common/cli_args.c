@@ -1,12 +1,12 @@
 #include "cli/common/cli_args.h"
 
 #include "cli/cli_commands.h"
-#include "cli/flags/cli_foreign.h"
 #include "cli/flags/cli_nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,11 +194,21 @@ struct parsing {
     struct cli_report *report;
 };
 
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct parsing *p,
+                                                         const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->report->error, sizeof(p->report->error), format, args);
+    va_end(args);
+    return false;
+}
+
 const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *word,
                                     size_t size)
 {
     char name[CLI_MAX_NAME];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && rows[i].names[0]; i++) {
         const char *names = rows[i].names;
         while (rows[i].kind != CLI_KIND_SECTION && cli_next_name(&names, name, CLI_MAX_NAME)) {
             if (strlen(name) == size && memcmp(name, word, size) == 0) {
@@ -213,7 +223,7 @@ static const struct cli_flag *find_flag(const struct cli_command *command, const
                                         size_t size)
 {
     const struct cli_flag *own = cli_find_row(command->flags, command->n_flag, word, size);
-    return own ? own : cli_foreign_find(word, size);
+    return own ? own : cli_find_row(cli_foreign_flags, SIZE_MAX, word, size);
 }
 
 // Notes a flag that was given; false if there are too many.
@@ -226,19 +236,11 @@ static bool note_flag(struct parsing *p, const struct cli_flag *flag, const char
         return true;
     }
     if (report->n_foreign == CLI_MAX_FOREIGN) {
-        snprintf(report->error, sizeof(report->error), "more flags without effect than %d",
-                 CLI_MAX_FOREIGN);
-        return false;
+        return refuse(p, "more flags without effect than %d", CLI_MAX_FOREIGN);
     }
     report->foreign[report->n_foreign].flag = flag;
     report->foreign[report->n_foreign++].given = word;
     return true;
-}
-
-static bool refuse_missing(const struct parsing *p, const char *name, const char *what)
-{
-    snprintf(p->report->error, sizeof(p->report->error), "%.200s is not available: %s", name, what);
-    return false;
 }
 
 static bool refuse_word(const struct parsing *p, const char *word)
@@ -249,8 +251,8 @@ static bool refuse_word(const struct parsing *p, const char *word)
     const size_t size = strlen(word);
     for (size_t i = 0; is_flag && cli_commands[i]; i++) {
         if (cli_find_flag(cli_commands[i], word)) {
-            snprintf(hint, sizeof(hint), "`glinfer %s` has it", cli_commands[i]->name);
-            return refuse_missing(p, word, hint);
+            return refuse(p, "%.200s is not available: `glinfer %s` has it", word,
+                          cli_commands[i]->name);
         }
     }
     if (is_flag && suggest_flag(command, word, best)) {
@@ -262,10 +264,8 @@ static bool refuse_word(const struct parsing *p, const char *word)
     } else {
         snprintf(hint, sizeof(hint), "`glinfer %s --help all` lists the flags", command->name);
     }
-    snprintf(p->report->error, sizeof(p->report->error),
-             is_flag ? "unknown flag %.200s; %s" : "unexpected argument \"%.200s\"; %s", word,
-             hint);
-    return false;
+    return refuse(p, is_flag ? "unknown flag %.200s; %s" : "unexpected argument \"%.200s\"; %s",
+                  word, hint);
 }
 
 // Returns true if the next word is a flag. llama.cpp's flags gain and lose values over time, so a
@@ -284,33 +284,25 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
     const char *text = inline_value;
     if (flag->value && !text && !lacks_value(p, flag)) {
         if (p->next == p->argc) {
-            snprintf(p->report->error, sizeof(p->report->error), "invalid %s: missing value %s",
-                     name, flag->value);
-            return false;
+            return refuse(p, "invalid %s: missing value %s", name, flag->value);
         }
         text = p->argv[p->next++];
     } else if (!flag->value && text) {
-        snprintf(p->report->error, sizeof(p->report->error), "invalid %s: it takes no value", name);
-        return false;
+        return refuse(p, "invalid %s: it takes no value", name);
     }
-    const bool is_read = cli_store_value(flag, p->settings, text ? text : "", why, sizeof(why));
-    p->report->is_file = !is_read && flag->kind == CLI_KIND_FILE;
-    if (p->report->is_file) {
-        snprintf(p->report->error, sizeof(p->report->error), "%s", why);
-    } else if (!is_read) {
-        snprintf(p->report->error, sizeof(p->report->error), "invalid %s \"%.200s\": expected %s",
-                 name, text, why);
+    if (cli_store_value(flag, p->settings, text ? text : "", why, sizeof(why))) {
+        return true;
     }
-    return is_read;
+    p->report->is_file = flag->kind == CLI_KIND_FILE;
+    return p->report->is_file ? refuse(p, "%s", why)
+                              : refuse(p, "invalid %s \"%.200s\": expected %s", name, text, why);
 }
 
 static bool take_free_word(struct parsing *p, const char *word)
 {
     struct cli_texts *texts = (struct cli_texts *)(void *)(p->settings + p->command->words);
     if (texts->count == CLI_MAX_TEXTS) {
-        snprintf(p->report->error, sizeof(p->report->error), "more arguments than %d",
-                 CLI_MAX_TEXTS);
-        return false;
+        return refuse(p, "more arguments than %d", CLI_MAX_TEXTS);
     }
     texts->items[texts->count++] = word;
     return true;
@@ -335,7 +327,7 @@ static bool take_word(struct parsing *p)
     char name[CLI_MAX_NAME];
     snprintf(name, sizeof(name), "%.*s", (int)size, word);
     if (flag->kind == CLI_KIND_MISSING) {
-        return refuse_missing(p, name, flag->help);
+        return refuse(p, "%.200s is not available: %s", name, flag->help);
     }
     return note_flag(p, flag, word) &&
            take_value(p, flag, name, word[size] ? word + size + 1 : NULL);
@@ -347,10 +339,8 @@ static bool check_rules(const struct parsing *p)
     for (const struct cli_rule *rule = p->command->rules; rule && rule->flag; rule++) {
         const bool is_given = cli_is_given(p->command, p->report, rule->other);
         if (cli_is_given(p->command, p->report, rule->flag) && is_given != rule->is_needed) {
-            snprintf(p->report->error, sizeof(p->report->error),
-                     rule->is_needed ? "%s needs %s" : "%s and %s exclude each other", rule->flag,
-                     rule->other);
-            return false;
+            return refuse(p, rule->is_needed ? "%s needs %s" : "%s and %s exclude each other",
+                          rule->flag, rule->other);
         }
     }
     return true;
@@ -375,8 +365,7 @@ enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int
     return check_rules(&p) ? CLI_PARSED : CLI_PARSED_WRONG;
 }
 
-//-- what was given
-//---------------------------------------------------------------------------------
+//-- what was given --------------------------------------------------------------------------------
 
 const struct cli_flag *cli_find_flag(const struct cli_command *command, const char *name)
 {

@@ -159,7 +159,7 @@ double cli_number_value(const struct cli_number *number, const void *values);
 
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);
-// Returns the row of n that has a name of these bytes, or NULL.
+// Returns the row, of n or up to one without a name, that has a name of these bytes; NULL: none.
 const struct cli_flag *cli_find_row(const struct cli_flag *rows, size_t n, const char *word,
                                     size_t size);
 // Returns the row of a flag by one of its names, or NULL.
@@ -167,6 +167,9 @@ const struct cli_flag *cli_find_flag(const struct cli_command *command, const ch
 // Returns true if a flag, by one of its names, was given.
 bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
                   const char *name);
+// llama.cpp's flags that no command has, of kind IGNORED (accepted with a note) and MISSING
+// (refused with a hint); the last has no names.
+extern const struct cli_flag cli_foreign_flags[];
 // Prints one line for every flag that was given but has no effect.
 void cli_print_notes(FILE *file, const struct cli_command *command,
                      const struct cli_report *report);

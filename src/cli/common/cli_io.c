@@ -19,6 +19,7 @@
 
 static bool is_text_open; // the last cli_write ended in the middle of a line
 static volatile sig_atomic_t is_bar_shown;
+static volatile sig_atomic_t is_interrupted;
 static bool is_quiet; // errors alone are printed
 static int exit_status;
 
@@ -276,41 +277,45 @@ bool cli_is_too_long(const struct cli_bytes *bytes, const char *name)
     return true;
 }
 
-static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
+bool cli_read_file(const char *path, size_t most, struct cli_bytes *bytes, char *why, size_t size)
 {
+    const char *name = path ? path : "standard input";
+    FILE *file = path ? fopen(path, "rb") : stdin;
     char block[65536];
-    size_t size;
+    size_t n;
+    *bytes = (struct cli_bytes){0};
     cli_bytes_append(bytes, "", 0);
     // On a terminal reading on after the end of file would wait for another one.
-    while (!feof(file) && !cli_is_interrupted() &&
-           (size = fread(block, 1, sizeof(block), file)) > 0) {
-        cli_bytes_append(bytes, block, size);
-        if (cli_is_too_long(bytes, name)) {
-            return false;
-        }
+    while (file && !feof(file) && bytes->size < most && !is_interrupted &&
+           (n = fread(block, 1, sizeof(block), file)) > 0) {
+        cli_bytes_append(bytes, block, n);
     }
-    if (cli_is_interrupted()) {
-        return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
+    const bool has_failed = !file || ferror(file);
+    const int reason = errno;
+    if (file && path) {
+        fclose(file);
     }
-    return !ferror(file) || cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", name, strerror(errno));
+    if (is_interrupted) {
+        snprintf(why, size, "interrupted");
+    } else if (has_failed) {
+        snprintf(why, size, "cannot read %.400s: %s", name, strerror(reason));
+    } else if (bytes->size >= most) {
+        snprintf(why, size, "cannot read %.400s: it is longer than %zu MiB", name, most >> 20);
+    } else {
+        return true;
+    }
+    cli_bytes_finish(bytes);
+    return false;
 }
 
 bool cli_read_all(const char *path, struct cli_bytes *bytes)
 {
-    FILE *file = path ? fopen(path, "rb") : stdin;
-    *bytes = (struct cli_bytes){0};
-    if (!file) {
-        return cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", path, strerror(errno));
-    }
-    const bool is_read = read_stream(file, path ? path : "standard input", bytes);
-    if (path) {
-        fclose(file);
+    char why[512];
+    if (!cli_read_file(path, CLI_MAX_BYTES, bytes, why, sizeof(why))) {
+        return cli_fail(is_interrupted ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED, "%s", why);
     }
     cli_bytes_skip_mark(bytes);
-    if (!is_read) {
-        cli_bytes_finish(bytes);
-    }
-    return is_read;
+    return true;
 }
 
 //-- output ----------------------------------------------------------------------------------------
@@ -373,7 +378,6 @@ bool cli_check_written(FILE *file, const char *path)
 
 //-- signals ---------------------------------------------------------------------------------------
 
-static volatile sig_atomic_t is_interrupted;
 static struct glinfer_session *volatile session_to_cancel;
 
 static volatile sig_atomic_t is_terminal; // stderr is one; isatty is not for handlers

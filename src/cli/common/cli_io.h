@@ -46,7 +46,10 @@ int cli_exit_status(bool is_done);
 #define CLI_MAX_BYTES (256 << 20)
 // Returns true, with the failure of `name` printed, if there are CLI_MAX_BYTES or more.
 bool cli_is_too_long(const struct cli_bytes *bytes, const char *name);
-// Reads a file, or standard input with path NULL. Returns false with the reason printed.
+// Reads a file, or standard input with path NULL, of fewer than `most` bytes, which are zero-ended.
+// Returns false with the reason in why.
+bool cli_read_file(const char *path, size_t most, struct cli_bytes *bytes, char *why, size_t size);
+// Reads a file in the same way, without a byte order mark. Returns false with the reason printed.
 bool cli_read_all(const char *path, struct cli_bytes *bytes);
 
 // Writes to standard output and flushes it. Returns false if that fails.

@@ -1,12 +1,7 @@
-// The table of llama.cpp's flags that glinfer does not have. A flag of the same name in a command's
-// own table comes first.
-#include "cli/flags/cli_foreign.h"
+// llama.cpp's flags that no command has, or only some. A flag of the same name in a command's own
+// table comes first.
+#include "cli/common/cli_args.h"
 
-#include <string.h>
-
-// Accepted without effect, which a note says.
-#define NOTED(names_, why)       CLI_IGNORED(names_, why)
-#define NOTED_VALUE(names_, why) CLI_IGNORED_VALUE(names_, why)
 // Refused; the sentence says what to use instead.
 #define MISSING(names_, why)                                                                       \
     {                                                                                              \
@@ -14,72 +9,75 @@
     }
 
 const struct cli_flag cli_foreign_flags[] = {
-    NOTED_VALUE(
+    CLI_IGNORED_VALUE(
         "-t, --threads, -tb, --threads-batch, -C, --cpu-mask, -Cr, --cpu-range, --cpu-strict, "
         "-Cb, --cpu-mask-batch, -Crb, --cpu-range-batch, --cpu-strict-batch, --prio-batch, "
         "--numa",
         "the GL driver manages its threads"),
-    NOTED_VALUE("-ngl, --gpu-layers, --n-gpu-layers, -ot, --override-tensor, --override-tensors, "
-                "-ncmoe, --n-cpu-moe, --moe-cache-mib, --moe-cache, -ncffn, --n-cpu-ffn",
+    CLI_IGNORED_VALUE(
+        "-ngl, --gpu-layers, --n-gpu-layers, -ot, --override-tensor, --override-tensors, "
+        "-ncmoe, --n-cpu-moe, --moe-cache-mib, --moe-cache, -ncffn, --n-cpu-ffn",
+        "every layer runs on the device"),
+    CLI_IGNORED_VALUE("-b, --batch-size",
+                      "-ub sets the number of prompt tokens that are processed together"),
+    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_IGNORED_VALUE("-sm, --split-mode, -ts, --tensor-split", "there is one device"),
+    CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
+    CLI_IGNORED_VALUE("-lv, --verbosity, --log-verbosity", "-v prints every message"),
+    CLI_IGNORED_VALUE("--log-file", "notes go to stderr"),
+    CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),
+    CLI_IGNORED_VALUE("--prio", "--low-priority and --gpu-duty leave the GPU to others"),
+    CLI_IGNORED_VALUE("--poll, --poll-batch", "the host sleeps while it waits"),
+    CLI_IGNORED_VALUE("--repack, -nr, --no-repack", "weights are always repacked for the GPU"),
+    CLI_IGNORED_VALUE("-lm, --load-mode, -lzm, --lazy-mode",
+                      "the file is mapped, copied to the device and unmapped"),
+    CLI_IGNORED_VALUE("-dt, --defrag-thold", "a cache has no gaps"),
+    CLI_IGNORED_VALUE("-fit, --fit, -fitt, --fit-target, -fitc, --fit-ctx",
+                      "-c and --mem-budget limit the memory"),
+    CLI_IGNORED_VALUE("--reasoning-format", "thoughts are printed as the model writes them"),
+    CLI_IGNORED_VALUE(
+        "-ctxcp, --ctx-checkpoints, --swa-checkpoints, -cms, --checkpoint-min-step, -cram, "
+        "--cache-ram",
+        "a session keeps its tokens in one cache"),
+    CLI_IGNORED_VALUE("--log-colors", "notes are plain lines on stderr"),
+    CLI_IGNORED_VALUE("--kv-unified-per-slot", "each slot has a cache of its own, of -c tokens"),
+    CLI_IGNORED_VALUE("--cache-reuse", "a slot's tokens are always used again"),
+    CLI_IGNORED_VALUE("-sps, --slot-prompt-similarity",
+                      "the slot with the longest common prefix takes a prompt"),
+    CLI_IGNORED_VALUE("--tags", "the model has one name, --alias"),
+    CLI_IGNORED_VALUE("--sse-ping-interval", "streams have no pings"),
+    CLI_IGNORED("--no-warmup, --warmup", "there is no warm-up"),
+    CLI_IGNORED("-nkvo, --no-kv-offload, -kvo, --kv-offload", "the cache is on the device"),
+    CLI_IGNORED("--jinja", "a file's own chat template is used as it is"),
+    CLI_IGNORED("--simple-io", "output is always plain"),
+    CLI_IGNORED("--no-display-prompt, --display-prompt", "the prompt is never printed"),
+    CLI_IGNORED("-cmoe, --cpu-moe, --op-offload, --no-op-offload, -nopo, --no-host",
                 "every layer runs on the device"),
-    NOTED_VALUE("-b, --batch-size",
-                "-ub sets the number of prompt tokens that are processed together"),
-    NOTED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    NOTED_VALUE("-sm, --split-mode, -ts, --tensor-split", "there is one device"),
-    NOTED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
-    NOTED_VALUE("-lv, --verbosity, --log-verbosity", "-v prints every message"),
-    NOTED_VALUE("--log-file", "notes go to stderr"),
-    NOTED_VALUE("-co, --color", "the answer is plain text"),
-    NOTED_VALUE("--prio", "--low-priority and --gpu-duty leave the GPU to others"),
-    NOTED_VALUE("--poll, --poll-batch", "the host sleeps while it waits"),
-    NOTED_VALUE("--repack, -nr, --no-repack", "weights are always repacked for the GPU"),
-    NOTED_VALUE("-lm, --load-mode, -lzm, --lazy-mode",
+    CLI_IGNORED("--mmap, --no-mmap, --mlock, -dio, --direct-io, -ndio, --no-direct-io",
                 "the file is mapped, copied to the device and unmapped"),
-    NOTED_VALUE("-dt, --defrag-thold", "a cache has no gaps"),
-    NOTED_VALUE("-fit, --fit, -fitt, --fit-target, -fitc, --fit-ctx",
-                "-c and --mem-budget limit the memory"),
-    NOTED_VALUE("--reasoning-format", "thoughts are printed as the model writes them"),
-    NOTED_VALUE("-ctxcp, --ctx-checkpoints, --swa-checkpoints, -cms, --checkpoint-min-step, -cram, "
-                "--cache-ram",
-                "a session keeps its tokens in one cache"),
-    NOTED_VALUE("--log-colors", "notes are plain lines on stderr"),
-    NOTED_VALUE("--kv-unified-per-slot", "each slot has a cache of its own, of -c tokens"),
-    NOTED_VALUE("--cache-reuse", "a slot's tokens are always used again"),
-    NOTED_VALUE("-sps, --slot-prompt-similarity",
-                "the slot with the longest common prefix takes a prompt"),
-    NOTED_VALUE("--tags", "the model has one name, --alias"),
-    NOTED_VALUE("--sse-ping-interval", "streams have no pings"),
-    NOTED("--no-warmup, --warmup", "there is no warm-up"),
-    NOTED("-nkvo, --no-kv-offload, -kvo, --kv-offload", "the cache is on the device"),
-    NOTED("--jinja", "a file's own chat template is used as it is"),
-    NOTED("--simple-io", "output is always plain"),
-    NOTED("--no-display-prompt, --display-prompt", "the prompt is never printed"),
-    NOTED("-cmoe, --cpu-moe, --op-offload, --no-op-offload, -nopo, --no-host",
-          "every layer runs on the device"),
-    NOTED("--mmap, --no-mmap, --mlock, -dio, --direct-io, -ndio, --no-direct-io",
-          "the file is mapped, copied to the device and unmapped"),
-    NOTED("--swa-full", "the cache is as large as the context"),
-    NOTED("--no-mmproj, --no-mmproj-auto, --no-mmproj-offload", "models read only text"),
-    NOTED("-mli, --multiline-input",
-          "a backslash or three quotes continue a message on the next line"),
-    NOTED("--reasoning-preserve, --no-reasoning-preserve",
-          "the chat template decides which thoughts to keep"),
-    NOTED("--skip-chat-parsing, --no-skip-chat-parsing", "calls are parsed if a request has tools"),
-    NOTED("-bs, --backend-sampling", "tokens are sampled on the device if possible"),
-    NOTED("--log-jsonl, --no-log-jsonl, --log-prefix, --no-log-prefix, --log-timestamps, "
-          "--no-log-timestamps",
-          "notes are plain lines on stderr"),
-    NOTED("-nocb, --no-cont-batching", "requests are always batched with those in progress"),
-    NOTED("-kvu, --kv-unified, -no-kvu, --no-kv-unified, --cache-idle-slots, "
-          "--no-cache-idle-slots",
-          "each slot has a cache of its own, of -c tokens"),
-    NOTED("--no-cache-prompt", "a slot's tokens are always used again"),
-    NOTED("--ui, --webui", "the page is always there"),
-    NOTED("--no-ui-mcp-proxy, --no-webui-mcp-proxy, --no-agent, -no-ag",
-          "the server runs no tools"),
-    NOTED("--no-prefill-assistant", "an answer starts a new message"),
-    NOTED("--embedding, --embeddings", "/v1/embeddings is always there"),
-    NOTED("--rerank, --reranking", "/v1/rerank is always there"),
+    CLI_IGNORED("--swa-full", "the cache is as large as the context"),
+    CLI_IGNORED("--no-mmproj, --no-mmproj-auto, --no-mmproj-offload", "models read only text"),
+    CLI_IGNORED("-mli, --multiline-input",
+                "a backslash or three quotes continue a message on the next line"),
+    CLI_IGNORED("--reasoning-preserve, --no-reasoning-preserve",
+                "the chat template decides which thoughts to keep"),
+    CLI_IGNORED("--skip-chat-parsing, --no-skip-chat-parsing",
+                "calls are parsed if a request has tools"),
+    CLI_IGNORED("-bs, --backend-sampling", "tokens are sampled on the device if possible"),
+    CLI_IGNORED("--log-jsonl, --no-log-jsonl, --log-prefix, --no-log-prefix, --log-timestamps, "
+                "--no-log-timestamps",
+                "notes are plain lines on stderr"),
+    CLI_IGNORED("-nocb, --no-cont-batching", "requests are always batched with those in progress"),
+    CLI_IGNORED("-kvu, --kv-unified, -no-kvu, --no-kv-unified, --cache-idle-slots, "
+                "--no-cache-idle-slots",
+                "each slot has a cache of its own, of -c tokens"),
+    CLI_IGNORED("--no-cache-prompt", "a slot's tokens are always used again"),
+    CLI_IGNORED("--ui, --webui", "the page is always there"),
+    CLI_IGNORED("--no-ui-mcp-proxy, --no-webui-mcp-proxy, --no-agent, -no-ag",
+                "the server runs no tools"),
+    CLI_IGNORED("--no-prefill-assistant", "an answer starts a new message"),
+    CLI_IGNORED("--embedding, --embeddings", "/v1/embeddings is always there"),
+    CLI_IGNORED("--rerank, --reranking", "/v1/rerank is always there"),
     MISSING("--json", "`glinfer bench -o json` prints it, and `glinfer run --json`"),
     MISSING("--rpc, -rpc", "glinfer uses one device; leave it out"),
     MISSING("--check-tensors", "sizes and types of a file are always checked, and `glinfer "
@@ -170,9 +168,3 @@ const struct cli_flag cli_foreign_flags[] = {
     MISSING("--spm-infill", "/completion accepts a prompt in the model's own format"),
     {.names = ""},
 };
-
-const struct cli_flag *cli_foreign_find(const char *word, size_t size)
-{
-    const size_t n = sizeof(cli_foreign_flags) / sizeof(cli_foreign_flags[0]) - 1;
-    return cli_find_row(cli_foreign_flags, n, word, size);
-}

@@ -1,7 +1,6 @@
 // The help of commands, printed from their tables of flags.
 #include "cli/common/cli_args.h"
 #include "cli/common/cli_io.h"
-#include "cli/flags/cli_foreign.h"
 
 #include <string.h>
 

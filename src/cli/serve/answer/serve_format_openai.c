@@ -90,34 +90,25 @@ static cJSON *openai_close(const struct serve_answer *answer)
 
 //-- chat ------------------------------------------------------------------------------------------
 
-static cJSON *chat_whole(const struct serve_answer *answer)
+static void add_message(cJSON *choice, const struct serve_choice *own)
 {
-    cJSON *json = envelope(answer);
-    cJSON *list = cJSON_AddArrayToObject(json, "choices");
-    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
-        const struct serve_choice *own = &answer->choices[i];
-        cJSON *choice = add_choice(list, i, finish_reason(own));
-        cJSON *message = cJSON_AddObjectToObject(choice, "message");
-        cJSON_AddStringToObject(message, "role", "assistant");
-        cJSON_AddItemToObject(message, "content",
-                              own->calls && own->text.size == 0
-                                  ? cJSON_CreateNull()
-                                  : cli_json_text(own->text.data, own->text.size));
-        if (own->thoughts.text.size > 0) {
-            cJSON_AddItemToObject(message, "reasoning_content",
-                                  cli_json_text(own->thoughts.text.data, own->thoughts.text.size));
-        }
-        if (own->calls) {
-            cJSON_AddItemToObject(message, "tool_calls", cJSON_Duplicate(own->calls, 1));
-        }
-        if (own->probs) {
-            cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
-            cJSON_AddItemToObject(logprobs, "content", cJSON_Duplicate(own->probs, 1));
-        }
+    cJSON *message = cJSON_AddObjectToObject(choice, "message");
+    cJSON_AddStringToObject(message, "role", "assistant");
+    cJSON_AddItemToObject(message, "content",
+                          own->calls && own->text.size == 0
+                              ? cJSON_CreateNull()
+                              : cli_json_text(own->text.data, own->text.size));
+    if (own->thoughts.text.size > 0) {
+        cJSON_AddItemToObject(message, "reasoning_content",
+                              cli_json_text(own->thoughts.text.data, own->thoughts.text.size));
     }
-    add_usage(json, answer);
-    add_common_timings(json, answer);
-    return json;
+    if (own->calls) {
+        cJSON_AddItemToObject(message, "tool_calls", cJSON_Duplicate(own->calls, 1));
+    }
+    if (own->probs) {
+        cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
+        cJSON_AddItemToObject(logprobs, "content", cJSON_Duplicate(own->probs, 1));
+    }
 }
 
 static cJSON *chat_begin(const struct serve_answer *answer, uint32_t index)
@@ -171,31 +162,6 @@ static cJSON *chat_call(const struct serve_answer *answer, uint32_t index, int c
     cJSON_AddItemToArray(list, own);
     return chat_delta(answer, index, "tool_calls", list, NULL);
 }
-
-static cJSON *chat_finish(const struct serve_answer *answer, uint32_t index)
-{
-    const struct serve_choice *own = &answer->choices[index];
-    cJSON *json = envelope(answer);
-    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, finish_reason(own));
-    cJSON_AddObjectToObject(choice, "delta");
-    if (!answer->has_usage) {
-        serve_add_timings(json, answer, index);
-    }
-    return json;
-}
-
-const struct serve_format serve_format_chat = {
-    .id_prefix = "chatcmpl-",
-    .end = "data: [DONE]\n\n",
-    .whole = chat_whole,
-    .begin = chat_begin,
-    .token = chat_token,
-    .thought = chat_thought,
-    .call = chat_call,
-    .finish = chat_finish,
-    .close = openai_close,
-    .probs = serve_list_probs,
-};
 
 //-- completions -----------------------------------------------------------------------------------
 
@@ -287,25 +253,17 @@ static void add_logprobs(cJSON *choice, const cJSON *probs)
     }
 }
 
-static cJSON *completion_whole(const struct serve_answer *answer)
+static void add_text(cJSON *choice, const struct serve_answer *answer, uint32_t index)
 {
-    cJSON *json = envelope(answer);
-    cJSON *list = cJSON_AddArrayToObject(json, "choices");
-    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
-        const struct serve_choice *own = &answer->choices[i];
-        cJSON *choice = add_choice(list, i, finish_reason(own));
-        struct cli_bytes text = {0};
-        if (answer->task->has_echo) {
-            append_prompt(answer, i, &text);
-        }
-        cli_bytes_append(&text, own->text.data ? own->text.data : "", own->text.size);
-        cJSON_AddItemToObject(choice, "text", cli_json_text(text.data, text.size));
-        cli_bytes_finish(&text);
-        add_logprobs(choice, own->probs);
+    const struct serve_choice *own = &answer->choices[index];
+    struct cli_bytes text = {0};
+    if (answer->task->has_echo) {
+        append_prompt(answer, index, &text);
     }
-    add_usage(json, answer);
-    add_common_timings(json, answer);
-    return json;
+    cli_bytes_append(&text, own->text.data ? own->text.data : "", own->text.size);
+    cJSON_AddItemToObject(choice, "text", cli_json_text(text.data, text.size));
+    cli_bytes_finish(&text);
+    add_logprobs(choice, own->probs);
 }
 
 // Returns the echo of the prompt, if it was requested.
@@ -337,26 +295,62 @@ static cJSON *completion_token(struct serve_answer *answer, uint32_t index, cons
     return json;
 }
 
-static cJSON *completion_finish(const struct serve_answer *answer, uint32_t index)
+//-- both ------------------------------------------------------------------------------------------
+
+static cJSON *openai_whole(const struct serve_answer *answer)
+{
+    cJSON *json = envelope(answer);
+    cJSON *list = cJSON_AddArrayToObject(json, "choices");
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        cJSON *choice = add_choice(list, i, finish_reason(&answer->choices[i]));
+        if (is_chat(answer)) {
+            add_message(choice, &answer->choices[i]);
+        } else {
+            add_text(choice, answer, i);
+        }
+    }
+    add_usage(json, answer);
+    add_common_timings(json, answer);
+    return json;
+}
+
+static cJSON *openai_finish(const struct serve_answer *answer, uint32_t index)
 {
     cJSON *json = envelope(answer);
     cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index,
                                finish_reason(&answer->choices[index]));
-    cJSON_AddStringToObject(choice, "text", "");
-    cJSON_AddNullToObject(choice, "logprobs");
+    if (is_chat(answer)) {
+        cJSON_AddObjectToObject(choice, "delta");
+    } else {
+        cJSON_AddStringToObject(choice, "text", "");
+        cJSON_AddNullToObject(choice, "logprobs");
+    }
     if (!answer->has_usage) {
         serve_add_timings(json, answer, index);
     }
     return json;
 }
 
+const struct serve_format serve_format_chat = {
+    .id_prefix = "chatcmpl-",
+    .end = "data: [DONE]\n\n",
+    .whole = openai_whole,
+    .begin = chat_begin,
+    .token = chat_token,
+    .thought = chat_thought,
+    .call = chat_call,
+    .finish = openai_finish,
+    .close = openai_close,
+    .probs = serve_list_probs,
+};
+
 const struct serve_format serve_format_completion = {
     .id_prefix = "cmpl-",
     .end = "data: [DONE]\n\n",
-    .whole = completion_whole,
+    .whole = openai_whole,
     .begin = completion_begin,
     .token = completion_token,
-    .finish = completion_finish,
+    .finish = openai_finish,
     .close = openai_close,
     .probs = completion_probs,
 };

@@ -13,16 +13,6 @@ enum { MAX_TOP = 64 };
 
 //-- shared fields ---------------------------------------------------------------------------------
 
-static void read_length(struct serve_request *request)
-{
-    static const char *const names[] = {"n_predict", "max_tokens", "max_completion_tokens"};
-    int64_t n = request->api->settings->n_predict;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        serve_fields_int(&request->fields, names[i], -1, 1 << 24, &n);
-    }
-    request->task->params.n_predict = (int32_t)n;
-}
-
 static void read_stream(struct serve_request *request)
 {
     struct serve_fields *fields = &request->fields;
@@ -123,7 +113,9 @@ static void read_grammar(struct serve_request *request)
 
 static void read_shared(struct serve_request *request)
 {
+    static const char *const lengths[] = {"n_predict", "max_tokens", "max_completion_tokens"};
     const struct serve_api *api = request->api;
+    int64_t n_predict = api->settings->n_predict;
     if (serve_scheduler_info(api->scheduler)->is_encoder) {
         serve_fields_refuse(&request->fields, 400,
                             "this model is an encoder: it cannot generate text; /v1/embeddings "
@@ -131,7 +123,10 @@ static void read_shared(struct serve_request *request)
     }
     serve_sampling_read(&request->fields, &api->settings->sampling, request->tokenizer,
                         request->task, &request->seed);
-    read_length(request);
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        serve_fields_int(&request->fields, lengths[i], -1, 1 << 24, &n_predict);
+    }
+    request->task->params.n_predict = (int32_t)n_predict;
     read_stream(request);
     read_slot(request);
     read_probs(request);
@@ -182,49 +177,24 @@ static void add_prompt(struct serve_request *request, const cJSON *prompt)
 // Returns true for a list of prompts; a list with an id is one prompt.
 static bool is_list_of_prompts(const cJSON *prompt)
 {
-    const cJSON *item;
-    if (!cJSON_IsArray(prompt)) {
-        return false;
+    const cJSON *item = cJSON_IsArray(prompt) ? prompt->child : NULL;
+    while (item && !cli_json_is_number(item)) {
+        item = item->next;
     }
-    cJSON_ArrayForEach(item, prompt)
-    {
-        if (cli_json_is_number(item)) {
-            return false;
-        }
-    }
-    return true;
+    return cJSON_IsArray(prompt) && !item;
 }
 
 static void read_prompts(struct serve_request *request)
 {
-    const cJSON *prompt = serve_fields_get(&request->fields, "prompt"), *item;
-    if (!prompt) {
-        serve_fields_refuse(&request->fields, 400, "missing \"prompt\"");
-    } else if (!is_list_of_prompts(prompt)) {
-        add_prompt(request, prompt);
+    const cJSON *prompt = serve_fields_get(&request->fields, "prompt");
+    if (prompt) {
+        serve_request_each(request, "prompt", prompt, is_list_of_prompts(prompt), add_prompt);
     } else {
-        cJSON_ArrayForEach(item, prompt)
-        {
-            if (!request->fields.is_wrong) {
-                add_prompt(request, item);
-            }
-        }
-    }
-    if (!request->fields.is_wrong && request->task->n_jobs == 0) {
-        serve_fields_refuse(&request->fields, 400, "invalid \"prompt\": it is an empty list");
+        serve_fields_refuse(&request->fields, 400, "missing \"prompt\"");
     }
 }
 
 //-- handlers --------------------------------------------------------------------------------------
-
-// Reads "echo". With "logprobs", the prompt gets log-probabilities too.
-static void read_echo(struct serve_request *request)
-{
-    struct serve_task *task = request->task;
-    serve_fields_bool(&request->fields, "echo", &task->has_echo);
-    task->has_echo_probs = task->has_echo && task->params.n_probs > 0;
-    task->n_echo_probs = request->answer->n_top;
-}
 
 // Refuses fields of OpenAI's completions that this server does not support.
 static void refuse_absent(struct serve_fields *fields)
@@ -249,7 +219,9 @@ static void complete(const struct serve_api *api, cJSON *body, const struct serv
     read_shared(&request);
     if (format == &serve_format_completion) {
         refuse_absent(&request.fields);
-        read_echo(&request);
+        serve_fields_bool(&request.fields, "echo", &request.task->has_echo);
+        request.task->has_echo_probs = request.task->has_echo && request.task->params.n_probs > 0;
+        request.task->n_echo_probs = request.answer->n_top;
     }
     if (!request.fields.is_wrong) {
         read_prompts(&request);

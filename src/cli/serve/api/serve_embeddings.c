@@ -27,33 +27,17 @@ static void add_input(struct serve_request *request, const cJSON *input)
     free(ids.items);
 }
 
-// Returns true for a list of inputs; a list that begins with an id is one input.
-static bool is_list(const cJSON *input)
-{
-    return cJSON_IsArray(input) && !cli_json_is_number(cJSON_GetArrayItem(input, 0));
-}
-
 static void read_inputs(struct serve_request *request)
 {
-    const cJSON *input = serve_fields_get(&request->fields, "input"), *item;
+    const cJSON *input = serve_fields_get(&request->fields, "input");
     input = input ? input : serve_fields_get(&request->fields, "content");
-    if (!input) {
+    // A list that begins with an id is one input.
+    const bool is_list = cJSON_IsArray(input) && !cli_json_is_number(input->child);
+    if (input) {
+        serve_request_each(request, "input", input, is_list, add_input);
+    } else {
         serve_fields_refuse(&request->fields, 400,
                             "missing \"input\"; expected a string or a list");
-        return;
-    }
-    if (!is_list(input)) {
-        add_input(request, input);
-        return;
-    }
-    cJSON_ArrayForEach(item, input)
-    {
-        if (!request->fields.is_wrong) {
-            add_input(request, item);
-        }
-    }
-    if (!request->fields.is_wrong && request->task->n_jobs == 0) {
-        serve_fields_refuse(&request->fields, 400, "invalid \"input\": it is an empty list");
     }
 }
 
@@ -136,24 +120,18 @@ static void add_document(struct serve_request *request, const char *query, const
     }
 }
 
-// Checks the fields that shape the answer.
-static void check_rank_form(struct serve_request *request)
+static void read_documents(struct serve_request *request, const char *name)
 {
     static const char *const switches[] = {"return_documents", "return_text", "raw_scores"};
     int64_t n_best = 0;
-    bool is_on = false;
+    bool is_on = false; // these shape the answer, which reads them again
+    const char *query = NULL;
+    const cJSON *documents = serve_fields_get(&request->fields, name), *item;
+    serve_fields_text(&request->fields, "query", &query);
     serve_fields_int(&request->fields, "top_n", 1, INT32_MAX, &n_best);
     for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
         serve_fields_bool(&request->fields, switches[i], &is_on);
     }
-}
-
-static void read_documents(struct serve_request *request, const char *name)
-{
-    const char *query = NULL;
-    const cJSON *documents = serve_fields_get(&request->fields, name), *item;
-    serve_fields_text(&request->fields, "query", &query);
-    check_rank_form(request);
     if (!query) {
         serve_fields_refuse(&request->fields, 400, "missing \"query\"; expected a string");
     } else if (!cJSON_IsArray(documents)) {

@@ -12,6 +12,26 @@ void serve_request_open(struct serve_request *request, const struct serve_api *a
     request->answer->model = api->model_name;
 }
 
+void serve_request_each(struct serve_request *request, const char *name, const cJSON *input,
+                        bool is_list,
+                        void (*add)(struct serve_request *request, const cJSON *input))
+{
+    const cJSON *item;
+    if (!is_list) {
+        add(request, input);
+        return;
+    }
+    cJSON_ArrayForEach(item, input)
+    {
+        if (!request->fields.is_wrong) {
+            add(request, item);
+        }
+    }
+    if (!request->fields.is_wrong && request->task->n_jobs == 0) {
+        serve_fields_refuse(&request->fields, 400, "invalid \"%s\": it is an empty list", name);
+    }
+}
+
 // Tells when it is worth asking again: after about half of the waiting answers have had their turn.
 static void reply_busy(const struct serve_api *api, struct serve_reply *reply)
 {

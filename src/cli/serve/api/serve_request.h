@@ -19,6 +19,11 @@ struct serve_request {
 // Begins a request and takes its body over; the body may be NULL.
 void serve_request_open(struct serve_request *request, const struct serve_api *api, cJSON *body,
                         const struct serve_format *format);
+// Passes a field to add: as it is, or each of its items if it is a list of inputs. Refuses an empty
+// list.
+void serve_request_each(struct serve_request *request, const char *name, const cJSON *input,
+                        bool is_list,
+                        void (*add)(struct serve_request *request, const cJSON *input));
 // Submits the task and makes the answer the reply, or replies with an error.
 void serve_request_close(struct serve_request *request, struct serve_reply *reply);
 

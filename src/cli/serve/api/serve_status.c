@@ -3,10 +3,6 @@
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <string.h>
 
 void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 {
@@ -29,12 +25,10 @@ static void fill_model(const struct serve_api *api, cJSON *model)
     cJSON_AddNumberToObject(model, "created", (double)api->started);
     cJSON_AddStringToObject(model, "owned_by", "glinfer");
     cJSON *meta = cJSON_AddObjectToObject(model, "meta");
-    cJSON_AddNumberToObject(meta, "n_vocab", info->n_vocab);
-    cJSON_AddNumberToObject(meta, "n_ctx", info->n_ctx);
-    cJSON_AddNumberToObject(meta, "n_ctx_train", info->n_ctx_train);
-    cJSON_AddNumberToObject(meta, "n_embd", info->n_embd);
-    cli_json_add_u64(meta, "n_params", info->n_params);
-    cli_json_add_u64(meta, "size", info->weight_size);
+    CLI_JSON_ADD(meta, info, CLI_JSON(glinfer_model_info, n_vocab),
+                 CLI_JSON(glinfer_model_info, n_ctx), CLI_JSON(glinfer_model_info, n_ctx_train),
+                 CLI_JSON(glinfer_model_info, n_embd), CLI_JSON(glinfer_model_info, n_params),
+                 CLI_JSON_AS("size", glinfer_model_info, weight_size));
 }
 
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
@@ -102,60 +96,49 @@ void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply)
 
 //-- Prometheus ------------------------------------------------------------------------------------
 
-static void add_metric(struct cli_bytes *text, const char *type, const char *name, const char *help,
-                       double value)
-{
-    char line[512];
-    const int n = snprintf(line, sizeof(line),
-                           "# HELP glinfer:%s %s\n# TYPE glinfer:%s %s\nglinfer:%s %.10g\n", name,
-                           help, name, type, name, value);
-    cli_bytes_append(text, line, (size_t)n);
-}
-
-static void add_sums(struct cli_bytes *text, const struct serve_counts *counts)
-{
-    static const char type[] = "counter";
-    add_metric(text, type, "prompt_tokens_total", "Prompt tokens processed.",
-               (double)counts->n_prompt);
-    add_metric(text, type, "prompt_tokens_cached_total", "Prompt tokens that a slot held already.",
-               (double)counts->n_cached);
-    add_metric(text, type, "prompt_seconds_total", "Time of prompts.", counts->prompt_ms / 1e3);
-    add_metric(text, type, "tokens_predicted_total", "Tokens generated.",
-               (double)counts->n_predicted);
-    add_metric(text, type, "tokens_predicted_seconds_total", "Time of generating them.",
-               counts->predicted_ms / 1e3);
-    add_metric(text, type, "n_decode_total", "Tokens since the start, of unfinished answers too.",
-               (double)counts->n_steps);
-    add_metric(text, type, "answers_total", "Answers that ended well.", (double)counts->n_done);
-    add_metric(text, type, "answers_failed_total", "Answers that failed.",
-               (double)counts->n_failed);
-    add_metric(text, type, "answers_cancelled_total", "Answers whose client went away.",
-               (double)counts->n_cancelled);
-    add_metric(text, type, "device_recovered_total", "Times that the GPU was brought back.",
-               (double)counts->n_recovered);
-}
-
-static void add_gauges(struct cli_bytes *text, const struct serve_snapshot *seen)
-{
-    static const char type[] = "gauge";
-    const struct serve_counts *counts = &seen->counts;
-    add_metric(text, type, "prompt_tokens_seconds", "Mean speed of prompts in tokens/s.",
-               cli_per_second((uint32_t)counts->n_prompt, counts->prompt_ms));
-    add_metric(text, type, "predicted_tokens_seconds", "Mean speed of an answer in tokens/s.",
-               cli_per_second((uint32_t)counts->n_predicted, counts->predicted_ms));
-    add_metric(text, type, "requests_processing", "Answers that have a slot.", seen->n_running);
-    add_metric(text, type, "requests_deferred", "Answers that wait for one.", seen->n_waiting);
-    add_metric(text, type, "n_busy_slots_per_decode", "Mean number of busy slots at a token.",
-               counts->n_steps > 0 ? (double)counts->n_busy / (double)counts->n_steps : 0);
-}
-
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply)
 {
     struct serve_snapshot seen;
     struct cli_bytes text = {0};
+    char line[512];
     serve_scheduler_look(api->scheduler, &seen);
-    add_sums(&text, &seen.counts);
-    add_gauges(&text, &seen);
+    const struct serve_counts *n = &seen.counts;
+    const struct {
+        bool is_sum;
+        const char *name, *help;
+        double value;
+    } metrics[] = {
+        {true, "prompt_tokens_total", "Prompt tokens processed.", (double)n->n_prompt},
+        {true, "prompt_tokens_cached_total", "Prompt tokens that a slot held already.",
+         (double)n->n_cached},
+        {true, "prompt_seconds_total", "Time of prompts.", n->prompt_ms / 1e3},
+        {true, "tokens_predicted_total", "Tokens generated.", (double)n->n_predicted},
+        {true, "tokens_predicted_seconds_total", "Time of generating them.", n->predicted_ms / 1e3},
+        {true, "n_decode_total", "Tokens since the start, of unfinished answers too.",
+         (double)n->n_steps},
+        {true, "answers_total", "Answers that ended well.", (double)n->n_done},
+        {true, "answers_failed_total", "Answers that failed.", (double)n->n_failed},
+        {true, "answers_cancelled_total", "Answers whose client went away.",
+         (double)n->n_cancelled},
+        {true, "device_recovered_total", "Times that the GPU was brought back.",
+         (double)n->n_recovered},
+        {false, "prompt_tokens_seconds", "Mean speed of prompts in tokens/s.",
+         cli_per_second((uint32_t)n->n_prompt, n->prompt_ms)},
+        {false, "predicted_tokens_seconds", "Mean speed of an answer in tokens/s.",
+         cli_per_second((uint32_t)n->n_predicted, n->predicted_ms)},
+        {false, "requests_processing", "Answers that have a slot.", seen.n_running},
+        {false, "requests_deferred", "Answers that wait for one.", seen.n_waiting},
+        {false, "n_busy_slots_per_decode", "Mean number of busy slots at a token.",
+         n->n_steps > 0 ? (double)n->n_busy / (double)n->n_steps : 0},
+    };
+    for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+        const char *name = metrics[i].name;
+        const int size = snprintf(line, sizeof(line),
+                                  "# HELP glinfer:%s %s\n# TYPE glinfer:%s %s\nglinfer:%s %.10g\n",
+                                  name, metrics[i].help, name,
+                                  metrics[i].is_sum ? "counter" : "gauge", name, metrics[i].value);
+        cli_bytes_append(&text, line, (size_t)size);
+    }
     serve_reply_text(reply, "text/plain; version=0.0.4", text.data, text.size);
     cli_bytes_finish(&text);
 }
