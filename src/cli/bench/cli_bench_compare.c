@@ -1,6 +1,7 @@
 #include "cli/bench/cli_bench_compare.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_json_read.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static bool parse_rows(const char *text, cJSON *rows)
         add_value(rows, value);
         text = end + strspn(end, " \t\r\n");
     }
-    return cJSON_GetObjectItemCaseSensitive(rows->child, "avg_ts") != NULL;
+    return cli_json_get(rows->child, "avg_ts") != NULL;
 }
 
 cJSON *cli_baseline_load(const char *path)
@@ -87,7 +88,7 @@ cJSON *cli_baseline_load(const char *path)
 
 static double number_of(const cJSON *row, const char *name)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
+    const cJSON *item = cli_json_get(row, name);
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
@@ -99,7 +100,7 @@ static bool is_near(const cJSON *row, const char *name, double value)
 
 static bool is_text(const cJSON *row, const char *name, const char *value)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
+    const char *text = cJSON_GetStringValue(cli_json_get(row, name));
     return text && strcmp(text, value) == 0;
 }
 
@@ -165,7 +166,7 @@ void cli_baseline_print(FILE *file, const char *path, const cJSON *rows,
         fprintf(file, "not in %s\n", path);
         return;
     }
-    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(row, "samples_ts");
+    const cJSON *samples = cli_json_get(row, "samples_ts");
     const struct cli_sample before = {number_of(row, "avg_ts"), number_of(row, "stddev_ts"),
                                       (size_t)cJSON_GetArraySize(samples)};
     print_verdict(file, &before, &now);

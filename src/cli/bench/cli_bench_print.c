@@ -1,6 +1,7 @@
 #include "cli/bench/cli_bench_print.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/common/cli_utf8.h"
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ static cJSON *make_row(void)
 // Sets a field; a missing one is added after the others.
 static void set(cJSON *row, const char *name, cJSON *value)
 {
-    if (cJSON_GetObjectItemCaseSensitive(row, name)) {
+    if (cli_json_get(row, name)) {
         cJSON_ReplaceItemInObjectCaseSensitive(row, name, value);
     } else {
         cJSON_AddItemToObject(row, name, value);

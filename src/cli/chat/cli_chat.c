@@ -4,6 +4,7 @@
 #include "cli/chat/cli_message.h"
 #include "cli/cli_commands.h"
 #include "cli/flags/cli_template.h"
+#include "cli/models/models_source.h"
 #ifdef HAS_LIBEDIT
 #include "cli/chat/cli_libedit.h"
 #endif
@@ -280,8 +281,7 @@ static void print_banner(const struct cli_chat *chat)
 {
     const struct glinfer_model_info *info = &chat->session.info;
     const char *typed = chat->settings->session.model;
-    const char *slash = strrchr(typed ? typed : chat->session.path, '/');
-    const char *name = slash ? slash + 1 : typed ? typed : chat->session.path;
+    const char *name = models_base_name(typed ? typed : chat->session.path);
     const char *size = strchr(info->description, ' '); // "llama 135M Q4_1"
     if (!chat->lines.is_terminal || cli_is_quiet()) {
         return;

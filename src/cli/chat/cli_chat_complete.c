@@ -7,36 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void offer(struct cli_offers *offers, const char *word, const char *end)
-{
-    cli_bytes_append(&offers->words, word, strlen(word));
-    cli_bytes_append(&offers->words, end, strlen(end) + 1);
-    offers->count++;
-}
-
 static bool begins_with(const char *word, const char *typed)
 {
     return strncmp(word, typed, strlen(typed)) == 0;
 }
 
-static void offer_commands(struct cli_offers *offers, const char *typed)
+// Offers a word that begins as typed.
+static void offer(struct cli_offers *offers, const char *typed, const char *word, const char *end)
 {
-    const char *name;
-    for (size_t i = 0; (name = cli_chat_command_at(i)) != NULL; i++) {
-        if (begins_with(name, typed)) {
-            offer(offers, name, " ");
-        }
-    }
-}
-
-static void offer_settings(struct cli_offers *offers, const char *typed)
-{
-    char text[64];
-    const char *name;
-    for (size_t i = 0; (name = cli_chat_setting_at(i, text)) != NULL; i++) {
-        if (begins_with(name, typed)) {
-            offer(offers, name, " ");
-        }
+    if (begins_with(word, typed)) {
+        cli_bytes_add(&offers->words, word);
+        cli_bytes_append(&offers->words, end, strlen(end) + 1);
+        offers->count++;
     }
 }
 
@@ -56,7 +38,7 @@ static void offer_files(struct cli_offers *offers, const char *typed)
         }
         const bool is_folder =
             fstatat(dirfd(stream), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode);
-        offer(offers, entry->d_name, is_folder ? "/" : "");
+        offer(offers, name, entry->d_name, is_folder ? "/" : "");
     }
     if (stream) {
         closedir(stream);
@@ -68,6 +50,8 @@ static void offer_files(struct cli_offers *offers, const char *typed)
 
 void cli_chat_complete(const char *line, struct cli_offers *offers)
 {
+    char text[64];
+    const char *name;
     const size_t size = strcspn(line, " \t");
     const char *word = line + size + strspn(line + size, " \t");
     offers->words.size = offers->count = 0;
@@ -76,10 +60,14 @@ void cli_chat_complete(const char *line, struct cli_offers *offers)
     }
     if (line[size] == '\0') {
         offers->n_typed = size;
-        offer_commands(offers, line);
+        for (size_t i = 0; (name = cli_chat_command_at(i)) != NULL; i++) {
+            offer(offers, line, name, " ");
+        }
     } else if (begins_with(line, "/set ") && !strpbrk(word, " \t=")) {
         offers->n_typed = strlen(word);
-        offer_settings(offers, word);
+        for (size_t i = 0; (name = cli_chat_setting_at(i, text)) != NULL; i++) {
+            offer(offers, word, name, " ");
+        }
     } else if (begins_with(line, "/save ") || begins_with(line, "/save! ") ||
                begins_with(line, "/load ")) {
         offer_files(offers, word);

@@ -23,7 +23,7 @@ static void fill_view(const struct cli_conversation *conversation, size_t n,
         if (i >= n_system && i < n_system + n) {
             continue;
         }
-        cli_bytes_append(&text, message->content, strlen(message->content));
+        cli_bytes_add(&text, message->content);
         if (is_user(message) && i + 1 < conversation->count && is_user(message + 1)) {
             cli_bytes_append(&text, "\n\n", 2);
             continue;
@@ -157,7 +157,7 @@ static void close_thought(struct cli_turns *turns)
         turns->answer = content;
     } else if (reasoning->is_thinking) {
         cli_bytes_append(&turns->answer, "\n", 1);
-        cli_bytes_append(&turns->answer, reasoning->end, strlen(reasoning->end));
+        cli_bytes_add(&turns->answer, reasoning->end);
         cli_bytes_append(&turns->answer, "\n\n", 2);
     }
 }

@@ -97,7 +97,7 @@ void cli_message_path(const char *argument, struct cli_bytes *path)
         size--;
     }
     if (size > 0 && argument[0] == '~' && (size == 1 || argument[1] == '/') && home && home[0]) {
-        cli_bytes_append(path, home, strlen(home));
+        cli_bytes_add(path, home);
         argument++, size--;
     }
     for (size_t i = 0; i < size; i++) {
@@ -112,19 +112,6 @@ void cli_message_path(const char *argument, struct cli_bytes *path)
     }
 }
 
-static bool make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        const bool is_there = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!is_there) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool cli_state_path(const char *name, char *path, size_t size)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -134,5 +121,5 @@ bool cli_state_path(const char *name, char *path, size_t size)
     } else if (home && home[0] == '/') {
         n = snprintf(path, size, "%s/.local/state/glinfer/%s", home, name);
     }
-    return n > 0 && (size_t)n < size && make_folders(path);
+    return n > 0 && (size_t)n < size && cli_make_folders(path, 0700);
 }

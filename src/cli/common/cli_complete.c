@@ -39,14 +39,6 @@ static void offer_flags(const struct cli_command *command, const char *beginning
     offer(beginning, "--help", "explain the command and its flags");
 }
 
-static void offer_known(const char *beginning)
-{
-    const struct models_known *known;
-    for (size_t i = 0; (known = models_known_at(i)) != NULL; i++) {
-        offer(beginning, known->name, known->text);
-    }
-}
-
 static void offer_models(const char *beginning)
 {
     char name[1100];
@@ -80,14 +72,6 @@ static void offer_devices(const char *beginning)
     }
 }
 
-static void offer_templates(const char *beginning)
-{
-    const char *name;
-    for (size_t i = 0; (name = glinfer_chat_template_at(i)) != NULL; i++) {
-        offer(beginning, name, "a chat template");
-    }
-}
-
 // Offers the next name of a list of samplers; the flag's help ends with all of the default ones.
 static void offer_samplers(const struct cli_flag *flag, const char *beginning)
 {
@@ -107,6 +91,7 @@ static void offer_samplers(const struct cli_flag *flag, const char *beginning)
 static void offer_values(const struct cli_command *command, const struct cli_flag *flag,
                          const char *beginning)
 {
+    const char *name;
     for (size_t i = 0; flag->kind == CLI_KIND_CHOICE && flag->choices[i]; i++) {
         offer(beginning, flag->choices[i], flag->help);
     }
@@ -117,7 +102,9 @@ static void offer_values(const struct cli_command *command, const struct cli_fla
     if (flag == cli_find_flag(command, "--device")) {
         offer_devices(beginning);
     } else if (flag == cli_find_flag(command, "--chat-template")) {
-        offer_templates(beginning);
+        for (size_t i = 0; (name = glinfer_chat_template_at(i)) != NULL; i++) {
+            offer(beginning, name, "a chat template");
+        }
     } else if (flag == cli_find_flag(command, "--samplers")) {
         offer_samplers(flag, beginning);
     }
@@ -132,6 +119,7 @@ static void offer_values(const struct cli_command *command, const struct cli_fla
 void cli_complete(int argc, const char *const *argv)
 {
     const char *last = argc > 0 ? argv[argc - 1] : "";
+    const struct models_known *known;
     if (argc < 2 || (strcmp(argv[0], "help") == 0 && argc == 2)) {
         offer_commands(last);
         return;
@@ -144,6 +132,8 @@ void cli_complete(int argc, const char *const *argv)
     } else if (command && last[0] == '-') {
         offer_flags(command, last);
     } else if (command && command->takes_words) {
-        offer_known(last);
+        for (size_t i = 0; (known = models_known_at(i)) != NULL; i++) {
+            offer(last, known->name, known->text);
+        }
     }
 }

@@ -58,24 +58,6 @@ static size_t list_known(char names[MAX_KNOWN][NAME_SIZE], const char *known[MAX
     return n;
 }
 
-// True for the variables of tests and tools, which run the command.
-static bool is_foreign(const char *name)
-{
-    const char *rest = name + strlen(PREFIX);
-    return strncmp(rest, "TEST_", 5) == 0 || strcmp(rest, "SHIM_KIT") == 0;
-}
-
-static void check(const char *name, const char *const *known, size_t n)
-{
-    const char *nearest = cli_nearest(name, known, n);
-    if (nearest && strcmp(nearest, name) != 0) {
-        cli_say("warning: %s is unknown and ignored; is it %s?", name, nearest);
-    } else if (!nearest) {
-        cli_say("warning: %s is unknown and ignored; `glinfer --help all` lists the variables",
-                name);
-    }
-}
-
 void cli_check_environment(void)
 {
     char names[MAX_KNOWN][NAME_SIZE], name[NAME_SIZE];
@@ -83,8 +65,17 @@ void cli_check_environment(void)
     const size_t n = list_known(names, known);
     for (char **variable = environ; *variable; variable++) {
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(*variable, "="), *variable);
-        if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 && !is_foreign(name)) {
-            check(name, known, n);
+        // Variables of tests and tools, which run the command, are theirs.
+        if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strncmp(name, PREFIX "TEST_", 13) == 0 ||
+            strcmp(name, PREFIX "SHIM_KIT") == 0) {
+            continue;
+        }
+        const char *nearest = cli_nearest(name, known, n);
+        if (!nearest) {
+            cli_say("warning: %s is unknown and ignored; `glinfer --help all` lists the variables",
+                    name);
+        } else if (strcmp(nearest, name) != 0) {
+            cli_say("warning: %s is unknown and ignored; is it %s?", name, nearest);
         }
     }
 }

@@ -363,6 +363,20 @@ bool cli_close_help(void)
     return flush_output() || output_errno == EPIPE || cli_close_output();
 }
 
+bool cli_make_folders(const char *path, unsigned mode)
+{
+    char *own = cli_copy(path);
+    int reason = 0;
+    for (char *slash = strchr(own + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        reason = mkdir(own, (mode_t)mode) == 0 || errno == EEXIST ? 0 : reason ? reason : errno;
+        *slash = '/';
+    }
+    free(own);
+    errno = reason;
+    return reason == 0;
+}
+
 bool cli_create(const char *path, FILE **file)
 {
     *file = path ? fopen(path, "w") : NULL;

@@ -60,6 +60,8 @@ bool cli_close_output(void);
 // Closes standard output after a help text; it is not a failure if the reader has closed its end.
 bool cli_close_help(void);
 
+// Creates the folders on the way to a path. Returns false with errno set.
+bool cli_make_folders(const char *path, unsigned mode);
 // Creates a file to print to, or with path NULL sets *file to NULL. Returns false with the reason
 // printed.
 bool cli_create(const char *path, FILE **file);

@@ -1,6 +1,7 @@
 #include "cli/common/cli_json.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/common/cli_utf8.h"
 
 #include <inttypes.h>
@@ -75,6 +76,17 @@ cJSON *cli_json_ids(const int32_t *ids, size_t n)
     return n > 0 ? cJSON_CreateIntArray(ids, (int)n) : cJSON_CreateArray();
 }
 
+cJSON *cli_json_floats(const float *values, size_t n)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++) {
+        char text[32];
+        snprintf(text, sizeof(text), "%.9g", (double)values[i]);
+        cJSON_AddItemToArray(list, cJSON_CreateRaw(text));
+    }
+    return list;
+}
+
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value)
 {
     char digits[24];
@@ -109,7 +121,7 @@ void cli_json_set(cJSON *object, const char *name, cJSON *value)
 
 bool cli_json_add_first(cJSON *object, const char *name, cJSON *value)
 {
-    if (cJSON_GetObjectItemCaseSensitive(object, name)) {
+    if (cli_json_get(object, name)) {
         cJSON_Delete(value);
         return false;
     }

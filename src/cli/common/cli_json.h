@@ -51,6 +51,8 @@ cJSON *cli_json_text(const char *text, size_t size);
 cJSON *cli_json_bytes(const char *bytes, size_t size);
 // Returns an array of ids.
 cJSON *cli_json_ids(const int32_t *ids, size_t n);
+// Returns an array of floats, each with the digits that it needs.
+cJSON *cli_json_floats(const float *values, size_t n);
 // Adds an integer up to 2^63 with all its digits.
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value);
 // Adds a float with the digits that it needs.

@@ -44,6 +44,11 @@ void cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
     bytes->data[bytes->size] = 0;
 }
 
+void cli_bytes_add(struct cli_bytes *bytes, const char *text)
+{
+    cli_bytes_append(bytes, text, strlen(text));
+}
+
 void cli_bytes_trim(struct cli_bytes *bytes)
 {
     if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\n') {

@@ -25,6 +25,8 @@ struct cli_bytes {
     size_t size, capacity;
 };
 void cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
+// Appends a text that ends with a zero byte.
+void cli_bytes_add(struct cli_bytes *bytes, const char *text);
 // Removes a newline, or a carriage return and a newline, from the end.
 void cli_bytes_trim(struct cli_bytes *bytes);
 // Removes a UTF-8 byte order mark from the beginning.

@@ -1,5 +1,7 @@
 #include "cli/common/cli_reasoning.h"
 
+#include "cli/common/cli_session.h"
+
 #include <string.h>
 
 struct marks {
@@ -64,9 +66,7 @@ int cli_reasoning_find_open(const struct glinfer_tokenizer *tokenizer, const str
     int kind = CLI_REASONING_PLAIN;
     cli_bytes_append(&tail, "", 0);
     for (size_t i = prompt->count > LAST ? prompt->count - LAST : 0; i < prompt->count; i++) {
-        size_t n = 0;
-        const char *bytes = glinfer_token_bytes(tokenizer, prompt->items[i], &n);
-        cli_bytes_append(&tail, bytes ? bytes : "", bytes ? n : 0);
+        cli_append_token(&tail, tokenizer, prompt->items[i]);
     }
     while (tail.size > 0 && strchr(" \n", tail.data[tail.size - 1])) {
         tail.size--;
@@ -267,21 +267,17 @@ static bool take_body(struct cli_reasoning *reasoning, struct cli_piece *piece)
     return true;
 }
 
-static bool take_message(struct cli_reasoning *reasoning, struct cli_piece *piece)
-{
-    size_t left;
-    const char *text = waiting_text(reasoning, &left);
-    if (reasoning->is_header && !is_like_header(text, left)) {
-        reasoning->is_header = false;
-    }
-    return reasoning->is_header ? take_header(reasoning, piece) : take_body(reasoning, piece);
-}
-
 //-- an answer -------------------------------------------------------------------------------------
 
 bool cli_reasoning_next(struct cli_reasoning *reasoning, struct cli_piece *piece)
 {
-    return reasoning->has_channels ? take_message(reasoning, piece) : take_marked(reasoning, piece);
+    if (!reasoning->has_channels) {
+        return take_marked(reasoning, piece);
+    }
+    size_t left;
+    const char *text = waiting_text(reasoning, &left);
+    reasoning->is_header = reasoning->is_header && is_like_header(text, left);
+    return reasoning->is_header ? take_header(reasoning, piece) : take_body(reasoning, piece);
 }
 
 struct cli_piece cli_reasoning_rest(struct cli_reasoning *reasoning)

@@ -101,7 +101,7 @@ char *cli_session_variables(const struct cli_session_flags *flags)
                         ? cli_json_parse_all(flags->variables, strlen(flags->variables), NULL)
                         : cJSON_CreateObject();
     for (size_t i = 0; flags->reasoning != CLI_THINKING_AUTO && i < 2; i++) {
-        if (!cJSON_GetObjectItemCaseSensitive(object, names[i])) {
+        if (!cli_json_get(object, names[i])) {
             cJSON_AddBoolToObject(object, names[i], flags->reasoning == CLI_THINKING_ON);
         }
     }
@@ -244,6 +244,13 @@ void cli_session_finish(struct cli_session *session)
 
 //-- tokens ----------------------------------------------------------------------------------------
 
+void cli_append_token(struct cli_bytes *text, const struct glinfer_tokenizer *tokenizer, int32_t id)
+{
+    size_t size = 0;
+    const char *bytes = glinfer_token_bytes(tokenizer, id, &size);
+    cli_bytes_append(text, bytes, bytes ? size : 0);
+}
+
 bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_bytes *text,
                   unsigned flags, struct cli_ids *ids)
 {
@@ -258,8 +265,9 @@ bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_by
     return true;
 }
 
-bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfer_message *messages,
-                  size_t n, struct cli_ids *ids, struct glinfer_error *err)
+static bool encode_messages(const struct glinfer_tokenizer *tokenizer,
+                            const struct glinfer_message *messages, size_t n, struct cli_ids *ids,
+                            struct glinfer_error *err)
 {
     do {
         ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
@@ -312,7 +320,7 @@ bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_m
         cJSON_Delete(list);
         is_done = cli_chat_json_ids(tokenizer, &chat, ids, &err);
     } else {
-        is_done = cli_chat_ids(tokenizer, messages, n, ids, &err);
+        is_done = encode_messages(tokenizer, messages, n, ids, &err);
     }
     cJSON_free(text);
     cJSON_free(variables);
@@ -337,7 +345,7 @@ static bool recover(struct cli_session *session, struct glinfer_generate_params 
     return is_done;
 }
 
-static bool is_broken(const struct glinfer_error *err)
+bool cli_is_broken(const struct glinfer_error *err)
 {
     return err->status == GLINFER_STATUS_GPU_LOST || err->status == GLINFER_STATUS_GPU_FAULT;
 }
@@ -352,9 +360,9 @@ bool cli_generate(struct cli_session *session, struct glinfer_generate_params *p
     bool is_done =
         cli_check_interrupt(err) && glinfer_generate(session->session, params, stats, err);
     cli_bar_clear(&session->bar);
-    if (!is_done && is_broken(err)) {
+    if (!is_done && cli_is_broken(err)) {
         is_done = recover(session, params, stats, err);
-        if (!is_done && is_broken(err)) {
+        if (!is_done && cli_is_broken(err)) {
             cli_say("the GPU was recovered once and failed again");
         }
     }

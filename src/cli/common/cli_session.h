@@ -117,14 +117,14 @@ void cli_session_stop(struct cli_session *session);
 void cli_session_unload(struct cli_session *session);
 void cli_session_finish(struct cli_session *session);
 
+// Appends the text of a token; nothing for an unknown one.
+void cli_append_token(struct cli_bytes *text, const struct glinfer_tokenizer *tokenizer,
+                      int32_t id);
 // Replaces ids by those of a text, flags: GLINFER_TOKENIZE_*, or of a conversation.
 bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_bytes *text,
                   unsigned flags, struct cli_ids *ids);
 // Returns messages as a list of objects with a role and a content.
 cJSON *cli_json_messages(const struct glinfer_message *messages, size_t n);
-// Tokenizes messages with the model's template, with room for all. Fails as glinfer_chat_tokenize.
-bool cli_chat_ids(const struct glinfer_tokenizer *tokenizer, const struct glinfer_message *messages,
-                  size_t n, struct cli_ids *ids, struct glinfer_error *err);
 // Tokenizes a conversation in JSON with the model's template; err may be NULL.
 bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
                        const struct glinfer_chat_json *chat, struct cli_ids *ids,
@@ -140,6 +140,8 @@ char *cli_session_variables(const struct cli_session_flags *flags);
 // If the GPU is lost or computes something impossible, recovers once with a note and continues.
 bool cli_generate(struct cli_session *session, struct glinfer_generate_params *params,
                   struct glinfer_stats *stats, struct glinfer_error *err);
+// Returns true for a failure after which the device can be recovered.
+bool cli_is_broken(const struct glinfer_error *err);
 // Returns n in ms milliseconds as a rate; 0 where there was no time.
 double cli_per_second(uint32_t n, double ms);
 // Returns the number of timed tokens of an answer: all but the first, which comes with the prompt.

@@ -23,6 +23,15 @@ size_t cli_utf8_size(const char *text, size_t size)
     return code >= least[n] && code <= 0x10FFFF && !is_surrogate ? n : 0;
 }
 
+bool cli_utf8_is_valid(const char *text, size_t size)
+{
+    size_t n = 0;
+    for (size_t step = 1; n < size && step > 0; n += step) {
+        step = cli_utf8_size(text + n, size - n);
+    }
+    return n == size;
+}
+
 uint32_t cli_utf8_decode(const char *text, size_t size)
 {
     uint32_t code = size > 0 ? (unsigned char)text[0] & (size == 1 ? 0x7FU : 0x7FU >> size) : 0;

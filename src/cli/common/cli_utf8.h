@@ -21,4 +21,7 @@ uint32_t cli_utf8_decode(const char *text, size_t size);
 // Writes the 1 to 4 bytes of a code point; returns their number.
 size_t cli_utf8_encode(uint32_t code, char out[4]);
 
+// Returns true if a text is UTF-8 from end to end.
+bool cli_utf8_is_valid(const char *text, size_t size);
+
 #endif

@@ -168,25 +168,15 @@ static double cosine(const struct embed *self, size_t a, size_t b)
     return cli_cosine(texts[a].embedding.values, texts[b].embedding.values, self->width);
 }
 
-static cJSON *list_values(const float *values, size_t n)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < n; i++) {
-        char text[32];
-        snprintf(text, sizeof(text), "%.9g", (double)values[i]);
-        cJSON_AddItemToArray(list, cJSON_CreateRaw(text));
-    }
-    return list;
-}
-
 static cJSON *list_rows(const struct embed *self, const struct cli_embedding *embedding)
 {
     if (self->pooling != GLINFER_POOLING_NONE) {
-        return list_values(embedding->values, embedding->count);
+        return cli_json_floats(embedding->values, embedding->count);
     }
     cJSON *rows = cJSON_CreateArray();
     for (size_t i = 0; i < embedding->n_tokens; i++) {
-        cJSON_AddItemToArray(rows, list_values(embedding->values + i * self->width, self->width));
+        cJSON_AddItemToArray(rows,
+                             cli_json_floats(embedding->values + i * self->width, self->width));
     }
     return rows;
 }

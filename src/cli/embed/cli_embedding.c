@@ -8,33 +8,19 @@
 
 const char *const cli_poolings[] = {"default", "none", "mean", "cls", "last", "rank", NULL};
 
-static double find_largest(const float *values, size_t n)
-{
-    double largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double size = fabs((double)values[i]);
-        largest = size > largest ? size : largest; // GCC 12 fails on fmax here, on arm64
-    }
-    return largest;
-}
-
-// Returns the p-norm of n values.
-static double measure(const float *values, size_t n, double p)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += pow(fabs((double)values[i]), p);
-    }
-    return pow(sum, 1.0 / p);
-}
-
 void cli_scale_values(float *values, size_t n, int64_t norm)
 {
+    const double p = (double)norm;
+    double largest = 0, sum = 0;
     if (norm == CLI_NORM_NONE) {
         return;
     }
-    const double size =
-        norm == CLI_NORM_MAX ? find_largest(values, n) / 32760.0 : measure(values, n, (double)norm);
+    for (size_t i = 0; i < n; i++) {
+        const double size = fabs((double)values[i]);
+        largest = size > largest ? size : largest; // GCC 12 fails on fmax here, on arm64
+        sum += norm == CLI_NORM_MAX ? 0 : pow(size, p);
+    }
+    const double size = norm == CLI_NORM_MAX ? largest / 32760.0 : pow(sum, 1.0 / p);
     for (size_t i = 0; i < n; i++) {
         values[i] = size > 0 ? (float)((double)values[i] / size) : 0;
     }

@@ -36,10 +36,7 @@ struct fetch {
 // Returns "example.org" of a URL for a message.
 static const char *host_of(const char *url, char host[128])
 {
-    const char *begin = strstr(url, "://");
-    begin = begin ? begin + 3 : url;
-    const char *login = memchr(begin, '@', strcspn(begin, "/?#"));
-    begin = login ? login + 1 : begin;
+    const char *begin = models_host(url);
     snprintf(host, 128, "%.*s", (int)strcspn(begin, "/?#"), begin);
     return host;
 }

@@ -1,5 +1,6 @@
 #include "cli/models/models_hub.h"
 
+#include "cli/common/cli_json_read.h"
 #include "cli/common/cli_memory.h"
 
 #include <cjson/cJSON.h>
@@ -12,13 +13,13 @@
 
 static const char *text_of(const cJSON *object, const char *name)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    const char *text = cJSON_GetStringValue(cli_json_get(object, name));
     return text ? text : "";
 }
 
 static uint64_t size_of(const cJSON *object)
 {
-    const cJSON *size = cJSON_GetObjectItemCaseSensitive(object, "size");
+    const cJSON *size = cli_json_get(object, "size");
     const bool is_size =
         cJSON_IsNumber(size) && size->valuedouble > 0 && size->valuedouble < 0x1p53;
     return is_size ? (uint64_t)size->valuedouble : 0;
@@ -27,7 +28,7 @@ static uint64_t size_of(const cJSON *object)
 static void add_file(struct models_files *files, const cJSON *item)
 {
     const char *path = text_of(item, "path");
-    const cJSON *lfs = cJSON_GetObjectItemCaseSensitive(item, "lfs");
+    const cJSON *lfs = cli_json_get(item, "lfs");
     const char *sha256 = text_of(lfs, "oid");
     files->has_safetensors = files->has_safetensors || models_ends_with(path, ".safetensors");
     if (strcmp(text_of(item, "type"), "file") != 0 || !models_ends_with(path, ".gguf")) {

@@ -87,16 +87,9 @@ static bool write_note(const struct models_part *part)
 
 static bool make_folders(const struct models_part *part)
 {
-    char path[MODELS_MAX_PATH];
-    int reason = 0;
-    snprintf(path, sizeof(path), "%s", part->path);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        reason = mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : reason ? reason : errno;
-        *slash = '/';
-    }
-    return reason == 0 ||
-           cli_fail(CLI_EXIT_FAILED, "cannot create the folder of %s: %s", path, strerror(reason));
+    return cli_make_folders(part->path, 0755) ||
+           cli_fail(CLI_EXIT_FAILED, "cannot create the folder of %s: %s", part->path,
+                    strerror(errno));
 }
 
 static bool lock(const struct models_part *part)

@@ -53,12 +53,19 @@ bool models_is_sha256(const char *text)
     return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
 }
 
-const char *models_shown(const char *url, char shown[MODELS_MAX_URL])
+const char *models_host(const char *url)
 {
     const char *begin = strstr(url, "://");
     begin = begin ? begin + 3 : url;
     const char *login = begin > url ? memchr(begin, '@', strcspn(begin, "/?#")) : NULL;
-    snprintf(shown, MODELS_MAX_URL, "%.*s%s", (int)(begin - url), url, login ? login + 1 : begin);
+    return login ? login + 1 : begin;
+}
+
+const char *models_shown(const char *url, char shown[MODELS_MAX_URL])
+{
+    const char *begin = strstr(url, "://");
+    snprintf(shown, MODELS_MAX_URL, "%.*s%s", begin ? (int)(begin + 3 - url) : 0, url,
+             models_host(url));
     return shown;
 }
 
@@ -229,9 +236,7 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
         return true;
     }
     *source = (struct models_source){.kind = MODELS_URL};
-    const char *host = strstr(url, "://") + 3;
-    const char *login = memchr(host, '@', strcspn(host, "/?#"));
-    host = login ? login + 1 : host;
+    const char *host = models_host(url);
     const size_t size_of_path = strcspn(host, "?#"), room = sizeof(source->place) - 8;
     const char *query = host[size_of_path] == '?' ? host + size_of_path + 1 : "";
     if (!copy(source->url, sizeof(source->url), url, strlen(url)) ||

@@ -46,6 +46,8 @@ void models_set_piece(char *text, size_t at, unsigned number);
 bool models_ends_with(const char *text, const char *end);
 // Returns the part of a path after its last slash.
 const char *models_base_name(const char *path);
+// Returns the host in a URL and the rest after it, without a name and a password.
+const char *models_host(const char *url);
 // Copies a URL for a message, without the name and the password in it. Returns shown.
 const char *models_shown(const char *url, char shown[MODELS_MAX_URL]);
 // True for 64 hexadecimal digits.

@@ -12,7 +12,7 @@
 void cli_prompt_copy(const struct cli_prompt_flags *flags, const char *text,
                      struct cli_bytes *bytes)
 {
-    cli_bytes_append(bytes, text, strlen(text));
+    cli_bytes_add(bytes, text);
     if (!flags->has_no_escapes) {
         cli_resolve_escapes(bytes);
     }
@@ -79,7 +79,7 @@ bool cli_prompt_read(const struct cli_prompt_flags *flags, struct cli_prompt *pr
     if (flags->system) {
         cli_prompt_copy(flags, flags->system, &prompt->system);
     } else if (flags->system_file) {
-        cli_bytes_append(&prompt->system, flags->system_file, strlen(flags->system_file));
+        cli_bytes_add(&prompt->system, flags->system_file);
     }
     if (flags->text) {
         cli_prompt_copy(flags, flags->text, &prompt->text);

@@ -1,5 +1,6 @@
 #include "cli/serve/serve_server.h"
 
+#include "cli/models/models_source.h"
 #include "cli/serve/http/serve_http.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
@@ -8,7 +9,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -30,12 +30,6 @@ struct server {
     int signal;      // that ended the server
     double deadline; // of answers while draining
 };
-
-static void wait_ms(long ms)
-{
-    const struct timespec time = {.tv_nsec = ms * 1000000};
-    nanosleep(&time, NULL);
-}
 
 //-- signals ---------------------------------------------------------------------------------------
 
@@ -80,20 +74,6 @@ static void take_signal(struct server *server)
 
 //-- open ------------------------------------------------------------------------------------------
 
-static bool open_access(struct server *server)
-{
-    const struct serve_settings *settings = server->settings;
-    server->access.origins = settings->origins;
-    return (!settings->keys || serve_access_add_keys(&server->access, settings->keys)) &&
-           (!settings->key_file || serve_access_read_keys(&server->access, settings->key_file));
-}
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool open_http(struct server *server)
 {
     const struct serve_settings *settings = server->settings;
@@ -101,7 +81,7 @@ static bool open_http(struct server *server)
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
         .settings = settings,
-        .model_name = settings->alias ? settings->alias : name_of(settings->session.model),
+        .model_name = settings->alias ? settings->alias : models_base_name(settings->session.model),
         .started = (int64_t)time(NULL),
         .variables = server->variables,
     };
@@ -123,7 +103,9 @@ static void warn_of_strangers(const struct server *server)
 static bool open_server(struct server *server)
 {
     const struct serve_settings *settings = server->settings;
-    return open_access(server) &&
+    server->access.origins = settings->origins;
+    return (!settings->keys || serve_access_add_keys(&server->access, settings->keys)) &&
+           (!settings->key_file || serve_access_read_keys(&server->access, settings->key_file)) &&
            serve_sockets_open(&server->sockets, settings->host, (uint16_t)settings->port,
                               settings->socket_path) &&
            catch_signals(server) && (server->scheduler = serve_scheduler_create(settings)) &&
@@ -144,17 +126,12 @@ static bool take_ready(struct server *server)
     return true;
 }
 
-static bool is_drained(const struct server *server)
-{
-    return server->is_draining &&
-           (serve_http_count(server->http) == 0 || cli_now() > server->deadline);
-}
-
 static bool serve(struct server *server)
 {
     serve_sockets_print(&server->sockets);
     warn_of_strangers(server);
-    while (!is_drained(server)) {
+    while (!server->is_draining ||
+           (serve_http_count(server->http) > 0 && cli_now() <= server->deadline)) {
         struct pollfd fds[2] = {
             {.fd = server->signal_fd, .events = POLLIN},
             {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->scheduler),
@@ -183,7 +160,7 @@ static void close_server(struct server *server)
     }
     for (int i = 0; server->http && serve_http_count(server->http) > 0 && i < SEND_S * 50; i++) {
         serve_http_check(server->http);
-        wait_ms(20);
+        poll(NULL, 0, 20);
     }
     serve_http_destroy(server->http);
     serve_scheduler_destroy(server->scheduler);

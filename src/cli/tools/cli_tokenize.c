@@ -73,7 +73,7 @@ static bool run_command(void *user)
     const struct settings *settings = user;
     struct cli_bytes text = {0};
     if (settings->prompt) {
-        cli_bytes_append(&text, settings->prompt, strlen(settings->prompt));
+        cli_bytes_add(&text, settings->prompt);
     } else if (!cli_read_all(settings->file, &text)) {
         return false;
     }

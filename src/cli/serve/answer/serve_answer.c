@@ -1,6 +1,7 @@
 #include "cli/serve/answer/serve_answer.h"
 
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/common/cli_random.h"
 #include "cli/serve/calls/serve_calls.h"
 
@@ -103,14 +104,6 @@ static void begin(struct serve_answer *answer, const struct serve_event *event)
     }
 }
 
-static cJSON *read_probs(struct serve_answer *answer, const struct serve_event *event,
-                         const struct serve_events *events)
-{
-    return event->n_probs > 0 ? answer->format->probs(answer, &answer->choices[event->choice],
-                                                      event, events->probs.items + event->probs)
-                              : NULL;
-}
-
 // Sends the text of a choice up to `end`; takes over probs.
 static void show(struct serve_answer *answer, uint32_t index, size_t end, cJSON *probs)
 {
@@ -143,7 +136,7 @@ static void set_calls(struct serve_choice *choice, cJSON *calls)
     cJSON *call = calls ? calls->child : NULL;
     const cJSON *old = choice->calls ? choice->calls->child : NULL;
     for (; call && old; call = call->next, old = old->next) {
-        const cJSON *id = cJSON_GetObjectItemCaseSensitive(old, "id");
+        const cJSON *id = cli_json_get(old, "id");
         cJSON_ReplaceItemInObjectCaseSensitive(call, "id", cJSON_Duplicate(id, 1));
     }
     cJSON_Delete(choice->calls);
@@ -163,8 +156,8 @@ static void show_calls(struct serve_answer *answer, uint32_t index)
             choice->call_shown = 0;
             emit(answer, answer->format->call(answer, index, i, call, NULL));
         }
-        const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
-        const cJSON *own = cJSON_GetObjectItemCaseSensitive(function, "arguments");
+        const cJSON *function = cli_json_get(call, "function");
+        const cJSON *own = cli_json_get(function, "arguments");
         const size_t size = strlen(own->valuestring);
         if (++i == choice->n_calls && size > choice->call_shown) {
             emit(answer, answer->format->call(answer, index, i - 1, call,
@@ -177,7 +170,7 @@ static void show_calls(struct serve_answer *answer, uint32_t index)
 // Returns the tools of the request, whose schemas the reader of calls needs.
 static const cJSON *tools_of(const struct serve_answer *answer)
 {
-    return cJSON_GetObjectItemCaseSensitive(answer->task->body, "tools");
+    return cli_json_get(answer->task->body, "tools");
 }
 
 // Sends the parts of thought, text and calls that a token adds; takes over probs.
@@ -254,7 +247,9 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
     serve_thoughts_take(&choice->thoughts, text, text_size, &choice->text);
     if (event->id >= 0) {
         cli_ids_append(&choice->ids, &event->id, 1);
-        probs = read_probs(answer, event, events);
+        probs = event->n_probs > 0 ? answer->format->probs(answer, choice, event,
+                                                           events->probs.items + event->probs)
+                                   : NULL;
     }
     if (answer->is_stream) {
         show_token(answer, event->choice, probs);
@@ -312,7 +307,7 @@ static void end_choice(struct serve_answer *answer, const struct serve_event *ev
         if (answer->format->close) {
             emit(answer, answer->format->close(answer));
         }
-        cli_bytes_append(&answer->body, answer->format->end, strlen(answer->format->end));
+        cli_bytes_add(&answer->body, answer->format->end);
     } else {
         cJSON *json = answer->format->whole(answer);
         cli_append_json(&answer->body, json);

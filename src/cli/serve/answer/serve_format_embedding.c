@@ -15,17 +15,9 @@ static size_t count_values(const struct serve_choice *choice)
     return choice->bytes.size / sizeof(float);
 }
 
-static cJSON *list_values(const struct serve_choice *choice, size_t first, size_t n)
+static const float *values_of(const struct serve_choice *choice)
 {
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = first; i < first + n; i++) {
-        float value;
-        char text[32];
-        memcpy(&value, choice->bytes.data + i * sizeof(value), sizeof(value));
-        snprintf(text, sizeof(text), "%.9g", (double)value);
-        cJSON_AddItemToArray(list, cJSON_CreateRaw(text));
-    }
-    return list;
+    return (const float *)(const void *)choice->bytes.data;
 }
 
 // Returns the base64 of the bytes, which are 32-bit floats of this machine.
@@ -74,8 +66,9 @@ static cJSON *openai_whole(const struct serve_answer *answer)
         cJSON_AddStringToObject(item, "object", "embedding");
         cJSON_AddNumberToObject(item, "index", i);
         cJSON_AddItemToObject(item, "embedding",
-                              answer->is_base64 ? encode_values(choice)
-                                                : list_values(choice, 0, count_values(choice)));
+                              answer->is_base64
+                                  ? encode_values(choice)
+                                  : cli_json_floats(values_of(choice), count_values(choice)));
     }
     cJSON_AddStringToObject(json, "model", answer->model);
     add_usage(json, answer);
@@ -95,7 +88,7 @@ static cJSON *native_whole(const struct serve_answer *answer)
         cJSON_AddNumberToObject(item, "index", i);
         cJSON *rows = cJSON_AddArrayToObject(item, "embedding");
         for (size_t row = 0; row < n_rows; row++) {
-            cJSON_AddItemToArray(rows, list_values(choice, row * width, width));
+            cJSON_AddItemToArray(rows, cli_json_floats(values_of(choice) + row * width, width));
         }
     }
     return json;
@@ -119,10 +112,9 @@ static int compare_ranked(const void *left, const void *right)
 static uint32_t rank(const struct serve_answer *answer, struct ranked ranks[SERVE_MAX_JOBS])
 {
     const uint32_t n = answer->task->n_jobs;
-    const cJSON *n_best = cJSON_GetObjectItemCaseSensitive(answer->task->body, "top_n");
+    const cJSON *n_best = cli_json_get(answer->task->body, "top_n");
     for (uint32_t i = 0; i < n; i++) {
-        ranks[i].index = i;
-        memcpy(&ranks[i].score, answer->choices[i].bytes.data, sizeof(ranks[i].score));
+        ranks[i] = (struct ranked){i, values_of(&answer->choices[i])[0]};
     }
     qsort(ranks, n, sizeof(ranks[0]), compare_ranked);
     int64_t wanted;
@@ -131,20 +123,19 @@ static uint32_t rank(const struct serve_answer *answer, struct ranked ranks[SERV
 
 static bool is_on(const struct serve_answer *answer, const char *name)
 {
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer->task->body, name));
+    return cJSON_IsTrue(cli_json_get(answer->task->body, name));
 }
 
 const char *serve_document_text(const cJSON *document)
 {
-    const cJSON *text =
-        cJSON_IsObject(document) ? cJSON_GetObjectItemCaseSensitive(document, "text") : document;
+    const cJSON *text = cJSON_IsObject(document) ? cli_json_get(document, "text") : document;
     return cJSON_IsString(text) ? text->valuestring : NULL;
 }
 
 // Returns a text of a list of the request, which has been checked.
 static const char *text_at(const struct serve_answer *answer, const char *list, uint32_t index)
 {
-    const cJSON *texts = cJSON_GetObjectItemCaseSensitive(answer->task->body, list);
+    const cJSON *texts = cli_json_get(answer->task->body, list);
     return serve_document_text(cJSON_GetArrayItem(texts, (int)index));
 }
 

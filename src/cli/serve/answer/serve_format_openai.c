@@ -1,5 +1,7 @@
 // The shapes of OpenAI's /v1/chat/completions and /v1/completions.
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
+#include "cli/common/cli_session.h"
 #include "cli/common/cli_utf8.h"
 #include "cli/serve/answer/serve_answer.h"
 
@@ -155,8 +157,8 @@ static cJSON *chat_call(const struct serve_answer *answer, uint32_t index, int c
 {
     cJSON *list = cJSON_CreateArray();
     cJSON *own = fragment ? cJSON_CreateObject() : cJSON_Duplicate(call, 1);
-    cJSON *function = fragment ? cJSON_AddObjectToObject(own, "function")
-                               : cJSON_GetObjectItemCaseSensitive(own, "function");
+    cJSON *function =
+        fragment ? cJSON_AddObjectToObject(own, "function") : cli_json_get(own, "function");
     cJSON_AddNumberToObject(own, "index", call_index);
     cli_json_set(function, "arguments", cJSON_CreateString(fragment ? fragment : ""));
     cJSON_AddItemToArray(list, own);
@@ -169,19 +171,16 @@ static cJSON *chat_call(const struct serve_answer *answer, uint32_t index, int c
 // its bytes as OpenAI writes them, such as bytes:\xe2. The caller finishes it.
 static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id)
 {
-    size_t size = 0, n = 0;
+    size_t size = 0;
     char escape[8];
     struct cli_bytes name = {0};
     const char *bytes =
         glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
-    for (size_t step = 1; n < size && step > 0 && bytes[n]; n += step) {
-        step = cli_utf8_size(bytes + n, size - n);
-    }
-    cli_bytes_append(&name, bytes, n == size ? size : 0);
-    cli_bytes_append(&name, "bytes:", n == size ? 0 : strlen("bytes:"));
-    for (size_t i = 0; n < size && i < size; i++) {
+    const bool is_text = cli_utf8_is_valid(bytes, size) && !memchr(bytes ? bytes : "", 0, size);
+    cli_bytes_append(&name, is_text ? bytes : "bytes:", is_text ? size : strlen("bytes:"));
+    for (size_t i = 0; !is_text && i < size; i++) {
         snprintf(escape, sizeof(escape), "\\x%02x", (unsigned char)bytes[i]);
-        cli_bytes_append(&name, escape, strlen(escape));
+        cli_bytes_add(&name, escape);
     }
     return name;
 }
@@ -191,14 +190,11 @@ static void append_prompt(const struct serve_answer *answer, uint32_t index, str
 {
     const struct serve_job *job = &answer->task->jobs[index];
     if (job->text) {
-        cli_bytes_append(text, job->text, strlen(job->text));
+        cli_bytes_add(text, job->text);
         return;
     }
     for (size_t i = 0; i < job->prompt.count; i++) {
-        size_t size = 0;
-        const char *token = glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler),
-                                                job->prompt.items[i], &size);
-        cli_bytes_append(text, token, token ? size : 0);
+        cli_append_token(text, serve_scheduler_tokenizer(answer->scheduler), job->prompt.items[i]);
     }
 }
 
@@ -226,7 +222,7 @@ static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice 
     cJSON *top = event->n_probs > 0 ? cJSON_AddObjectToObject(json, "top") : NULL;
     for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
         name = name_token(answer, probs[i].id);
-        if (!cJSON_GetObjectItemCaseSensitive(top, name.data)) { // the likelier one of a text
+        if (!cli_json_get(top, name.data)) { // the likelier one of a text
             cli_json_add_float(top, name.data, probs[i].logprob);
         }
         cli_bytes_finish(&name);

@@ -76,11 +76,6 @@ bool serve_api_is_open(const struct serve_call *call)
     return route ? route->is_open : is_page(call->path);
 }
 
-static bool is_on(const struct serve_api *api, const struct route *route)
-{
-    return route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
-}
-
 static void handle_json(const struct serve_api *api, const struct route *route,
                         const struct serve_call *call, struct serve_reply *reply)
 {
@@ -112,13 +107,15 @@ static void handle_route(const struct serve_api *api, const struct route *route,
     const bool has_method = call->method == SERVE_GET    ? route->get != NULL
                             : call->method == SERVE_POST ? route->post || route == &slot_route
                                                          : false;
+    const bool is_on =
+        route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
     if (route == &model_route && strcmp(call->path + strlen(model_path), api->model_name) != 0) {
         serve_reply_error(reply, 404, "unknown model %s; this server has %s",
                           call->path + strlen(model_path), api->model_name);
     } else if (!has_method) {
         serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
                           route->get ? "GET" : "POST");
-    } else if (!is_on(api, route)) {
+    } else if (!is_on) {
         const char *name = route->path + 1; // of the flag too
         serve_reply_error(reply, 501, "%s is disabled in this server; enable it with --%.*s",
                           route->path, (int)strcspn(name, "/"), name);

@@ -19,8 +19,7 @@ static void read_stream(struct serve_request *request)
     serve_fields_bool(fields, "stream", &request->answer->is_stream);
     serve_fields_bool(fields, "return_progress", &request->task->has_progress);
     const cJSON *options = serve_fields_get(fields, "stream_options");
-    request->answer->has_usage =
-        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(options, "include_usage"));
+    request->answer->has_usage = cJSON_IsTrue(cli_json_get(options, "include_usage"));
     request->task->has_progress = request->task->has_progress && request->answer->is_stream;
 }
 
@@ -69,11 +68,11 @@ static void read_format(struct serve_request *request)
 {
     struct serve_fields *fields = &request->fields;
     const cJSON *format = serve_fields_get(fields, "response_format");
-    const cJSON *type = cJSON_GetObjectItemCaseSensitive(format, "type");
-    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(format, "schema");
-    const cJSON *named = cJSON_GetObjectItemCaseSensitive(format, "json_schema");
+    const cJSON *type = cli_json_get(format, "type");
+    const cJSON *schema = cli_json_get(format, "schema");
+    const cJSON *named = cli_json_get(format, "json_schema");
     const char *name = cJSON_IsString(type) ? type->valuestring : "";
-    schema = cJSON_IsObject(named) ? cJSON_GetObjectItemCaseSensitive(named, "schema") : schema;
+    schema = cJSON_IsObject(named) ? cli_json_get(named, "schema") : schema;
     if (!format || strcmp(name, "text") == 0) {
         return;
     }

@@ -72,7 +72,7 @@ static bool read_content(struct serve_fields *fields, const cJSON *message, cons
     const cJSON *content = cli_json_get(message, "content"), *item;
     const char *role = cli_json_get(message, "role")->valuestring;
     if (cJSON_IsString(content)) {
-        cli_bytes_append(text, content->valuestring, strlen(content->valuestring));
+        cli_bytes_add(text, content->valuestring);
         return true;
     }
     cli_bytes_append(text, "", 0);
@@ -91,7 +91,7 @@ static bool read_content(struct serve_fields *fields, const cJSON *message, cons
                 "\"text\": ...}; images and sound are not supported");
         }
         cli_bytes_append(text, separator, text->size > 0 ? strlen(separator) : 0);
-        cli_bytes_append(text, piece->valuestring, strlen(piece->valuestring));
+        cli_bytes_add(text, piece->valuestring);
     }
     return cJSON_IsArray(content) ||
            serve_fields_expect(fields, "content", "a string or a list of texts");
@@ -213,23 +213,19 @@ static bool encode_with_tools(struct serve_fields *fields,
 
 //-- for a template without tools ------------------------------------------------------------------
 
-static void append(struct cli_bytes *text, const char *more)
-{
-    cli_bytes_append(text, more, strlen(more));
-}
-
 static void append_tools(struct cli_bytes *text, const cJSON *tools)
 {
     const cJSON *tool;
-    append(text, "You can call these tools:\n<tools>\n");
+    cli_bytes_add(text, "You can call these tools:\n<tools>\n");
     cJSON_ArrayForEach(tool, tools)
     {
         cli_append_json(text, cli_json_get(tool, "function"));
-        append(text, "\n");
+        cli_bytes_add(text, "\n");
     }
-    append(text, "</tools>\nTo call one, answer with its name and its arguments in this way and "
-                 "with nothing else:\n<tool_call>\n{\"name\": \"...\", \"arguments\": {...}}\n"
-                 "</tool_call>\nIts result follows between <tool_response> and </tool_response>.");
+    cli_bytes_add(text,
+                  "</tools>\nTo call one, answer with its name and its arguments in this way and "
+                  "with nothing else:\n<tool_call>\n{\"name\": \"...\", \"arguments\": {...}}\n"
+                  "</tool_call>\nIts result follows between <tool_response> and </tool_response>.");
 }
 
 static void append_calls(const struct serve_call_style *style, const cJSON *message,
@@ -237,16 +233,16 @@ static void append_calls(const struct serve_call_style *style, const cJSON *mess
 {
     const cJSON *calls = cli_json_get(message, "tool_calls");
     if (cJSON_IsArray(calls) && calls->child) {
-        append(text, text->size > 0 ? "\n" : "");
+        cli_bytes_add(text, text->size > 0 ? "\n" : "");
         serve_write_calls(style, calls, text);
     }
 }
 
 static void append_result(struct cli_bytes *text, const char *content)
 {
-    append(text, text->size > 0 ? "\n<tool_response>\n" : "<tool_response>\n");
-    append(text, content);
-    append(text, "\n</tool_response>");
+    cli_bytes_add(text, text->size > 0 ? "\n<tool_response>\n" : "<tool_response>\n");
+    cli_bytes_add(text, content);
+    cli_bytes_add(text, "\n</tool_response>");
 }
 
 static void set_text(cJSON *message, const struct cli_bytes *text)
@@ -265,8 +261,8 @@ static void tell_tools(cJSON *messages, const cJSON *tools)
         cJSON_AddStringToObject(first, "content", "");
         cJSON_InsertItemInArray(messages, 0, first);
     }
-    append(&text, cli_json_get(first, "content")->valuestring);
-    append(&text, text.size > 0 ? "\n\n" : "");
+    cli_bytes_add(&text, cli_json_get(first, "content")->valuestring);
+    cli_bytes_add(&text, text.size > 0 ? "\n\n" : "");
     append_tools(&text, tools);
     set_text(first, &text);
     cli_bytes_finish(&text);
@@ -289,7 +285,7 @@ static void tell_calls(cJSON *messages)
             }
             cJSON_ReplaceItemInObjectCaseSensitive(message, "role", cJSON_CreateString("user"));
         } else {
-            append(&text, content);
+            cli_bytes_add(&text, content);
             append_calls(&serve_styles[SERVE_STYLE_TAGGED], message, &text);
         }
         set_text(message, &text);
@@ -307,7 +303,7 @@ static void write_calls(const struct serve_call_style *style, const char *fence,
         const cJSON *calls = cli_json_get(message, "tool_calls");
         if (cJSON_IsArray(calls) && calls->child && cJSON_IsString(content)) {
             struct cli_bytes text = {0}, own = {0};
-            append(&text, content->valuestring);
+            cli_bytes_add(&text, content->valuestring);
             serve_write_calls(style, calls, &own);
             serve_fence_marks(style, fence, own.data, &text);
             set_text(message, &text);
@@ -367,8 +363,8 @@ static void join_calls(cJSON *messages)
         if (responses && next && is_role(next, "assistant") &&
             !cJSON_IsArray(cli_json_get(next, "tool_calls"))) {
             struct cli_bytes text = {0};
-            append(&text, cli_json_get(message, "content")->valuestring);
-            append(&text, cli_json_get(next, "content")->valuestring);
+            cli_bytes_add(&text, cli_json_get(message, "content")->valuestring);
+            cli_bytes_add(&text, cli_json_get(next, "content")->valuestring);
             set_text(message, &text);
             cli_bytes_finish(&text);
             cJSON_Delete(cJSON_DetachItemViaPointer(messages, next));

@@ -8,13 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_zero_escape(const char *text, size_t size)
-{
-    static const char zero[] = "u0000";
-    const size_t n = sizeof(zero) - 1;
-    return size >= n && memcmp(text, zero, n) == 0;
-}
-
 const char *serve_find_fault(const char *text, size_t size)
 {
     for (size_t i = 0; i < size;) {
@@ -27,7 +20,7 @@ const char *serve_find_fault(const char *text, size_t size)
         }
         i += n;
         if (text[i - 1] == '\\' && i < size) {
-            if (is_zero_escape(text + i, size - i)) {
+            if (size - i >= 5 && memcmp(text + i, "u0000", 5) == 0) {
                 return "it has a zero character (\\u0000)";
             }
             i += text[i] == '\\' || text[i] == '"'; // an escaped one escapes nothing
@@ -56,7 +49,7 @@ bool serve_fields_expect(struct serve_fields *fields, const char *name, const ch
 
 const cJSON *serve_fields_get(const struct serve_fields *fields, const char *name)
 {
-    const cJSON *field = cJSON_GetObjectItemCaseSensitive(fields->object, name);
+    const cJSON *field = cli_json_get(fields->object, name);
     return field && !cJSON_IsNull(field) ? field : NULL;
 }
 

@@ -84,7 +84,7 @@ static void read_order(struct serve_fields *fields, struct serve_task *task)
             break;
         }
         cli_bytes_append(&order, ";", order.size > 0);
-        cli_bytes_append(&order, item->valuestring, strlen(item->valuestring));
+        cli_bytes_add(&order, item->valuestring);
     }
     task->order = order.data;
     task->samplers.order = order.data;
@@ -148,15 +148,6 @@ static void read_biases(struct serve_fields *fields, const struct glinfer_tokeni
     }
 }
 
-static void read_breakers(struct serve_fields *fields, struct serve_task *task)
-{
-    if (serve_fields_get(fields, "dry_sequence_breakers")) {
-        task->samplers.n_dry_breakers =
-            read_texts(fields, "dry_sequence_breakers", task->breakers, SERVE_MAX_BREAKERS);
-        task->samplers.dry_breakers = task->breakers;
-    }
-}
-
 //-- all -------------------------------------------------------------------------------------------
 
 void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling *defaults,
@@ -177,7 +168,11 @@ void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling 
     }
     read_order(fields, task);
     read_biases(fields, tokenizer, task);
-    read_breakers(fields, task);
+    if (serve_fields_get(fields, "dry_sequence_breakers")) {
+        task->samplers.n_dry_breakers =
+            read_texts(fields, "dry_sequence_breakers", task->breakers, SERVE_MAX_BREAKERS);
+        task->samplers.dry_breakers = task->breakers;
+    }
     task->params.n_stop = read_texts(fields, "stop", task->stops, SERVE_MAX_STOPS);
     serve_fields_int(fields, "seed", INT64_MIN, INT64_MAX, &wanted);
     struct cli_sampling sampling = {.seed = wanted < 0 ? -1 : wanted};

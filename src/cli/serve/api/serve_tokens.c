@@ -2,6 +2,7 @@
 
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
+#include "cli/common/cli_session.h"
 #include "cli/common/cli_utf8.h"
 #include "cli/serve/api/serve_handlers.h"
 
@@ -74,24 +75,11 @@ cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32
 {
     struct cli_bytes bytes = {0};
     for (size_t i = 0; i < n; i++) {
-        size_t size = 0;
-        const char *token = glinfer_token_bytes(tokenizer, ids[i], &size);
-        cli_bytes_append(&bytes, token, token ? size : 0);
+        cli_append_token(&bytes, tokenizer, ids[i]);
     }
     cJSON *json = cli_json_text(bytes.data, bytes.size);
     cli_bytes_finish(&bytes);
     return json;
-}
-
-// Returns the text of a token or, if it is not UTF-8, a list of its bytes as llama-server does.
-static cJSON *write_piece(const struct glinfer_tokenizer *tokenizer, int32_t id)
-{
-    size_t size = 0, n = 0;
-    const char *bytes = glinfer_token_bytes(tokenizer, id, &size);
-    for (size_t step = 1; n < size && step > 0; n += step) {
-        step = cli_utf8_size(bytes + n, size - n);
-    }
-    return n == size ? cli_json_text(bytes, size) : cli_json_bytes(bytes, size);
 }
 
 void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
@@ -119,7 +107,11 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
             cJSON *item = has_pieces ? cli_json_append(list) : NULL;
             if (has_pieces) {
                 cJSON_AddNumberToObject(item, "id", ids.items[i]);
-                cJSON_AddItemToObject(item, "piece", write_piece(tokenizer, ids.items[i]));
+                size_t size = 0; // bytes that are not UTF-8 are a list, as llama-server has it
+                const char *piece = glinfer_token_bytes(tokenizer, ids.items[i], &size);
+                cJSON_AddItemToObject(item, "piece",
+                                      cli_utf8_is_valid(piece, size) ? cli_json_text(piece, size)
+                                                                     : cli_json_bytes(piece, size));
             } else {
                 cJSON_AddItemToArray(list, cJSON_CreateNumber(ids.items[i]));
             }

@@ -129,17 +129,12 @@ static void write_root(struct serve_writer *writer, const struct serve_call_rule
     serve_writer_end(writer, outer);
 }
 
-static void write_name(struct serve_writer *writer, const char *name)
-{
-    const char *quote = writer->style->is_json ? "\\\"" : "";
-    serve_writer_add(writer, "\"%s%s%s\" ", quote, name, quote);
-}
-
 // Writes the rule of calls of a tool; returns false if its parameters are refused.
 static bool write_call(struct serve_writer *writer, size_t index, const cJSON *function,
                        struct glinfer_error *err)
 {
     const struct serve_call_style *style = writer->style;
+    const char *quote = style->is_json ? "\\\"" : "";
     cJSON *parameters = copy_parameters(style, function, err);
     if (!parameters) {
         return false;
@@ -148,7 +143,8 @@ static bool write_call(struct serve_writer *writer, size_t index, const cJSON *f
     serve_writer_add(writer, "call-%zu ::= ", index);
     serve_writer_pattern(writer, style->before);
     serve_writer_alternatives(writer, style->heads);
-    write_name(writer, cli_json_get(function, "name")->valuestring);
+    serve_writer_add(writer, "\"%s%s%s\" ", quote, cli_json_get(function, "name")->valuestring,
+                     quote);
     serve_writer_alternatives(writer, style->opens);
     serve_write_arguments(writer, parameters);
     serve_writer_pattern(writer, style->close);

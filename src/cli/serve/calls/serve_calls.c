@@ -188,17 +188,11 @@ static bool read_json(struct reader *reader)
 
 //-- arguments by themselves -----------------------------------------------------------------------
 
-// Returns true if text begins as a string, a list or an object does.
-static bool begins_json(struct serve_input in)
+// Returns true if text begins with one of the signs after white space.
+static bool begins_with(struct serve_input in, const char *signs)
 {
     serve_skip_white(&in);
-    return in.at < in.end && strchr("\"'[{", *in.at);
-}
-
-static bool begins_tag(struct serve_input in)
-{
-    serve_skip_white(&in);
-    return in.at < in.end && *in.at == '<';
+    return in.at < in.end && strchr(signs, *in.at);
 }
 
 // Takes a value, such as JSON with a tag in a string, and the tag after it; NULL if either is
@@ -265,10 +259,10 @@ static bool read_tagged(struct reader *reader, const cJSON *parameters, cJSON *a
     const cJSON *schema = key ? serve_find_parameter(parameters, key) : NULL;
     const bool is_string = schema && serve_is_text(schema, parameters);
     cJSON *value = key && !is_string ? take_tagged_value(reader) : NULL;
-    const bool may_be_json = reader->is_growing && begins_json(reader->in);
+    const bool may_be_json = reader->is_growing && begins_with(reader->in, "\"'[{");
     if (key && !value && (is_string || !schema || !reader->is_growing)) {
         char *text = take_tagged_text(reader, is_string);
-        const bool is_whole = is_string || !may_be_json || begins_tag(reader->in);
+        const bool is_whole = is_string || !may_be_json || begins_with(reader->in, "<");
         value = text && is_whole ? cJSON_CreateString(text) : NULL;
         free(text);
     }

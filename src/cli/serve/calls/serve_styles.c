@@ -184,7 +184,7 @@ static void write_arguments(const struct serve_call_style *style, const cJSON *a
     cJSON_ArrayForEach(item, all)
     {
         append(text, item == all->child ? "" : style->separator);
-        cli_bytes_append(text, item->string, strlen(item->string));
+        cli_bytes_add(text, item->string);
         append(text, style->key_end);
         serve_write_python(item, text);
     }
@@ -205,7 +205,7 @@ void serve_write_calls(const struct serve_call_style *style, const cJSON *calls,
         if (style->is_json) {
             cli_append_json(text, name);
         } else if (cJSON_IsString(name)) {
-            cli_bytes_append(text, name->valuestring, strlen(name->valuestring));
+            cli_bytes_add(text, name->valuestring);
         }
         append(text, style->opens[0]);
         write_arguments(style, cli_json_get(function, "arguments"), text);
@@ -217,9 +217,9 @@ void serve_write_calls(const struct serve_call_style *style, const cJSON *calls,
 
 static void append_fenced(struct cli_bytes *text, const char *fence, const char *mark)
 {
-    cli_bytes_append(text, fence, strlen(fence));
-    cli_bytes_append(text, mark, strlen(mark));
-    cli_bytes_append(text, fence, strlen(fence));
+    cli_bytes_add(text, fence);
+    cli_bytes_add(text, mark);
+    cli_bytes_add(text, fence);
 }
 
 void serve_fence_marks(const struct serve_call_style *style, const char *fence, const char *calls,

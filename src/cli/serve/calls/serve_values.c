@@ -279,7 +279,7 @@ void serve_write_python(const cJSON *value, struct cli_bytes *text)
     const cJSON *item;
     if (cJSON_IsBool(value) || cJSON_IsNull(value)) {
         const char *word = cJSON_IsNull(value) ? "None" : cJSON_IsTrue(value) ? "True" : "False";
-        cli_bytes_append(text, word, strlen(word));
+        cli_bytes_add(text, word);
     } else if (cJSON_IsArray(value) || cJSON_IsObject(value)) {
         const bool is_list = cJSON_IsArray(value);
         cli_bytes_append(text, is_list ? "[" : "{", 1);

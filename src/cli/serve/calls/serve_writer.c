@@ -1,5 +1,7 @@
 #include "cli/serve/calls/serve_writer.h"
 
+#include "cli/common/cli_json_read.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,8 +126,8 @@ static char *print_schema(const cJSON *schema, const cJSON *parameters)
     char *text = cJSON_PrintUnformatted(own);
     bool is_more = false;
     for (size_t i = 0; i < 2 && text && strstr(text, "\"$ref\""); i++) {
-        const cJSON *all = cJSON_GetObjectItemCaseSensitive(parameters, names[i]);
-        if (all && !cJSON_GetObjectItemCaseSensitive(own, names[i])) {
+        const cJSON *all = cli_json_get(parameters, names[i]);
+        if (all && !cli_json_get(own, names[i])) {
             cJSON_AddItemToObject(own, names[i], cJSON_Duplicate(all, 1));
             is_more = true;
         }

@@ -6,15 +6,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-static bool add_key(struct serve_access *access, const char *key)
-{
-    if (access->n_keys == SERVE_MAX_KEYS) {
-        return cli_fail(CLI_EXIT_USAGE, "invalid keys: more than %d", SERVE_MAX_KEYS);
-    }
-    access->keys[access->n_keys++] = key;
-    return true;
-}
-
 // Splits a text into keys and adds them.
 static bool add_all(struct serve_access *access, char *text, const char *separators)
 {
@@ -22,16 +13,17 @@ static bool add_all(struct serve_access *access, char *text, const char *separat
     char *rest = NULL;
     for (char *key = strtok_r(text, separators, &rest); key;
          key = strtok_r(NULL, separators, &rest)) {
-        if (!add_key(access, key)) {
-            return false;
+        if (access->n_keys == SERVE_MAX_KEYS) {
+            return cli_fail(CLI_EXIT_USAGE, "invalid keys: more than %d", SERVE_MAX_KEYS);
         }
+        access->keys[access->n_keys++] = key;
     }
     return access->n_keys > n_before || cli_fail(CLI_EXIT_USAGE, "invalid keys: empty list");
 }
 
 bool serve_access_add_keys(struct serve_access *access, const char *keys)
 {
-    cli_bytes_append(&access->listed, keys, strlen(keys));
+    cli_bytes_add(&access->listed, keys);
     return add_all(access, access->listed.data, ",");
 }
 

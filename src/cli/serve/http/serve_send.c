@@ -54,17 +54,6 @@ static bool is_streamed(const struct serve_answer *answer)
     return answer && answer->is_stream && (answer->has_begun || !answer->failure);
 }
 
-// Begins the body of an answer whose client has stopped sending, to detect a closed connection: a
-// comment before events, white space before JSON.
-static void begin_early(struct serve_answer *answer)
-{
-    const char *text = answer->is_stream ? ":\n\n" : " ";
-    if (answer->body.size == 0) {
-        cli_bytes_append(&answer->body, text, strlen(text));
-    }
-    answer->has_begun = true;
-}
-
 static struct MHD_Response *create_response(struct serve_exchange *exchange)
 {
     struct serve_reply *reply = &exchange->reply;
@@ -126,7 +115,12 @@ enum MHD_Result serve_send(struct serve_exchange *exchange)
     const unsigned failure =
         reply->answer && !is_streamed(reply->answer) ? reply->answer->failure : 0;
     if (reply->answer && !reply->answer->is_over && atomic_load(&exchange->has_ended)) {
-        begin_early(reply->answer);
+        // The first bytes detect a closed connection: a comment before events, white space before
+        // JSON.
+        if (reply->answer->body.size == 0) {
+            cli_bytes_add(&reply->answer->body, reply->answer->is_stream ? ":\n\n" : " ");
+        }
+        reply->answer->has_begun = true;
     }
     struct MHD_Response *response = create_response(exchange);
     if (!response) {

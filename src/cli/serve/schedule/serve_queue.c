@@ -47,7 +47,7 @@ struct serve_job *serve_queue_pop(struct serve_queue *queue,
 {
     pthread_mutex_lock(&queue->lock);
     struct serve_job *before = NULL, *job = queue->first;
-    while (job && !atomic_load(&job->task->is_cancelled) && !suits(user, job)) {
+    while (job && !atomic_load(&job->task->is_cancelled) && suits && !suits(user, job)) {
         before = job;
         job = job->next;
     }

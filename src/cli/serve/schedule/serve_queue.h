@@ -25,8 +25,8 @@ void serve_queue_finish(struct serve_queue *queue);
 // answers beyond its capacity, since these get a slot at once.
 enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task *task,
                                    uint32_t n_idle);
-// Removes and returns the first answer that `suits` accepts or that was cancelled; NULL if there is
-// no such answer.
+// Removes and returns the first answer that `suits` accepts (NULL: accepts any) or that was
+// cancelled; NULL if there is no such answer.
 struct serve_job *serve_queue_pop(struct serve_queue *queue,
                                   bool (*suits)(void *user, const struct serve_job *job),
                                   void *user);

@@ -69,16 +69,6 @@ static void count_begin(struct serve_scheduler *s, const struct serve_slot *slot
     unlock_slot(s);
 }
 
-static void count_token(struct serve_scheduler *s, const struct serve_slot *slot)
-{
-    struct serve_slot_state *state = lock_slot(s, slot);
-    state->n_processed = state->n_prompt;
-    state->n_decoded++;
-    s->seen.counts.n_steps++;
-    s->seen.counts.n_busy += s->slots.n_running;
-    unlock_slot(s);
-}
-
 static void count_end(struct serve_scheduler *s, const struct serve_slot *slot,
                       const struct glinfer_stats *stats, bool has_failed)
 {
@@ -150,7 +140,12 @@ static void send_token(struct serve_scheduler *s, const struct serve_slot *slot,
                                       .text_size = token->text_size,
                                       .n_probs = token->n_probs};
     if (token->id >= 0) {
-        count_token(s, slot);
+        struct serve_slot_state *state = lock_slot(s, slot);
+        state->n_processed = state->n_prompt;
+        state->n_decoded++;
+        s->seen.counts.n_steps++;
+        s->seen.counts.n_busy += s->slots.n_running;
+        unlock_slot(s);
     }
     serve_mailbox_send(&slot->job->task->mailbox, &event, token->text, token->probs);
 }
@@ -236,11 +231,6 @@ static void fail_all(struct serve_scheduler *s, const struct glinfer_error *err)
     }
 }
 
-static bool is_lost(const struct glinfer_error *err)
-{
-    return err->status == GLINFER_STATUS_GPU_LOST || err->status == GLINFER_STATUS_GPU_FAULT;
-}
-
 static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
                          const struct glinfer_error *err)
 {
@@ -248,7 +238,7 @@ static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
     if (!slot) {
         cli_say("error: %s", err->message);
         fail_all(s, err);
-    } else if (is_lost(err) && slot->n_recovered < MAX_RECOVER) {
+    } else if (cli_is_broken(err) && slot->n_recovered < MAX_RECOVER) {
         cli_note("%s", err->message);
         serve_slot_break(&s->slots, slot);
     } else {
@@ -347,13 +337,6 @@ static void serve(struct serve_scheduler *s)
     }
 }
 
-static bool suits_all(void *user, const struct serve_job *job)
-{
-    (void)user;
-    (void)job;
-    return true;
-}
-
 // Fails all running and waiting answers, and refuses new ones.
 static void close_all(struct serve_scheduler *s)
 {
@@ -361,7 +344,7 @@ static void close_all(struct serve_scheduler *s)
     struct serve_job *job;
     serve_queue_close(&s->queue);
     fail_all(s, &err);
-    while ((job = serve_queue_pop(&s->queue, suits_all, NULL))) {
+    while ((job = serve_queue_pop(&s->queue, NULL, NULL))) {
         refuse_job(job, &err);
     }
 }
