@@ -51,8 +51,8 @@ double cli_profile_memory_rate(const struct cli_profile_data *data);
 double cli_profile_roof_share(const struct cli_profile_data *data,
                               const struct glinfer_profile_kernel *kernel);
 
-// Prints Chrome's trace events, as Perfetto opens them: the dispatches of one run of each stage, and
-// the host's submitting.
+// Prints Chrome's trace events, as Perfetto opens them: the dispatches of one run of each stage,
+// and the host's submitting.
 //   https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 void cli_trace_print(FILE *file, const struct cli_profile_data *data);
 

@@ -3,8 +3,8 @@
 #include "cli/bench/cli_bench_compare.h"
 #include "cli/bench/cli_sweep.h"
 #include "cli/common/cli_svg.h"
-#include "cli/profile/cli_roofline.h"
 #include "cli/profile/cli_profile_data.h"
+#include "cli/profile/cli_roofline.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <cjson/cJSON.h>

@@ -3,8 +3,8 @@
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/serve/calls/serve_call_grammar.h"
-#include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/calls/serve_styles.h"
 #include "tests/unit/cli/call_language.h"
 #include "tests/unit/cmocka_test.h"
 

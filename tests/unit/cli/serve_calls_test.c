@@ -1,7 +1,7 @@
 // Calls of tools in what a model writes, and schemas of tools.
 #include "cli/common/cli_memory.h"
-#include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/calls/serve_calls.h"
+#include "cli/serve/calls/serve_styles.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>

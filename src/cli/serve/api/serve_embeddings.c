@@ -124,7 +124,7 @@ static void read_documents(struct serve_request *request, const char *name)
 {
     static const char *const switches[] = {"return_documents", "return_text", "raw_scores"};
     int64_t n_best = 0;
-    bool is_on = false; // these shape the answer, which reads them again
+    bool is_on = false; // checked alone: the answer reads the fields again
     const char *query = NULL;
     const cJSON *documents = serve_fields_get(&request->fields, name), *item;
     serve_fields_text(&request->fields, "query", &query);

@@ -3,7 +3,6 @@
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
 
-
 void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 {
     const enum serve_state state = serve_scheduler_state(api->scheduler);
