@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct setup last;
+static struct fixture last;
 
 static const char asked[] = "another process compiles", tried[] = "by many dispatches",
                   taken[] = "a chain of steps is one dispatch";
@@ -17,8 +17,8 @@ static const char asked[] = "another process compiles", tried[] = "by many dispa
 static void answer_in_each_way(void)
 {
     struct answer answer;
-    answer_prompt(&last, 0.0F, true, &answer);
-    answer_prompt(&last, 1.0F, true, &answer);
+    answer_with(&last, sample_by(0.0F, 40, 0.95F), &answer);
+    answer_with(&last, sample_by(1.0F, 40, 0.95F), &answer);
     answer_with(&last, sample_by(0.8F, 0, 0.9F), &answer);
 }
 
@@ -27,18 +27,18 @@ static void answer_in_each_way(void)
 TEST(what_is_compiled_in_the_background_changes_no_token)
 {
     const char *mode = pick("background:1", "background");
-    open_setup(&last, mode);
+    open_dispatch(&last, mode, NULL);
     answer_in_each_way();
-    assert_non_null(strstr(last.log, asked));
+    assert_says(last.log, asked);
     assert_null(strstr(last.log, taken));
-    close_setup(&last);
+    close_fixture(&last);
     assert_true(wait_for_program(mode, sample_by(0.0F, 40, 0.95F)));
     assert_true(wait_for_program(mode, sample_by(1.0F, 40, 0.95F)));
     assert_true(wait_for_program(mode, sample_by(0.8F, 0, 0.9F)));
     expect_same_tokens(&last, mode);
     assert_null(strstr(last.log, asked));
     assert_null(strstr(last.log, tried)); // before
-    assert_non_null(strstr(last.log, taken));
+    assert_says(last.log, taken);
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS);
 }
 
@@ -79,16 +79,16 @@ TEST(preparing_chooses_before_the_first_answer)
     struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
     struct glinfer_error err;
     struct answer answer;
-    open_setup(&last, pick("background:1", "background"));
+    open_dispatch(&last, pick("background:1", "background"), NULL);
     for (int i = 0; i < N_PERSISTENT_ENDS; i++) {
         params = i == 0 ? sample_by(0.0F, 40, 0.95F) : sample_by(1.0F, i == 1 ? 40 : 0, 0.9F);
         must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
         assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_PERSISTENT);
         assert_true(prepared.step_ns[GLINFER_DISPATCH_PERSISTENT] > 0);
     }
-    const struct glinfer_stats stats = answer_prompt(&last, 0.0F, true, &answer);
+    const struct glinfer_stats stats = answer_with(&last, sample_by(0.0F, 40, 0.95F), &answer);
     assert_int_equal(stats.dispatch, GLINFER_DISPATCH_PERSISTENT);
-    close_setup(&last);
+    close_fixture(&last);
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS);
 }
 
@@ -96,7 +96,7 @@ TEST(what_was_found_is_neither_compiled_nor_tried_again)
 {
     assert_true(count_files("persistent") > 0);
     expect_same_tokens(&last, pick("background:1", "background"));
-    assert_non_null(strstr(last.log, taken));
+    assert_says(last.log, taken);
     assert_null(strstr(last.log, asked));
     assert_null(strstr(last.log, tried));
 }
@@ -109,27 +109,27 @@ TEST(a_fault_takes_the_verdict_back)
     }
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS);
     expect_same_tokens(&last, "background:1:128:0");
-    assert_non_null(strstr(last.log, taken));
-    assert_non_null(strstr(last.log, "given up"));
+    assert_says(last.log, taken);
+    assert_says(last.log, "given up");
     assert_int_equal(count_files("persistent"), N_PERSISTENT_ENDS - 1);
 }
 
 TEST(a_verdict_that_is_damaged_is_found_anew)
 {
     each_file("persistent", cut_short);
-    open_setup(&last, pick("background:1", "background"));
+    open_dispatch(&last, pick("background:1", "background"), NULL);
     answer_in_each_way();
     assert_null(strstr(last.log, asked)); // its program is there
-    assert_non_null(strstr(last.log, tried));
-    assert_non_null(strstr(last.log, taken));
-    close_setup(&last);
+    assert_says(last.log, tried);
+    assert_says(last.log, taken);
+    close_fixture(&last);
 }
 
 TEST(what_was_wrong_is_not_taken_again)
 {
     each_file("persistent", make_wrong);
     expect_same_tokens(&last, pick("background:1", "background"));
-    assert_non_null(strstr(last.log, "its tokens are not those of many dispatches"));
+    assert_says(last.log, "its tokens are not those of many dispatches");
     assert_null(strstr(last.log, asked));
     assert_null(strstr(last.log, taken));
 }
@@ -145,12 +145,12 @@ TEST(software_is_left_alone)
         skip();
     }
     glinfer_generate_params_init(&params);
-    open_setup(&last, NULL);
+    open_dispatch(&last, NULL, NULL);
     must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
     assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_DIRECT);
-    const struct glinfer_stats stats = answer_prompt(&last, 0.0F, true, &answer);
+    const struct glinfer_stats stats = answer_with(&last, sample_by(0.0F, 40, 0.95F), &answer);
     assert_int_equal(stats.dispatch, GLINFER_DISPATCH_DIRECT);
-    close_setup(&last);
+    close_fixture(&last);
     assert_null(strstr(last.log, "one dispatch"));
 }
 

@@ -9,12 +9,12 @@
 
 enum { N_LONG = 1000 };
 
-static struct setup last;
+static struct fixture last;
 
 TEST(one_dispatch_gives_the_tokens_of_many)
 {
     expect_same_tokens(&last, is_software() ? "persistent:1" : "persistent");
-    assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
+    assert_says(last.log, "a chain of steps is one dispatch");
     assert_null(strstr(last.log, "given up"));
 }
 
@@ -23,25 +23,25 @@ TEST(one_dispatch_gives_the_tokens_of_many)
 TEST(keys_that_become_many_change_no_token)
 {
     static const size_t counts[] = {N_LONG, 2 * N_LONG - N_TOKENS, N_LONG};
-    static int32_t prompt[2 * N_LONG];
+    static int32_t text[2 * N_LONG];
     struct glinfer_generate_params params = sample_by(0.0F, 40, 0.95F);
     struct answer answers[2][3];
     for (int i = 0; i < 2 * N_LONG; i++) {
-        prompt[i] = 32 + i * i % 91;
+        text[i] = 32 + i * i % 91;
     }
-    params.prompt = prompt;
+    params.prompt = text;
     for (int i = 0; i < 2; i++) {
-        open_setup(&last, i == 0 ? "direct" : pick("persistent:1", "persistent"));
+        open_dispatch(&last, i == 0 ? "direct" : pick("persistent:1", "persistent"), NULL);
         for (int k = 0; k < 3; k++) {
             params.n_prompt = counts[k];
             answer_with(&last, params, &answers[i][k]);
         }
-        close_setup(&last);
+        close_fixture(&last);
     }
-    assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
+    assert_says(last.log, "a chain of steps is one dispatch");
     for (int k = 0; k < 3; k++) {
         assert_int_equal(answers[1][k].n, N_TOKENS);
-        assert_memory_equal(answers[1][k].ids, answers[0][k].ids, sizeof(answers[0][k].ids));
+        assert_same(&answers[1][k], &answers[0][k]);
     }
 }
 
@@ -50,22 +50,22 @@ TEST(what_is_expected_comes_first)
 {
     const struct glinfer_generate_params greedy = sample_by(0.0F, 40, 0.95F);
     struct answer answer;
-    open_expecting(&last, pick("persistent:1", "persistent"), &greedy);
-    assert_non_null(strstr(last.log, "is one dispatch"));
+    open_dispatch(&last, pick("persistent:1", "persistent"), &greedy);
+    assert_says(last.log, "is one dispatch");
     assert_null(strstr(last.log, "(sampled, small k)"));
-    answer_prompt(&last, 0.0F, true, &answer);
+    answer_with(&last, sample_by(0.0F, 40, 0.95F), &answer);
     assert_null(strstr(last.log, "(sampled, small k)"));
-    answer_prompt(&last, 1.0F, true, &answer);
-    assert_non_null(strstr(last.log, "(sampled, small k)"));
-    close_setup(&last);
+    answer_with(&last, sample_by(1.0F, 40, 0.95F), &answer);
+    assert_says(last.log, "(sampled, small k)");
+    close_fixture(&last);
 }
 
 // A wait of no spins is a fault as soon as a chain begins.
 TEST(a_fault_changes_no_token)
 {
     expect_same_tokens(&last, "persistent:1:128:0");
-    assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
-    assert_non_null(strstr(last.log, "given up"));
+    assert_says(last.log, "a chain of steps is one dispatch");
+    assert_says(last.log, "given up");
 }
 
 TEST(software_refuses_groups_that_wait_for_each_other)
@@ -74,8 +74,8 @@ TEST(software_refuses_groups_that_wait_for_each_other)
         skip();
     }
     expect_same_tokens(&last, "persistent:2");
-    assert_non_null(strstr(
-        last.log, "a chain of steps cannot be one dispatch (greedy), and is replayed as many"));
+    assert_says(last.log,
+                "a chain of steps cannot be one dispatch (greedy), and is replayed as many");
 }
 
 RUN_TESTS(make_cache, remove_cache)

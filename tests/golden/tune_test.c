@@ -72,7 +72,7 @@ TEST(tuned_shapes_are_kept_and_give_the_same_tokens)
     struct seen seen;
     int32_t before[N_PREDICT], after[N_PREDICT], later[N_PREDICT];
     uint32_t n_row = 0;
-    assert_true(open_fixture(&f, cache));
+    open_fixture(&f, cache);
     assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
     generate(&f, NULL, before);
     tune(&f, &stats, &seen);
@@ -85,7 +85,7 @@ TEST(tuned_shapes_are_kept_and_give_the_same_tokens)
     generate(&f, NULL, after);
     close_fixture(&f);
 
-    assert_true(open_fixture(&f, cache));
+    open_fixture(&f, cache);
     const size_t n_kept = glinfer_device_tuning(f.tiny.device, count_row, &n_row);
     assert_in_range(n_kept, seen.n_tuned, seen.n_tuned + 1); // how grids are dispatched is one more
     assert_int_equal(n_row, n_kept);
@@ -127,9 +127,10 @@ TEST(precisions_are_tuned_apart)
     struct seen seen;
     struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
-        struct fixture f = {.precision = i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16,
-                            .settings = has_halves};
-        assert_true(open_fixture(&f, cache));
+        struct fixture f = {.settings = has_halves,
+                            .params = session_params(
+                                64, 16, i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16)};
+        open_fixture(&f, cache);
         assert_true(i == 1 ||
                     glinfer_device_reset_tuning(f.tiny.device, &err)); // left by an earlier test
         tune(&f, &stats, &seen);
@@ -147,7 +148,7 @@ TEST(reset_forgets)
     struct fixture f = {0};
     struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
-        assert_true(open_fixture(&f, cache));
+        open_fixture(&f, cache);
         assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL) > 0, i == 0);
         assert_true(glinfer_device_reset_tuning(f.tiny.device, &err));
         assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
@@ -183,7 +184,7 @@ TEST(cancelled_tuning_changes_nothing)
     struct fixture f = {0};
     struct glinfer_error err;
     int32_t before[N_PREDICT], after[N_PREDICT];
-    assert_true(open_fixture(&f, cache));
+    open_fixture(&f, cache);
     generate(&f, NULL, before);
     struct glinfer_tune_params params;
     glinfer_tune_params_init(&params);
@@ -206,7 +207,7 @@ TEST(tuning_without_a_cache_says_so)
     struct glinfer_error err;
     glinfer_tune_params_init(&params);
     params.max_ms = 1;
-    assert_true(open_fixture(&f, ""));
+    open_fixture(&f, "");
     assert_false(glinfer_tune(f.session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
     close_fixture(&f);
@@ -237,7 +238,7 @@ TEST(tuning_that_cannot_be_kept_changes_nothing)
     params.max_ms = 1000;
     params.progress = take_folder_away;
     params.user = &is_consumed;
-    assert_true(open_fixture(&f, cache));
+    open_fixture(&f, cache);
     glinfer_device_describe(f.tiny.device, &before);
     assert_false(glinfer_tune(f.session, &params, NULL, &err));
     assert_true(is_consumed);
@@ -251,15 +252,18 @@ TEST(tuning_that_cannot_be_kept_changes_nothing)
     assert_int_equal(remove(cache), 0);
 }
 
-int main(void)
+static int make_cache(void **state)
 {
-    struct fixture f = {0};
+    (void)state;
     snprintf(cache, sizeof(cache), "/tmp/glinfer-tune-XXXXXX");
-    if (!mkdtemp(cache) || !open_fixture(&f, cache)) {
-        return EXIT_FAILURE;
-    }
-    close_fixture(&f);
-    const int n_failed = run_listed(NULL, NULL, NULL, NULL);
-    remove_cache();
-    return n_failed;
+    return mkdtemp(cache) ? 0 : -1;
 }
+
+static int drop_cache(void **state)
+{
+    (void)state;
+    remove_cache();
+    return 0;
+}
+
+RUN_TESTS(make_cache, drop_cache)

@@ -51,18 +51,6 @@ TEST(wrong_requests_are_refused_and_nothing_is_lost)
     assert_same(&before, &after);
 }
 
-TEST(a_budget_is_kept)
-{
-    struct tiny_model *f = *state;
-    struct glinfer_model_params params;
-    struct glinfer_error err;
-    glinfer_model_params_init(&params);
-    params.path = test_data("data/models/tiny-q8_0.gguf");
-    params.mem_budget = 64 << 10;
-    assert_null(glinfer_model_load(f->device, &params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
-}
-
 TEST(a_context_that_fits_no_storage_block_is_refused)
 {
     struct tiny_model *f = *state;
@@ -78,20 +66,8 @@ TEST(a_context_that_fits_no_storage_block_is_refused)
     }
 }
 
-//-- a file that changes ---------------------------------------------------------------------------
-
-struct shrinking {
-    char path[64];
-    off_t size; // that it shrinks to
-};
-
-static bool shrink(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
-{
-    const struct shrinking *file = user;
-    (void)done, (void)total;
-    assert_true(phase != GLINFER_PHASE_LOAD || truncate(file->path, file->size) == 0);
-    return true;
-}
+//-- a file that is refused
+//---------------------------------------------------------------------------
 
 static void copy_file(const char *from, const char *to)
 {
@@ -103,27 +79,6 @@ static void copy_file(const char *from, const char *to)
     }
     fclose(in);
     assert_int_equal(fclose(out), 0);
-}
-
-// Once a mapping would have ended the process by a signal.
-TEST(a_file_that_shrinks_while_it_is_loaded_is_an_error)
-{
-    struct tiny_model *f = *state;
-    struct shrinking file = {.path = "/tmp/glinfer-shrinking-XXXXXX", .size = 4096};
-    struct glinfer_model_params params;
-    struct glinfer_error err = {0};
-    const int fd = mkstemp(file.path);
-    assert_true(fd >= 0);
-    close(fd);
-    copy_file(test_data("data/models/tiny-q8_0.gguf"), file.path);
-    glinfer_model_params_init(&params);
-    params.path = file.path;
-    params.progress = shrink;
-    params.progress_user = &file;
-    assert_null(glinfer_model_load(f->device, &params, &err));
-    unlink(file.path);
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_says(err.message, "was changed while it was read");
 }
 
 // Takes a row from the embedding in the file's directory: name, number of dimensions, width, rows.

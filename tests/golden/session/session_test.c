@@ -3,39 +3,10 @@
 // allocates nothing. Runs on a tiny model; exits 77 without a device.
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-//-- allocations -----------------------------------------------------------------------------------
-
-// Linked with --wrap: counts what the library itself allocates, not what the driver does.
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *data, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *data, size_t size);
-
-static long n_allocations;
-
-void *__wrap_malloc(size_t size)
-{
-    n_allocations++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    n_allocations++;
-    return __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *data, size_t size)
-{
-    n_allocations++;
-    return __real_realloc(data, size);
-}
 
 //-- chains ----------------------------------------------------------------------------------------
 
@@ -137,13 +108,31 @@ TEST(the_first_tokens_come_before_long_chains)
     assert_in_range(stats.chain_length, 1, 6);
 }
 
+// Holds the allocations of the library itself, not of the driver, at the second token.
+struct counted {
+    int n;
+    long at_second;
+};
+
+static bool count_at_second(void *user, const struct glinfer_token *token)
+{
+    struct counted *counted = user;
+    if (token->id >= 0 && ++counted->n == 2) {
+        counted->at_second = count_allocations();
+    }
+    return true;
+}
+
 TEST(decoding_allocates_nothing)
 {
     SESSION *session = open_session(*state, 4, 256, 0);
-    struct answer answer = {.counter = &n_allocations};
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 64, &answer);
+    struct counted counted = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 64, NULL);
+    params.on_token = count_at_second;
+    params.token_user = &counted;
     must_generate(session, &params);
-    assert_int_equal(n_allocations, answer.counted_at_second);
+    assert_int_equal(counted.n, 64);
+    assert_int_equal(count_allocations(), counted.at_second);
 }
 
 //-- compiling -------------------------------------------------------------------------------------
@@ -243,32 +232,6 @@ TEST(a_prompt_in_parts_is_the_whole_prompt)
     assert_same(&whole, &parts);
 }
 
-TEST(an_answer_can_be_gone_on_with)
-{
-    struct answer whole = {0}, parts = {0};
-    SESSION *session = open_session(*state, 8, 256, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 21, &whole);
-    must_generate(session, &params);
-    glinfer_session_reset(session);
-    params = ask(prompt, N_PROMPT, 20, &parts);
-    assert_int_equal(must_generate(session, &params).n_past, N_PROMPT + 19);
-    struct answer rest = {0}, all = {0};
-    params = ask(prompt, N_PROMPT, 10, &rest); // after the 20 tokens
-    must_generate(session, &params);
-    int32_t history[2 * N_PROMPT + 20];
-    for (int i = 0; i < N_PROMPT; i++) {
-        history[i] = history[N_PROMPT + 20 + i] = prompt[i];
-    }
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(parts.ids[i], whole.ids[i]);
-        history[N_PROMPT + i] = whole.ids[i];
-    }
-    glinfer_session_reset(session);
-    params = ask(history, 2 * N_PROMPT + 20, 10, &all);
-    must_generate(session, &params);
-    assert_same(&rest, &all);
-}
-
 TEST(small_batches_are_one_large_batch)
 {
     int32_t ids[200];
@@ -287,17 +250,6 @@ TEST(small_batches_are_one_large_batch)
             assert_same(&large, &small);
         }
     }
-}
-
-TEST(a_full_context_ends_the_answer)
-{
-    struct answer answer = {0};
-    SESSION *session = open_session(*state, 8, 32, 0);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, &answer);
-    const struct glinfer_stats stats = must_generate(session, &params);
-    assert_int_equal(stats.stop, GLINFER_STOP_CONTEXT);
-    assert_int_equal(answer.n, 32 - N_PROMPT + 1); // the last one needs no place
-    assert_int_equal(stats.n_past, 32);
 }
 
 static bool keep_logprob(void *user, const struct glinfer_token *token)
