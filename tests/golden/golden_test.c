@@ -1,21 +1,20 @@
-// golden_test MODEL GOLDEN [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] [--chain N]
-//     [--steps N] [--longest N] [--tolerance X] [--case NAME] [--device NAME] [--probs N]
-//     [--log TEXT]
+// golden_test RUN [-- RUN]...
+// RUN: MODEL GOLDEN [NAME=value]... [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] [--chain N]
+//     [--steps N] [--longest N] [--tolerance X] [--case NAME] [--probs N] [--log TEXT] [--more yes]
 //
 // MODEL is a path or, without a slash, the name of a model that tools/fetch-model keeps.
 // Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h
-// and compares: the most likely token equals the reference's wherever its margin is over 0.02 nat,
-// and the log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache,
-// 0.002 with f32; with products in f16 the margin is 0.1 and so is the difference; with q8_0, whose
-// keys and values are off by up to 0.4 %, 0.1 and 0.3; with q4_0, where they are off by up to 12 %
-// and the tiny models' weights are random, 1.3 and 2.5, which a cache of other contents misses.
-// --longest leaves out cases with prompts of more tokens, but where GLINFER_TEST_ALL is set.
-// --probs 0 compares tokens alone, as they come from steps that end without log-probabilities.
-// --log fails unless a message of the library holds TEXT: that what was asked for has happened. A
-// case ends early where both engines choose differently within the margin. Exits 77 without a model
-// or a device.
+// on a device that is created in this environment: the most likely token equals the reference's
+// wherever its margin is over a limit, and the log-probabilities of the reference's top ten differ
+// by at most a tolerance. Both depend on the cache and on the precision of products.
+// --longest leaves out cases with prompts of more tokens, and --more the run, but where
+// GLINFER_TEST_ALL is set. --probs 0 compares tokens alone, as they come from steps that end
+// without log-probabilities. --log fails unless a message of the library holds TEXT: that what was
+// asked for has happened. A case ends early where both engines choose differently within the
+// margin. Exits 77 without a device, or without the models of all runs.
 #include "glinfer.h"
 #include "tests/data/test_data.h"
+#include "tests/golden/fixture/runs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,8 +24,18 @@
 
 enum { MAX_STEPS = 256, MAX_PROMPT = 8192, TOP = 10, N_PROBS = 64, SKIPPED = 77 };
 
-// coarse_margin is for a q4_0 cache, rough_margin for f16 products and a q8_0 cache.
-static const double exact_margin = 0.02, rough_margin = 0.1, coarse_margin = 1.3;
+// In nat. The keys and values of q8_0 are off by up to 0.4 %; those of q4_0 by up to 12 %, and the
+// tiny models' weights are random, but a cache of other contents misses these limits too.
+static const struct {
+    const char *name;
+    double margin, tolerance;
+} caches[] = {
+    [GLINFER_CACHE_F16] = {"f16", 0.02, 0.02},
+    [GLINFER_CACHE_F32] = {"f32", 0.02, 0.002},
+    [GLINFER_CACHE_Q8_0] = {"q8_0", 0.1, 0.3},
+    [GLINFER_CACHE_Q4_0] = {"q4_0", 1.3, 2.5},
+};
+static const double half_margin = 0.1, half_tolerance = 0.1; // of products in f16
 
 struct step {
     int32_t taken;
@@ -43,17 +52,22 @@ struct golden_case {
 };
 
 struct options {
-    const char *model, *golden, *only, *device;
+    const char *model, *golden, *only;
     enum glinfer_cache_type cache;
     bool is_half; // products in f16, where the device has them
     uint32_t chain;
     uint32_t steps; // of a case at most
     size_t longest; // prompt that is run, 0: any
-    double tolerance;
+    double margin, tolerance;
     uint32_t n_probs;
     const char *logged;
-    bool was_logged, was_left_out;
 };
+
+// Holds what the library has said since the run began.
+static struct {
+    const char *logged;
+    bool was_logged, was_left_out;
+} heard;
 
 //-- the file --------------------------------------------------------------------------------------
 
@@ -190,9 +204,10 @@ static bool on_token(void *user, const struct glinfer_token *token)
 }
 
 static bool run_case(struct glinfer_session *session, const struct golden_case *golden,
-                     uint32_t n_probs, double tolerance, double margin)
+                     const struct options *options)
 {
-    struct comparison comparison = {.golden = golden, .tolerance = tolerance, .margin = margin};
+    struct comparison comparison = {
+        .golden = golden, .tolerance = options->tolerance, .margin = options->margin};
     struct glinfer_generate_params params;
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
     struct glinfer_error err;
@@ -201,7 +216,7 @@ static bool run_case(struct glinfer_session *session, const struct golden_case *
     params.n_prompt = golden->n_prompt;
     params.n_predict = (int32_t)golden->n_steps;
     params.ignore_eos = true;
-    params.n_probs = n_probs;
+    params.n_probs = options->n_probs;
     params.on_token = on_token;
     params.token_user = &comparison;
     glinfer_session_reset(session);
@@ -222,164 +237,141 @@ static bool run_case(struct glinfer_session *session, const struct golden_case *
 
 //-- the program -----------------------------------------------------------------------------------
 
-static double usual_tolerance(const struct options *options)
+static bool run_cases(struct glinfer_session *session, const struct options *options)
 {
-    const double exact = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
-    return options->cache == GLINFER_CACHE_Q4_0   ? 2.5
-           : options->cache == GLINFER_CACHE_Q8_0 ? 0.3
-           : options->is_half                     ? 0.1
-                                                  : exact;
-}
-
-static int run_cases(struct glinfer_session *session, const struct options *options)
-{
-    const bool is_rough = options->is_half || options->cache == GLINFER_CACHE_Q8_0;
-    const double margin = options->cache == GLINFER_CACHE_Q4_0 ? coarse_margin
-                          : is_rough                           ? rough_margin
-                                                               : exact_margin;
-    const double tolerance = options->tolerance > 0 ? options->tolerance : usual_tolerance(options);
-    struct golden_case *golden = calloc(1, sizeof(*golden));
+    static struct golden_case golden;
     size_t capacity = 1; // of line, so that getline takes it
     char *line = calloc(1, 1);
     FILE *file = fopen(options->golden, "r");
     int n_passed = 0, n_failed = 0;
-    const bool is_open = file && golden && line;
-    if (!is_open) {
+    if (!file) {
         printf("cannot read %s: %s\n", options->golden, strerror(errno));
     }
-    while (is_open && read_case(file, &line, &capacity, golden)) {
-        if (options->only && strcmp(options->only, golden->name) != 0) {
+    while (file && line && read_case(file, &line, &capacity, &golden)) {
+        if (options->only && strcmp(options->only, golden.name) != 0) {
             continue;
         }
-        if (options->longest && golden->n_prompt > options->longest) {
-            printf("%s is left out: its prompt has %zu tokens\n", golden->name, golden->n_prompt);
+        if (options->longest && golden.n_prompt > options->longest) {
+            printf("%s is left out: its prompt has %zu tokens\n", golden.name, golden.n_prompt);
             continue;
         }
-        if (options->steps && golden->n_steps > options->steps) {
-            golden->n_steps = options->steps;
+        if (options->steps && golden.n_steps > options->steps) {
+            golden.n_steps = options->steps;
         }
-        *(run_case(session, golden, options->n_probs, tolerance, margin) ? &n_passed : &n_failed) +=
-            1;
+        *(run_case(session, &golden, options) ? &n_passed : &n_failed) += 1;
     }
     if (file) {
         fclose(file);
     }
     free(line);
-    free(golden);
     printf("%d passed, %d failed\n", n_passed, n_failed);
-    return n_failed > 0 || n_passed == 0;
+    return n_failed == 0 && n_passed > 0;
 }
 
 static int run_model(struct glinfer_device *device, const struct options *options)
 {
     struct glinfer_error err;
     struct glinfer_model_params model_params;
-    struct glinfer_session_params session_params;
+    struct glinfer_session_params params;
     glinfer_model_params_init(&model_params);
-    glinfer_session_params_init(&session_params);
+    glinfer_session_params_init(&params);
     model_params.path = options->model;
-    session_params.n_ctx = 2048;
-    session_params.type_k = session_params.type_v = options->cache;
-    session_params.chain_length = options->chain;
-    session_params.precision = options->is_half ? GLINFER_PRECISION_F16 : GLINFER_PRECISION_F32;
-    int status = 1;
+    params.n_ctx = 2048;
+    params.type_k = params.type_v = options->cache;
+    params.chain_length = options->chain;
+    params.precision = options->is_half ? GLINFER_PRECISION_F16 : GLINFER_PRECISION_F32;
     struct glinfer_model *model = glinfer_model_load(device, &model_params, &err);
-    struct glinfer_session *session =
-        model ? glinfer_session_create(model, &session_params, &err) : NULL;
-    if (session) {
-        status = run_cases(session, options);
-    } else {
+    struct glinfer_session *session = model ? glinfer_session_create(model, &params, &err) : NULL;
+    int status = EXIT_FAILURE;
+    if (!session) {
         printf("%s\n", err.message);
-        status = err.status == GLINFER_STATUS_NOT_FOUND ? SKIPPED : 1;
+        status = err.status == GLINFER_STATUS_NOT_FOUND ? SKIPPED : EXIT_FAILURE;
+    } else if (run_cases(session, options)) {
+        status = EXIT_SUCCESS;
     }
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&model);
     return status;
 }
 
-static bool read_options(struct options *options, int argc, char **argv)
+static bool read_option(struct options *options, const char *name, const char *value)
 {
-    if (argc < 3) {
-        return false;
-    }
-    options->model = strchr(argv[1], '/') ? argv[1] : test_model(argv[1]);
-    options->golden = argv[2];
-    for (int i = 3; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--cache") == 0) {
-            options->cache = strcmp(argv[i + 1], "f32") == 0    ? GLINFER_CACHE_F32
-                             : strcmp(argv[i + 1], "q8_0") == 0 ? GLINFER_CACHE_Q8_0
-                             : strcmp(argv[i + 1], "q4_0") == 0 ? GLINFER_CACHE_Q4_0
-                                                                : GLINFER_CACHE_F16;
-        } else if (strcmp(argv[i], "--precision") == 0) {
-            options->is_half = strcmp(argv[i + 1], "f16") == 0;
-        } else if (strcmp(argv[i], "--chain") == 0) {
-            options->chain = (uint32_t)strtoul(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--tolerance") == 0) {
-            options->tolerance = strtod(argv[i + 1], NULL);
-        } else if (strcmp(argv[i], "--steps") == 0) {
-            options->steps = (uint32_t)strtoul(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--longest") == 0) {
-            options->longest = getenv("GLINFER_TEST_ALL") ? 0 : strtoul(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--case") == 0) {
-            options->only = argv[i + 1];
-        } else if (strcmp(argv[i], "--probs") == 0) {
-            options->n_probs = (uint32_t)strtoul(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--log") == 0) {
-            options->logged = argv[i + 1];
-        } else if (strcmp(argv[i], "--device") == 0) {
-            options->device = argv[i + 1];
-        } else {
-            return false;
+    const unsigned long number = strtoul(value, NULL, 10);
+    if (strcmp(name, "--cache") == 0) {
+        while (strcmp(caches[options->cache].name, value) != 0) {
+            if (++options->cache > GLINFER_CACHE_Q4_0) {
+                return false;
+            }
         }
+    } else if (strcmp(name, "--precision") == 0) {
+        options->is_half = strcmp(value, "f16") == 0;
+    } else if (strcmp(name, "--chain") == 0) {
+        options->chain = (uint32_t)number;
+    } else if (strcmp(name, "--tolerance") == 0) {
+        options->tolerance = strtod(value, NULL);
+    } else if (strcmp(name, "--steps") == 0) {
+        options->steps = (uint32_t)number;
+    } else if (strcmp(name, "--longest") == 0) {
+        options->longest = getenv("GLINFER_TEST_ALL") ? 0 : number;
+    } else if (strcmp(name, "--case") == 0) {
+        options->only = value;
+    } else if (strcmp(name, "--probs") == 0) {
+        options->n_probs = (uint32_t)number;
+    } else if (strcmp(name, "--log") == 0) {
+        options->logged = value;
+    } else {
+        return false;
     }
     return true;
 }
 
-static void look_for(void *user, enum glinfer_log_level level, const char *message)
+static void listen(void *user, enum glinfer_log_level level, const char *message)
 {
-    struct options *options = user;
-    options->was_left_out |= strstr(message, "it is left out") != NULL;
-    options->was_logged |= options->logged && strstr(message, options->logged);
-    if (options->logged && level <= GLINFER_LOG_INFO) {
+    (void)user;
+    heard.was_left_out |= strstr(message, "it is left out") != NULL;
+    heard.was_logged |= heard.logged && strstr(message, heard.logged);
+    if (heard.logged && level <= GLINFER_LOG_INFO) {
         printf("log: %s\n", message);
     }
 }
 
-int main(int argc, char **argv)
+static int run(const struct run *run, struct glinfer_device **device)
 {
     struct options options = {.n_probs = N_PROBS};
-    struct glinfer_device_params params;
-    struct glinfer_device_info info = {.struct_size = sizeof(info)};
-    struct glinfer_error err;
-    if (!read_options(&options, argc, argv)) {
-        printf("usage: golden_test MODEL GOLDEN [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] "
-               "[--chain "
-               "N] [--steps N] [--longest N] "
-               "[--tolerance X] "
-               "[--case NAME] [--device NAME] [--probs N] [--log TEXT]\n");
-        return 2;
+    bool ok = run->n_words >= 2 && run->n_words % 2 == 0;
+    for (int i = 2; ok && i < run->n_words; i += 2) {
+        ok = read_option(&options, run->words[i], run->words[i + 1]);
     }
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
-    params.device = options.device;
-    params.log = look_for;
-    params.log_user = &options;
-    struct glinfer_device *device = glinfer_device_create(&params, &err);
-    if (!device) {
-        printf("skipped: %s\n", err.message);
+    if (!ok) {
+        printf(
+            "golden_test: a run has wrong words; the head of golden_test.c has the right ones\n");
+        return EXIT_FAILURE;
+    }
+    const bool is_rough = options.is_half && caches[options.cache].margin < half_margin;
+    options.margin = is_rough ? half_margin : caches[options.cache].margin;
+    if (options.tolerance == 0) {
+        options.tolerance = is_rough ? half_tolerance : caches[options.cache].tolerance;
+    }
+    options.model = strchr(run->words[0], '/') ? run->words[0] : test_model(run->words[0]);
+    options.golden = run->words[1];
+    heard.logged = options.logged;
+    heard.was_logged = heard.was_left_out = false;
+    if (!*device && !(*device = create_device(listen))) {
         return SKIPPED;
     }
-    glinfer_device_describe(device, &info);
-    printf("on %s\n", info.renderer);
-    int status = run_model(device, &options);
-    if (status == 0 && options.logged && !options.was_logged) {
+    int status = run_model(*device, &options);
+    if (status == EXIT_SUCCESS && options.logged && !heard.was_logged) {
         printf("FAILED: nothing was said of \"%s\"\n", options.logged);
-        status = 1;
+        status = EXIT_FAILURE;
     }
-    if (status == 0 && options.was_left_out) {
+    if (status == EXIT_SUCCESS && heard.was_left_out) {
         printf("FAILED: the self-test found a kernel to be wrong\n");
-        status = 1;
+        status = EXIT_FAILURE;
     }
-    glinfer_device_destroy(&device);
     return status;
+}
+
+int main(int n_arg, char **args)
+{
+    return run_all(n_arg, args, run);
 }

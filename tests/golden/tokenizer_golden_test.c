@@ -1,5 +1,8 @@
-// tokenizer_golden_test FILE.golden MODEL: replays token ids that another engine gave. MODEL is the
-// name of a model that tools/fetch-model keeps, without which the test is skipped, or a path.
+// tokenizer_golden_test RUN [-- RUN]...
+// RUN: MODEL FILE.golden
+//
+// Replays token ids that another engine gave. MODEL is the name of a model that tools/fetch-model
+// keeps, without which the run is skipped, or a path.
 //
 // A golden file is lines of words:
 //     # provenance
@@ -8,6 +11,7 @@
 //     chat ID ID ...                  encodes it and begins a new one
 #include "glinfer.h"
 #include "tests/data/test_data.h"
+#include "tests/golden/fixture/runs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,26 +128,32 @@ static void replay_file(struct replay *replay, FILE *file)
     }
 }
 
-int main(int argc, char **argv)
+static int run(const struct run *run, struct glinfer_device **device)
 {
     static struct replay replay;
     struct glinfer_error err;
-    FILE *file = argc == 3 ? fopen(argv[1], "r") : NULL;
+    (void)device;
+    FILE *file = run->n_words == 2 ? fopen(run->words[1], "r") : NULL;
     if (!file) {
-        fprintf(stderr, "usage: tokenizer_golden_test FILE.golden MODEL\n");
-        return 2;
+        fprintf(stderr, "usage: tokenizer_golden_test MODEL FILE.golden\n");
+        return EXIT_FAILURE;
     }
-    const char *path = strchr(argv[2], '/') ? argv[2] : test_model(argv[2]);
+    const char *path = strchr(run->words[0], '/') ? run->words[0] : test_model(run->words[0]);
     struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(path, &err);
     if (!tokenizer) {
         printf("%s\n", err.message);
         fclose(file);
-        return err.status == GLINFER_STATUS_NOT_FOUND ? SKIPPED : 1;
+        return err.status == GLINFER_STATUS_NOT_FOUND ? SKIPPED : EXIT_FAILURE;
     }
-    replay.tokenizer = tokenizer;
+    replay = (struct replay){.tokenizer = tokenizer};
     replay_file(&replay, file);
     printf("%zu cases, %zu failures\n", replay.n_cases, replay.n_failures);
     glinfer_tokenizer_destroy(&tokenizer);
     fclose(file);
-    return replay.n_cases && !replay.n_failures ? 0 : 1;
+    return replay.n_cases && !replay.n_failures ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int n_arg, char **args)
+{
+    return run_all(n_arg, args, run);
 }

@@ -1,21 +1,22 @@
-// embedding_test MODEL GOLDEN [--cache f16|f32] [--batch N] [--precision f16]
+// embedding_test RUN [-- RUN]...
+// RUN: MODEL GOLDEN [NAME=value]... [--cache f32] [--batch N] [--precision f16] [--more yes]
 //
 // Runs every case of a golden file (tools/golden/embedding_golden.py describes the format) through
 // glinfer.h: the cosine with the reference is at least 0.9999, for every token's vector without
 // pooling, and 0.999999 with an f32 cache; lengths agree within 0.5 %, scores within 0.005. Also
 // tests the contract of the call: a measured size, a length of 1, refusals. Exits 77 without a
 // device.
-#include "tests/golden/fixture/tiny_model.h"
+#include "tests/golden/fixture/runs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOKENS = 1024, MAX_LINE = 1 << 22 };
+enum { MAX_TOKENS = 1024, MAX_LINE = 1 << 22, SKIPPED = 77 };
 
 struct options {
-    const char *model, *golden;
+    const char *golden;
     struct glinfer_session_params session;
     double least_cosine;
 };
@@ -243,33 +244,41 @@ static bool take_option(struct options *options, const char *name, const char *v
     return true;
 }
 
-int main(int argc, char **argv)
+static int run(const struct run *run, struct glinfer_device **device)
 {
     struct options options = {.least_cosine = 0.9999};
-    struct tiny_model tiny;
+    struct glinfer_model_params params;
     struct glinfer_error err;
-    bool ok = argc >= 3 && argc % 2 == 1;
+    bool ok = run->n_words >= 2 && run->n_words % 2 == 0;
     glinfer_session_params_init(&options.session);
     options.session.precision = GLINFER_PRECISION_F32;
-    for (int i = 3; ok && i + 1 < argc; i += 2) {
-        ok = take_option(&options, argv[i], argv[i + 1]);
+    for (int i = 2; ok && i < run->n_words; i += 2) {
+        ok = take_option(&options, run->words[i], run->words[i + 1]);
     }
     if (!ok) {
         fprintf(stderr, "usage: embedding_test MODEL GOLDEN [options]\n");
-        return 2;
+        return EXIT_FAILURE;
     }
-    options.model = argv[1];
-    options.golden = argv[2];
-    if (!tiny_model_open(&tiny, options.model, NULL)) {
-        return 1;
+    if (!*device && !(*device = create_device(NULL))) {
+        return SKIPPED;
     }
-    struct glinfer_session *session = glinfer_session_create(tiny.model, &options.session, &err);
+    options.golden = run->words[1];
+    glinfer_model_params_init(&params);
+    params.path = run->words[0];
+    struct glinfer_model *model = glinfer_model_load(*device, &params, &err);
+    struct glinfer_session *session =
+        model ? glinfer_session_create(model, &options.session, &err) : NULL;
     if (!session) {
         fprintf(stderr, "%s\n", err.message);
     }
     ok = session && check_file(&options, session) && check_refusals(session) &&
-         check_kind(session, tiny.model);
+         check_kind(session, model);
     glinfer_session_destroy(&session);
-    tiny_model_close(&tiny);
-    return ok ? 0 : 1;
+    glinfer_model_destroy(&model);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int n_arg, char **args)
+{
+    return run_all(n_arg, args, run);
 }
