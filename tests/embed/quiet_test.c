@@ -5,6 +5,7 @@
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/wrap.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -81,17 +82,13 @@ WRAP_OPEN(open64)
 WRAP_TEMPORARY(mkostemp)
 WRAP_TEMPORARY(mkostemp64)
 
-FILE *__real_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode)
+WRAP(FILE *, fopen, const char *path, const char *mode)
 {
     watch_open(path, mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR);
     return __real_fopen(path, mode);
 }
 
-int __real_mkdir(const char *path, mode_t mode);
-int __wrap_mkdir(const char *path, mode_t mode);
-int __wrap_mkdir(const char *path, mode_t mode)
+WRAP(int, mkdir, const char *path, mode_t mode)
 {
     const int failure = __real_mkdir(path, mode);
     if (!failure) { // folders above are tried, too
@@ -100,32 +97,22 @@ int __wrap_mkdir(const char *path, mode_t mode)
     return failure;
 }
 
-int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+WRAP(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
     n_spawned++;
     return __real_posix_spawn(pid, path, actions, attributes, argv, envp);
 }
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*start)(void *), void *user);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*start)(void *), void *user);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*start)(void *), void *user)
+WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes,
+     void *(*start)(void *), void *user)
 {
     const int failure = __real_pthread_create(thread, attributes, start, user);
     n_started += failure == 0;
     return failure;
 }
 
-int __real_pthread_join(pthread_t thread, void **result);
-int __wrap_pthread_join(pthread_t thread, void **result);
-int __wrap_pthread_join(pthread_t thread, void **result)
+WRAP(int, pthread_join, pthread_t thread, void **result)
 {
     n_ended++;
     return __real_pthread_join(thread, result);

@@ -4,6 +4,7 @@
 #include "gpu/device/fence.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/wrap.h"
 
 #include <string.h>
 
@@ -13,10 +14,8 @@ enum { N_KEPT = 200 }; // tokens, more than the place where batches are tested
 
 // A GPU that is done with nothing at once, as software renderers are.
 static bool is_slow;
-GLenum __real_glClientWaitSync(GLsync sync, GLbitfield flags, GLuint64 timeout);
-GLenum __wrap_glClientWaitSync(GLsync sync, GLbitfield flags, GLuint64 timeout);
 
-GLenum __wrap_glClientWaitSync(GLsync sync, GLbitfield flags, GLuint64 timeout)
+WRAP(GLenum, glClientWaitSync, GLsync sync, GLbitfield flags, GLuint64 timeout)
 {
     return is_slow && timeout == 0 ? GL_TIMEOUT_EXPIRED
                                    : __real_glClientWaitSync(sync, flags, timeout);

@@ -1,6 +1,7 @@
 #include "tests/faults/failing_gl.h"
 
 #include "gpu/device/gl_ext.h"
+#include "tests/unit/wrap.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -152,12 +153,6 @@ static void replace_context(EGLContext old, EGLContext new)
     contexts[i].context = new;
     contexts[i].n_objects = contexts[i].n_fences = 0;
 }
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the names are the linker's
-#define WRAP(type, name, ...)                                                                      \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
 
 //-- OpenGL ES -------------------------------------------------------------------------------------
 
@@ -388,4 +383,3 @@ WRAP(EGLBoolean, eglMakeCurrent, EGLDisplay display, EGLSurface surface, EGLSurf
     return refuses_egl("eglMakeCurrent") ? EGL_FALSE
                                          : __real_eglMakeCurrent(display, surface, other, context);
 }
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)

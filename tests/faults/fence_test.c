@@ -6,6 +6,7 @@
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/wrap.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -27,16 +28,12 @@ static bool has_fences, is_held; // nothing is done yet
 static int fences[MAX_FENCES];   // ours, of the same event as those that were handed out
 static uint32_t n_fences, n_syncs;
 
-const GLubyte *__real_glGetString(GLenum name);
-const GLubyte *__wrap_glGetString(GLenum name);
-const GLubyte *__wrap_glGetString(GLenum name)
+WRAP(const GLubyte *, glGetString, GLenum name)
 {
     return name == GL_RENDERER ? (const GLubyte *)"Patient GPU" : __real_glGetString(name);
 }
 
-GLenum __real_glClientWaitSync(GLsync sync, GLbitfield flags, GLuint64 timeout);
-GLenum __wrap_glClientWaitSync(GLsync sync, GLbitfield flags, GLuint64 timeout);
-GLenum __wrap_glClientWaitSync(GLsync sync, GLbitfield flags, GLuint64 timeout)
+WRAP(GLenum, glClientWaitSync, GLsync sync, GLbitfield flags, GLuint64 timeout)
 {
     return is_held && timeout == 0 ? GL_TIMEOUT_EXPIRED
                                    : __real_glClientWaitSync(sync, flags, timeout);
@@ -82,9 +79,7 @@ __eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *na
                                                              : __real_eglGetProcAddress(name);
 }
 
-const char *__real_eglQueryString(EGLDisplay display, EGLint name);
-const char *__wrap_eglQueryString(EGLDisplay display, EGLint name);
-const char *__wrap_eglQueryString(EGLDisplay display, EGLint name)
+WRAP(const char *, eglQueryString, EGLDisplay display, EGLint name)
 {
     static char list[1 << 14];
     const char *real = __real_eglQueryString(display, name);

@@ -4,6 +4,7 @@
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/program_cache.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/wrap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,21 +16,16 @@ enum { HEAD = 48, KEY_AT = 8, HASH_AT = 24, MAX_SIZE = 4096 }; // bytes of a fil
 //-- the driver ------------------------------------------------------------------------------------
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the names are the linker's
-GLuint __wrap_glCreateProgram(void);
-void __wrap_glProgramBinary(GLuint program, GLenum format, const void *binary, GLsizei size);
-void __wrap_glGetProgramiv(GLuint program, GLenum name, GLint *value);
-void __wrap_glDeleteProgram(GLuint program);
-GLenum __wrap_glGetError(void);
 
 static size_t file_size, n_linked;
 static unsigned sum; // of all bytes that were handed out
 
-GLuint __wrap_glCreateProgram(void)
+WRAP(GLuint, glCreateProgram, void)
 {
     return 1;
 }
 
-void __wrap_glProgramBinary(GLuint program, GLenum format, const void *binary, GLsizei size)
+WRAP(void, glProgramBinary, GLuint program, GLenum format, const void *binary, GLsizei size)
 {
     (void)program;
     FUZZ_CHECK(size > 0 && (size_t)size == file_size - HEAD);
@@ -39,18 +35,18 @@ void __wrap_glProgramBinary(GLuint program, GLenum format, const void *binary, G
     n_linked++;
 }
 
-void __wrap_glGetProgramiv(GLuint program, GLenum name, GLint *value)
+WRAP(void, glGetProgramiv, GLuint program, GLenum name, GLint *value)
 {
     (void)name;
     *value = program != 0;
 }
 
-void __wrap_glDeleteProgram(GLuint program)
+WRAP(void, glDeleteProgram, GLuint program)
 {
     FUZZ_CHECK(program == 1);
 }
 
-GLenum __wrap_glGetError(void)
+WRAP(GLenum, glGetError, void)
 {
     return GL_NO_ERROR;
 }
@@ -59,12 +55,11 @@ GLenum __wrap_glGetError(void)
 //-- the file --------------------------------------------------------------------------------------
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's name
-char *__wrap_gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);
 
 static uint8_t file[MAX_SIZE];
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's name
-char *__wrap_gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size)
+WRAP(char *, gi_cache_read, const char *folder, const char *name, size_t max_size, size_t *size)
 {
     (void)folder;
     (void)name;

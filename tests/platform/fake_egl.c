@@ -2,6 +2,8 @@
 
 #include "fake_egl.h"
 
+#include "tests/unit/wrap.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -14,27 +16,11 @@ struct fake_egl fake_egl;
 
 static EGLint pending_error;
 
-EGLBoolean __real_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor);
-EGLBoolean __real_eglTerminate(EGLDisplay display);
-EGLBoolean __real_eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read,
-                                 EGLContext context);
-EGLContext __real_eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share,
-                                   const EGLint *attribs);
-EGLint __real_eglGetError(void);
-const char *__real_eglQueryString(EGLDisplay display, EGLint name);
 __eglMustCastToProperFunctionPointerType __real_eglGetProcAddress(const char *name);
 
-EGLBoolean __wrap_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor);
-EGLBoolean __wrap_eglTerminate(EGLDisplay display);
-EGLBoolean __wrap_eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read,
-                                 EGLContext context);
-EGLContext __wrap_eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share,
-                                   const EGLint *attribs);
-EGLint __wrap_eglGetError(void);
-const char *__wrap_eglQueryString(EGLDisplay display, EGLint name);
 __eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *name);
 
-EGLBoolean __wrap_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor)
+WRAP(EGLBoolean, eglInitialize, EGLDisplay display, EGLint *major, EGLint *minor)
 {
     if (fake_egl.is_dead) {
         pending_error = EGL_NOT_INITIALIZED;
@@ -47,14 +33,14 @@ EGLBoolean __wrap_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor
     return is_good;
 }
 
-EGLBoolean __wrap_eglTerminate(EGLDisplay display)
+WRAP(EGLBoolean, eglTerminate, EGLDisplay display)
 {
     fake_egl.n_terminates++;
     return fake_egl.n_tracked > 0 ? EGL_TRUE : __real_eglTerminate(display);
 }
 
-EGLBoolean __wrap_eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read,
-                                 EGLContext context)
+WRAP(EGLBoolean, eglMakeCurrent, EGLDisplay display, EGLSurface draw, EGLSurface read,
+     EGLContext context)
 {
     if (context != EGL_NO_CONTEXT && fake_egl.no_current != 0) {
         pending_error = fake_egl.no_current;
@@ -79,8 +65,8 @@ static bool is_refused(const EGLint *attribs)
     return false;
 }
 
-EGLContext __wrap_eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share,
-                                   const EGLint *attribs)
+WRAP(EGLContext, eglCreateContext, EGLDisplay display, EGLConfig config, EGLContext share,
+     const EGLint *attribs)
 {
     if (is_refused(attribs)) {
         pending_error = EGL_BAD_ATTRIBUTE;
@@ -89,7 +75,7 @@ EGLContext __wrap_eglCreateContext(EGLDisplay display, EGLConfig config, EGLCont
     return __real_eglCreateContext(display, config, share, attribs);
 }
 
-EGLint __wrap_eglGetError(void)
+WRAP(EGLint, eglGetError, void)
 {
     EGLint code = pending_error != 0 ? pending_error : __real_eglGetError();
     pending_error = 0;
@@ -123,7 +109,7 @@ static const char *edit_list(const char *list)
     return edited;
 }
 
-const char *__wrap_eglQueryString(EGLDisplay display, EGLint name)
+WRAP(const char *, eglQueryString, EGLDisplay display, EGLint name)
 {
     if (fake_egl.is_client_1_4 && display == EGL_NO_DISPLAY && name == EGL_VERSION) {
         pending_error = EGL_BAD_DISPLAY;
@@ -172,18 +158,13 @@ __eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *na
 
 //-- the disk --------------------------------------------------------------------------------------
 
-int __real_posix_fallocate64(int fd, off_t offset, off_t size);
-int __wrap_posix_fallocate64(int fd, off_t offset, off_t size);
-int __real_statvfs64(const char *path, struct statvfs *info);
-int __wrap_statvfs64(const char *path, struct statvfs *info);
-
-int __wrap_posix_fallocate64(int fd, off_t offset, off_t size)
+WRAP(int, posix_fallocate64, int fd, off_t offset, off_t size)
 {
     return fake_egl.reserve_error ? fake_egl.reserve_error
                                   : __real_posix_fallocate64(fd, offset, size);
 }
 
-int __wrap_statvfs64(const char *path, struct statvfs *info)
+WRAP(int, statvfs64, const char *path, struct statvfs *info)
 {
     const int result = __real_statvfs64(path, info);
     info->f_bavail = fake_egl.is_disk_full ? 0 : info->f_bavail;

@@ -1,16 +1,10 @@
 #include "tests/unit/failing_alloc.h"
 
+#include "tests/unit/wrap.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the names are the linker's
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
 
 // Threads of the code under test allocate too.
 static _Atomic long n_allocations, first_refused = -1, end_refused;
@@ -39,18 +33,17 @@ static bool is_allocation_refused(void)
     return first_refused >= 0 && n >= first_refused && n < end_refused;
 }
 
-void *__wrap_malloc(size_t size)
+WRAP(void *, malloc, size_t size)
 {
     return is_allocation_refused() ? NULL : __real_malloc(size);
 }
 
-void *__wrap_calloc(size_t n, size_t size)
+WRAP(void *, calloc, size_t n, size_t size)
 {
     return is_allocation_refused() ? NULL : __real_calloc(n, size);
 }
 
-void *__wrap_realloc(void *old, size_t size)
+WRAP(void *, realloc, void *old, size_t size)
 {
     return is_allocation_refused() ? NULL : __real_realloc(old, size);
 }
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)

@@ -1,5 +1,6 @@
 #include "base/cache_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/wrap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,9 +254,7 @@ TEST(cache_lock_is_one_holders)
 // many times.
 static const char *removed_path;
 static int n_removals;
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
+WRAP(int, flock, int fd, int operation)
 {
     if (n_removals > 0) {
         assert_int_equal(unlink(removed_path), 0);

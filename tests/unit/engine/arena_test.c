@@ -1,6 +1,7 @@
 // engine/model/arena.h on a device made up here: how many bytes it binds and allocates at once.
 #include "engine/model/arena.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/wrap.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -12,33 +13,26 @@ static struct {
     uint32_t n_alive, n_refused;
 } fake;
 
-const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu);
-bool __wrap_gi_gpu_joins_ranges(const struct gi_gpu *gpu);
-const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu);
-bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
-                                 uint64_t together, const char *label, struct glinfer_error *err);
-void __wrap_gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
-
-const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu)
+WRAP(const struct gi_limits *, gi_gpu_limits, const struct gi_gpu *gpu)
 {
     (void)gpu;
     return &fake.limits;
 }
 
-bool __wrap_gi_gpu_joins_ranges(const struct gi_gpu *gpu)
+WRAP(bool, gi_gpu_joins_ranges, const struct gi_gpu *gpu)
 {
     (void)gpu;
     return fake.is_joined;
 }
 
-const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu)
+WRAP(const struct gi_log *, gi_gpu_log, const struct gi_gpu *gpu)
 {
     (void)gpu;
     return &fake.log;
 }
 
-bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
-                                 uint64_t together, const char *label, struct glinfer_error *err)
+WRAP(bool, gi_buffer_init_paged, struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
+     uint64_t together, const char *label, struct glinfer_error *err)
 {
     (void)gpu;
     (void)together;
@@ -51,7 +45,7 @@ bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, u
     return true;
 }
 
-void __wrap_gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu)
+WRAP(void, gi_buffer_finish, struct gi_buffer *buffer, struct gi_gpu *gpu)
 {
     (void)gpu;
     fake.n_alive--;

@@ -1,6 +1,7 @@
 // platform/cuda_large_pages.h against a libcuda made up here: dlopen and dlsym are wrapped.
 #include "platform/cuda_large_pages.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -83,18 +84,14 @@ static int cu_release(unsigned long long handle)
     return 0;
 }
 
-void *__wrap_dlopen(const char *name, int flags);
-void *__wrap_dlsym(void *library, const char *name);
-int __wrap_dlclose(void *library);
-
-void *__wrap_dlopen(const char *name, int flags)
+WRAP(void *, dlopen, const char *name, int flags)
 {
     assert_string_equal(name, "libcuda.so.1");
     assert_true(flags & RTLD_NODELETE);
     return fake.is_absent ? NULL : &fake;
 }
 
-void *__wrap_dlsym(void *library, const char *name)
+WRAP(void *, dlsym, void *library, const char *name)
 {
     static const struct {
         const char *name;
@@ -121,7 +118,7 @@ void *__wrap_dlsym(void *library, const char *name)
     return NULL;
 }
 
-int __wrap_dlclose(void *library)
+WRAP(int, dlclose, void *library)
 {
     assert_ptr_equal(library, &fake);
     return 0;
