@@ -148,14 +148,4 @@ TEST(without_a_cache_nothing_is_compiled)
     free(data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_job_is_refused),
-        cmocka_unit_test(a_job_compiles_and_leaves_no_verdict),
-        cmocka_unit_test(a_text_that_is_refused_twice_becomes_a_verdict),
-        cmocka_unit_test(a_compiler_that_ends_its_process_is_given_up),
-        cmocka_unit_test(without_a_cache_nothing_is_compiled),
-    };
-    return cmocka_run_group_tests(tests, make_cache, remove_cache);
-}
+RUN_TESTS(make_cache, remove_cache)

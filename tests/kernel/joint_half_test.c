@@ -29,9 +29,7 @@ static void begin(struct glinfer_session *session, const char *gbnf, int32_t n_p
     params.on_token = NULL;
     params.n_probs = 1;
     glinfer_session_reset(session);
-    if (!glinfer_begin(session, &params, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_begin(session, &params, &err), &err);
 }
 
 // Answers in the smallest steps; the other session's answer begins after n tokens. 0: never.
@@ -44,9 +42,7 @@ static struct steps answer(const struct tiny_model *f, struct glinfer_session *s
     bool is_over = false, has_other = false;
     begin(sessions[0], gbnf, 60);
     while (!is_over || has_other) {
-        if (!glinfer_step(f->device, 0, &event, &err)) {
-            fail_msg("%s", err.message);
-        }
+        must(glinfer_step(f->device, 0, &event, &err), &err);
         const bool is_own = event.session == sessions[0];
         if (is_own && event.kind == GLINFER_EVENT_TOKEN && event.token->id >= 0) {
             steps.ids[steps.n] = event.token->id;
@@ -93,10 +89,4 @@ TEST(logits_are_the_same_where_another_joins)
     glinfer_session_destroy(&sessions[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logits_are_the_same_where_another_joins),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

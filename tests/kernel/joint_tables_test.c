@@ -185,12 +185,4 @@ TEST(rows_beside_attention_have_their_place)
     close_model(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_get_the_tokens_that_they_get_alone),
-        cmocka_unit_test(sampled_sequences_do_likewise),
-        cmocka_unit_test(rows_beside_attention_have_their_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

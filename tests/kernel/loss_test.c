@@ -219,14 +219,4 @@ TEST(a_recovery_that_fails_can_be_tried_again)
     glinfer_session_destroy(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dispatch_left_out_is_noticed),
-        cmocka_unit_test(a_score_notices_too),
-        cmocka_unit_test(a_lost_context_is_recovered),
-        cmocka_unit_test(other_sessions_come_back),
-        cmocka_unit_test(a_recovery_that_fails_can_be_tried_again),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

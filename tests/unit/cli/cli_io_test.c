@@ -187,16 +187,4 @@ TEST(files_are_read_without_their_byte_order_mark)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_read_without_their_byte_order_mark),
-        cmocka_unit_test(messages_begin_a_line_on_the_terminal_of_a_text),
-        cmocka_unit_test(messages_elsewhere_add_nothing_to_a_text),
-        cmocka_unit_test(a_bar_makes_room_for_messages_and_leaves_texts_alone),
-        cmocka_unit_test(what_is_waited_for_comes_back_behind_progress),
-        cmocka_unit_test(levels_are_filtered),
-        cmocka_unit_test(warnings_come_once_or_after_a_while),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

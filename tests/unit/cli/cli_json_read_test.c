@@ -97,13 +97,4 @@ TEST(the_last_of_equal_names_counts)
     cJSON_Delete(json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_keep_their_digits),
-        cmocka_unit_test(integers_have_64_bits),
-        cmocka_unit_test(invalid_json_is_refused_with_its_place),
-        cmocka_unit_test(the_last_of_equal_names_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

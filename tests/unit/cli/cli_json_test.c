@@ -74,14 +74,4 @@ TEST(lists_grow)
     free(ids.items);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_has_fields_of_every_kind),
-        cmocka_unit_test(json_text_may_hold_any_byte),
-        cmocka_unit_test(json_has_no_infinite_numbers),
-        cmocka_unit_test(escapes_are_read_and_others_stay),
-        cmocka_unit_test(lists_grow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

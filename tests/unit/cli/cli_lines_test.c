@@ -212,16 +212,4 @@ TEST(a_signal_leaves_the_terminal_as_it_was)
     assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_that_arrive_together_are_one),
-        cmocka_unit_test(lines_that_were_typed_ahead_are_themselves),
-        cmocka_unit_test(a_line_begins_with_what_was_typed_before_the_prompt),
-        cmocka_unit_test(an_end_that_was_typed_ahead_is_one),
-        cmocka_unit_test(a_byte_order_mark_is_not_text),
-        cmocka_unit_test(an_edited_terminal_is_quiet_between_lines),
-        cmocka_unit_test(a_signal_leaves_the_terminal_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, open_terminal, close_terminal);
-}
+RUN_TESTS(open_terminal, close_terminal)

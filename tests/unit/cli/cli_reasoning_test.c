@@ -108,14 +108,4 @@ TEST(an_answer_is_left_without_its_thoughts)
     cli_bytes_finish(&content);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_end_what_they_begin),
-        cmocka_unit_test(thoughts_of_gemma_come_anywhere),
-        cmocka_unit_test(channels_are_told_by_headers),
-        cmocka_unit_test(a_header_that_does_not_end_is_text),
-        cmocka_unit_test(an_answer_is_left_without_its_thoughts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -95,14 +95,4 @@ TEST(numbers_are_bounded)
     assert_false(PARSE(&settings, "--adaptive-decay", "1"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_defaults_are_those_of_the_library),
-        cmocka_unit_test(flags_set_their_fields),
-        cmocka_unit_test(biases_are_listed),
-        cmocka_unit_test(breakers_take_the_place_of_the_usual),
-        cmocka_unit_test(numbers_are_bounded),
-    };
-    return cmocka_run_group_tests_name("cli_samplers", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -232,15 +232,4 @@ TEST(reads_lists)
     free(files.items);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_words),
-        cmocka_unit_test(refuses_words_that_lead_elsewhere),
-        cmocka_unit_test(refuses_words_that_are_long),
-        cmocka_unit_test(chooses_by_type),
-        cmocka_unit_test(finds_pieces),
-        cmocka_unit_test(reads_lists),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -44,8 +44,7 @@ TEST(an_odd_schema_does_not_affect_other_tools)
     is_strict = true;
     assert_null(make_grammar(&serve_styles[SERVE_STYLE_TAGGED], odd));
     is_strict = false;
-    assert_non_null(
-        strstr(last_error.message, "the tool \"f\": JSON schema, #/properties/n/minimum"));
+    assert_says(last_error.message, "the tool \"f\": JSON schema, #/properties/n/minimum");
 }
 
 TEST(choices_that_need_escapes_are_left_to_json)
@@ -220,17 +219,4 @@ TEST(schemas_of_calls_are_bounded)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schemas_of_calls_are_bounded),
-        cmocka_unit_test(an_odd_schema_does_not_affect_other_tools),
-        cmocka_unit_test(choices_that_need_escapes_are_left_to_json),
-        cmocka_unit_test(parameters_whose_names_end_too_early_are_refused),
-        cmocka_unit_test(dictionaries_have_values_by_schema),
-        cmocka_unit_test(lists_in_dictionaries_have_their_numbers_of_items),
-        cmocka_unit_test(types_that_are_listed_often_count_once),
-        cmocka_unit_test(names_in_values_are_checked_where_they_are_bare),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

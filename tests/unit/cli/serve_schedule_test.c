@@ -83,11 +83,4 @@ TEST(mailbox_wakes_once)
     serve_mailbox_finish(&mailbox);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queue_is_bounded_and_in_order),
-        cmocka_unit_test(mailbox_wakes_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -5,9 +5,8 @@
 
 #define FIND_FAULT(text) serve_find_fault(text, sizeof(text) - 1)
 
-static void text_is_utf8_without_zero_characters(void **state)
+TEST(text_is_utf8_without_zero_characters)
 {
-    (void)state;
     assert_null(FIND_FAULT(""));
     assert_null(FIND_FAULT("{\"a\": \"caf\xC3\xA9 \xE4\xB8\x96 \xF0\x9F\x98\x80\"}"));
     assert_null(FIND_FAULT("\"\\\\u0000\""));
@@ -22,9 +21,8 @@ static void text_is_utf8_without_zero_characters(void **state)
     assert_non_null(FIND_FAULT("\xE0\x80\x80"));
 }
 
-static void fields_keep_the_first_mistake(void **state)
+TEST(fields_keep_the_first_mistake)
 {
-    (void)state;
     cJSON *json = cJSON_Parse("{\"f\": 0.5, \"i\": 7, \"b\": true, \"t\": \"x\", \"null\": null, "
                               "\"half\": 1.5, \"large\": 1e300}");
     struct serve_fields fields = {.object = json};
@@ -49,9 +47,8 @@ static void fields_keep_the_first_mistake(void **state)
     cJSON_Delete(json);
 }
 
-static void keys_are_compared_whole(void **state)
+TEST(keys_are_compared_whole)
 {
-    (void)state;
     assert_true(serve_is_same_key("secret", "secret"));
     assert_true(serve_is_same_key("", ""));
     assert_false(serve_is_same_key("secret", "secre"));
@@ -61,9 +58,8 @@ static void keys_are_compared_whole(void **state)
     assert_false(serve_is_same_key("ab", "abab"));
 }
 
-static void keys_come_from_headers(void **state)
+TEST(keys_come_from_headers)
 {
-    (void)state;
     struct serve_access access = {.n_keys = 0};
     assert_true(serve_access_has_key(&access, NULL, NULL));
     assert_true(serve_access_add_keys(&access, "one,two"));
@@ -77,9 +73,8 @@ static void keys_come_from_headers(void **state)
     serve_access_finish(&access);
 }
 
-static void pages_of_others_are_told_by_their_origin(void **state)
+TEST(pages_of_others_are_told_by_their_origin)
 {
-    (void)state;
     struct serve_access access = {.origins = {.items = {"https://a.example"}, .count = 1}};
     assert_true(serve_access_trusts(&access, NULL, "h:1"));
     assert_true(serve_access_trusts(&access, "http://h:1", "h:1"));
@@ -97,7 +92,7 @@ static bool trusts_own(const struct serve_access *access, const char *origin)
     return serve_access_trusts(access, origin, strstr(origin, "://") + 3);
 }
 
-static void names_that_may_lead_here_later_are_not_trusted(void **state)
+TEST(names_that_may_lead_here_later_are_not_trusted)
 {
     static const char *const local[] = {"http://127.0.0.1:8080", "http://[::1]:8080",
                                         "http://192.168.0.7",    "http://localhost:8080",
@@ -119,7 +114,7 @@ static void names_that_may_lead_here_later_are_not_trusted(void **state)
     serve_access_finish(&access);
 }
 
-static void names_that_foreign_pages_may_have_are_not_known(void **state)
+TEST(names_that_foreign_pages_may_have_are_not_known)
 {
     static const char *const known[] = {"127.0.0.1:8080", "[::1]:8080", "localhost", "board.local",
                                         "chat.example.com:8080"};
@@ -144,16 +139,4 @@ static void names_that_foreign_pages_may_have_are_not_known(void **state)
     serve_access_finish(&access);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_utf8_without_zero_characters),
-        cmocka_unit_test(fields_keep_the_first_mistake),
-        cmocka_unit_test(keys_are_compared_whole),
-        cmocka_unit_test(keys_come_from_headers),
-        cmocka_unit_test(pages_of_others_are_told_by_their_origin),
-        cmocka_unit_test(names_that_may_lead_here_later_are_not_trusted),
-        cmocka_unit_test(names_that_foreign_pages_may_have_are_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

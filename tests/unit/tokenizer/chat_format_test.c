@@ -140,12 +140,4 @@ TEST(the_first_bos_is_written_once)
     gi_tokenizer_destroy(tokenizer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_write_their_turns),
-        cmocka_unit_test(blank_contents_are_trimmed_with_what_is_around_them),
-        cmocka_unit_test(the_first_bos_is_written_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

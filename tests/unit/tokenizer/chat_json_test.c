@@ -147,12 +147,4 @@ TEST(marks_that_messages_spell_are_text)
     gi_tokenizer_destroy(tokenizer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_conversation_ends_as_asked),
-        cmocka_unit_test(json_is_what_a_template_finds),
-        cmocka_unit_test(marks_that_messages_spell_are_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 #include "jinja/jinja.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/tokenizer/small_vocab.h"
+#include "tests/unit/wrap.h"
 
 #include <stdio.h>
 
@@ -113,8 +114,8 @@ TEST(templates_are_chosen_by_name)
     assert_true(n > 20);
     assert_false(gi_tokenizer_set_template(tokenizer, "none such", &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_non_null(strstr(err.message, "none such"));
-    assert_non_null(strstr(err.message, "zephyr"));
+    assert_says(err.message, "none such");
+    assert_says(err.message, "zephyr");
     gi_tokenizer_destroy(tokenizer);
 }
 
@@ -145,13 +146,8 @@ TEST(a_system_message_has_its_place)
 
 static uint32_t n_renders;
 
-bool __real_gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
-                            struct gi_jinja_output *output, struct glinfer_error *err);
-bool __wrap_gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
-                            struct gi_jinja_output *output, struct glinfer_error *err);
-
-bool __wrap_gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
-                            struct gi_jinja_output *output, struct glinfer_error *err)
+WRAP(bool, gi_jinja_render, const struct gi_jinja *jinja, const struct gi_jinja_input *input,
+     struct gi_jinja_output *output, struct glinfer_error *err)
 {
     n_renders++;
     return __real_gi_jinja_render(jinja, input, output, err);
@@ -219,7 +215,7 @@ TEST(a_refusal_without_a_format_is_the_templates)
     assert_false(
         gi_tokenizer_encode_chat(tokenizer, system_user, 2, GLINFER_CHAT_END_ANSWER, &ids, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_non_null(strstr(err.message, "one is enough"));
+    assert_says(err.message, "one is enough");
     assert_int_equal(ids.count, 0);
     gi_tokenizer_destroy(tokenizer);
 }
@@ -231,8 +227,8 @@ TEST(a_template_that_cannot_be_run_says_why)
     struct glinfer_error err = {0};
     assert_false(gi_tokenizer_encode_chat(tokenizer, user, 1, GLINFER_CHAT_END_ANSWER, &ids, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "rot13"));
-    assert_non_null(strstr(err.message, "chatml"));
+    assert_says(err.message, "rot13");
+    assert_says(err.message, "chatml");
     gi_tokenizer_destroy(tokenizer);
 }
 
@@ -340,7 +336,7 @@ TEST(roles_outside_the_template_are_refused)
     assert_false(
         gi_tokenizer_encode_chat(tokenizer, messages, 2, GLINFER_CHAT_END_ANSWER, &ids, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_non_null(strstr(err.message, "narrator"));
+    assert_says(err.message, "narrator");
     messages[1].role = NULL;
     assert_false(
         gi_tokenizer_encode_chat(tokenizer, messages, 2, GLINFER_CHAT_END_ANSWER, &ids, &err));
@@ -384,31 +380,4 @@ TEST(odd_templates_do_no_harm)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chatml_writes_turns),
-        cmocka_unit_test(chatml_adds_the_default_system_message),
-        cmocka_unit_test(chatml_keeps_a_given_system_message),
-        cmocka_unit_test(contents_are_data),
-        cmocka_unit_test(contents_cannot_complete_a_special_token),
-        cmocka_unit_test(templates_are_chosen_by_name),
-        cmocka_unit_test(a_system_message_has_its_place),
-        cmocka_unit_test(templates_are_run_as_they_are),
-        cmocka_unit_test(templates_are_tried_no_more_than_it_takes),
-        cmocka_unit_test(a_format_is_known_by_what_it_writes),
-        cmocka_unit_test(what_a_template_refuses_its_format_writes),
-        cmocka_unit_test(a_refusal_without_a_format_is_the_templates),
-        cmocka_unit_test(a_template_that_cannot_be_run_says_why),
-        cmocka_unit_test(contents_stay_data_in_a_template),
-        cmocka_unit_test(a_templates_bos_is_written_once),
-        cmocka_unit_test(what_a_template_writes_behind_an_answer_ends_it),
-        cmocka_unit_test(an_end_of_message_ends_an_answer),
-        cmocka_unit_test(default_system_messages_are_what_the_template_writes),
-        cmocka_unit_test(formats_with_default_system_messages_need_a_template_that_runs),
-        cmocka_unit_test(roles_outside_the_template_are_refused),
-        cmocka_unit_test(missing_and_unknown_templates_are_refused),
-        cmocka_unit_test(odd_templates_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -9,9 +9,7 @@ struct gi_tokenizer *must_create(const struct gi_vocab *vocab)
 {
     struct glinfer_error err;
     struct gi_tokenizer *tokenizer = gi_tokenizer_create(vocab, &err);
-    if (!tokenizer) {
-        fail_msg("%s", err.message);
-    }
+    must(tokenizer, &err);
     return tokenizer;
 }
 

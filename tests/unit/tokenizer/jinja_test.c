@@ -275,9 +275,7 @@ TEST(contents_are_marked)
     static const char marks[] = "000000000011111110000001011111111100";
     struct gi_jinja_output output = {0};
     struct glinfer_error err;
-    if (!render(template, &output, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(render(template, &output, &err), &err);
     assert_int_equal(output.size, strlen(expected));
     assert_memory_equal(output.data, expected, output.size);
     for (size_t i = 0; i < output.size; i++) {
@@ -479,23 +477,4 @@ TEST(every_failed_allocation_is_survived)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions_have_their_values),
-        cmocka_unit_test(filters_tests_and_methods_do_what_python_does),
-        cmocka_unit_test(numbers_of_json_are_written_as_in_python),
-        cmocka_unit_test(lists_texts_and_json_are_changed_as_in_python),
-        cmocka_unit_test(statements_run),
-        cmocka_unit_test(white_space_goes_where_templates_want_it),
-        cmocka_unit_test(contents_are_marked),
-        cmocka_unit_test(templates_of_common_families_run),
-        cmocka_unit_test(loops_take_no_memory),
-        cmocka_unit_test(a_search_costs_what_it_walks_over),
-        cmocka_unit_test(a_refusal_is_the_templates_own),
-        cmocka_unit_test(what_is_not_known_is_named_with_its_line),
-        cmocka_unit_test(a_hostile_template_ends),
-        cmocka_unit_test(every_failed_allocation_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

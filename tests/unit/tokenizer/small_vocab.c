@@ -101,8 +101,6 @@ struct gi_tokenizer *small_vocab_create(const char *template)
     small_vocab_init(&small);
     small.vocab.chat_template = small_text(template);
     struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
-    if (!tokenizer) {
-        fail_msg("%s", err.message);
-    }
+    must(tokenizer, &err);
     return tokenizer;
 }

@@ -292,30 +292,4 @@ TEST(spm_survives_failing_allocations)
     gi_tokenizer_destroy(tokenizer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spm_merges_the_best_score_first),
-        cmocka_unit_test(spm_merges_the_leftmost_of_equals),
-        cmocka_unit_test(spm_takes_scores_that_are_no_numbers_last),
-        cmocka_unit_test(spm_merges_words_apart_unless_a_token_spans_them),
-        cmocka_unit_test(spm_writes_other_characters_in_bytes),
-        cmocka_unit_test(line_bpe_writes_other_characters_in_bytes),
-        cmocka_unit_test(spm_takes_broken_characters_as_they_are),
-        cmocka_unit_test(spm_writes_unknown_where_bytes_have_no_token),
-        cmocka_unit_test(spm_puts_a_space_in_front),
-        cmocka_unit_test(spm_puts_no_space_in_front_of_nothing),
-        cmocka_unit_test(spm_puts_a_space_after_special_tokens),
-        cmocka_unit_test(phi3_drops_white_space_after_special_tokens),
-        cmocka_unit_test(spm_finds_user_defined_tokens_in_any_text),
-        cmocka_unit_test(spm_makes_no_control_token_of_text),
-        cmocka_unit_test(spm_takes_the_first_of_equal_special_tokens),
-        cmocka_unit_test(spm_adds_bos_unless_the_file_says_otherwise),
-        cmocka_unit_test(spm_has_no_default_ids_that_the_vocabulary_lacks),
-        cmocka_unit_test(spm_bytes_of_tokens),
-        cmocka_unit_test(spm_encodes_long_runs),
-        cmocka_unit_test(spm_takes_odd_vocabularies),
-        cmocka_unit_test(spm_survives_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
