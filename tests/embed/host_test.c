@@ -138,8 +138,7 @@ TEST(a_new_context_takes_the_place_of_a_lost_one)
     check_buffers(true);
     gl = give_context();
     assert_true(glinfer_device_set_host(f.device, &gl, NULL));
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, GPU_LOST, "");
     CALL(assert_true(glinfer_device_recover(f.device, NULL, NULL, NULL)));
     check_buffers(false);
     glinfer_session_reset(session);
@@ -155,8 +154,7 @@ TEST(a_device_of_its_own_takes_no_host)
     const struct glinfer_host_gl gl = give_display();
     struct glinfer_device *device = open_device(NULL, &err);
     assert_non_null(device);
-    assert_false(glinfer_device_set_host(device, &gl, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_device_set_host(device, &gl, &err), err, INVALID_ARGUMENT, "");
     glinfer_device_destroy(&device);
 }
 
@@ -253,12 +251,10 @@ TEST(a_display_that_is_terminated_is_an_error)
     struct glinfer_session *session = open_session(&f, 4, 64, 0);
     egl_host_close(&host);
     assert_true(eglTerminate(host.display));
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
-    assert_says(err.message, "has terminated the EGL display");
-    assert_false(glinfer_device_recover(f.device, NULL, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_NO_DEVICE);
-    assert_says(err.message, "not initialised");
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, DRIVER,
+                 "has terminated the EGL display");
+    assert_fails(glinfer_device_recover(f.device, NULL, NULL, &err), err, NO_DEVICE,
+                 "not initialised");
     assert_true(egl_host_open(&host));
     assert_true(glinfer_device_recover(f.device, NULL, NULL, &err));
     answer(session);

@@ -121,8 +121,8 @@ static bool read_model_at(void *user, uint64_t offset, void *data, size_t size)
     struct glinfer_error err = {0};
     reader->n++;
     if (reader->calls_back) {
-        assert_false(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_fails(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err), err,
+                     INVALID_ARGUMENT, "");
     }
     if ((reader->fail_at && reader->n >= reader->fail_at) || offset > fixture.size ||
         size > fixture.size - offset) {
@@ -220,9 +220,8 @@ TEST(a_transient_source_is_not_read_again)
     assert_non_null(other.model);
     struct glinfer_session *session = open_session(&other, 1, 64, 0);
     assert_answers(session);
-    assert_false(glinfer_device_recover(other.device, NULL, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_says(err.message, "the model in memory was only there while");
+    assert_fails(glinfer_device_recover(other.device, NULL, NULL, &err), err, UNSUPPORTED,
+                 "the model in memory was only there while");
     assert_answers(session);
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&other.model);
@@ -240,9 +239,7 @@ TEST(a_reader_that_fails_is_an_error)
     for (uint32_t i = 1; i <= whole.n; i += i < 8 ? 1 : 5) {
         struct reader reader = {.fail_at = i};
         source = make_reader(&reader);
-        assert_null(load(&source, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_IO);
-        assert_says(err.message, "the model's reader: cannot read");
+        assert_fails(load(&source, &err), err, IO, "the model's reader: cannot read");
     }
 }
 
@@ -252,22 +249,17 @@ TEST(a_size_that_is_a_lie_is_an_error)
     struct glinfer_error err;
     struct glinfer_source source = make_reader(&reader);
     source.length = fixture.size - 1;
-    assert_null(load(&source, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    assert_fails(load(&source, &err), err, BAD_FILE, "");
     source.length = UINT64_MAX;
-    assert_null(load(&source, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(load(&source, &err), err, IO, "");
     source = make(GLINFER_SOURCE_MEMORY);
     source.length = fixture.size - 1;
-    assert_null(load(&source, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    assert_fails(load(&source, &err), err, BAD_FILE, "");
     source.length = 0;
-    assert_null(load(&source, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    assert_fails(load(&source, &err), err, BAD_FILE, "");
     source = make(GLINFER_SOURCE_PATH);
     source.length = fixture.size + AFTER + 1;
-    assert_null(load(&source, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    assert_fails(load(&source, &err), err, BAD_FILE, "");
 }
 
 static bool cut_file(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
@@ -286,9 +278,8 @@ TEST(a_file_that_shrinks_meanwhile_is_an_error)
         glinfer_model_params_init(&params);
         params.source = &source;
         params.progress = cut_file;
-        assert_null(glinfer_model_load(fixture.tiny.device, &params, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_IO);
-        assert_says(err.message, "was changed while it was read");
+        assert_fails(glinfer_model_load(fixture.tiny.device, &params, &err), err, IO,
+                     "was changed while it was read");
         if (source.fd >= 0) {
             close(source.fd);
         }
@@ -306,16 +297,12 @@ TEST(a_path_beside_a_source_is_refused)
     glinfer_model_params_init(&params);
     params.path = fixture.path;
     params.source = &source;
-    assert_false(glinfer_model_inspect(&params, &info, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_model_inspect(&params, &info, &err), err, INVALID_ARGUMENT, "");
     params.path = NULL;
     source.struct_size = 0;
-    assert_false(glinfer_model_inspect(&params, &info, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_null(glinfer_tokenizer_load_source(&source, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_null(glinfer_tokenizer_load_source(NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_model_inspect(&params, &info, &err), err, INVALID_ARGUMENT, "");
+    assert_fails(glinfer_tokenizer_load_source(&source, &err), err, INVALID_ARGUMENT, "");
+    assert_fails(glinfer_tokenizer_load_source(NULL, &err), err, INVALID_ARGUMENT, "");
 }
 
 RUN_TESTS(open_fixture, close_fixture)

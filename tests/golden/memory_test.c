@@ -149,8 +149,7 @@ TEST(a_session_takes_what_loading_reckoned)
         glinfer_model_describe(model, &info);
         glinfer_model_destroy(&model);
         const uint64_t needed = info.weights + info.kv_cache + info.scratch;
-        assert_null(load(*state, test_data(path), n_ctx, needed - 1, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+        assert_fails(load(*state, test_data(path), n_ctx, needed - 1, &err), err, OVER_BUDGET, "");
         model = load(*state, test_data(path), n_ctx, needed, &err);
         assert_non_null(model);
         struct glinfer_session *session = start(model, n_ctx, &err);
@@ -239,8 +238,7 @@ TEST(drafts_are_prepared)
     params.n_predict = 4;
     assert_true(glinfer_session_prepare(session, &params, NULL, &err));
     params.lookup = 3;
-    assert_false(glinfer_session_prepare(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+    assert_fails(glinfer_session_prepare(session, &params, NULL, &err), err, OVER_BUDGET, "");
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&model);
 }
@@ -270,8 +268,7 @@ TEST(a_hard_limit_is_kept)
     assert_in_range(n_ctx, 1000, 1 << 19);
     model = load(f, path, n_ctx, UINT64_C(4) << 30, &err);
     must(model, &err);
-    assert_null(start(model, 1 << 19, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+    assert_fails(start(model, 1 << 19, &err), err, OVER_BUDGET, "");
     struct glinfer_session *session = start(model, n_ctx, &err);
     assert_non_null(session);
     glinfer_session_destroy(&session);

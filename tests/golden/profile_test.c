@@ -183,8 +183,7 @@ TEST(profile_that_does_not_fit_is_refused)
     glinfer_profile_params_init(&params);
     params.n_prompt = 60;
     params.depth = 10;
-    assert_false(glinfer_profile(f->session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_fails(glinfer_profile(f->session, &params, NULL, &err), err, CONTEXT_FULL, "");
 }
 
 static void *cancel_soon(void *session)

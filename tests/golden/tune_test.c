@@ -190,8 +190,7 @@ TEST(cancelled_tuning_changes_nothing)
     glinfer_tune_params_init(&params);
     params.progress = cancel_by_session;
     params.user = f.session;
-    assert_false(glinfer_tune(f.session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(glinfer_tune(f.session, &params, NULL, &err), err, CANCELLED, "");
     assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
     assert_int_equal(count_kept_files(), 0);
     glinfer_session_reset(f.session);
@@ -208,8 +207,7 @@ TEST(tuning_without_a_cache_says_so)
     glinfer_tune_params_init(&params);
     params.max_ms = 1;
     open_fixture(&f, "");
-    assert_false(glinfer_tune(f.session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(glinfer_tune(f.session, &params, NULL, &err), err, IO, "");
     close_fixture(&f);
 }
 

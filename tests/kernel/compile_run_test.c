@@ -91,8 +91,8 @@ TEST(what_is_no_job_is_refused)
     };
     struct glinfer_error err;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        assert_false(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", cache, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_fails(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", cache, &err), err,
+                     INVALID_ARGUMENT, "");
     }
 }
 
@@ -111,8 +111,7 @@ TEST(a_text_that_is_refused_twice_becomes_a_verdict)
     struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
-        assert_false(run_job(bad, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+        assert_fails(run_job(bad, &err), err, DRIVER, "");
     }
     assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_REFUSED);
     gi_verdict_forget(verdicts, &key);
@@ -143,8 +142,7 @@ TEST(without_a_cache_nothing_is_compiled)
     size_t size;
     char *data = gi_compile_job_format(&job, &size, &err);
     assert_non_null(data);
-    assert_false(gi_compile_job_run(data, size, "auto", "", &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(gi_compile_job_run(data, size, "auto", "", &err), err, IO, "");
     free(data);
 }
 

@@ -107,8 +107,7 @@ TEST(a_score_notices_too)
     struct glinfer_error err;
     assert_true(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
     set_fault(f, "skip", 5);
-    assert_false(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    assert_fails(glinfer_score(session, prompt, N_PROMPT, logprobs, &err), err, GPU_LOST, "");
     clear_fault(f);
     glinfer_session_destroy(&session);
 }
@@ -205,11 +204,9 @@ TEST(a_recovery_that_fails_can_be_tried_again)
     // The probe of halves loses the context again.
     f->device->settings.half = GI_CHOICE_NONE;
     assert_true(gi_settings_set(&f->device->settings, "GLINFER_FAULT", "lost:PROBE_HALF"));
-    assert_false(glinfer_device_recover(f->device, NULL, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    assert_fails(glinfer_device_recover(f->device, NULL, NULL, &err), err, GPU_LOST, "");
     params.resume = true;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, GPU_LOST, "");
     clear_fault(f);
     assert_true(glinfer_device_recover(f->device, NULL, NULL, &err));
     must_generate(session, &params);

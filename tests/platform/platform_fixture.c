@@ -40,9 +40,7 @@ void assert_refused(const char *device, enum glinfer_status status, const char *
     struct glinfer_error err = {0};
     assert_null(try_open(device, &err));
     assert_int_equal(err.status, status);
-    if (strstr(err.message, words) == NULL) {
-        fail_msg("\"%s\" is not in \"%s\"", words, err.message);
-    }
+    assert_says(err.message, words);
 }
 
 // Runs a compute shader that writes 42, so that a context that only seems to live is found out.

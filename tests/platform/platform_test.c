@@ -271,12 +271,9 @@ TEST(enter_tells_a_lost_context)
     struct glinfer_error err = {0};
     struct gi_platform *platform = open_device(default_device);
     fake_egl.no_current = EGL_CONTEXT_LOST;
-    assert_false(gi_platform_enter(platform, &saved, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    assert_fails(gi_platform_enter(platform, &saved, &err), err, GPU_LOST, "");
     fake_egl.no_current = EGL_BAD_ACCESS;
-    assert_false(gi_platform_enter(platform, &saved, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
-    assert_says(err.message, "EGL_BAD_ACCESS");
+    assert_fails(gi_platform_enter(platform, &saved, &err), err, DRIVER, "EGL_BAD_ACCESS");
     fake_egl.no_current = 0;
     assert_computes(platform);
     gi_platform_close(platform);
@@ -351,12 +348,10 @@ TEST(a_display_that_the_host_terminates_is_an_error)
         skip();
     }
     eglTerminate(display);
-    assert_false(gi_platform_enter(platform, &saved, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
-    assert_says(err.message, "terminated the EGL display");
+    assert_fails(gi_platform_enter(platform, &saved, &err), err, DRIVER,
+                 "terminated the EGL display");
     assert_ptr_equal(get_host_display(), display);
-    assert_false(gi_platform_enter(platform, &saved, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    assert_fails(gi_platform_enter(platform, &saved, &err), err, DRIVER, "");
     gi_platform_close(platform);
     platform = open_device("surfaceless");
     assert_computes(platform);
@@ -404,9 +399,7 @@ TEST(software_is_refused_unless_allowed)
     if (!default_is_software) {
         skip();
     }
-    assert_null(gi_platform_open(&params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_NO_DEVICE);
-    assert_says(err.message, default_device);
+    assert_fails(gi_platform_open(&params, &err), err, NO_DEVICE, default_device);
     assert_says(err.message, "software renderers are not allowed");
 }
 

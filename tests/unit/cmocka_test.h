@@ -28,6 +28,17 @@
         }                                                                                          \
     } while (0)
 
+// Fails the test unless a call fails with GLINFER_STATUS_<wanted> and a message that contains
+// `words`.
+#define assert_fails(call, err, wanted, words)                                                     \
+    do {                                                                                           \
+        if (call) {                                                                                \
+            fail_msg("%s succeeds", #call);                                                        \
+        }                                                                                          \
+        assert_int_equal((err).status, GLINFER_STATUS_##wanted);                                   \
+        assert_says((err).message, words);                                                         \
+    } while (0)
+
 // Defines a test and adds it to the list of its program. *state is the result of the group's setup.
 #define TEST(name)                                                                                 \
     static void name(void **state);                                                                \

@@ -185,8 +185,7 @@ TEST(a_cancelled_answer_goes_on)
     glinfer_session_reset(session);
     params.token_user = &broken;
     add_drafts(&params, 15, 1);
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
     broken.cancel = NULL;
     params.resume = true;
     must_generate(session, &params);

@@ -217,8 +217,7 @@ TEST(biases_ban_and_force)
     struct answer answer = {0};
     params.token_user = &answer;
     params.samplers = &samplers;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, UNSUPPORTED, "");
     assert_int_equal(answer.n, 0);
 }
 
@@ -305,8 +304,7 @@ TEST(an_answer_that_broke_off_goes_on)
         SESSION *session = open_session(*state, 1, 128, 0);
         broken.cancel = session;
         params.samplers = &samplers;
-        assert_false(glinfer_generate(session, &params, NULL, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+        assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
         assert_int_equal(broken.n, 2);
         broken.cancel = NULL;
         params.resume = true;
@@ -370,9 +368,7 @@ static void refuse(struct tiny_model *f, const struct glinfer_samplers *samplers
     struct glinfer_error err = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 2, &answer);
     params.samplers = samplers;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_says(err.message, word);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, INVALID_ARGUMENT, word);
 }
 
 #define REFUSE(field, value, word)                                                                 \

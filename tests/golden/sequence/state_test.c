@@ -260,12 +260,9 @@ TEST(files_that_cannot_be_are_refused)
     const struct tiny_model *f = *state;
     SESSION *session = open_typed(f->model, 0, 0, 64);
     struct glinfer_error err = {0};
-    assert_false(glinfer_session_load(session, "/no such file", &err));
-    assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
-    assert_false(glinfer_session_save(session, "/no such folder/file", &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_false(glinfer_session_save(session, "/dev/null", &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(glinfer_session_load(session, "/no such file", &err), err, NOT_FOUND, "");
+    assert_fails(glinfer_session_save(session, "/no such folder/file", &err), err, IO, "");
+    assert_fails(glinfer_session_save(session, "/dev/null", &err), err, IO, "");
 }
 
 //-- copies ----------------------------------------------------------------------------------------
@@ -321,12 +318,10 @@ TEST(copies_that_cannot_be_are_refused)
     SESSION *small = open_typed(f->model, 0, 0, 16);
     struct glinfer_error err = {0};
     begin(session);
-    assert_false(glinfer_session_copy(session, session, 1, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_session_copy(session, session, 1, &err), err, INVALID_ARGUMENT, "");
     assert_false(glinfer_session_copy(other, session, 1, &err));
     assert_says(err.message, "values in f16");
-    assert_false(glinfer_session_copy(small, session, 17, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_fails(glinfer_session_copy(small, session, 17, &err), err, CONTEXT_FULL, "");
     must(glinfer_session_copy(small, session, 16, &err), &err);
 }
 

@@ -164,8 +164,7 @@ TEST(a_device_destroyed_in_a_load_that_fails_ends_with_the_call)
     params.path = test_data("data/models/tiny-q8_0.gguf");
     params.progress = destroy_device_and_cancel;
     params.progress_user = &device;
-    assert_null(glinfer_model_load(device, &params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(glinfer_model_load(device, &params, &err), err, CANCELLED, "");
     assert_null(device);
 }
 
@@ -228,8 +227,7 @@ TEST(a_session_destroyed_in_a_callback_ends_with_the_call)
     struct glinfer_error err = {0};
     called = session;
     params.on_token = destroy_session;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
     assert_null(called);
 }
 

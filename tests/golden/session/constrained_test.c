@@ -154,8 +154,7 @@ TEST(it_goes_on_and_comes_in_steps)
     glinfer_session_reset(session);
     params = bound(&grammar, 5, &answer);
     answer.cancel = session;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
     assert_true(answer.n < whole.n);
     params.resume = true;
     answer.cancel = NULL;
@@ -190,8 +189,7 @@ TEST(another_grammar_begins_anew)
         params.samplers = &samplers;
         params.ignore_eos = i == 0;
         answer.cancel = session;
-        assert_false(glinfer_generate(session, &params, NULL, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+        assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
         answer.cancel = NULL;
         answer.text_size = 0;
         params.resume = true;
@@ -235,8 +233,7 @@ TEST(what_is_no_grammar_is_refused)
     struct answer answer;
     struct glinfer_generate_params params = bound(&grammar, 1, &answer);
     params.ignore_eos = true;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, INVALID_ARGUMENT, "");
 }
 
 RUN_TESTS(open_tiny_model, close_tiny_model)

@@ -60,9 +60,8 @@ TEST(a_context_that_fits_no_storage_block_is_refused)
         struct glinfer_error err = {0};
         glinfer_session_params_init(&params);
         params.n_ctx = contexts[i];
-        assert_null(glinfer_session_create(f->model, &params, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-        assert_says(err.message, "context");
+        assert_fails(glinfer_session_create(f->model, &params, &err), err, INVALID_ARGUMENT,
+                     "context");
     }
 }
 
@@ -210,8 +209,7 @@ TEST(compiling_is_cancelled_between_two_programs)
     glinfer_device_describe(tiny.device, &info);
     const bool is_late = strstr(info.quirks, "late-compile") != NULL;
     struct compiling cut = {.last = 3};
-    assert_false(open_compiling(&tiny, &cut, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(open_compiling(&tiny, &cut, &err), err, CANCELLED, "");
     assert_int_equal(cut.n, 3);
     assert_true(open_compiling(&tiny, &all, &err));
     assert_true(all.n > (is_late ? 24 : 12)); // once or twice for each program

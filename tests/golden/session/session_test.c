@@ -316,8 +316,7 @@ TEST(scores_agree_with_generation)
     for (int i = 0; i < answer.n; i++) {
         assert_true(fabsf(scored[N_PROMPT - 1 + i] - told[i]) < 2e-3F);
     }
-    assert_false(glinfer_score(session, ids, 1, scored, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_score(session, ids, 1, scored, &err), err, INVALID_ARGUMENT, "");
 }
 
 TEST(a_prompt_that_fills_the_context_gives_one_token)
@@ -330,11 +329,9 @@ TEST(a_prompt_that_fills_the_context_gives_one_token)
     assert_int_equal(stats.n_past, N_PROMPT);
     struct glinfer_error err = {0};
     params = ask(prompt, 1, 1, &none);
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CONTEXT_FULL, "");
     params.n_prompt = SIZE_MAX; // no id after the context's end is read
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CONTEXT_FULL, "");
     glinfer_session_destroy(&session);
     session = open_session(*state, 8, 256, 0);
     params = ask(prompt, N_PROMPT, 1, &roomy);

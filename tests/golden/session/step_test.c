@@ -166,8 +166,7 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     must_begin(session, params);
     step_to(f, 5, &answer);
     glinfer_session_cancel(session);
-    assert_false(glinfer_step(f->device, 1000, &event, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(glinfer_step(f->device, 1000, &event, &err), err, CANCELLED, "");
     assert_ptr_equal(event.session, session);
     assert_non_null(event.stats);
     assert_int_equal(event.stats->predicted_n, answer.n);
@@ -213,19 +212,16 @@ TEST(misuse_is_refused)
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
     float logprobs[N_PROMPT];
     size_t size;
-    assert_false(glinfer_step(f->device, 1000, &event, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_step(f->device, 1000, &event, &err), err, INVALID_ARGUMENT, "");
     assert_null(event.session);
     glinfer_end(session);
     must_begin(session, params);
-    assert_false(glinfer_begin(session, &params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_false(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_false(glinfer_session_save_memory(session, NULL, 0, &size, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_begin(session, &params, &err), err, INVALID_ARGUMENT, "");
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, INVALID_ARGUMENT, "");
+    assert_fails(glinfer_score(session, prompt, N_PROMPT, logprobs, &err), err, INVALID_ARGUMENT,
+                 "");
+    assert_fails(glinfer_session_save_memory(session, NULL, 0, &size, &err), err, INVALID_ARGUMENT,
+                 "");
     must_step(f, 1000);
     glinfer_session_destroy(&session); // in the middle of its answer
     assert_false(glinfer_step(f->device, 1000, &event, &err));
@@ -276,8 +272,7 @@ TEST(a_session_is_not_copied_while_it_answers)
         if (event.kind == GLINFER_EVENT_TOKEN) {
             note_token(&answer, event.token);
         }
-        assert_false(glinfer_session_copy(to, from, SIZE_MAX, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_fails(glinfer_session_copy(to, from, SIZE_MAX, &err), err, INVALID_ARGUMENT, "");
     }
     step_to_end(f, 1000, 1, &from, &answer);
     assert_same(&answer, &whole);

@@ -149,8 +149,7 @@ TEST(new_file_refuses_what_is_no_regular_file)
     struct glinfer_error err;
     const char *const names[] = {directory, "/dev/null", "/no such folder/file"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        assert_false(gi_new_file_open(&file, names[i], &err));
-        assert_int_equal(err.status, GLINFER_STATUS_IO);
+        assert_fails(gi_new_file_open(&file, names[i], &err), err, IO, "");
         assert_non_null(strstr(err.message, names[i]));
         gi_new_file_close(&file);
     }

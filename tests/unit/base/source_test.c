@@ -150,9 +150,8 @@ TEST(source_tells_a_reader_that_fails_or_lies)
     from.user = &there;
     from.length = UINT64_MAX;
     assert_true(gi_source_open(&source, &from, NULL));
-    assert_false(gi_source_read(&source, LENGTH - 4, 8, found, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_says(err.message, "the model's reader: cannot read 8 bytes at byte 396");
+    assert_fails(gi_source_read(&source, LENGTH - 4, 8, found, &err), err, IO,
+                 "the model's reader: cannot read 8 bytes at byte 396");
     gi_source_close(&source);
     from.read = read_nothing;
     memset(found, 1, sizeof(found));

@@ -213,8 +213,7 @@ TEST(what_has_no_room_at_all_is_said)
         .sizes = &size, .n = 1, .n_wanted = 1, .label = "session"};
     struct glinfer_error err = {0};
     fake.most = 100 * MIB;
-    assert_false(gi_arena_place(&arena, NULL, &request, &range, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
+    assert_fails(gi_arena_place(&arena, NULL, &request, &range, &err), err, NO_MEMORY, "");
     assert_string_equal(err.message, "session");
     gi_arena_finish(&arena, NULL);
     assert_int_equal(fake.n_alive, 0);

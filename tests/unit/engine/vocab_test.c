@@ -43,9 +43,7 @@ static void expect_bad_file(struct gguf_builder *b, const char *words)
     struct gi_gguf *gguf = open_built(b);
     struct gi_vocab_file file;
     struct glinfer_error err;
-    assert_false(gi_vocab_read(gguf, &file, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
-    assert_says(err.message, words);
+    assert_fails(gi_vocab_read(gguf, &file, &err), err, BAD_FILE, words);
     assert_null(file.tokens);
     gi_gguf_close(gguf);
     gguf_finish(b);

@@ -40,8 +40,7 @@ TEST(gguf_refuses_integers_that_do_not_fit)
     struct opened o = open_sound_file();
     for (size_t i = 0; i < 3; i++) {
         uint32_t value;
-        assert_false(gi_gguf_get_u32(o.gguf, keys[i], 42, &value, &o.err));
-        assert_int_equal(o.err.status, GLINFER_STATUS_BAD_FILE);
+        assert_fails(gi_gguf_get_u32(o.gguf, keys[i], 42, &value, &o.err), o.err, BAD_FILE, "");
         assert_non_null(strstr(o.err.message, keys[i]));
         assert_non_null(strstr(o.err.message, says[i]));
     }
@@ -316,21 +315,17 @@ TEST(gguf_tells_a_file_that_has_shrunk)
     assert_int_equal(truncate(path, (off_t)gi_gguf_file_size(gguf) - 1), 0);
     unlink(path);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
-    assert_false(gi_gguf_tensor_read(gguf, t, 0, t->size, bytes, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_says(err.message, "was changed while it was read");
+    assert_fails(gi_gguf_tensor_read(gguf, t, 0, t->size, bytes, &err), err, IO,
+                 "was changed while it was read");
     gi_gguf_close(gguf);
 }
 
 TEST(gguf_refuses_paths_that_are_no_file)
 {
     struct glinfer_error err;
-    assert_null(gi_gguf_open(GI_SOURCE_PATH("/nonexistent.gguf"), &err));
-    assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
-    assert_null(gi_gguf_open(GI_SOURCE_PATH("/tmp"), &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_null(gi_gguf_open(GI_SOURCE_PATH("/dev/null"), &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(gi_gguf_open(GI_SOURCE_PATH("/nonexistent.gguf"), &err), err, NOT_FOUND, "");
+    assert_fails(gi_gguf_open(GI_SOURCE_PATH("/tmp"), &err), err, IO, "");
+    assert_fails(gi_gguf_open(GI_SOURCE_PATH("/dev/null"), &err), err, IO, "");
 }
 
 TEST(gguf_survives_every_failed_allocation)

@@ -50,9 +50,7 @@ static void expect_failure(const struct gi_glsl_params *params, const char *word
 {
     struct gi_glsl_source source;
     struct glinfer_error err;
-    assert_false(gi_glsl_source_init(&source, params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
-    assert_says(err.message, words);
+    assert_fails(gi_glsl_source_init(&source, params, &err), err, DRIVER, words);
     assert_null(source.text);
 }
 

@@ -44,8 +44,7 @@ TEST(a_damaged_job_is_refused)
     for (size_t i = 0; i <= head; i++) {
         const char sound = data[i];
         data[i] = '~';
-        assert_false(gi_compile_job_parse(data, size, &found, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_fails(gi_compile_job_parse(data, size, &found, &err), err, INVALID_ARGUMENT, "");
         data[i] = '\0';
         assert_false(gi_compile_job_parse(data, i, &found, &err));
         data[i] = sound;
@@ -69,8 +68,8 @@ TEST(a_job_that_may_be_cut_is_refused)
     char *data = gi_compile_job_format(&job, &size, NULL);
     assert_non_null(data);
     data[GI_COMPILE_JOB_SIZE] = '\0';
-    assert_false(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE, &found, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE, &found, &err), err,
+                 INVALID_ARGUMENT, "");
     data[GI_COMPILE_JOB_SIZE - 1] = '\0';
     assert_true(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE - 1, &found, &err));
     free(data);
@@ -101,8 +100,7 @@ TEST(a_worker_that_cannot_be_started_says_why)
 {
     struct glinfer_error err;
     errno = 0;
-    assert_false(start_by("this is not a program\n", &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(start_by("this is not a program\n", &err), err, IO, "");
     assert_non_null(strstr(err.message, strerror(ENOEXEC)));
 }
 
@@ -110,8 +108,7 @@ TEST(a_worker_that_fails_at_once_is_an_error)
 {
     struct glinfer_error err;
     assert_true(start_by("#!/bin/sh\nexit 0\n", &err));
-    assert_false(start_by("#!/bin/sh\nexit 1\n", &err));
-    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_fails(start_by("#!/bin/sh\nexit 1\n", &err), err, IO, "");
 }
 
 static void ignore_alarm(int number)

@@ -54,8 +54,8 @@ TEST(json_is_what_a_template_finds)
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         chat = (struct glinfer_chat_json){.messages = wrong[i][0]};
-        assert_false(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_fails(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err), err,
+                     INVALID_ARGUMENT, "");
         assert_non_null(strstr(err.message, wrong[i][1]));
     }
     gi_tokenizer_destroy(tokenizer);
@@ -108,8 +108,8 @@ TEST(a_conversation_ends_as_asked)
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         struct gi_ids ids = {0};
         struct glinfer_error err = {0};
-        assert_false(gi_tokenizer_encode_chat_json(tokenizer, &refused[i], &ids, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+        assert_fails(gi_tokenizer_encode_chat_json(tokenizer, &refused[i], &ids, &err), err,
+                     UNSUPPORTED, "");
     }
     gi_tokenizer_destroy(tokenizer);
 }

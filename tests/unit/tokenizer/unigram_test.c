@@ -53,9 +53,7 @@ static void expect_ids_of(const struct gi_vocab *vocab, const char *text, const 
 static void expect_refused(const struct gi_vocab *vocab, const char *what)
 {
     struct glinfer_error err;
-    assert_null(gi_tokenizer_create(vocab, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
-    assert_says(err.message, what);
+    assert_fails(gi_tokenizer_create(vocab, &err), err, BAD_FILE, what);
 }
 
 //-- scores ----------------------------------------------------------------------------------------
