@@ -10,20 +10,18 @@ static bool read_xielu(float number, struct glinfer_error *err)
 {
     static const char *const keys[] = {"xielu.alpha_n", "xielu.alpha_p", "xielu.beta", "xielu.eps"};
     static struct gi_hparams hparams;
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_header(&b, 0, 4);
     for (int i = 0; i < 4; i++) {
         gguf_key(&b, keys[i], GI_GGUF_KIND_F32);
         gguf_f32(&b, number);
     }
     gguf_pad(&b, 32);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), err);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), err);
     assert_non_null(gguf);
     hparams = (struct gi_hparams){.n_layer = 1};
     const struct gi_hparams_reader reader = {gguf, "apertus", err};
     const bool ok = gi_model_family_find("apertus", 7)->read_hparams(&reader, &hparams);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
     return ok;
 }
 
@@ -39,11 +37,11 @@ TEST(numbers_of_xielu_are_finite)
 TEST(inputs_of_layers_are_whole_blocks)
 {
     static struct gi_hparams hparams;
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct glinfer_error err;
     gguf_header(&b, 0, 0);
     gguf_pad(&b, 32);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
     assert_non_null(gguf);
     const struct gi_hparams_reader reader = {gguf, "gemma4", &err};
     hparams.inputs.width = 256;
@@ -51,8 +49,6 @@ TEST(inputs_of_layers_are_whole_blocks)
     hparams.inputs.width = 4;
     assert_false(gi_hparams_check_inputs(&reader, &hparams));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 // Holds what a file of Gemma 3n says.
@@ -69,7 +65,7 @@ static bool read_gemma3n(const struct gemma3n *file, struct gi_hparams *hparams,
                          struct glinfer_error *err)
 {
     const float numbers[] = {0.5f, -INFINITY, file->odd};
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_header(&b, 1, 7);
     gguf_pair_u32(&b, "gemma3n.altup.num_inputs", file->n_streams);
     gguf_pair_u32(&b, "gemma3n.altup.active_idx", file->active);
@@ -91,13 +87,11 @@ static bool read_gemma3n(const struct gemma3n *file, struct gi_hparams *hparams,
     for (uint32_t i = 0; i < file->rank; i++) {
         gguf_f32(&b, 0);
     }
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), err);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), err);
     assert_non_null(gguf);
     *hparams = (struct gi_hparams){.n_layer = 3, .n_embd = file->n_embd, .n_ff = 64};
     const struct gi_hparams_reader reader = {gguf, "gemma3n", err};
     const bool ok = gi_model_family_find("gemma3n", 7)->read_hparams(&reader, hparams);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
     return ok;
 }
 

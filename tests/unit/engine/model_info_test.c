@@ -16,7 +16,7 @@ static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t n
     const size_t embedding_size = (size_t)N_VOCAB * N_COLS / 32 * 34;
     const size_t matrix_size =
         (size_t)N_ROWS * N_COLS / row_type->block_size * row_type->block_bytes;
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct glinfer_model_info info = {0};
     struct glinfer_error err;
     gguf_header(&b, 2, 2);
@@ -31,13 +31,11 @@ static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t n
     gguf_pad(&b, 32);
     gguf_bytes(&b, zeros, matrix_size);
     free(zeros);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
     if (!gguf || !gi_model_info_file(&info, gguf, NULL, &err)) {
         fail_msg("%s", err.message);
     }
     assert_string_equal(info.description, description);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 TEST(a_mixture_has_its_name)

@@ -147,17 +147,15 @@ static const struct gi_plan_limits limits = {.max_range = 1 << 27, .alignment = 
 
 static void expect_refusal(const struct wrong *wrong, enum glinfer_status status, const char *word)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct gi_model_plan plan;
     struct glinfer_error err = {0};
-    struct gi_gguf *gguf = build(&b, wrong);
+    GGUF *gguf = build(&b, wrong);
     assert_false(gi_model_plan_init(&plan, gguf, &limits, &err));
     if (err.status != status || !strstr(err.message, word)) {
         fail_msg("status %d, \"%s\"; expected %d and \"%s\"", err.status, err.message, status,
                  word);
     }
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 TEST(missing_tensors_are_named)
@@ -181,11 +179,11 @@ TEST(what_a_file_has_besides_is_counted)
                                         "blk.0.attn_q.bias",
                                         NULL};
     const struct wrong wrong = {.spare = names};
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct gi_model_plan plan;
     struct gi_spare_tensors spare;
     struct glinfer_error err = {0};
-    struct gi_gguf *gguf = build(&b, &wrong);
+    GGUF *gguf = build(&b, &wrong);
     assert_false(gi_model_plan_init(&plan, gguf, &limits, &err)); // a bias of the wrong shape
     assert_says(err.message, "blk.0.attn_q.bias");
     gi_gguf_close(gguf);
@@ -201,8 +199,6 @@ TEST(what_a_file_has_besides_is_counted)
     assert_int_equal(spare.n_other, 2);
     assert_memory_equal(spare.other.data, names[4], spare.other.size);
     gi_model_plan_finish(&plan);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 TEST(wrong_shapes_are_named)
@@ -281,11 +277,11 @@ static void check_places(const struct wrong *wrong)
 {
     const uint64_t ranges[] = {1 << 27, 8192, 4096}; // whole, and cut into parts
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        struct gguf_builder b = {0};
+        BUILDER b = {0};
         struct gi_model_plan plan;
         struct glinfer_error err;
         const struct gi_plan_limits small = {.max_range = ranges[i], .alignment = 64};
-        struct gi_gguf *gguf = build(&b, wrong);
+        GGUF *gguf = build(&b, wrong);
         must(gi_model_plan_init(&plan, gguf, &small, &err), &err);
         assert_int_equal(plan.n_weights, GI_SLOT_COUNT + 1);
         for (uint32_t w = 0; w < plan.n_weights; w++) {
@@ -296,8 +292,6 @@ static void check_places(const struct wrong *wrong)
             }
         }
         gi_model_plan_finish(&plan);
-        gi_gguf_close(gguf);
-        gguf_finish(&b);
     }
 }
 
@@ -353,9 +347,9 @@ TEST(every_row_has_one_place)
 TEST(rotary_pairs_are_neighbours)
 {
     const struct wrong nothing = {0};
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct gi_model_plan plan;
-    struct gi_gguf *gguf = build(&b, &nothing);
+    GGUF *gguf = build(&b, &nothing);
     assert_true(gi_model_plan_init(&plan, gguf, &limits, NULL));
     const struct gi_plan_weight *qkv = &plan.weights[GI_SLOT_QKV];
     const enum gi_rope_pairing pairings[] = {GI_ROPE_PAIRING_ADJACENT, GI_ROPE_PAIRING_HALVES};
@@ -368,8 +362,6 @@ TEST(rotary_pairs_are_neighbours)
         assert_int_equal(second, HEAD_DIM + (i == 0 ? 1 : HEAD_DIM / 2));
     }
     gi_model_plan_finish(&plan);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 // Ranges reach no further than a storage block, and the two ranges of a part fit one buffer.

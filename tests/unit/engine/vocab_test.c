@@ -51,9 +51,9 @@ static void expect_bad_file(struct gguf_builder *b, const char *words)
 
 TEST(vocab_reads_what_is_there)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     build(&b, N_TOKENS, "tokenizer.ggml.bos_token_id", GI_GGUF_KIND_U32, 2);
-    struct gi_gguf *gguf = open_built(&b);
+    GGUF *gguf = open_built(&b);
     struct gi_vocab_file file;
     assert_true(gi_vocab_read(gguf, &file, NULL));
     assert_int_equal(file.vocab.n_tokens, N_TOKENS);
@@ -62,15 +62,13 @@ TEST(vocab_reads_what_is_there)
     assert_int_equal(file.vocab.types[1], GI_TOKEN_TYPE_UNKNOWN);
     assert_int_equal(file.vocab.bos, 2);
     gi_vocab_finish(&file);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 TEST(vocab_says_what_is_absent)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     build(&b, 0, "tokenizer.ggml.add_bos_token", GI_GGUF_KIND_BOOL, 0);
-    struct gi_gguf *gguf = open_built(&b);
+    GGUF *gguf = open_built(&b);
     struct gi_vocab_file file;
     assert_true(gi_vocab_read(gguf, &file, NULL));
     assert_null(file.vocab.types);
@@ -83,21 +81,17 @@ TEST(vocab_says_what_is_absent)
     assert_int_equal(file.vocab.chat_template.size, 0);
     gi_vocab_finish(&file);
     gi_vocab_finish(&file);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 TEST(vocab_takes_all_bits_set_for_no_token)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     build(&b, N_TOKENS, "tokenizer.ggml.bos_token_id", GI_GGUF_KIND_U32, UINT32_MAX);
-    struct gi_gguf *gguf = open_built(&b);
+    GGUF *gguf = open_built(&b);
     struct gi_vocab_file file;
     assert_true(gi_vocab_read(gguf, &file, NULL));
     assert_int_equal(file.vocab.bos, GI_NO_TOKEN);
     gi_vocab_finish(&file);
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 TEST(vocab_refuses_types_of_another_count)
@@ -144,12 +138,12 @@ TEST(ids_outside_the_vocabulary_are_left_out_with_a_warning)
     for (size_t i = 0; i < 7 * sizeof(ids) / sizeof(ids[0]); i++) {
         char key[64];
         struct seen seen = {0};
-        struct gguf_builder b = {0};
+        BUILDER b = {0};
         struct gi_vocab_file file;
         const uint32_t id = ids[i / 7].id;
         snprintf(key, sizeof(key), "tokenizer.ggml.%s_token_id", names[i % 7]);
         build(&b, N_TOKENS, key, GI_GGUF_KIND_U32, id);
-        struct gi_gguf *gguf = open_built(&b);
+        GGUF *gguf = open_built(&b);
         assert_true(gi_vocab_read(gguf, &file, NULL));
         const int32_t found[] = {file.vocab.bos, file.vocab.eos, file.vocab.eot, file.vocab.eom,
                                  file.vocab.unk, file.vocab.pad, file.vocab.sep};
@@ -160,8 +154,6 @@ TEST(ids_outside_the_vocabulary_are_left_out_with_a_warning)
         assert_int_equal(seen.n, ids[i / 7].n_warnings);
         assert_true(seen.n == 0 || (strstr(seen.text, key) && strstr(seen.text, "of 3 tokens")));
         gi_vocab_finish(&file);
-        gi_gguf_close(gguf);
-        gguf_finish(&b);
     }
 }
 
@@ -183,18 +175,16 @@ TEST(files_that_are_not_models_are_named)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct glinfer_error err = {0};
-        struct gguf_builder b = {0};
+        BUILDER b = {0};
         struct gi_vocab_file file;
         gguf_header(&b, 0, 1);
         gguf_pair_string(&b, cases[i].key, cases[i].value);
-        struct gi_gguf *gguf = open_built(&b);
+        GGUF *gguf = open_built(&b);
         assert_false(gi_vocab_read(gguf, &file, &err));
         assert_int_equal(err.status,
                          cases[i].says ? GLINFER_STATUS_UNSUPPORTED : GLINFER_STATUS_BAD_FILE);
         const char *says = cases[i].says ? cases[i].says : "no tokenizer";
         assert_says(err.message, says);
-        gi_gguf_close(gguf);
-        gguf_finish(&b);
     }
 }
 

@@ -11,6 +11,13 @@ struct gguf_builder { // zero-initialised
 };
 
 void gguf_finish(struct gguf_builder *b);
+// A builder, and a file, that end with their scope.
+#define BUILDER __attribute__((cleanup(gguf_finish))) struct gguf_builder
+#define GGUF    __attribute__((cleanup(gguf_close_at))) struct gi_gguf
+static inline void gguf_close_at(struct gi_gguf **gguf)
+{
+    gi_gguf_close(*gguf);
+}
 
 void gguf_bytes(struct gguf_builder *b, const void *bytes, size_t size);
 void gguf_u8(struct gguf_builder *b, uint8_t value);

@@ -14,6 +14,7 @@ struct opened {
 // too many.
 struct opened open_bytes(const struct gguf_builder *b, size_t size);
 void close_bytes(struct opened *o);
+#define OPENED __attribute__((cleanup(close_bytes))) struct opened // closed with its scope
 struct opened open_sound_file(void);
 
 // The file is refused, in a message that names it and says so. Finish the builder.

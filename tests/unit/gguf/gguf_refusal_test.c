@@ -55,15 +55,13 @@ TEST(gguf_rejects_absurd_counts)
 
 TEST(gguf_rejects_every_truncation)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_sound_file(&b);
     for (size_t size = 0; size < b.size; size++) {
-        struct opened o = open_bytes(&b, size);
+        OPENED o = open_bytes(&b, size);
         assert_null(o.gguf);
         assert_int_equal(o.err.status, GLINFER_STATUS_BAD_FILE);
-        close_bytes(&o);
     }
-    gguf_finish(&b);
 }
 
 //-- metadata ----------------------------------------------------------------------------------

@@ -68,10 +68,9 @@ static void write_bytes(const char *path, const void *data, size_t size)
 static void write_piece(const struct folder *folder, uint32_t piece, const struct keys *keys,
                         uint32_t first_tensor)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     build_piece(&b, piece, keys, first_tensor);
     write_bytes(folder->pieces[piece], b.data, b.size);
-    gguf_finish(&b);
 }
 
 static void write_sound_piece(const struct folder *folder, uint32_t piece)
@@ -117,7 +116,7 @@ TEST(any_piece_opens_the_model)
     struct gi_hash hashes[N_PIECES];
     for (uint32_t i = 0; i < N_PIECES; i++) {
         struct glinfer_error err = {0};
-        struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[i]), &err);
+        GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[i]), &err);
         must(gguf, &err);
         uint64_t size = 0;
         struct stat st;
@@ -144,7 +143,6 @@ TEST(any_piece_opens_the_model)
         }
         assert_true(gi_gguf_identify(gguf, &hashes[i], NULL));
         assert_memory_equal(&hashes[i], &hashes[0], sizeof(hashes[0]));
-        gi_gguf_close(gguf);
     }
     remove_folder(&folder);
 }
@@ -172,12 +170,10 @@ TEST(identity_is_of_all_pieces)
 TEST(one_piece_is_a_whole_model)
 {
     for (uint32_t count = 0; count < 2; count++) {
-        struct gguf_builder b = {0};
+        BUILDER b = {0};
         build_piece(&b, 1, &(struct keys){0, count, 7}, 0);
-        struct opened o = open_bytes(&b, b.size);
+        OPENED o = open_bytes(&b, b.size);
         assert_non_null(o.gguf);
-        close_bytes(&o);
-        gguf_finish(&b);
     }
 }
 
@@ -253,7 +249,7 @@ TEST(survives_damaged_pieces)
 {
     struct folder folder = create_folder();
     for (uint32_t piece = 0; piece < 2; piece++) {
-        struct gguf_builder b = {0};
+        BUILDER b = {0};
         const struct keys keys = {piece, N_PIECES, N_PIECE_TENSORS * (N_PIECES - 1)};
         build_piece(&b, piece, &keys, piece * N_PIECE_TENSORS);
         assert_true(b.size > 0);
@@ -263,7 +259,7 @@ TEST(survives_damaged_pieces)
             b.data[at] ^= i < b.size ? 0x81 : 0;
             write_bytes(folder.pieces[piece], b.data, i < b.size ? b.size : at);
             b.data[at] ^= i < b.size ? 0x81 : 0;
-            struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[2]), &err);
+            GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[2]), &err);
             for (size_t j = 0; gguf && j < gi_gguf_tensor_count(gguf); j++) {
                 const struct gi_gguf_tensor *t = gi_gguf_tensor_at(gguf, j);
                 uint8_t bytes[64];
@@ -271,10 +267,8 @@ TEST(survives_damaged_pieces)
                 assert_true(gi_gguf_tensor_read(gguf, t, 0, t->size, bytes, NULL));
             }
             assert_true(gguf || (err.status != GLINFER_STATUS_OK && err.message[0]));
-            gi_gguf_close(gguf);
         }
         write_sound_piece(&folder, piece);
-        gguf_finish(&b);
     }
     remove_folder(&folder);
 }
@@ -282,7 +276,7 @@ TEST(survives_damaged_pieces)
 TEST(reports_that_there_is_no_memory)
 {
     struct folder folder = create_folder();
-    struct gi_gguf *gguf = NULL;
+    GGUF *gguf = NULL;
     long n_failed = 0;
     for (; !gguf && n_failed < 100; n_failed++) {
         struct glinfer_error err;
@@ -292,7 +286,6 @@ TEST(reports_that_there_is_no_memory)
         assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
     }
     assert_non_null(gguf);
-    gi_gguf_close(gguf);
     remove_folder(&folder);
 }
 

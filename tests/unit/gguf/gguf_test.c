@@ -24,32 +24,30 @@ TEST(gguf_reads_integers_of_any_kind)
         uint32_t value;
     } cases[] = {{"t.u8", 200},          {"t.u16", 60000}, {"t.i16", 12345},
                  {"t.u32", 4000000000u}, {"t.i64", 77},    {"t.none", 42}};
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint32_t value;
         assert_true(gi_gguf_get_u32(o.gguf, cases[i].key, 42, &value, NULL));
         assert_int_equal(value, cases[i].value);
     }
-    close_bytes(&o);
 }
 
 TEST(gguf_refuses_integers_that_do_not_fit)
 {
     static const char *const keys[] = {"t.i8", "t.i32", "t.u64"};
     static const char *const says[] = {"is -5", "is -7", "is 18446744073709551615"};
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     for (size_t i = 0; i < 3; i++) {
         uint32_t value;
         assert_fails(gi_gguf_get_u32(o.gguf, keys[i], 42, &value, &o.err), o.err, BAD_FILE, "");
         assert_non_null(strstr(o.err.message, keys[i]));
         assert_non_null(strstr(o.err.message, says[i]));
     }
-    close_bytes(&o);
 }
 
 TEST(gguf_refuses_a_value_of_another_kind)
 {
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     uint32_t u32;
     float f32;
     bool boolean;
@@ -67,12 +65,11 @@ TEST(gguf_refuses_a_value_of_another_kind)
     assert_string_equal(
         o.err.message,
         "test.gguf: metadata key t.f32s is an array of f32, expected an array of i32");
-    close_bytes(&o);
 }
 
 TEST(gguf_reads_floats_bools_and_strings)
 {
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     float f32;
     bool boolean;
     struct gi_gguf_string string;
@@ -88,27 +85,24 @@ TEST(gguf_reads_floats_bools_and_strings)
     assert_true(gi_gguf_has(o.gguf, "t.u8"));
     assert_false(gi_gguf_has(o.gguf, "t.u"));
     assert_false(gi_gguf_has(o.gguf, ""));
-    close_bytes(&o);
 }
 
 TEST(gguf_refuses_f64_beyond_f32)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_header(&b, 0, 1);
     gguf_key(&b, "t.f64", GI_GGUF_KIND_F64);
     gguf_f64(&b, 1e300);
-    struct opened o = open_bytes(&b, b.size);
+    OPENED o = open_bytes(&b, b.size);
     float f32;
     assert_non_null(o.gguf);
     assert_false(gi_gguf_get_f32(o.gguf, "t.f64", 0, &f32, &o.err));
     assert_says(o.err.message, "1e+300");
-    close_bytes(&o);
-    gguf_finish(&b);
 }
 
 TEST(gguf_reads_arrays)
 {
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     struct gi_gguf_array array;
     assert_true(gi_gguf_get_array(o.gguf, "t.strings", GI_GGUF_KIND_STRING, &array, NULL));
     assert_int_equal(array.count, 3);
@@ -127,23 +121,21 @@ TEST(gguf_reads_arrays)
     assert_int_equal(array.count, 0);
     assert_true(gi_gguf_get_array(o.gguf, "t.none", GI_GGUF_KIND_STRING, &array, NULL));
     assert_int_equal(array.count, 0);
-    close_bytes(&o);
 }
 
 TEST(gguf_takes_u32_for_i32_and_clamps)
 {
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     struct gi_gguf_array array;
     assert_true(gi_gguf_get_array(o.gguf, "t.u32s", GI_GGUF_KIND_I32, &array, NULL));
     assert_int_equal(array.kind, GI_GGUF_KIND_U32);
     assert_int_equal(gi_gguf_array_i32(&array, 0), 3);
     assert_int_equal(gi_gguf_array_i32(&array, 1), INT32_MAX);
-    close_bytes(&o);
 }
 
 TEST(gguf_reads_the_tensor_directory)
 {
-    struct opened o = open_sound_file();
+    OPENED o = open_sound_file();
     assert_int_equal(gi_gguf_tensor_count(o.gguf), 3);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(o.gguf, "matrix");
     assert_non_null(t);
@@ -162,13 +154,12 @@ TEST(gguf_reads_the_tensor_directory)
     assert_int_equal(gi_gguf_tensor_at(o.gguf, 1)->size, 48);
     assert_null(gi_gguf_tensor_find(o.gguf, "matri"));
     assert_null(gi_gguf_tensor_find(o.gguf, ""));
-    close_bytes(&o);
 }
 
 TEST(gguf_opens_a_vocabulary_without_tensors)
 {
     enum { N_TOKEN = 262144 };
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_header(&b, 0, 1);
     gguf_array(&b, "tokens", GI_GGUF_KIND_STRING, N_TOKEN);
     for (int i = 0; i < N_TOKEN; i++) {
@@ -176,29 +167,25 @@ TEST(gguf_opens_a_vocabulary_without_tensors)
         snprintf(text, sizeof(text), "token%d", i);
         gguf_string(&b, text);
     }
-    struct opened o = open_bytes(&b, b.size);
+    OPENED o = open_bytes(&b, b.size);
     struct gi_gguf_array array;
     assert_non_null(o.gguf);
     assert_true(gi_gguf_get_array(o.gguf, "tokens", GI_GGUF_KIND_STRING, &array, NULL));
     assert_string_is(array.strings[N_TOKEN - 1], "token262143");
-    close_bytes(&o);
-    gguf_finish(&b);
 }
 
 TEST(gguf_opens_version_2)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_sound_file(&b);
     b.data[4] = 2;
-    struct opened o = open_bytes(&b, b.size);
+    OPENED o = open_bytes(&b, b.size);
     assert_non_null(o.gguf);
-    close_bytes(&o);
-    gguf_finish(&b);
 }
 
 TEST(gguf_obeys_the_alignment_key)
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_header(&b, 2, 1);
     gguf_pair_u32(&b, "general.alignment", 256);
     gguf_tensor(&b, "a", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
@@ -207,12 +194,10 @@ TEST(gguf_obeys_the_alignment_key)
     gguf_u32(&b, 1);
     gguf_pad(&b, 256);
     gguf_u32(&b, 2);
-    struct opened o = open_bytes(&b, b.size);
+    OPENED o = open_bytes(&b, b.size);
     assert_non_null(o.gguf);
     assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->file_offset, 512);
     assert_int_equal(first_byte(o.gguf, gi_gguf_tensor_find(o.gguf, "b")), 2);
-    close_bytes(&o);
-    gguf_finish(&b);
 }
 
 //-- files -------------------------------------------------------------------------------------
@@ -229,23 +214,21 @@ static void write_file(char path[64], const struct gguf_builder *b)
 
 static void write_sound_file(char path[64])
 {
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     gguf_sound_file(&b);
     write_file(path, &b);
-    gguf_finish(&b);
 }
 
 TEST(gguf_opens_a_path)
 {
     char path[64];
     write_sound_file(path);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     unlink(path);
     assert_non_null(gguf);
     assert_string_equal(gi_gguf_path(gguf), path);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
     assert_int_equal(first_byte(gguf, t), 96);
-    gi_gguf_close(gguf);
     gi_gguf_close(NULL);
 }
 
@@ -253,7 +236,7 @@ TEST(gguf_opens_a_path)
 TEST(gguf_of_a_path_has_what_memory_has)
 {
     char path[64];
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct gi_gguf_array array;
     enum { N_STRING = 60000 };
     gguf_header(&b, 0, 1);
@@ -264,7 +247,7 @@ TEST(gguf_of_a_path_has_what_memory_has)
         gguf_string(&b, word);
     }
     write_file(path, &b);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     unlink(path);
     assert_non_null(gguf);
     assert_true(gi_gguf_get_array(gguf, "words", GI_GGUF_KIND_STRING, &array, NULL));
@@ -274,15 +257,13 @@ TEST(gguf_of_a_path_has_what_memory_has)
         snprintf(expected, sizeof(expected), "word %u", i);
         assert_string_is(array.strings[i], expected);
     }
-    gi_gguf_close(gguf);
-    gguf_finish(&b);
 }
 
 // A changed vocabulary or weight is another model; the same bytes elsewhere are the same one.
 TEST(gguf_identity_is_that_of_the_content)
 {
     char path[64];
-    struct gguf_builder b = {0};
+    BUILDER b = {0};
     struct gi_hash hashes[4];
     gguf_sound_file(&b);
     write_sound_file(path);
@@ -291,17 +272,15 @@ TEST(gguf_identity_is_that_of_the_content)
         if (changed) {
             *changed ^= 1;
         }
-        struct gi_gguf *gguf = gi_gguf_open(
+        GGUF *gguf = gi_gguf_open(
             i == 0 ? GI_SOURCE_PATH(path) : GI_SOURCE_MEMORY(b.data, b.size, "memory"), NULL);
         assert_non_null(gguf);
         assert_true(gi_gguf_identify(gguf, &hashes[i], NULL));
-        gi_gguf_close(gguf);
     }
     unlink(path);
     assert_memory_equal(&hashes[0], &hashes[1], sizeof(hashes[0]));
     assert_memory_not_equal(&hashes[1], &hashes[2], sizeof(hashes[0]));
     assert_memory_not_equal(&hashes[2], &hashes[3], sizeof(hashes[0]));
-    gguf_finish(&b);
 }
 
 TEST(gguf_tells_a_file_that_has_shrunk)
@@ -310,14 +289,13 @@ TEST(gguf_tells_a_file_that_has_shrunk)
     uint8_t bytes[72];
     struct glinfer_error err = {0};
     write_sound_file(path);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
+    GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     assert_non_null(gguf);
     assert_int_equal(truncate(path, (off_t)gi_gguf_file_size(gguf) - 1), 0);
     unlink(path);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
     assert_fails(gi_gguf_tensor_read(gguf, t, 0, t->size, bytes, &err), err, IO,
                  "was changed while it was read");
-    gi_gguf_close(gguf);
 }
 
 TEST(gguf_refuses_paths_that_are_no_file)
@@ -332,7 +310,7 @@ TEST(gguf_survives_every_failed_allocation)
 {
     char path[64];
     write_sound_file(path);
-    struct gi_gguf *gguf = NULL;
+    GGUF *gguf = NULL;
     long n_failed = 0;
     for (; !gguf && n_failed < 100; n_failed++) {
         struct glinfer_error err;
@@ -344,7 +322,6 @@ TEST(gguf_survives_every_failed_allocation)
     unlink(path);
     assert_non_null(gguf);
     assert_in_range(n_failed, 7, 20); // gguf, path, pairs, 2 string arrays, keys, tensors, names
-    gi_gguf_close(gguf);
 }
 
 TEST(type_facts_agree_with_the_table)
