@@ -86,8 +86,7 @@ void load(struct tiny_model *f, const struct glinfer_host_gl *gl)
 void answer(struct glinfer_session *session)
 {
     struct answer found = {0};
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, &found);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, N_PREDICT, &found);
     assert_same(&wanted, &found);
 }
 
@@ -99,8 +98,7 @@ int open_host_group(void **state)
     (void)state;
     load(&f, NULL);
     struct glinfer_session *session = open_session(&f, 4, 64, 0);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, &wanted);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, N_PREDICT, &wanted);
     glinfer_session_destroy(&session);
     tiny_model_close(&f);
     has_current = true;

@@ -59,8 +59,7 @@ static int open_fixture(void **state)
     f->data = read_model(&f->size);
     write_larger_file(f);
     struct glinfer_session *session = open_session(&f->tiny, 1, 64, 0);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, &f->wanted);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, N_PREDICT, &f->wanted);
     glinfer_session_destroy(&session);
     *state = f;
     return 0;

@@ -88,8 +88,7 @@ TEST(a_self_test_that_is_cancelled_keeps_the_text)
     for (int i = 0; i < N_KEPT; i++) {
         tokens[i] = 32 + i % 90;
     }
-    const struct glinfer_generate_params params = ask(tokens, N_KEPT, 2, &answer);
-    must_generate(session, &params);
+    answer_more(session, tokens, N_KEPT, 2, &answer);
     read_cache(session, before, SIZE);
     assert_true(test_programs(session, -1, &n));
     for (int at = 0; at < n; at += n / 6 + 1) {

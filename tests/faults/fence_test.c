@@ -117,8 +117,7 @@ TEST(chains_follow_before_tokens_are_delivered)
     struct tiny_model *f = *state;
     SESSION *session = open_session(f, 4, 256, 8);
     struct answer whole = {0}, answer = {0};
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, N_ANSWER, &whole);
     glinfer_session_reset(session);
     must_begin(session, ask(prompt, N_PROMPT, N_ANSWER, &whole));
     uint32_t n_full = 0;
@@ -154,8 +153,7 @@ static int begin_held(struct tiny_model *f, struct glinfer_session *session, int
                       struct answer *whole, struct answer *answer)
 {
     struct glinfer_error err = {0};
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, whole);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, N_ANSWER, whole);
     glinfer_session_reset(session);
     has_fences = true;
     n_fences = 0;

@@ -65,8 +65,7 @@ static void answer_by_hand(struct glinfer_session *session, int n_keep, struct a
         memmove(ids + n_keep, ids + n_keep + n_drop, (size_t)(n - n_keep) * sizeof(ids[0]));
         glinfer_session_reset(session);
         memset(&part, 0, sizeof(part));
-        params = ask(ids, (size_t)n - 1, 0, &part);
-        must_generate(session, &params);
+        answer_more(session, ids, (size_t)n - 1, 0, &part);
         params = ask(ids + n - 1, 1, N_LONG - whole->n, &part); // the pending one, in a step
         must_generate(session, &params);
     }
@@ -178,13 +177,11 @@ TEST(a_cancelled_shift_leaves_a_session_that_goes_on)
     assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
     assert_int_equal(answer.n, N_ROOM);
     assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), 6 + 13 + 1);
-    params = ask(more, 2, 8, &after);
-    must_generate(session, &params);
+    answer_more(session, more, 2, 8, &after);
     memcpy(ids, prompt, 6 * sizeof(ids[0]));
     memcpy(ids + 6, answer.ids + 19 - 14, 14 * sizeof(ids[0]));
     memcpy(ids + 20, more, sizeof(more));
-    params = ask(ids, 22, 8, &expected);
-    must_generate(other, &params);
+    answer_more(other, ids, 22, 8, &expected);
     assert_same(&after, &expected);
 }
 

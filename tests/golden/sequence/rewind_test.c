@@ -112,10 +112,8 @@ TEST(an_answer_of_one_token_leaves_the_state_of_its_prompt)
         SESSION *session = open_session(*state, 0, 128, 16);
         SESSION *fresh = open_session(*state, 0, 128, 16);
         struct answer answer = {0}, want;
-        struct glinfer_generate_params params = ask(prompt, N_FIRST, 0, &answer);
-        must_generate(session, &params);
-        params = ask(prompt + N_FIRST, 3, n_predict, &answer);
-        must_generate(session, &params);
+        answer_more(session, prompt, N_FIRST, 0, &answer);
+        answer_more(session, prompt + N_FIRST, 3, n_predict, &answer);
         assert_int_equal(glinfer_session_rewind(session, N_FIRST), N_FIRST);
         generate(session, prompt + N_FIRST, N_PROMPT - N_FIRST, &answer);
         generate(fresh, prompt, N_PROMPT, &want);

@@ -78,8 +78,7 @@ static struct glinfer_session *open_typed(const struct glinfer_model *model,
 static void begin(struct glinfer_session *session)
 {
     struct answer answer = {0};
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 9, &answer);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 9, &answer);
 }
 
 static void *save_to_memory(struct glinfer_session *session, size_t *size)
@@ -297,8 +296,7 @@ TEST(a_match_counts_the_tokens_in_common)
     struct answer answer = {0};
     int32_t ids[N_PROMPT + 4];
     assert_int_equal(glinfer_session_match(session, prompt, N_PROMPT), 0);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &answer);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 3, &answer);
     memcpy(ids, prompt, sizeof(prompt));
     memcpy(ids + N_PROMPT, answer.ids, 3 * sizeof(ids[0]));
     ids[N_PROMPT + 3] = 5;

@@ -91,11 +91,10 @@ TEST(a_callback_does_not_call_back)
     struct answer wanted = {0}, found = {0};
     tiny = *state;
     called = open_session(tiny, 1, 64, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &wanted);
-    must_generate(called, &params);
+    answer_more(called, prompt, N_PROMPT, 3, &wanted);
     glinfer_session_reset(called);
     n_refused = 0;
-    params = ask(prompt, N_PROMPT, 3, &found);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &found);
     params.on_token = call_back;
     must_generate(called, &params);
     assert_int_equal(n_refused, 3 * 12);
@@ -215,8 +214,7 @@ TEST(a_forked_child_is_refused_and_its_parent_goes_on)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    params = ask(prompt, N_PROMPT, 8, &found);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 8, &found);
     assert_same(&wanted, &found);
 }
 
@@ -343,8 +341,7 @@ TEST(parents_end_with_their_last_child)
     glinfer_device_destroy(&own.device);
     glinfer_model_destroy(&own.model);
     assert_null(own.model);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &answer);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 3, &answer);
     assert_int_equal(answer.n, 3);
 }
 

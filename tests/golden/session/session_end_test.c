@@ -25,11 +25,10 @@ TEST(wrong_requests_are_refused_and_nothing_is_lost)
 {
     struct answer before = {0}, after = {0}, none = {0};
     SESSION *session = open_session(*state, 8, 24, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &before);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 4, &before);
     glinfer_session_reset(session);
     int32_t long_prompt[30] = {0};
-    params = ask(long_prompt, 30, 4, &none);
+    struct glinfer_generate_params params = ask(long_prompt, 30, 4, &none);
     expect_refusal(session, &params, GLINFER_STATUS_CONTEXT_FULL);
     params = ask(prompt, 0, 4, &none);
     expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
@@ -46,8 +45,7 @@ TEST(wrong_requests_are_refused_and_nothing_is_lost)
     params.min_p = NAN;
     expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
     assert_int_equal(none.n, 0);
-    params = ask(prompt, N_PROMPT, 4, &after);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 4, &after);
     assert_same(&before, &after);
 }
 
@@ -137,16 +135,13 @@ TEST(a_cancelled_answer_leaves_a_usable_session)
 {
     struct answer whole = {0}, cancelled = {0}, again = {0};
     SESSION *session = open_session(*state, 4, 256, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &whole);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 50, &whole);
     glinfer_session_reset(session);
     cancelled.cancel = session;
-    params = ask(prompt, N_PROMPT, 50, &cancelled);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &cancelled);
     expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
     assert_in_range(cancelled.n, 2, 8);
-    glinfer_session_reset(session);
-    params = ask(prompt, N_PROMPT, 50, &again);
-    must_generate(session, &params);
+    answer_anew(session, prompt, N_PROMPT, 50, &again);
     assert_same(&whole, &again);
 }
 
@@ -158,15 +153,12 @@ TEST(a_cancelled_session_holds_what_was_delivered)
     cancelled.cancel = session;
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &cancelled);
     expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
-    params = ask(prompt, N_PROMPT, 10, &rest);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 10, &rest);
     const size_t n = N_PROMPT + (size_t)cancelled.n;
     memcpy(history, prompt, sizeof(prompt));
     memcpy(history + N_PROMPT, cancelled.ids, (size_t)cancelled.n * sizeof(int32_t));
     memcpy(history + n, prompt, sizeof(prompt));
-    glinfer_session_reset(session);
-    params = ask(history, n + N_PROMPT, 10, &all);
-    must_generate(session, &params);
+    answer_anew(session, history, n + N_PROMPT, 10, &all);
     assert_same(&rest, &all);
 }
 
@@ -249,9 +241,7 @@ TEST(cancelling_an_idle_session_does_nothing)
     glinfer_session_cancel(session); // of a new one
     must_generate(session, &params);
     glinfer_session_cancel(session);
-    glinfer_session_reset(session);
-    params = ask(prompt, N_PROMPT, 4, &found);
-    must_generate(session, &params);
+    answer_anew(session, prompt, N_PROMPT, 4, &found);
     assert_same(&wanted, &found);
     glinfer_session_cancel(session);
     assert_true(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
@@ -269,13 +259,12 @@ TEST(stop_strings_end_the_answer)
 {
     struct answer whole = {0}, stopped = {0};
     SESSION *session = open_session(*state, 8, 256, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &whole);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 60, &whole);
     assert_true(whole.text_size > 12);
     char word[4] = {whole.text[8], whole.text[9], whole.text[10], 0};
     const char *const words[] = {"never to be found", word};
     glinfer_session_reset(session);
-    params = ask(prompt, N_PROMPT, 60, &stopped);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &stopped);
     params.stop = words;
     params.n_stop = 2;
     const struct glinfer_stats stats = must_generate(session, &params);

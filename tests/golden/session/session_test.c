@@ -220,15 +220,12 @@ TEST(a_prompt_in_parts_is_the_whole_prompt)
 {
     struct answer whole = {0}, parts = {0};
     SESSION *session = open_session(*state, 8, 256, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 20, &whole);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 20, &whole);
     glinfer_session_reset(session);
-    params = ask(prompt, 5, 0, &parts);
+    struct glinfer_generate_params params = ask(prompt, 5, 0, &parts);
     assert_int_equal(must_generate(session, &params).n_past, 5);
-    params = ask(prompt + 5, 1, 0, &parts);
-    must_generate(session, &params);
-    params = ask(prompt + 6, N_PROMPT - 6, 20, &parts);
-    must_generate(session, &params);
+    answer_more(session, prompt + 5, 1, 0, &parts);
+    answer_more(session, prompt + 6, N_PROMPT - 6, 20, &parts);
     assert_same(&whole, &parts);
 }
 
@@ -334,8 +331,7 @@ TEST(a_prompt_that_fills_the_context_gives_one_token)
     assert_fails(glinfer_generate(session, &params, NULL, &err), err, CONTEXT_FULL, "");
     glinfer_session_destroy(&session);
     session = open_session(*state, 8, 256, 0);
-    params = ask(prompt, N_PROMPT, 1, &roomy);
-    must_generate(session, &params);
+    answer_more(session, prompt, N_PROMPT, 1, &roomy);
     assert_same(&filled, &roomy);
 }
 
