@@ -181,7 +181,7 @@ static struct gi_jinja_value look_up(struct gi_jinja_run *run, struct gi_jinja_s
             return *found;
         }
     }
-    return gi_jinja_has_function(name) || is_caller(run, name)
+    return gi_jinja_has(name, GI_JINJA_FUNCTION) || is_caller(run, name)
                ? (struct gi_jinja_value){.kind = GI_JINJA_MACRO}
                : gi_jinja_undefined();
 }
@@ -237,13 +237,62 @@ int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const 
     return is_there ? value.number : fallback;
 }
 
-const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_builtin *table,
-                                                     struct gi_jinja_string name)
+static const struct gi_jinja_builtin *find_builtin(struct gi_jinja_string name,
+                                                   enum gi_jinja_use use)
 {
-    while (table->name && !gi_jinja_is(name, table->name)) {
-        table++;
+    const struct gi_jinja_builtin *const tables[] = {gi_jinja_filters, gi_jinja_list_filters,
+                                                     gi_jinja_methods};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        for (const struct gi_jinja_builtin *row = tables[i]; row->name; row++) {
+            if ((row->uses & use) && gi_jinja_is(name, row->name)) {
+                return row;
+            }
+        }
     }
-    return table->name ? table : NULL;
+    return NULL;
+}
+
+bool gi_jinja_has(struct gi_jinja_string name, enum gi_jinja_use use)
+{
+    return find_builtin(name, use) != NULL;
+}
+
+struct gi_jinja_value gi_jinja_apply(const struct gi_jinja_call *call, enum gi_jinja_use use)
+{
+    const struct gi_jinja_builtin *row = find_builtin(call->name, use);
+    struct gi_jinja_call own = *call;
+    if (use != GI_JINJA_TEST && use != GI_JINJA_FUNCTION) {
+        gi_jinja_charge(call->pool, call->value);
+    }
+    if (!row) {
+        const char *what = use == GI_JINJA_FILTER ? "filter"
+                           : use == GI_JINJA_TEST ? "test"
+                                                  : "function";
+        return gi_jinja_refuse(call->pool, "unknown %s '%.*s'", what, (int)call->name.size,
+                               call->name.data);
+    }
+    own.option = row->option;
+    return row->apply(&own);
+}
+
+// Calls a method, or a macro that a mapping has.
+static struct gi_jinja_value call_method(const struct gi_jinja_call *call)
+{
+    const enum gi_jinja_kind kind = call->value.kind;
+    const enum gi_jinja_use use = kind == GI_JINJA_STRING ? GI_JINJA_OF_STRING
+                                  : kind == GI_JINJA_LIST ? GI_JINJA_OF_LIST
+                                                          : GI_JINJA_OF_DICT;
+    if ((kind == GI_JINJA_DICT || use != GI_JINJA_OF_DICT) && gi_jinja_has(call->name, use)) {
+        return gi_jinja_apply(call, use);
+    }
+    gi_jinja_charge(call->pool, call->value);
+    const struct gi_jinja_value macro =
+        gi_jinja_item(call->pool, call->value, gi_jinja_value_of(call->name));
+    if (macro.kind == GI_JINJA_MACRO && macro.macro) {
+        return gi_jinja_call_macro(call, macro.macro);
+    }
+    return gi_jinja_refuse(call->pool, "%s has no method '%.*s'", gi_jinja_kind_name(kind),
+                           (int)call->name.size, call->name.data);
 }
 
 struct gi_jinja_value gi_jinja_evaluate_call(struct gi_jinja_run *run,
@@ -265,12 +314,12 @@ struct gi_jinja_value gi_jinja_evaluate_call(struct gi_jinja_run *run,
         return gi_jinja_call_caller(&call);
     }
     if (is_method) {
-        return gi_jinja_method(&call);
+        return call_method(&call);
     }
     if (value.kind == GI_JINJA_MACRO && value.macro) {
         return gi_jinja_call_macro(&call, value.macro);
     }
-    return is_name ? gi_jinja_function(&call)
+    return is_name ? gi_jinja_apply(&call, GI_JINJA_FUNCTION)
                    : gi_jinja_refuse(&run->pool, "value is not callable");
 }
 
@@ -283,8 +332,8 @@ static struct gi_jinja_value evaluate_filter(struct gi_jinja_run *run,
     if (run->pool.has_failed) {
         return gi_jinja_undefined();
     }
-    return node->kind == GI_JINJA_NODE_TEST ? gi_jinja_bool(gi_jinja_test(&call))
-                                            : gi_jinja_filter(&call);
+    return gi_jinja_apply(&call,
+                          node->kind == GI_JINJA_NODE_TEST ? GI_JINJA_TEST : GI_JINJA_FILTER);
 }
 
 //-- expressions -----------------------------------------------------------------------------------

@@ -14,39 +14,29 @@ static bool is_divisible(struct gi_jinja_value value, int64_t by)
     return value.kind == GI_JINJA_INT && by != 0 && (by == -1 || value.number % by == 0);
 }
 
-// Tests of what a value is, a bit for each kind that passes.
-static const struct {
-    const char *name;
-    unsigned kinds;
-} kind_tests[] = {
-    {"undefined", 1u << GI_JINJA_UNDEFINED},
-    {"defined", ~(1u << GI_JINJA_UNDEFINED)},
-    {"none", 1u << GI_JINJA_NONE},
-    {"boolean", 1u << GI_JINJA_BOOL},
-    {"integer", 1u << GI_JINJA_INT},
-    {"number", 1u << GI_JINJA_INT | 1u << GI_JINJA_FLOAT | 1u << GI_JINJA_BOOL},
-    {"float", 1u << GI_JINJA_FLOAT},
-    {"string", 1u << GI_JINJA_STRING},
-    {"mapping", 1u << GI_JINJA_DICT},
-    {"callable", 1u << GI_JINJA_MACRO},
-    {"iterable",
-     1u << GI_JINJA_STRING | 1u << GI_JINJA_LIST | 1u << GI_JINJA_DICT | 1u << GI_JINJA_UNDEFINED},
-    {"sequence",
-     1u << GI_JINJA_STRING | 1u << GI_JINJA_LIST | 1u << GI_JINJA_DICT | 1u << GI_JINJA_UNDEFINED},
-};
+// Each of these reads its option: the kinds that pass, as bits; the truth that is asked for; the
+// orders that pass: 1 below, 2 equal, 4 above.
+static struct gi_jinja_value test_kind(const struct gi_jinja_call *call)
+{
+    return gi_jinja_bool(call->option >> call->value.kind & 1);
+}
 
 static struct gi_jinja_value test_truth(const struct gi_jinja_call *call)
 {
-    return gi_jinja_bool(call->value.kind == GI_JINJA_BOOL &&
-                         call->value.number == gi_jinja_is(call->name, "true"));
+    return gi_jinja_bool(call->value.kind == GI_JINJA_BOOL && call->value.number == call->option);
 }
 
 static struct gi_jinja_value test_equal(const struct gi_jinja_call *call)
 {
     const bool is_equal =
         gi_jinja_is_equal(call->pool, call->value, gi_jinja_argument(call, 0, ""));
-    const bool is_not = gi_jinja_is(call->name, "ne") || gi_jinja_is(call->name, "!=");
-    return gi_jinja_bool(is_equal != is_not);
+    return gi_jinja_bool(is_equal == (call->option != 0));
+}
+
+static struct gi_jinja_value test_order(const struct gi_jinja_call *call)
+{
+    const int order = gi_jinja_order(call->pool, call->value, gi_jinja_argument(call, 0, ""), true);
+    return gi_jinja_bool(call->option & (order < 0 ? 1 : order == 0 ? 2 : 4));
 }
 
 static struct gi_jinja_value test_in(const struct gi_jinja_call *call)
@@ -55,68 +45,15 @@ static struct gi_jinja_value test_in(const struct gi_jinja_call *call)
         gi_jinja_contains(call->pool, gi_jinja_argument(call, 0, ""), call->value));
 }
 
-static struct gi_jinja_value test_parity(const struct gi_jinja_call *call)
+static struct gi_jinja_value test_even(const struct gi_jinja_call *call)
 {
-    return gi_jinja_bool(is_divisible(call->value, 2) == gi_jinja_is(call->name, "even"));
+    return gi_jinja_bool(is_divisible(call->value, 2) == (call->option != 0));
 }
 
 static struct gi_jinja_value test_divisible(const struct gi_jinja_call *call)
 {
     return gi_jinja_bool(
         is_divisible(call->value, gi_jinja_int_argument(call, 0, "num", INT64_MIN, INT64_MAX, 0)));
-}
-
-static struct gi_jinja_value test_more(const struct gi_jinja_call *call)
-{
-    const int order = gi_jinja_order(call->pool, call->value, gi_jinja_argument(call, 0, ""), true);
-    const bool is_less = gi_jinja_is(call->name, "lt") || gi_jinja_is(call->name, "lessthan") ||
-                         gi_jinja_is(call->name, "<");
-    return gi_jinja_bool(is_less ? order < 0 : order > 0);
-}
-
-static struct gi_jinja_value test_not_less(const struct gi_jinja_call *call)
-{
-    const int order = gi_jinja_order(call->pool, call->value, gi_jinja_argument(call, 0, ""), true);
-    const bool is_up = gi_jinja_is(call->name, "ge") || gi_jinja_is(call->name, ">=");
-    return gi_jinja_bool(is_up ? order >= 0 : order <= 0);
-}
-
-bool gi_jinja_test(const struct gi_jinja_call *call)
-{
-    static const struct gi_jinja_builtin tests[] = {{"true", test_truth},
-                                                    {"false", test_truth},
-                                                    {"equalto", test_equal},
-                                                    {"eq", test_equal},
-                                                    {"==", test_equal},
-                                                    {"sameas", test_equal},
-                                                    {"ne", test_equal},
-                                                    {"!=", test_equal},
-                                                    {"gt", test_more},
-                                                    {"greaterthan", test_more},
-                                                    {">", test_more},
-                                                    {"lt", test_more},
-                                                    {"lessthan", test_more},
-                                                    {"<", test_more},
-                                                    {"ge", test_not_less},
-                                                    {">=", test_not_less},
-                                                    {"le", test_not_less},
-                                                    {"<=", test_not_less},
-                                                    {"in", test_in},
-                                                    {"odd", test_parity},
-                                                    {"even", test_parity},
-                                                    {"divisibleby", test_divisible},
-                                                    {NULL, NULL}};
-    for (size_t i = 0; i < sizeof(kind_tests) / sizeof(kind_tests[0]); i++) {
-        if (gi_jinja_is(call->name, kind_tests[i].name)) {
-            return kind_tests[i].kinds >> call->value.kind & 1;
-        }
-    }
-    const struct gi_jinja_builtin *test = gi_jinja_find_builtin(tests, call->name);
-    if (!test) {
-        gi_jinja_refuse(call->pool, "unknown test '%.*s'", (int)call->name.size, call->name.data);
-        return false;
-    }
-    return gi_jinja_is_true(test->apply(call));
 }
 
 //-- filters of strings ----------------------------------------------------------------------------
@@ -145,13 +82,8 @@ static struct gi_jinja_value filter_trim(const struct gi_jinja_call *call)
 
 static struct gi_jinja_value filter_case(const struct gi_jinja_call *call)
 {
-    static const char *const names[] = {"upper", "lower", "title", "capitalize"};
-    size_t to = 0;
-    while (!gi_jinja_is(call->name, names[to])) {
-        to++;
-    }
     return gi_jinja_value_of(
-        gi_jinja_change_case(call->pool, text_of(call), (enum gi_jinja_case)to));
+        gi_jinja_change_case(call->pool, text_of(call), (enum gi_jinja_case)call->option));
 }
 
 // Returns a named argument; undefined if it is not given.
@@ -251,22 +183,58 @@ static struct gi_jinja_value filter_indent(const struct gi_jinja_call *call)
     return gi_jinja_written(&text);
 }
 
-struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call)
-{
-    static const struct gi_jinja_builtin filters[] = {
-        {"trim", filter_trim},       {"upper", filter_case},
-        {"lower", filter_case},      {"title", filter_case},
-        {"capitalize", filter_case}, {"string", filter_string},
-        {"safe", filter_same},       {"default", filter_default},
-        {"d", filter_default},       {"tojson", filter_json},
-        {"replace", filter_replace}, {"from_json", filter_from_json},
-        {"abs", filter_abs},         {"int", filter_int},
-        {"indent", filter_indent},   {NULL, NULL}};
-    const struct gi_jinja_builtin *own = gi_jinja_find_builtin(filters, call->name);
-    const struct gi_jinja_builtin *filter =
-        own ? own : gi_jinja_find_builtin(gi_jinja_list_filters, call->name);
-    gi_jinja_charge(call->pool, call->value);
-    return filter ? filter->apply(call)
-                  : gi_jinja_refuse(call->pool, "unknown filter '%.*s'", (int)call->name.size,
-                                    call->name.data);
-}
+// clang-format off
+#define HAS_ELEMENTS (1 << GI_JINJA_STRING | 1 << GI_JINJA_LIST | 1 << GI_JINJA_DICT | 1 << GI_JINJA_UNDEFINED)
+const struct gi_jinja_builtin gi_jinja_filters[] = {
+    {"undefined", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_UNDEFINED},
+    {"defined", GI_JINJA_TEST, test_kind, ~(1 << GI_JINJA_UNDEFINED)},
+    {"none", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_NONE},
+    {"boolean", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_BOOL},
+    {"integer", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_INT},
+    {"number", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_INT | 1 << GI_JINJA_FLOAT | 1 << GI_JINJA_BOOL},
+    {"float", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_FLOAT},
+    {"string", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_STRING},
+    {"mapping", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_DICT},
+    {"callable", GI_JINJA_TEST, test_kind, 1 << GI_JINJA_MACRO},
+    {"iterable", GI_JINJA_TEST, test_kind, HAS_ELEMENTS},
+    {"sequence", GI_JINJA_TEST, test_kind, HAS_ELEMENTS},
+    {"true", GI_JINJA_TEST, test_truth, 1},
+    {"false", GI_JINJA_TEST, test_truth, 0},
+    {"equalto", GI_JINJA_TEST, test_equal, 1},
+    {"eq", GI_JINJA_TEST, test_equal, 1},
+    {"==", GI_JINJA_TEST, test_equal, 1},
+    {"sameas", GI_JINJA_TEST, test_equal, 1},
+    {"ne", GI_JINJA_TEST, test_equal, 0},
+    {"!=", GI_JINJA_TEST, test_equal, 0},
+    {"lt", GI_JINJA_TEST, test_order, 1},
+    {"lessthan", GI_JINJA_TEST, test_order, 1},
+    {"<", GI_JINJA_TEST, test_order, 1},
+    {"le", GI_JINJA_TEST, test_order, 1 | 2},
+    {"<=", GI_JINJA_TEST, test_order, 1 | 2},
+    {"gt", GI_JINJA_TEST, test_order, 4},
+    {"greaterthan", GI_JINJA_TEST, test_order, 4},
+    {">", GI_JINJA_TEST, test_order, 4},
+    {"ge", GI_JINJA_TEST, test_order, 2 | 4},
+    {">=", GI_JINJA_TEST, test_order, 2 | 4},
+    {"in", GI_JINJA_TEST, test_in, 0},
+    {"even", GI_JINJA_TEST, test_even, 1},
+    {"odd", GI_JINJA_TEST, test_even, 0},
+    {"divisibleby", GI_JINJA_TEST, test_divisible, 0},
+    {"trim", GI_JINJA_FILTER, filter_trim, 0},
+    {"upper", GI_JINJA_FILTER | GI_JINJA_OF_STRING, filter_case, GI_JINJA_CASE_UPPER},
+    {"lower", GI_JINJA_FILTER | GI_JINJA_OF_STRING, filter_case, GI_JINJA_CASE_LOWER},
+    {"title", GI_JINJA_FILTER | GI_JINJA_OF_STRING, filter_case, GI_JINJA_CASE_TITLE},
+    {"capitalize", GI_JINJA_FILTER | GI_JINJA_OF_STRING, filter_case, GI_JINJA_CASE_CAPITALIZE},
+    {"string", GI_JINJA_FILTER, filter_string, 0},
+    {"safe", GI_JINJA_FILTER, filter_same, 0},
+    {"default", GI_JINJA_FILTER, filter_default, 0},
+    {"d", GI_JINJA_FILTER, filter_default, 0},
+    {"tojson", GI_JINJA_FILTER, filter_json, 0},
+    {"from_json", GI_JINJA_FILTER, filter_from_json, 0},
+    {"replace", GI_JINJA_FILTER, filter_replace, 0},
+    {"abs", GI_JINJA_FILTER, filter_abs, 0},
+    {"int", GI_JINJA_FILTER, filter_int, 0},
+    {"indent", GI_JINJA_FILTER, filter_indent, 0},
+    {NULL, 0, NULL, 0},
+};
+// clang-format on

@@ -2,7 +2,7 @@
 #include "jinja/jinja_run.h"
 #include "jinja/jinja_write.h"
 
-#include <string.h>
+enum { REVERSED = 1, REJECTS = 1, BY_ATTRIBUTE = 2 }; // options
 
 // Returns an element's attribute of that path; without a path the element.
 static struct gi_jinja_value pick(struct gi_jinja_pool *pool, struct gi_jinja_value item,
@@ -44,8 +44,7 @@ static struct gi_jinja_value filter_join(const struct gi_jinja_call *call)
 
 static struct gi_jinja_value filter_end(const struct gi_jinja_call *call)
 {
-    return gi_jinja_item(call->pool, call->value,
-                         gi_jinja_int(gi_jinja_is(call->name, "first") ? 0 : -1));
+    return gi_jinja_item(call->pool, call->value, gi_jinja_int(call->option));
 }
 
 // Returns the smallest or the largest element, by its attribute if one is named.
@@ -55,13 +54,12 @@ static struct gi_jinja_value filter_extreme(const struct gi_jinja_call *call)
     const struct gi_jinja_value name = gi_jinja_argument(call, 1, "attribute");
     const struct gi_jinja_value *path = name.kind == GI_JINJA_UNDEFINED ? NULL : &name;
     const bool by_case = gi_jinja_is_true(gi_jinja_argument(call, 0, "case_sensitive"));
-    const int sign = gi_jinja_is(call->name, "min") ? -1 : 1;
     struct gi_jinja_value best = {.kind = GI_JINJA_UNDEFINED};
     for (size_t i = 0; i < from.count && !call->pool->has_failed; i++) {
         const struct gi_jinja_value item = from.items[i];
         const bool is_better =
-            i == 0 || sign * gi_jinja_order(call->pool, pick(call->pool, item, path),
-                                            pick(call->pool, best, path), by_case) >
+            i == 0 || call->option * gi_jinja_order(call->pool, pick(call->pool, item, path),
+                                                    pick(call->pool, best, path), by_case) >
                           0;
         best = is_better ? item : best;
     }
@@ -72,9 +70,9 @@ static struct gi_jinja_value filter_list(const struct gi_jinja_call *call)
 {
     struct gi_jinja_value list = gi_jinja_new_list(call->pool);
     const struct gi_jinja_list from = gi_jinja_elements(call->pool, call->value);
-    const bool is_reversed = gi_jinja_is(call->name, "reverse");
     for (size_t i = 0; i < from.count && !call->pool->has_failed; i++) {
-        gi_jinja_push(call->pool, list.list, from.items[is_reversed ? from.count - 1 - i : i]);
+        gi_jinja_push(call->pool, list.list,
+                      from.items[call->option == REVERSED ? from.count - 1 - i : i]);
     }
     return list;
 }
@@ -217,15 +215,14 @@ static bool is_selected(const struct gi_jinja_call *call, struct gi_jinja_value 
         return gi_jinja_is_true(item);
     }
     const struct gi_jinja_call test = call_on(call, *name, item, i + 1);
-    return gi_jinja_test(&test);
+    return gi_jinja_is_true(gi_jinja_apply(&test, GI_JINJA_TEST));
 }
 
 static struct gi_jinja_value filter_select(const struct gi_jinja_call *call)
 {
     struct gi_jinja_value list = gi_jinja_new_list(call->pool);
     const struct gi_jinja_list from = elements_if_any(call);
-    const bool is_reject = call->name.data[0] == 'r';
-    const bool by_attribute = call->name.size > strlen("select");
+    const bool is_reject = call->option & REJECTS, by_attribute = call->option & BY_ATTRIBUTE;
     for (size_t i = 0; i < from.count && !call->pool->has_failed; i++) {
         if (is_selected(call, from.items[i], by_attribute) != is_reject) {
             gi_jinja_push(call->pool, list.list, from.items[i]);
@@ -254,21 +251,34 @@ static struct gi_jinja_value filter_map(const struct gi_jinja_call *call)
             item = item.kind == GI_JINJA_UNDEFINED ? other : item;
         } else {
             const struct gi_jinja_call each = call_on(call, filter.string, item, 1);
-            item = gi_jinja_filter(&each);
+            item = gi_jinja_apply(&each, GI_JINJA_FILTER);
         }
         gi_jinja_push(call->pool, list.list, item);
     }
     return list;
 }
 
+// clang-format off
 const struct gi_jinja_builtin gi_jinja_list_filters[] = {
-    {"length", filter_length},     {"count", filter_length},
-    {"join", filter_join},         {"first", filter_end},
-    {"last", filter_end},          {"min", filter_extreme},
-    {"max", filter_extreme},       {"sum", filter_sum},
-    {"list", filter_list},         {"reverse", filter_list},
-    {"items", filter_items},       {"sort", filter_sort},
-    {"dictsort", filter_dictsort}, {"unique", filter_unique},
-    {"select", filter_select},     {"reject", filter_select},
-    {"selectattr", filter_select}, {"rejectattr", filter_select},
-    {"map", filter_map},           {NULL, NULL}};
+    {"length", GI_JINJA_FILTER, filter_length, 0},
+    {"count", GI_JINJA_FILTER, filter_length, 0},
+    {"join", GI_JINJA_FILTER, filter_join, 0},
+    {"first", GI_JINJA_FILTER, filter_end, 0},
+    {"last", GI_JINJA_FILTER, filter_end, -1},
+    {"min", GI_JINJA_FILTER, filter_extreme, -1},
+    {"max", GI_JINJA_FILTER, filter_extreme, 1},
+    {"sum", GI_JINJA_FILTER, filter_sum, 0},
+    {"list", GI_JINJA_FILTER, filter_list, 0},
+    {"reverse", GI_JINJA_FILTER, filter_list, REVERSED},
+    {"items", GI_JINJA_FILTER | GI_JINJA_OF_DICT, filter_items, 0},
+    {"sort", GI_JINJA_FILTER, filter_sort, 0},
+    {"dictsort", GI_JINJA_FILTER, filter_dictsort, 0},
+    {"unique", GI_JINJA_FILTER, filter_unique, 0},
+    {"select", GI_JINJA_FILTER, filter_select, 0},
+    {"reject", GI_JINJA_FILTER, filter_select, REJECTS},
+    {"selectattr", GI_JINJA_FILTER, filter_select, BY_ATTRIBUTE},
+    {"rejectattr", GI_JINJA_FILTER, filter_select, REJECTS | BY_ATTRIBUTE},
+    {"map", GI_JINJA_FILTER, filter_map, 0},
+    {NULL, 0, NULL, 0},
+};
+// clang-format on

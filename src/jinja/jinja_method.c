@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { AT_END = 1, KEYS = 1, NAMESPACE = 1 }; // options
+
 static struct gi_jinja_value argument_at(const struct gi_jinja_call *call, size_t i)
 {
     return gi_jinja_argument(call, i, "");
@@ -15,11 +17,8 @@ static struct gi_jinja_value argument_at(const struct gi_jinja_call *call, size_
 
 static struct gi_jinja_value method_strip(const struct gi_jinja_call *call)
 {
-    const enum gi_jinja_sides sides = call->name.data[0] == 's'   ? GI_JINJA_BOTH
-                                      : call->name.data[0] == 'l' ? GI_JINJA_LEFT
-                                                                  : GI_JINJA_RIGHT;
-    return gi_jinja_value_of(
-        gi_jinja_strip(call->value.string, gi_jinja_string_argument(call, 0), sides));
+    return gi_jinja_value_of(gi_jinja_strip(call->value.string, gi_jinja_string_argument(call, 0),
+                                            (enum gi_jinja_sides)call->option));
 }
 
 static void split_words(struct gi_jinja_pool *pool, struct gi_jinja_string string,
@@ -84,7 +83,7 @@ static bool has_affix(struct gi_jinja_string string, struct gi_jinja_value affix
 static struct gi_jinja_value method_affix(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_value affix = argument_at(call, 0);
-    const bool is_end = gi_jinja_is(call->name, "endswith");
+    const bool is_end = call->option == AT_END;
     bool has_any = has_affix(call->value.string, affix, is_end);
     for (size_t i = 0; affix.kind == GI_JINJA_LIST && i < affix.list->count; i++) {
         has_any = has_any || has_affix(call->value.string, affix.list->items[i], is_end);
@@ -94,7 +93,7 @@ static struct gi_jinja_value method_affix(const struct gi_jinja_call *call)
 
 static struct gi_jinja_value method_remove(const struct gi_jinja_call *call)
 {
-    const bool is_end = gi_jinja_is(call->name, "removesuffix");
+    const bool is_end = call->option == AT_END;
     const struct gi_jinja_value affix = argument_at(call, 0);
     const struct gi_jinja_string string = call->value.string;
     if (!has_affix(string, affix, is_end)) {
@@ -228,28 +227,6 @@ static struct gi_jinja_value method_format(const struct gi_jinja_call *call)
     return gi_jinja_written(&text);
 }
 
-static const struct gi_jinja_builtin string_methods[] = {{"strip", method_strip},
-                                                         {"lstrip", method_strip},
-                                                         {"rstrip", method_strip},
-                                                         {"split", method_split},
-                                                         {"rsplit", method_rsplit},
-                                                         {"format", method_format},
-                                                         {"splitlines", method_splitlines},
-                                                         {"startswith", method_affix},
-                                                         {"endswith", method_affix},
-                                                         {"removeprefix", method_remove},
-                                                         {"removesuffix", method_remove},
-                                                         {"upper", gi_jinja_filter},
-                                                         {"lower", gi_jinja_filter},
-                                                         {"title", gi_jinja_filter},
-                                                         {"capitalize", gi_jinja_filter},
-                                                         {"replace", method_replace},
-                                                         {"find", method_find},
-                                                         {"count", method_count},
-                                                         {"isdigit", method_is_digit},
-                                                         {"join", method_join},
-                                                         {NULL, NULL}};
-
 //-- methods of lists ------------------------------------------------------------------------------
 
 static struct gi_jinja_value method_append(const struct gi_jinja_call *call)
@@ -278,9 +255,6 @@ static struct gi_jinja_value method_pop(const struct gi_jinja_call *call)
     return value;
 }
 
-static const struct gi_jinja_builtin list_methods[] = {
-    {"append", method_append}, {"pop", method_pop}, {NULL, NULL}};
-
 //-- methods of mappings ---------------------------------------------------------------------------
 
 static struct gi_jinja_value method_get(const struct gi_jinja_call *call)
@@ -297,36 +271,9 @@ static struct gi_jinja_value method_keys(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_dict *dict = call->value.dict;
     struct gi_jinja_value list = gi_jinja_new_list(call->pool);
-    *list.list = gi_jinja_is(call->name, "keys") ? dict->keys : dict->values;
+    *list.list = call->option == KEYS ? dict->keys : dict->values;
     list.list->capacity = list.list->count; // so that growing it copies it
     return list;
-}
-
-static const struct gi_jinja_builtin dict_methods[] = {{"get", method_get},
-                                                       {"keys", method_keys},
-                                                       {"values", method_keys},
-                                                       {"items", gi_jinja_filter},
-                                                       {NULL, NULL}};
-
-struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call)
-{
-    const struct gi_jinja_value object = call->value;
-    const struct gi_jinja_builtin *method =
-        object.kind == GI_JINJA_STRING ? gi_jinja_find_builtin(string_methods, call->name)
-        : object.kind == GI_JINJA_LIST ? gi_jinja_find_builtin(list_methods, call->name)
-        : object.kind == GI_JINJA_DICT ? gi_jinja_find_builtin(dict_methods, call->name)
-                                       : NULL;
-    gi_jinja_charge(call->pool, object);
-    if (method) {
-        return method->apply(call);
-    }
-    const struct gi_jinja_value macro =
-        gi_jinja_item(call->pool, object, gi_jinja_value_of(call->name));
-    if (macro.kind == GI_JINJA_MACRO && macro.macro) {
-        return gi_jinja_call_macro(call, macro.macro);
-    }
-    return gi_jinja_refuse(call->pool, "%s has no method '%.*s'", gi_jinja_kind_name(object.kind),
-                           (int)call->name.size, call->name.data);
 }
 
 //-- functions -------------------------------------------------------------------------------------
@@ -366,7 +313,7 @@ static struct gi_jinja_value call_range(const struct gi_jinja_call *call)
 static struct gi_jinja_value call_namespace(const struct gi_jinja_call *call)
 {
     struct gi_jinja_value value = gi_jinja_new_dict(call->pool);
-    value.dict->is_namespace = gi_jinja_is(call->name, "namespace");
+    value.dict->is_namespace = call->option == NAMESPACE;
     for (size_t i = 0; i < call->named.keys.count && !call->pool->has_failed; i++) {
         gi_jinja_set(call->pool, value.dict, call->named.keys.items[i],
                      call->named.values.items[i]);
@@ -402,19 +349,34 @@ static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
     return gi_jinja_value_of(gi_jinja_copy(call->pool, gi_jinja_string_of(today)));
 }
 
-static const struct gi_jinja_builtin functions[] = {
-    {"raise_exception", call_raise}, {"range", call_range},        {"namespace", call_namespace},
-    {"dict", call_namespace},        {"strftime_now", call_today}, {NULL, NULL}};
-
-bool gi_jinja_has_function(struct gi_jinja_string name)
-{
-    return gi_jinja_find_builtin(functions, name);
-}
-
-struct gi_jinja_value gi_jinja_function(const struct gi_jinja_call *call)
-{
-    const struct gi_jinja_builtin *function = gi_jinja_find_builtin(functions, call->name);
-    return function ? function->apply(call)
-                    : gi_jinja_refuse(call->pool, "unknown function '%.*s'", (int)call->name.size,
-                                      call->name.data);
-}
+// clang-format off
+const struct gi_jinja_builtin gi_jinja_methods[] = {
+    {"strip", GI_JINJA_OF_STRING, method_strip, GI_JINJA_BOTH},
+    {"lstrip", GI_JINJA_OF_STRING, method_strip, GI_JINJA_LEFT},
+    {"rstrip", GI_JINJA_OF_STRING, method_strip, GI_JINJA_RIGHT},
+    {"split", GI_JINJA_OF_STRING, method_split, 0},
+    {"rsplit", GI_JINJA_OF_STRING, method_rsplit, 0},
+    {"format", GI_JINJA_OF_STRING, method_format, 0},
+    {"splitlines", GI_JINJA_OF_STRING, method_splitlines, 0},
+    {"startswith", GI_JINJA_OF_STRING, method_affix, 0},
+    {"endswith", GI_JINJA_OF_STRING, method_affix, AT_END},
+    {"removeprefix", GI_JINJA_OF_STRING, method_remove, 0},
+    {"removesuffix", GI_JINJA_OF_STRING, method_remove, AT_END},
+    {"replace", GI_JINJA_OF_STRING, method_replace, 0},
+    {"find", GI_JINJA_OF_STRING, method_find, 0},
+    {"count", GI_JINJA_OF_STRING, method_count, 0},
+    {"isdigit", GI_JINJA_OF_STRING, method_is_digit, 0},
+    {"join", GI_JINJA_OF_STRING, method_join, 0},
+    {"append", GI_JINJA_OF_LIST, method_append, 0},
+    {"pop", GI_JINJA_OF_LIST, method_pop, 0},
+    {"get", GI_JINJA_OF_DICT, method_get, 0},
+    {"keys", GI_JINJA_OF_DICT, method_keys, KEYS},
+    {"values", GI_JINJA_OF_DICT, method_keys, 0},
+    {"raise_exception", GI_JINJA_FUNCTION, call_raise, 0},
+    {"range", GI_JINJA_FUNCTION, call_range, 0},
+    {"namespace", GI_JINJA_FUNCTION, call_namespace, NAMESPACE},
+    {"dict", GI_JINJA_FUNCTION, call_namespace, 0},
+    {"strftime_now", GI_JINJA_FUNCTION, call_today, 0},
+    {NULL, 0, NULL, 0},
+};
+// clang-format on

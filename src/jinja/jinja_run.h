@@ -35,12 +35,25 @@ struct gi_jinja_call {
     struct gi_jinja_list arguments; // without a name
     struct gi_jinja_dict named;
     const struct gi_jinja_caller *caller; // of a macro; NULL: none
+    int64_t option;                       // of the row that is applied
+};
+
+// How a name of the language is used, as bits.
+enum gi_jinja_use {
+    GI_JINJA_FILTER = 1,
+    GI_JINJA_TEST = 2,
+    GI_JINJA_FUNCTION = 4,
+    GI_JINJA_OF_STRING = 8, // a method
+    GI_JINJA_OF_LIST = 16,
+    GI_JINJA_OF_DICT = 32,
 };
 
 // A row of the tables of filters, tests, methods and functions.
 struct gi_jinja_builtin {
     const char *name; // NULL after the last row
+    unsigned uses;
     struct gi_jinja_value (*apply)(const struct gi_jinja_call *call);
+    int64_t option; // tells names with one function apart
 };
 
 //-- jinja_run.c -----------------------------------------------------------------------------------
@@ -66,19 +79,16 @@ const struct gi_jinja_string *gi_jinja_string_argument(const struct gi_jinja_cal
 // Returns an argument that is a number from least to most, else fallback.
 int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const char *name,
                               int64_t least, int64_t most, int64_t fallback);
-// Returns the row of a name; NULL if the name is not known.
-const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_builtin *table,
-                                                     struct gi_jinja_string name);
+// True if the language has a name for a use.
+bool gi_jinja_has(struct gi_jinja_string name, enum gi_jinja_use use);
+// Applies a filter, test, function or method. Refuses an unknown one.
+struct gi_jinja_value gi_jinja_apply(const struct gi_jinja_call *call, enum gi_jinja_use use);
 
 //-- jinja_filter.c, jinja_list_filter.c, jinja_method.c -------------------------------------------
 
+extern const struct gi_jinja_builtin gi_jinja_filters[];
 extern const struct gi_jinja_builtin gi_jinja_list_filters[];
-
-struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call);
-bool gi_jinja_test(const struct gi_jinja_call *call);
-struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call);
-bool gi_jinja_has_function(struct gi_jinja_string name);
-struct gi_jinja_value gi_jinja_function(const struct gi_jinja_call *call);
+extern const struct gi_jinja_builtin gi_jinja_methods[]; // and functions
 
 // Return the strings of a list with a separator between them, or with attribute (NULL: none) those
 // of its elements; and the parts of a string between separators (NULL: runs of white space), of
