@@ -12,13 +12,21 @@ enum {
     WARM_NS = 300000000, // after which the clock is what it is in a long answer
 };
 
+// A check under way. The first error ends it: no steps run after that.
+struct trial {
+    const struct gi_persistent_check *check;
+    uint32_t token; // of the first step
+    bool has_failed;
+    struct glinfer_error *err;
+};
+
 //-- steps -----------------------------------------------------------------------------------------
 
-// Submits n steps from the check's token on and waits for them; tokens, n of them, may be NULL.
-static bool run(const struct gi_persistent_check *check, struct gi_executor *executor, uint32_t n,
-                uint32_t *tokens, struct glinfer_error *err)
+static bool try_steps(const struct trial *trial, struct gi_executor *executor, uint32_t n,
+                      uint32_t *tokens)
 {
-    const struct gi_step_state state = {.token = check->token,
+    const struct gi_persistent_check *check = trial->check;
+    const struct gi_step_state state = {.token = trial->token,
                                         .n_past = check->n_past,
                                         .n_tokens = 1,
                                         .max_steps = UINT32_MAX,
@@ -28,13 +36,15 @@ static bool run(const struct gi_persistent_check *check, struct gi_executor *exe
                                         .top_p = 0.95f};
     const struct gi_chain chain = {.n_past = check->n_past, .n_tokens = 1, .n_steps = n};
     struct gi_landing landing;
-    if (!gi_runner_begin(check->runner, err) || !gi_runner_write(check->runner, &state, err) ||
-        !gi_runner_submit(check->runner, executor, &chain, 0, err) ||
-        !gi_runner_take(check->runner, &landing, err)) {
+    if (!gi_runner_begin(check->runner, trial->err) ||
+        !gi_runner_write(check->runner, &state, trial->err) ||
+        !gi_runner_submit(check->runner, executor, &chain, 0, trial->err) ||
+        !gi_runner_take(check->runner, &landing, trial->err)) {
         return false;
     }
     if (landing.is_faulty) {
-        return gi_error_set(err, GLINFER_STATUS_GPU_FAULT, "its groups did not run together");
+        return gi_error_set(trial->err, GLINFER_STATUS_GPU_FAULT,
+                            "its groups did not run together");
     }
     for (uint32_t i = 0; tokens && i < n; i++) {
         const struct gi_ring_entry *entry = &landing.entries[i];
@@ -45,36 +55,41 @@ static bool run(const struct gi_persistent_check *check, struct gi_executor *exe
     return true;
 }
 
-// Sets *best_ns to the time of a step if it is less.
-static bool time_steps(const struct gi_persistent_check *check, struct gi_executor *executor,
-                       uint32_t n, uint64_t *best_ns, struct glinfer_error *err)
+// Submits n steps from the trial's token on and waits for them; tokens, n of them, may be NULL.
+static void run(struct trial *trial, struct gi_executor *executor, uint32_t n, uint32_t *tokens)
+{
+    trial->has_failed = trial->has_failed || !try_steps(trial, executor, n, tokens);
+}
+
+// Returns the time of a step.
+static uint64_t time_steps(struct trial *trial, struct gi_executor *executor, uint32_t n)
 {
     const uint64_t start = gi_clock_ns();
     assert(n > 0);
-    if (!run(check, executor, n, NULL, err)) {
-        return false;
+    run(trial, executor, n, NULL);
+    return (gi_clock_ns() - start) / n;
+}
+
+// Returns the time of a step by the slower executor.
+static uint64_t time_both(struct trial *trial)
+{
+    const uint64_t multi_ns = time_steps(trial, trial->check->multi, 1);
+    const uint64_t persistent_ns =
+        time_steps(trial, gi_persistent_executor(trial->check->persistent), 1);
+    return multi_ns > persistent_ns ? multi_ns : persistent_ns;
+}
+
+static bool has_time(const struct gi_persistent_check *check)
+{
+    return check->end_ns == 0 || gi_clock_ns() < check->end_ns;
+}
+
+static void expect_time(struct trial *trial)
+{
+    if (!trial->has_failed && !has_time(trial->check)) {
+        trial->has_failed = true;
+        gi_error_set(trial->err, GLINFER_STATUS_UNSUPPORTED, "trying it out takes too long");
     }
-    const uint64_t step_ns = (gi_clock_ns() - start) / n;
-    *best_ns = step_ns < *best_ns ? step_ns : *best_ns;
-    return true;
-}
-
-// Sets *step_ns to the time of a step by the slower executor.
-static bool time_both(const struct gi_persistent_check *check, uint64_t *step_ns,
-                      struct glinfer_error *err)
-{
-    uint64_t multi_ns = UINT64_MAX, persistent_ns = UINT64_MAX;
-    const bool ok =
-        time_steps(check, check->multi, 1, &multi_ns, err) &&
-        time_steps(check, gi_persistent_executor(check->persistent), 1, &persistent_ns, err);
-    *step_ns = multi_ns > persistent_ns ? multi_ns : persistent_ns;
-    return ok;
-}
-
-static bool has_time(const struct gi_persistent_check *check, struct glinfer_error *err)
-{
-    return check->end_ns == 0 || gi_clock_ns() < check->end_ns ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "trying it out takes too long");
 }
 
 // Returns how many of `wanted` steps fit the cache, one dispatch and the time that is left.
@@ -91,92 +106,81 @@ static uint32_t count_steps(const struct gi_persistent_check *check, uint64_t st
 
 //-- the same tokens -------------------------------------------------------------------------------
 
-static bool compare_steps(const struct gi_persistent_check *check, uint32_t n, bool *are_same,
-                          struct glinfer_error *err)
+static bool compare_steps(struct trial *trial, uint32_t n)
 {
-    uint32_t expected[SAME_STEPS], found[SAME_STEPS];
-    if (!run(check, check->multi, n, expected, err) ||
-        !run(check, gi_persistent_executor(check->persistent), n, found, err)) {
-        return false;
-    }
-    *are_same = memcmp(expected, found, n * sizeof(found[0])) == 0;
-    return true;
+    uint32_t expected[SAME_STEPS] = {0}, found[SAME_STEPS] = {0};
+    run(trial, trial->check->multi, n, expected);
+    run(trial, gi_persistent_executor(trial->check->persistent), n, found);
+    return memcmp(expected, found, n * sizeof(found[0])) == 0;
 }
 
 // Sums that are rounded otherwise choose another token now and then, where two are all but equally
 // likely: after one difference two more texts must show none.
-bool gi_persistent_check_tokens(const struct gi_persistent_check *check, struct gi_verdict *verdict,
-                                struct glinfer_error *err)
+static enum gi_verdict_kind check_tokens(struct trial *trial)
 {
-    struct gi_persistent_check text = *check;
+    const uint32_t n = count_steps(trial->check, time_both(trial), SAME_STEPS);
     bool are_same = false, has_differed = false;
-    uint64_t step_ns;
-    if (!time_both(check, &step_ns, err)) {
-        return false;
-    }
-    const uint32_t n = count_steps(check, step_ns, SAME_STEPS);
-    for (int i = 0; i < (has_differed ? 3 : 1); i++) {
-        if (!has_time(check, err) || !compare_steps(&text, n, &are_same, err)) {
-            return false;
-        }
+    for (int i = 0; i < (has_differed ? 3 : 1) && !trial->has_failed; i++) {
+        expect_time(trial);
+        are_same = compare_steps(trial, n);
         if (!are_same && has_differed) {
             break;
         }
         has_differed = has_differed || !are_same;
-        text.token = (text.token * 31 + 17) % check->n_vocab;
+        trial->token = (trial->token * 31 + 17) % trial->check->n_vocab;
     }
-    *verdict = (struct gi_verdict){.kind = are_same ? GI_VERDICT_FASTER : GI_VERDICT_WRONG};
-    return true;
+    trial->token = trial->check->token;
+    return are_same ? GI_VERDICT_FASTER : GI_VERDICT_WRONG;
 }
 
 //-- which is faster -------------------------------------------------------------------------------
 
-static bool warm_up(const struct gi_persistent_check *check, struct glinfer_error *err)
+static void warm_up(struct trial *trial)
 {
     const uint64_t end_ns = gi_clock_ns() + WARM_NS;
-    uint64_t step_ns = 0;
-    while (gi_clock_ns() < end_ns) {
-        if (!time_steps(check, check->multi, 1, &step_ns, err)) {
-            return false;
-        }
+    while (!trial->has_failed && gi_clock_ns() < end_ns) {
+        run(trial, trial->check->multi, 1, NULL);
     }
-    return true;
+}
+
+static void keep_less(uint64_t *ns, uint64_t found)
+{
+    *ns = found < *ns ? found : *ns;
 }
 
 // A model that is large enough reads its weights faster by many dispatches.
-static bool check_speed(const struct gi_persistent_check *check, struct gi_verdict *verdict,
-                        struct glinfer_error *err)
+static void check_speed(struct trial *trial, struct gi_verdict *verdict)
 {
+    const struct gi_persistent_check *check = trial->check;
     struct gi_executor *persistent = gi_persistent_executor(check->persistent);
-    uint64_t step_ns;
-    verdict->multi_ns = verdict->persistent_ns = UINT64_MAX;
-    if ((check->is_cold && !warm_up(check, err)) || !time_both(check, &step_ns, err)) {
-        return false;
+    if (check->is_cold) {
+        warm_up(trial);
     }
-    const uint64_t fit = ROUND_NS / (step_ns > 0 ? step_ns : 1);
+    const uint64_t step_ns = time_both(trial), fit = ROUND_NS / (step_ns > 0 ? step_ns : 1);
     const uint32_t wanted = fit < 2                           ? 2
                             : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
                                                               : (uint32_t)fit;
     const uint32_t n = count_steps(check, step_ns, wanted);
-    for (int i = 0; i < N_ROUND && (i == 0 || has_time(check, NULL)); i++) {
-        if (!has_time(check, err) || !time_steps(check, check->multi, n, &verdict->multi_ns, err) ||
-            !time_steps(check, persistent, n, &verdict->persistent_ns, err)) {
-            return false;
-        }
+    verdict->multi_ns = verdict->persistent_ns = UINT64_MAX;
+    expect_time(trial);
+    for (int i = 0; i < N_ROUND && (i == 0 || has_time(check)) && !trial->has_failed; i++) {
+        keep_less(&verdict->multi_ns, time_steps(trial, check->multi, n));
+        keep_less(&verdict->persistent_ns, time_steps(trial, persistent, n));
     }
     const bool is_faster = verdict->persistent_ns < verdict->multi_ns;
     verdict->kind = is_faster ? GI_VERDICT_FASTER : GI_VERDICT_SLOWER;
-    return true;
 }
 
-bool gi_persistent_check(const struct gi_persistent_check *check, struct gi_verdict *verdict,
-                         struct glinfer_error *err)
+bool gi_persistent_check(const struct gi_persistent_check *check, bool is_timed,
+                         struct gi_verdict *verdict, struct glinfer_error *err)
 {
-    struct gi_verdict found;
-    if (!gi_persistent_check_tokens(check, &found, err) ||
-        (found.kind != GI_VERDICT_WRONG && !check_speed(check, &found, err))) {
-        return false;
+    struct trial trial = {.check = check, .token = check->token, .err = err};
+    struct gi_verdict found = {.kind = check_tokens(&trial)};
+    if (is_timed && found.kind != GI_VERDICT_WRONG && !trial.has_failed) {
+        check_speed(&trial, &found);
     }
-    *verdict = found;
-    return true;
+    if (!trial.has_failed) {
+        *verdict = found;
+    }
+    return !trial.has_failed;
 }

@@ -22,14 +22,11 @@ struct gi_persistent_check {
     bool is_cold;    // warm the GPU up for 0.3 s first: it was idle and may have lowered its clock
 };
 
-// Sets *verdict, which a failure does not change. The caller must write step_state and the ring
-// again. Continues for at most four steps of each executor after end_ns. Fails with GPU_FAULT if
-// workgroups did not run together and UNSUPPORTED if end_ns came first, both without a verdict, and
-// with GPU_LOST.
-bool gi_persistent_check(const struct gi_persistent_check *check, struct gi_verdict *verdict,
-                         struct glinfer_error *err);
-// Compares tokens alone; kind is FASTER or WRONG.
-bool gi_persistent_check_tokens(const struct gi_persistent_check *check, struct gi_verdict *verdict,
-                                struct glinfer_error *err);
+// Sets *verdict, which a failure does not change; without is_timed it compares tokens alone, and
+// kind is FASTER or WRONG. The caller must write step_state and the ring again. Continues for at
+// most four steps of each executor after end_ns. Fails with GPU_FAULT if workgroups did not run
+// together and UNSUPPORTED if end_ns came first, both without a verdict, and with GPU_LOST.
+bool gi_persistent_check(const struct gi_persistent_check *check, bool is_timed,
+                         struct gi_verdict *verdict, struct glinfer_error *err);
 
 #endif

@@ -196,11 +196,11 @@ static bool judge(struct gi_upgrade *u, const struct gi_persistent_check *check,
         u->verdict.kind = GI_VERDICT_FASTER;
         return true;
     }
-    if (u->policy.is_at_once) {
-        return gi_persistent_check_tokens(check, &u->verdict, why);
-    }
-    if (!gi_persistent_check(check, &u->verdict, why)) {
+    if (!gi_persistent_check(check, !u->policy.is_at_once, &u->verdict, why)) {
         return false;
+    }
+    if (u->policy.is_at_once) {
+        return true;
     }
     if (u->verdict.kind != GI_VERDICT_WRONG) { // then nothing was timed
         gi_log_write(gi_gpu_log(u->params.gpu), GLINFER_LOG_DEBUG,

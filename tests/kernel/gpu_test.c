@@ -252,9 +252,9 @@ static void large_pages_hold_what_is_written(void **state)
 static void finish_counts_as_a_wait(void **state)
 {
     struct fixture *f = *state;
-    uint64_t before = gi_gpu_wait_count(f->gpu);
+    uint64_t before = gi_gpu_counts(f->gpu)->n_waits;
     check(gi_gpu_finish(f->gpu, &f->err), &f->err);
-    assert_int_equal(gi_gpu_wait_count(f->gpu), before + 1);
+    assert_int_equal(gi_gpu_counts(f->gpu)->n_waits, before + 1);
 }
 
 static void fence_is_done_after_its_wait(void **state)
@@ -263,11 +263,11 @@ static void fence_is_done_after_its_wait(void **state)
     struct gi_fence fence = {0};
     assert_true(gi_fence_is_done(f->gpu, &fence));
     check(gi_fence_insert(f->gpu, &fence, &f->err), &f->err);
-    uint64_t before = gi_gpu_wait_count(f->gpu);
+    uint64_t before = gi_gpu_counts(f->gpu)->n_waits;
     check(gi_fence_wait(f->gpu, &fence, 0, &f->err), &f->err);
     assert_true(gi_fence_is_done(f->gpu, &fence));
     check(gi_fence_wait(f->gpu, &fence, 1, &f->err), &f->err);
-    assert_int_equal(gi_gpu_wait_count(f->gpu), before + 2);
+    assert_int_equal(gi_gpu_counts(f->gpu)->n_waits, before + 2);
     gi_fence_finish(f->gpu, &fence);
     gi_fence_finish(f->gpu, &fence);
 }

@@ -16,7 +16,7 @@ static void set_fault(struct tiny_model *f, const char *kind, uint32_t n)
 {
     char text[64];
     n = n == 0 ? UINT32_MAX / 2 : n;
-    snprintf(text, sizeof(text), "%s:*:%u", kind, gi_gpu_fault_count(f->device->gpu) + n);
+    snprintf(text, sizeof(text), "%s:*:%u", kind, gi_gpu_counts(f->device->gpu)->n_faults + n);
     assert_true(gi_settings_set(&f->device->settings, "GLINFER_FAULT", text));
 }
 
@@ -64,9 +64,9 @@ static void leave_out_each(struct tiny_model *f, const char *name, size_t n_prom
     params.temperature = temperature;
     params.top_k = 40;
     set_fault(f, "skip", 0);
-    const uint32_t before = gi_gpu_fault_count(f->device->gpu);
+    const uint32_t before = gi_gpu_counts(f->device->gpu)->n_faults;
     must_generate(session, &params);
-    const uint32_t n = gi_gpu_fault_count(f->device->gpu) - before;
+    const uint32_t n = gi_gpu_counts(f->device->gpu)->n_faults - before;
     for (uint32_t i = 1; i <= n; i++) {
         leave_out(f, session, params, &whole, i, &tally);
     }

@@ -554,12 +554,12 @@ TEST(a_trial_that_takes_too_long_is_no_verdict)
                                         .n_free = GI_PERSISTENT_TRIED_STEPS,
                                         .n_vocab = 1};
     trial.end_ns = gi_clock_ns() + SLOW_MS * 1000000;
-    assert_false(gi_persistent_check(&trial, &verdict, &f->err));
+    assert_false(gi_persistent_check(&trial, true, &verdict, &f->err));
     assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_int_equal(verdict.kind, GI_VERDICT_NONE);
     assert_int_equal(slow.n_steps, 1);
     trial.end_ns = 0; // a patient caller gets a verdict
-    check(gi_persistent_check(&trial, &verdict, &f->err), &f->err);
+    check(gi_persistent_check(&trial, true, &verdict, &f->err), &f->err);
     assert_int_equal(verdict.kind, GI_VERDICT_FASTER);
     gi_persistent_destroy(persistent);
     gi_runner_finish(&runner);

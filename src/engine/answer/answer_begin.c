@@ -231,7 +231,7 @@ static void take_up(struct gi_answer *answer)
 bool gi_answer_start(struct gi_answer *answer, bool joins)
 {
     struct glinfer_session *session = answer->session;
-    answer->clock.waits = gi_gpu_wait_count(gi_session_gpu(session));
+    answer->clock.waits = gi_gpu_counts(gi_session_gpu(session))->n_waits;
     const bool ok = prepare(answer, joins) && gi_host_sample_begin(answer, answer->tokens) &&
                     gi_adjust_begin(answer, answer->tokens) && gi_speculation_begin(answer);
     answer->params.samplers = NULL; // valid only during the call that begins the answer
@@ -268,7 +268,7 @@ void gi_answer_fill_stats(struct gi_answer *answer)
                               ? (double)(answer->clock.last_ns - answer->clock.first_ns) / 1e6
                               : 0.0;
     stats->gpu_waits =
-        (uint32_t)(gi_gpu_wait_count(gi_session_gpu(answer->session)) - answer->clock.waits);
+        (uint32_t)(gi_gpu_counts(gi_session_gpu(answer->session))->n_waits - answer->clock.waits);
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
     stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
     stats->n_past = answer->session->sequence.n_past;

@@ -122,7 +122,7 @@ bool gi_selftest_run(const struct gi_tested *tested, const struct gi_tested_list
 {
     struct gi_gpu *gpu = tested->recorder->gpu;
     struct gi_selftest_run run = {.tested = *tested, .is_changed = is_changed, .err = err};
-    const uint64_t begin = gi_clock_ns(), waits = gi_gpu_wait_count(gpu);
+    const uint64_t begin = gi_clock_ns(), waits = gi_gpu_counts(gpu)->n_waits;
     uint32_t open = 0;
     assert(n < 32);
     *is_changed = false;
@@ -142,6 +142,7 @@ bool gi_selftest_run(const struct gi_tested *tested, const struct gi_tested_list
     }
     gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO,
                  "the self-test of %u programs took %.0f ms, %u waits", run.n_tested,
-                 (double)(gi_clock_ns() - begin) / 1e6, (uint32_t)(gi_gpu_wait_count(gpu) - waits));
+                 (double)(gi_clock_ns() - begin) / 1e6,
+                 (uint32_t)(gi_gpu_counts(gpu)->n_waits - waits));
     return ok;
 }

@@ -104,7 +104,7 @@ bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_
     if (gpu->is_lost) {
         return gi_gpu_lose(gpu, "waiting for a fence", "the GPU was lost before", err);
     }
-    gpu->n_waits++;
+    gpu->counts.n_waits++;
     return gi_fence_is_done(gpu, fence) ||
            wait_slices(gpu, fence, timeout_ns ? timeout_ns : default_timeout(gpu, fence), err);
 }

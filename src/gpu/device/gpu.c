@@ -175,10 +175,10 @@ static void GL_APIENTRY count_message(GLenum source, GLenum type, GLuint id, GLe
     struct gi_gpu *gpu = (struct gi_gpu *)(uintptr_t)user;
     (void)source, (void)length;
     if (type == GL_DEBUG_TYPE_ERROR_KHR || severity == GL_DEBUG_SEVERITY_HIGH_KHR) {
-        gpu->n_debug_errors++;
+        gpu->counts.n_debug_errors++;
     }
     if (is_host_move(message)) {
-        gpu->n_host_moves++;
+        gpu->counts.n_host_moves++;
     }
     gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "driver (type 0x%x, id %u): %s", type, id, message);
 }
@@ -479,22 +479,7 @@ bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *er
         "%s: GL error 0x%04x while %s", gi_gpu_platform(gpu)->renderer, error, what);
 }
 
-uint32_t gi_gpu_fault_count(const struct gi_gpu *gpu)
+const struct gi_gpu_counts *gi_gpu_counts(const struct gi_gpu *gpu)
 {
-    return gpu->n_faults;
-}
-
-uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu)
-{
-    return gpu->n_debug_errors;
-}
-
-uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu)
-{
-    return gpu->n_host_moves;
-}
-
-uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu)
-{
-    return gpu->n_waits;
+    return &gpu->counts;
 }

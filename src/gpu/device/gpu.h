@@ -103,17 +103,14 @@ void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 // After dispatches every error is GPU_LOST: a dispatch with wrong bindings may have written
 // anywhere. Once lost, a gpu stays lost.
 bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
-// Counts the dispatches of the program that GLINFER_FAULT skips or loses the context with.
-uint32_t gi_gpu_fault_count(const struct gi_gpu *gpu);
-// Counts messages of severity high or of type error that the driver sent so far; 0 without
-// KHR_debug.
-uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu);
-// Counts the times that the driver said it moved a buffer to host memory: a hot buffer must never
-// be.
-uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu);
 
-// Counts the waits of the host so far: every wait for a fence and every finish, done already or
-// not.
-uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu);
+// Events on a gpu since it was created.
+struct gi_gpu_counts {
+    uint64_t n_waits;  // waits for a fence and finishes, done already or not
+    uint32_t n_faults; // dispatches that GLINFER_FAULT may have skipped or lost the context with
+    uint32_t n_debug_errors; // driver messages of high severity or type error (KHR_debug)
+    uint32_t n_host_moves; // of buffers to host memory, as the driver says; wrong for a hot buffer
+};
+const struct gi_gpu_counts *gi_gpu_counts(const struct gi_gpu *gpu);
 
 #endif

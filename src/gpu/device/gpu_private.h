@@ -52,13 +52,11 @@ struct gi_gpu {
     struct gi_run_total submitted;
     bool counts_runs;   // no run count of the driver was seen to be wrong
     bool counts_groups; // all grids come from the host, which counts odd ones twice
-    uint32_t n_faults;  // dispatches that GLINFER_FAULT may have skipped or lost the context with
     bool is_fault_lost; // one did, and nobody has noticed yet
     bool is_lost;
     bool has_work;       // dispatches were submitted since errors were last asked for
     atomic_bool *cancel; // borrowed; NULL: nothing is watched
-    uint64_t n_waits;
-    uint32_t n_debug_errors, n_host_moves;
+    struct gi_gpu_counts counts;
     struct gi_quarantined quarantined[GI_MAX_QUARANTINED];
     uint32_t n_quarantined;
 };

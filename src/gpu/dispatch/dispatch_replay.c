@@ -76,8 +76,8 @@ static bool inject_fault(const struct gi_dispatch_table *table,
     const bool is_meant =
         (fault->kind == GI_FAULT_SKIP || fault->kind == GI_FAULT_LOST) &&
         gi_program_has_fault(table->programs, entry->dispatch.program, fault->kind);
-    gpu->n_faults += is_meant;
-    if (!is_meant || (fault->occurrence > 0 && fault->occurrence != gpu->n_faults)) {
+    gpu->counts.n_faults += is_meant;
+    if (!is_meant || (fault->occurrence > 0 && fault->occurrence != gpu->counts.n_faults)) {
         return false;
     }
     gpu->is_fault_lost = fault->kind == GI_FAULT_LOST;

@@ -24,134 +24,142 @@ struct reader {
     uint32_t line; // of next
 };
 
+// A source that is being assembled. The first error ends it: nothing is appended after that.
 struct assembly {
     struct gi_glsl_source *source;
     const struct gi_glsl_params *params;
     struct reader readers[MAX_DEPTH];
     uint32_t depth;
     size_t text_capacity, run_capacity;
+    bool has_failed;
     struct glinfer_error *err;
 };
 
-//-- text ------------------------------------------------------------------------------------------
-
-static bool append_bytes(struct assembly *a, const char *bytes, size_t size)
+// Fails with DRIVER and the place of an include, or the program's file.
+__attribute__((format(printf, 2, 3))) static void refuse(struct assembly *a, const char *format,
+                                                         ...)
 {
-    struct gi_glsl_source *source = a->source;
-    if (!gi_array_grow(&source->text, &a->text_capacity, source->size + size + 1, 1,
-                       "a program's source", a->err)) {
-        return false;
+    char reason[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    if (a->has_failed) {
+        return;
     }
-    memcpy(source->text + source->size, bytes, size);
-    source->size += size;
-    source->text[source->size] = 0;
-    return true;
+    a->has_failed = true;
+    if (a->depth > 0) {
+        const struct reader *reader = &a->readers[a->depth - 1];
+        gi_error_set(a->err, GLINFER_STATUS_DRIVER, "%s:%u: %s", a->source->files[reader->file],
+                     reader->line, reason);
+    } else {
+        gi_error_set(a->err, GLINFER_STATUS_DRIVER, "programs.def: %s", reason);
+    }
 }
 
+//-- text ------------------------------------------------------------------------------------------
+
 // Starts a run if the next line does not follow on from the last one.
-static bool mark_line(struct assembly *a, uint32_t file, uint32_t line)
+static void mark_line(struct assembly *a, uint32_t file, uint32_t line)
 {
     struct gi_glsl_source *source = a->source;
+    const struct gi_glsl_run *last = source->n_runs > 0 ? &source->runs[source->n_runs - 1] : NULL;
     uint32_t first = source->n_lines + 1;
-    if (source->n_runs > 0) {
-        const struct gi_glsl_run *last = &source->runs[source->n_runs - 1];
-        if (last->file == file && last->line + (first - last->first) == line) {
-            return true;
-        }
+    if (last && last->file == file && last->line + (first - last->first) == line) {
+        return;
     }
     if (!gi_array_grow(&source->runs, &a->run_capacity, source->n_runs + 1, sizeof(*source->runs),
                        "a program's line map", a->err)) {
-        return false;
+        a->has_failed = true;
+        return;
     }
     source->runs[source->n_runs++] = (struct gi_glsl_run){first, file, line};
-    return true;
 }
 
-static bool append_line(struct assembly *a, uint32_t file, uint32_t line, const char *bytes,
+static void append_line(struct assembly *a, uint32_t file, uint32_t line, const char *bytes,
                         size_t size)
 {
-    if (!mark_line(a, file, line) || !append_bytes(a, bytes, size) || !append_bytes(a, "\n", 1)) {
-        return false;
+    struct gi_glsl_source *source = a->source;
+    mark_line(a, file, line);
+    if (a->has_failed || !gi_array_grow(&source->text, &a->text_capacity, source->size + size + 2,
+                                        1, "a program's source", a->err)) {
+        a->has_failed = true;
+        return;
     }
-    a->source->n_lines++;
-    return true;
-}
-
-__attribute__((format(printf, 2, 3))) static bool append_format(struct assembly *a,
-                                                                const char *format, ...)
-{
-    char line[256];
-    va_list args;
-    va_start(args, format);
-    int size = vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    if (size < 0 || (size_t)size >= sizeof(line)) {
-        return gi_error_set(a->err, GLINFER_STATUS_DRIVER, "%s: a define is too long",
-                            a->params->file);
-    }
-    return append_line(a, 0, a->source->n_lines + 1, line, (size_t)size);
+    memcpy(source->text + source->size, bytes, size);
+    memcpy(source->text + source->size + size, "\n", 2);
+    source->size += size + 1;
+    source->n_lines++;
 }
 
 //-- head ------------------------------------------------------------------------------------------
 
-// True if the program takes the driver's subgroups.
-static bool has_subgroups(const struct assembly *a)
+static void append_head_line(struct assembly *a, const char *line)
 {
-    return (a->params->capability & GI_CAPABILITY_SUBGROUPS) && !a->params->is_shuffled;
+    append_line(a, 0, a->source->n_lines + 1, line, strlen(line));
 }
 
-static bool append_extensions(struct assembly *a)
+static void append_define(struct assembly *a, int name_size, const char *name, int value_size,
+                          const char *value)
 {
-    const uint32_t capability = a->params->capability;
-    if (has_subgroups(a) &&
-        !(append_format(a, "#extension GL_KHR_shader_subgroup_basic : require") &&
-          append_format(a, "#extension GL_KHR_shader_subgroup_arithmetic : require") &&
-          append_format(a, "#extension GL_KHR_shader_subgroup_shuffle : require"))) {
-        return false;
+    char line[256];
+    const int size =
+        snprintf(line, sizeof(line), "#define %.*s %.*s", name_size, name, value_size, value);
+    if (size < 0 || (size_t)size >= sizeof(line)) {
+        refuse(a, "%s: a define is too long", a->params->file);
+    } else {
+        append_head_line(a, line);
     }
-    return !(capability & GI_CAPABILITY_TEXBUF) ||
-           append_format(a, "#extension GL_EXT_texture_buffer : require");
 }
 
-static bool append_defines(struct assembly *a)
+static void append_number(struct assembly *a, const char *name, int32_t value)
+{
+    char text[16];
+    append_define(a, (int)strlen(name), name, snprintf(text, sizeof(text), "%d", value), text);
+}
+
+static void append_defines(struct assembly *a)
 {
     const char *next = a->params->fixed_defines ? a->params->fixed_defines : "";
     while (*next) {
-        size_t size = strcspn(next, " ");
-        const char *equals = memchr(next, '=', size);
-        int name_size = (int)(equals ? equals - next : (ptrdiff_t)size);
-        int value_size = equals ? (int)size - name_size - 1 : 1;
-        if (size > 0 && !append_format(a, "#define %.*s %.*s", name_size, next, value_size,
-                                       equals ? equals + 1 : "1")) {
-            return false;
+        const int size = (int)strcspn(next, " "), name_size = (int)strcspn(next, "= ");
+        if (size > name_size) {
+            append_define(a, name_size, next, size - name_size - 1, next + name_size + 1);
+        } else if (size > 0) {
+            append_define(a, name_size, next, 1, "1");
         }
         next += size + (next[size] == ' ');
     }
     for (uint32_t i = 0; i < a->params->n_defines; i++) {
-        const struct gi_define *define = &a->params->defines[i];
-        if (!append_format(a, "#define %s %d", define->name, define->value)) {
-            return false;
-        }
+        append_number(a, a->params->defines[i].name, a->params->defines[i].value);
     }
-    return true;
 }
 
-static bool append_head_line(struct assembly *a, const char *line)
+static void append_head(struct assembly *a)
 {
-    return append_line(a, 0, a->source->n_lines + 1, line, strlen(line));
-}
-
-static bool append_head(struct assembly *a)
-{
-    const bool is_shuffled =
-        (a->params->capability & GI_CAPABILITY_SUBGROUPS) && a->params->is_shuffled;
-    return append_format(a, "#version %s es", has_subgroups(a) ? "320" : "310") &&
-           append_extensions(a) && append_defines(a) &&
-           (!is_shuffled || append_head_line(a, gi_glsl_shuffle_head)) &&
-           (!a->params->is_counted ||
-            (append_format(a, "#define COUNT_GROUPS %d", (int)a->params->counts_groups) &&
-             append_format(a, "#define main kernel_main"))) &&
-           (!a->params->is_wrong || append_head_line(a, gi_glsl_fault_head));
+    const struct gi_glsl_params *params = a->params;
+    const bool wants_subgroups = params->capability & GI_CAPABILITY_SUBGROUPS;
+    const bool has_subgroups = wants_subgroups && !params->is_shuffled; // the driver's
+    append_head_line(a, has_subgroups ? "#version 320 es" : "#version 310 es");
+    if (has_subgroups) {
+        append_head_line(a, "#extension GL_KHR_shader_subgroup_basic : require");
+        append_head_line(a, "#extension GL_KHR_shader_subgroup_arithmetic : require");
+        append_head_line(a, "#extension GL_KHR_shader_subgroup_shuffle : require");
+    }
+    if (params->capability & GI_CAPABILITY_TEXBUF) {
+        append_head_line(a, "#extension GL_EXT_texture_buffer : require");
+    }
+    append_defines(a);
+    if (wants_subgroups && params->is_shuffled) {
+        append_head_line(a, gi_glsl_shuffle_head);
+    }
+    if (params->is_counted) {
+        append_number(a, "COUNT_GROUPS", params->counts_groups);
+        append_head_line(a, "#define main kernel_main");
+    }
+    if (params->is_wrong) {
+        append_head_line(a, gi_glsl_fault_head);
+    }
 }
 
 //-- files -----------------------------------------------------------------------------------------
@@ -203,57 +211,44 @@ static uint32_t find_file(const struct gi_glsl_source *source, const char *name)
     return i;
 }
 
-static bool add_name(struct assembly *a, const char *name)
+static void add_name(struct assembly *a, const char *name)
 {
     struct gi_glsl_source *source = a->source;
     if (source->n_files == GI_GLSL_MAX_FILES) {
-        return gi_error_set(a->err, GLINFER_STATUS_DRIVER, "%s includes more than %d files",
-                            a->params->file, GI_GLSL_MAX_FILES - 1);
-    }
-    source->files[source->n_files] = strdup(name);
-    if (!source->files[source->n_files]) {
-        return gi_error_no_memory(a->err, strlen(name) + 1, "a file's name");
-    }
-    source->n_files++;
-    return true;
-}
-
-// Writes where an include stands, for messages.
-static void describe_place(const struct assembly *a, char *place, size_t size)
-{
-    if (a->depth == 0) {
-        snprintf(place, size, "programs.def");
+        refuse(a, "%s includes more than %d files", a->params->file, GI_GLSL_MAX_FILES - 1);
         return;
     }
-    const struct reader *reader = &a->readers[a->depth - 1];
-    snprintf(place, size, "%s:%u", a->source->files[reader->file], reader->line);
+    source->files[source->n_files] = strdup(name);
+    a->has_failed = !source->files[source->n_files];
+    if (a->has_failed) {
+        gi_error_no_memory(a->err, strlen(name) + 1, "a file's name");
+    } else {
+        source->n_files++;
+    }
 }
 
 // Begins to read a file.
-static bool open_reader(struct assembly *a, const char *name)
+static void open_reader(struct assembly *a, const char *name)
 {
-    char place[160];
     bool is_missing;
-    describe_place(a, place, sizeof(place));
     if (a->depth == MAX_DEPTH) {
-        return gi_error_set(a->err, GLINFER_STATUS_DRIVER,
-                            "%s: includes are nested more than %d deep", place, MAX_DEPTH);
+        refuse(a, "includes are nested more than %d deep", MAX_DEPTH);
+        return;
     }
-    uint32_t file = a->source->n_files;
+    const uint32_t file = a->source->n_files;
     char *text = load_file(a->params, name, &is_missing, a->err);
-    if (!text) {
-        return is_missing ? gi_error_set(a->err, GLINFER_STATUS_DRIVER,
-                                         "%s: there is no shader file %s%s%s", place, name,
-                                         a->params->dir ? " in " : "",
-                                         a->params->dir ? a->params->dir : "")
-                          : false;
+    if (!text && is_missing) {
+        refuse(a, "there is no shader file %s%s%s", name, a->params->dir ? " in " : "",
+               a->params->dir ? a->params->dir : "");
+    } else if (text) {
+        add_name(a, name);
     }
-    if (!add_name(a, name)) {
+    if (!text || a->has_failed) {
+        a->has_failed = true;
         free(text);
-        return false;
+        return;
     }
     a->readers[a->depth++] = (struct reader){.text = text, .next = text, .file = file, .line = 1};
-    return true;
 }
 
 static void close_reader(struct assembly *a)
@@ -284,27 +279,21 @@ static const char *match_directive(const char *line, const char *word)
 }
 
 // Copies the file named after #include into name.
-static bool parse_include(const struct assembly *a, const char *text, char *name, size_t size)
+static void parse_include(struct assembly *a, const char *text, char *name, size_t size)
 {
-    char place[160];
     static const char quant_word[] = "QUANT_FILE";
-    describe_place(a, place, sizeof(place));
+    const size_t length = *text == '"' ? strcspn(text + 1, "\"\n") : 0;
     if (strncmp(text, quant_word, sizeof(quant_word) - 1) == 0) {
         if (!a->params->quant_file) {
-            return gi_error_set(a->err, GLINFER_STATUS_DRIVER,
-                                "%s: QUANT_FILE is included but no weight type was given", place);
+            refuse(a, "QUANT_FILE is included but no weight type was given");
+            return;
         }
         snprintf(name, size, "%s", a->params->quant_file);
-        return true;
+    } else if (length == 0 || length >= size || text[1 + length] != '"') {
+        refuse(a, "#include needs a \"file\" or QUANT_FILE");
+    } else {
+        snprintf(name, size, "%.*s", (int)length, text + 1);
     }
-    size_t length = *text == '"' ? strcspn(text + 1, "\"\n") : 0;
-    if (length == 0 || length >= size || text[1 + length] != '"') {
-        return gi_error_set(a->err, GLINFER_STATUS_DRIVER,
-                            "%s: #include needs a \"file\" or QUANT_FILE", place);
-    }
-    memcpy(name, text + 1, length);
-    name[length] = 0;
-    return true;
 }
 
 static bool is_open(const struct assembly *a, uint32_t file)
@@ -318,60 +307,52 @@ static bool is_open(const struct assembly *a, uint32_t file)
 }
 
 // Opens the file of an #include unless it was put in before.
-static bool take_include(struct assembly *a, const char *text)
+static void take_include(struct assembly *a, const char *text)
 {
-    char name[128], place[160];
-    if (!parse_include(a, text, name, sizeof(name))) {
-        return false;
+    char name[128];
+    parse_include(a, text, name, sizeof(name));
+    if (a->has_failed) {
+        return;
     }
-    uint32_t file = find_file(a->source, name);
+    const uint32_t file = find_file(a->source, name);
     if (file == a->source->n_files) {
-        return open_reader(a, name);
+        open_reader(a, name);
+    } else if (is_open(a, file)) {
+        refuse(a, "%s includes itself", name);
     }
-    describe_place(a, place, sizeof(place));
-    return !is_open(a, file) ||
-           gi_error_set(a->err, GLINFER_STATUS_DRIVER, "%s: %s includes itself", place, name);
 }
 
-static bool take_line(struct assembly *a)
+static void take_line(struct assembly *a)
 {
     struct reader *reader = &a->readers[a->depth - 1];
     const char *line = reader->next;
-    size_t size = strcspn(line, "\n");
+    const size_t size = strcspn(line, "\n");
     const char *include = match_directive(line, "include");
     reader->next += size + (line[size] == '\n');
     if (match_directive(line, "version")) {
-        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): gi_glsl_source_init closes every reader
-        return gi_error_set(a->err, GLINFER_STATUS_DRIVER,
-                            "%s:%u: a kernel carries no #version, the assembler writes it",
-                            a->source->files[reader->file], reader->line);
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): append_file closes every reader
+        refuse(a, "a kernel carries no #version, the assembler writes it");
+    } else if (include) {
+        take_include(a, include);
+    } else {
+        append_line(a, reader->file, reader->line, line, size);
     }
-    bool is_consumed =
-        include ? take_include(a, include) : append_line(a, reader->file, reader->line, line, size);
     reader->line++;
-    return is_consumed;
 }
 
 // Appends a file with all that it includes.
-static bool append_file(struct assembly *a, const char *name)
+static void append_file(struct assembly *a, const char *name)
 {
-    if (!open_reader(a, name)) {
-        return false;
+    if (!a->has_failed) {
+        open_reader(a, name);
     }
     while (a->depth > 0) {
-        if (!*a->readers[a->depth - 1].next) {
+        if (a->has_failed || !*a->readers[a->depth - 1].next) {
             close_reader(a);
-        } else if (!take_line(a)) {
-            return false;
+        } else {
+            take_line(a);
         }
     }
-    return true;
-}
-
-static bool assemble(struct assembly *a)
-{
-    return add_name(a, "defines") && append_head(a) && append_file(a, a->params->file) &&
-           (!a->params->is_counted || append_file(a, "lib/run_count.glsl"));
 }
 
 bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_params *params,
@@ -379,15 +360,18 @@ bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_par
 {
     struct assembly a = {.source = source, .params = params, .err = err};
     *source = (struct gi_glsl_source){0};
-    bool is_done = assemble(&a);
-    while (a.depth > 0) {
-        close_reader(&a);
+    add_name(&a, "defines");
+    append_head(&a);
+    append_file(&a, params->file);
+    if (params->is_counted) {
+        append_file(&a, "lib/run_count.glsl");
     }
-    is_done = is_done && (!params->is_wrong || gi_glsl_fault_stores(source, err));
-    if (!is_done) { // NOLINT(clang-analyzer-unix.Malloc): the readers were closed above
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the readers are closed
+    if (a.has_failed || (params->is_wrong && !gi_glsl_fault_stores(source, err))) {
         gi_glsl_source_finish(source);
+        return false;
     }
-    return is_done;
+    return true;
 }
 
 void gi_glsl_source_finish(struct gi_glsl_source *source)

@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-#define GI_PERSISTENT_MAX_STAGES 64 // the table has 8 bits for one
-#define GI_PERSISTENT_MAX_VIEWS  64
+#define GI_PERSISTENT_MAX_STAGES  64 // the table has 8 bits for one
+#define GI_PERSISTENT_MAX_VIEWS   16 // of six types, hot and cold
+#define GI_PERSISTENT_MAX_BUFFERS 64
 
 // A stage and the values that all of its entries share.
 struct gi_persistent_stage {
@@ -24,14 +25,13 @@ struct gi_persistent_stage {
     bool is_same_field[GI_STAGE_MAX_FIELDS];
 };
 
-// A buffer bound whole for elements of one type. Those of a kind (type, coherent or not) have
-// neighbouring bindings: an array of blocks.
+// Buffers bound whole for elements of one type, on neighbouring bindings: an array of blocks.
 struct gi_persistent_view {
     struct gi_stage_word type;
-    bool is_hot; // written by some entry
-    const struct gi_buffer *buffer;
-    uint32_t index;   // within its kind
-    uint32_t binding; // of its kind's first
+    bool is_hot; // some entry writes to them
+    const struct gi_buffer *buffers[GI_PERSISTENT_MAX_BUFFERS];
+    uint32_t n_buffers;
+    uint32_t binding; // of the first
 };
 
 struct gi_persistent_maker {
@@ -67,15 +67,14 @@ bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
                                    const struct gi_dispatch *dispatch);
 // Bytes of an element of a storage array; 0: of a struct.
 uint32_t gi_persistent_element_size(struct gi_stage_word type);
-// NULL if there is none.
-struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
-                                                   struct gi_stage_word type,
-                                                   const struct gi_buffer *buffer);
-// Returns the next storage binding after those of control and state.
-uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m);
-// Fails with UNSUPPORTED if the device has no such binding, or none so large.
-bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
-                        const struct gi_range *range);
+// Returns the view of a buffer by a type, and its place there; NULL if there is none.
+const struct gi_persistent_view *gi_persistent_find_view(const struct gi_persistent_maker *m,
+                                                         struct gi_stage_word type,
+                                                         const struct gi_buffer *buffer,
+                                                         uint32_t *index);
+// Binds a range to the next storage binding. Fails with UNSUPPORTED if the device has too few
+// bindings, or none so large.
+bool gi_persistent_bind(struct gi_persistent_maker *m, const struct gi_range *range);
 
 // Writes shared memory, and every stage: run<suffix>(), PREFETCH<suffix>() and what they need.
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);

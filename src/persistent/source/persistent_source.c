@@ -1,5 +1,6 @@
 #include "persistent/source/persistent_source.h"
 
+#include "base/array.h"
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/program_private.h"
 #include "persistent/source/persistent_private.h"
@@ -169,19 +170,17 @@ static bool is_written(const struct gi_dispatch_table *table, const struct gi_bu
     return false;
 }
 
-static bool is_same_kind(const struct gi_persistent_view *a, const struct gi_persistent_view *b)
+const struct gi_persistent_view *gi_persistent_find_view(const struct gi_persistent_maker *m,
+                                                         struct gi_stage_word type,
+                                                         const struct gi_buffer *buffer,
+                                                         uint32_t *index)
 {
-    return a->is_hot == b->is_hot && gi_stage_is_equal(a->type, b->type);
-}
-
-struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
-                                                   struct gi_stage_word type,
-                                                   const struct gi_buffer *buffer)
-{
-    for (uint32_t i = 0; i < m->n_views; i++) {
-        struct gi_persistent_view *view = &m->views[i];
-        if (view->buffer == buffer && gi_stage_is_equal(view->type, type)) {
-            return view;
+    for (uint32_t i = 0; buffer && i < m->n_views; i++) {
+        const struct gi_persistent_view *view = &m->views[i];
+        for (*index = 0; *index < view->n_buffers; ++*index) {
+            if (view->buffers[*index] == buffer && gi_stage_is_equal(view->type, type)) {
+                return view;
+            }
         }
     }
     return NULL;
@@ -190,17 +189,24 @@ struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m
 static bool add_view(struct gi_persistent_maker *m, struct gi_stage_word type,
                      const struct gi_buffer *buffer)
 {
-    if (gi_persistent_find_view(m, type, buffer)) {
+    const bool is_hot = is_written(m->table, buffer);
+    uint32_t i = 0;
+    if (gi_persistent_find_view(m, type, buffer, &i)) {
         return true;
     }
-    if (m->n_views == GI_PERSISTENT_MAX_VIEWS) {
+    for (i = 0; i < m->n_views; i++) {
+        if (m->views[i].is_hot == is_hot && gi_stage_is_equal(m->views[i].type, type)) {
+            break;
+        }
+    }
+    struct gi_persistent_view *view = &m->views[i];
+    if (i == GI_PERSISTENT_MAX_VIEWS || view->n_buffers == GI_PERSISTENT_MAX_BUFFERS) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "the model is in too many buffers");
     }
-    struct gi_persistent_view view = {type, is_written(m->table, buffer), buffer, 0, 0};
-    for (uint32_t i = 0; i < m->n_views; i++) {
-        view.index += is_same_kind(&m->views[i], &view);
-    }
-    m->views[m->n_views++] = view;
+    view->type = type;
+    view->is_hot = is_hot;
+    view->buffers[view->n_buffers++] = buffer;
+    m->n_views = i == m->n_views ? i + 1 : m->n_views;
     return true;
 }
 
@@ -225,17 +231,9 @@ static bool find_views(struct gi_persistent_maker *m)
     return true;
 }
 
-uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m)
+bool gi_persistent_bind(struct gi_persistent_maker *m, const struct gi_range *range)
 {
-    while (m->next_binding == GI_PERSISTENT_CONTROL || m->next_binding == GI_PERSISTENT_STATE) {
-        m->next_binding++;
-    }
-    return m->next_binding++;
-}
-
-bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
-                        const struct gi_range *range)
-{
+    const uint32_t binding = m->next_binding++;
     if (binding >= m->gpu->limits.max_storage_blocks || binding >= GI_PERSISTENT_MAX_BINDINGS) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
                             "the model is in more buffers than the %u storage blocks of a "
@@ -248,26 +246,20 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
                             (unsigned long long)(range->size >> 20));
     }
     m->source->bindings[binding] = *range;
-    m->source->n_bindings = binding >= m->source->n_bindings ? binding + 1 : m->source->n_bindings;
+    m->source->n_bindings = binding + 1;
     return true;
 }
 
-// Arrays of blocks take one binding after another: kinds come before the single ones.
+// Views take one binding after another; blocks of structs come after them.
 static bool bind_views(struct gi_persistent_maker *m)
 {
-    m->next_binding = GI_PERSISTENT_STATE + 1;
     for (uint32_t i = 0; i < m->n_views; i++) {
-        if (m->views[i].index != 0) {
-            continue;
-        }
-        const uint32_t first = m->next_binding;
-        for (uint32_t k = i; k < m->n_views; k++) {
-            if (is_same_kind(&m->views[k], &m->views[i])) {
-                const struct gi_range range = {m->views[k].buffer, 0, m->views[k].buffer->size};
-                m->views[k].binding = first;
-                if (!gi_persistent_bind(m, m->next_binding++, &range)) {
-                    return false;
-                }
+        struct gi_persistent_view *view = &m->views[i];
+        view->binding = m->next_binding;
+        for (uint32_t k = 0; k < view->n_buffers; k++) {
+            const struct gi_range range = {view->buffers[k], 0, view->buffers[k]->size};
+            if (!gi_persistent_bind(m, &range)) {
+                return false;
             }
         }
     }
@@ -289,17 +281,10 @@ static void write_views(const struct gi_persistent_maker *m)
     for (uint32_t i = 0; i < m->n_views; i++) {
         const struct gi_persistent_view *view = &m->views[i];
         const char *kind = view->is_hot ? "hot" : "cold";
-        uint32_t n = 0;
-        for (uint32_t k = 0; k < m->n_views; k++) {
-            n += is_same_kind(&m->views[k], view);
-        }
-        if (view->index == 0) {
-            fprintf(m->out,
-                    "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } "
-                    "%s_%.*ss[%u];\n",
-                    view->binding, qualifiers(view), kind, GI_STAGE_TEXT(view->type),
-                    GI_STAGE_TEXT(view->type), kind, GI_STAGE_TEXT(view->type), n);
-        }
+        fprintf(m->out,
+                "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } %s_%.*ss[%u];\n",
+                view->binding, qualifiers(view), kind, GI_STAGE_TEXT(view->type),
+                GI_STAGE_TEXT(view->type), kind, GI_STAGE_TEXT(view->type), view->n_buffers);
     }
 }
 
@@ -342,12 +327,11 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
     for (uint32_t i = 0; i < stage->text.n_blocks; i++) {
         const struct gi_stage_block *block = &stage->text.blocks[i];
         const struct gi_range *range = &dispatch->bindings[block->binding];
-        const uint32_t size = gi_persistent_element_size(block->type);
-        const struct gi_persistent_view *view =
-            range->buffer && size ? gi_persistent_find_view(m, block->type, range->buffer) : NULL;
-        if (view) {
-            words[4 + block->binding] = (uint32_t)(range->offset / size);
-            words[8 + block->binding] = view->index;
+        uint32_t place;
+        if (gi_persistent_find_view(m, block->type, range->buffer, &place)) {
+            words[4 + block->binding] =
+                (uint32_t)(range->offset / gi_persistent_element_size(block->type));
+            words[8 + block->binding] = place;
         }
     }
     if (needs_params(stage)) {
@@ -372,10 +356,9 @@ static bool fill_table(struct gi_persistent_maker *m)
                             "block",
                             m->n_entries, size, m->gpu->limits.max_uniform_block_size);
     }
-    assert(size > 0);
-    m->source->table = calloc(1, size);
+    m->source->table = gi_array_zeroed(size, 1, "a persistent table", m->err);
     if (!m->source->table) {
-        return gi_error_no_memory(m->err, size, "a persistent table");
+        return false;
     }
     m->source->n_words = m->n_table_quads * 4;
     uint32_t params_at = m->n_entries * (ENTRY_WORDS / 4);
@@ -396,8 +379,8 @@ static bool make(struct gi_persistent_maker *m)
     if (!m->out || !m->stage_of || !m->is_consumed) {
         return gi_error_no_memory(m->err, m->n_entries, "a persistent table");
     }
-    return find_stages(m) && find_views(m) && gi_persistent_bind(m, GI_PERSISTENT_STATE, state) &&
-           bind_views(m) && fill_table(m) && write_text(m);
+    return find_stages(m) && find_views(m) && gi_persistent_bind(m, state) && bind_views(m) &&
+           fill_table(m) && write_text(m);
 }
 
 bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
@@ -416,6 +399,7 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
                                       .programs = programs,
                                       .source = source,
                                       .group_size = group_size,
+                                      .next_binding = GI_PERSISTENT_STATE,
                                       .err = err};
     bool ok = make(m);
     if (m->out) {

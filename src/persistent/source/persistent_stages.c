@@ -10,21 +10,22 @@ static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent
     const struct gi_range *range = &stage->first->bindings[block->binding];
     const uint32_t size = gi_persistent_element_size(block->type);
     char index[24], begin[24];
+    uint32_t place;
     if (size == 0) {
         if (!stage->is_same_begin[block->binding] || !stage->is_same_buffer[block->binding]) {
             return gi_persistent_refuse(m, stage->first, "has structs in several places");
         }
-        block->own_binding = gi_persistent_take_binding(m);
-        return gi_persistent_bind(m, block->own_binding, range);
+        block->own_binding = m->next_binding;
+        return gi_persistent_bind(m, range);
     }
     const struct gi_persistent_view *view =
-        range->buffer ? gi_persistent_find_view(m, block->type, range->buffer) : NULL;
+        gi_persistent_find_view(m, block->type, range->buffer, &place);
     if (!view) {
         snprintf(block->prefix, sizeof(block->prefix), "unbound[("); // compiled away
         return true;
     }
     if (stage->is_same_buffer[block->binding]) {
-        snprintf(index, sizeof(index), "%uu", view->index);
+        snprintf(index, sizeof(index), "%uu", place);
     } else {
         snprintf(index, sizeof(index), "entry_buffer.%c", component[block->binding]);
     }
