@@ -40,9 +40,8 @@ bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
     if (!check_sizes(reader, sizes, n_inner)) {
         return false;
     }
-    const struct gi_ssm ssm = {.n_head = sizes->n_head,
+    const struct gi_ssm ssm = {.params = {.n_head = sizes->n_head, .n_group = sizes->n_k_head},
                                .dim = sizes->dim,
-                               .n_group = sizes->n_k_head,
                                .state_dim = sizes->state_dim,
                                .n_taps = sizes->n_taps};
     sizes->n_channel = gi_ssm_channels(&ssm);

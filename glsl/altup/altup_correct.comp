@@ -27,7 +27,7 @@ layout(std430, binding = 1) restrict buffer X { float x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Y { vec4 y[]; };
 
-#include "params/altup_correct.glsl"
+#include "params/altup.glsl"
 
 uint n_quad()
 {

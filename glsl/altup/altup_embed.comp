@@ -2,7 +2,7 @@
 // that a token begins with (AltUp), all as long as its embedding.
 //
 //   streams  (n_tokens, stride)    four rows of n_embd, written
-//   x        (n_tokens, x_stride)  from x_begin on
+//   x        (n_tokens, x_stride)  from residual on
 //   y        (n_tokens, y_stride)  three rows of n_embd
 //
 // Groups of a token share its columns; each reads all of x and y for the lengths, tens of kilobytes. Bound by
@@ -16,7 +16,7 @@ layout(std430, binding = 0) restrict writeonly buffer Streams { vec4 streams[]; 
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Y { vec4 y[]; };
 
-#include "params/altup_embed.glsl"
+#include "params/altup.glsl"
 
 // Returns the squared lengths of x and of the three projections.
 vec4 lengths(uint x_at, uint y_at, uint n_quad)
@@ -32,7 +32,7 @@ vec4 lengths(uint x_at, uint y_at, uint n_quad)
 void main()
 {
     uint token = min(gl_WorkGroupID.y, state.n_tokens - 1u), n_quad = params.n_embd / 4u;
-    uint x_at = (params.x_begin + token * params.x_stride) / 4u, y_at = token * params.y_stride / 4u;
+    uint x_at = (params.residual + token * params.x_stride) / 4u, y_at = token * params.y_stride / 4u;
     uint to = token * params.stride / 4u;
     vec4 squares = lengths(x_at, y_at, n_quad);
     vec3 scale = sqrt(squares.x / max(squares.yzw, 1e-30));

@@ -4,7 +4,7 @@
 //   x        BATCH 1: (n_tokens, x_stride); BATCH 0: the stream: residual, norm and ssq
 //   streams  (n_tokens, stride)    C_0 in front
 //   vectors  gamma (n_embd) of the norm that follows in a step
-//   u        (n_tokens, u_stride)  three rows of n_embd
+//   u        (n_tokens, y_stride)  three rows of n_embd
 //
 // A group of a step owns WG_SIZE quads of columns, of a batch all of a token; each reads all of C_0 and u for
 // their lengths. Bound by the dispatch in a step, by memory in a batch.
@@ -24,7 +24,7 @@ layout(std430, binding = 1) restrict readonly buffer Streams { vec4 streams[]; }
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer U { vec4 u[]; };
 
-#include "params/altup_merge.glsl"
+#include "params/altup.glsl"
 
 #if !BATCH
 #include "altup/stream_norm.glsl"
@@ -59,7 +59,7 @@ vec4 merge_quad(vec3 factors, uint at, uint u_at, uint to, uint quad)
 void main()
 {
     uint token = min(gl_WorkGroupID.y, state.n_tokens - 1u);
-    uint at = token * params.stride / 4u, u_at = token * params.u_stride / 4u;
+    uint at = token * params.stride / 4u, u_at = token * params.y_stride / 4u;
     uint n_own = gl_WorkGroupID.y < state.n_tokens ? params.n_embd / 4u : 0u;
     vec3 factors = find_factors(at, u_at);
     for (uint quad = gl_LocalInvocationIndex; quad < n_own; quad += uint(WG_SIZE)) {

@@ -4,45 +4,20 @@
 
 #include "glsl/lib/params.h"
 
-// Offsets and strides in floats; n_step: quads from one of an invocation to its next.
 // clang-format off
 
-GI_PARAMS(altup_add,
-    uint n_embd, stride, y_stride, gamma;
-    uint n_step;
-    float eps;
-)
-
-GI_PARAMS(altup_correct,
-    uint n_embd, stride, x_stride, y_stride;
-    uint router_norm, router, coefs, y_gamma;
-    uint scale, z_begin, residual;
-    float eps;
-)
-
-GI_PARAMS(altup_embed,
-    uint n_embd, stride, x_begin, x_stride;
-    uint y_stride, n_step;
-)
-
-GI_PARAMS(altup_merge,
-    uint n_embd, x_stride, stride, u_stride;
-    uint gamma, residual, norm, ssq;
-)
-
-GI_PARAMS(altup_predict,
-    uint n_embd, stride, x_stride, y_stride;
-    uint router_norm, router, coefs, input_gamma;
-    uint gamma, residual, norm, ssq;
-    float eps;
-)
-
-GI_PARAMS(laurel_join,
-    uint n_embd, x_stride, y_stride, side_stride;
-    uint x_gamma, y_gamma, l_gamma, l_begin;
-    uint z_begin, gamma, residual, norm;
-    uint ssq;
-    float eps;
+// All kernels. Offsets and strides in floats.
+GI_PARAMS(altup,
+    uint n_embd; // a multiple of 64, so that a stream can be bound by itself
+    float eps; // of all norms
+    uint router_norm, router, coefs; // weights (n_embd), matrix (4, n_embd), (16, 4) or (4, 4)
+    uint x_gamma, y_gamma, l_gamma; // weights of norms of the residual, of y and of the branch
+    uint gamma; // of the norm that follows in a step
+    uint scale; // (n_embd) that the first stream is multiplied by
+    uint stride, x_stride, y_stride, side_stride; // of streams, x, y and branch
+    uint residual, norm, ssq; // of a step's stream
+    uint l_begin, z_begin; // in a step's row: the branch, the residual after attention
+    uint n_step; // quads from one of an invocation to its next
 )
 
 #endif

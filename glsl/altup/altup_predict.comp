@@ -1,12 +1,12 @@
 // Predicts what a layer leaves of the four streams C of the residual (AltUp), the first of which the layer
 // works on:
 //   P_b = C_b + sum_a C_a (W m)_(4 b + a)    m: modalities of C_0 (altup/router.glsl)
-// With HAS_INPUT C_1 to C_3 have norm(y) = y * input_gamma / sqrt(mean(y^2) + eps) added before: what the
+// With HAS_INPUT C_1 to C_3 have norm(y) = y * y_gamma / sqrt(mean(y^2) + eps) added before: what the
 // layer before makes of its own input.
 //
 //   streams  (n_tokens, stride)  C, four rows of n_embd, replaced by P; in a step (BATCH 0) not the first
 //   x        BATCH 1: (n_tokens, x_stride), P_0; BATCH 0: the stream: residual P_0, norm and ssq
-//   vectors  router_norm (n_embd), router (4, n_embd), coefs W (16, 4), input_gamma (n_embd), gamma (n_embd)
+//   vectors  router_norm (n_embd), router (4, n_embd), coefs W (16, 4), y_gamma (n_embd), gamma (n_embd)
 //            of the norm that follows in a step
 //   y        (n_tokens, y_stride)  with HAS_INPUT
 //
@@ -30,7 +30,7 @@ layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; }
 layout(std430, binding = 3) restrict readonly buffer Y { vec4 y[]; };
 #endif
 
-#include "params/altup_predict.glsl"
+#include "params/altup.glsl"
 
 uint n_quad()
 {
@@ -75,7 +75,7 @@ vec4 predict_quad(float y_scale, uint at, uint y_at, uint quad)
     uint from = at + quad, n = n_quad();
     vec4 own = vec4(0.0);
 #if HAS_INPUT
-    own = y_scale * y[y_at + quad] * vectors[params.input_gamma / 4u + quad];
+    own = y_scale * y[y_at + quad] * vectors[params.y_gamma / 4u + quad];
 #endif
     mat4 c = mat4(streams[from], streams[from + n] + own, streams[from + 2u * n] + own,
                   streams[from + 3u * n] + own);

@@ -31,7 +31,7 @@ layout(std430, binding = 3) restrict readonly buffer Side { vec4 side[]; };
 layout(std430, binding = 3) restrict buffer Side { vec4 side[]; };
 #endif
 
-#include "params/laurel_join.glsl"
+#include "params/altup.glsl"
 
 #if !BATCH
 #include "altup/stream_norm.glsl"

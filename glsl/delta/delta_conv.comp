@@ -16,7 +16,7 @@ layout(std430, binding = 1) restrict readonly buffer X { float x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Memory { float memory[]; };
 
-#include "params/delta_conv.glsl"
+#include "params/delta.glsl"
 
 #include "delta/delta.glsl"
 

@@ -16,7 +16,7 @@ layout(std430, binding = 1) restrict readonly buffer O { float o[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer X { float x[]; };
 
-#include "params/delta_norm.glsl"
+#include "params/delta.glsl"
 
 #ifndef DIM
 #error "DIM of a head, a multiple of 16"

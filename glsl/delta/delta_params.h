@@ -6,30 +6,14 @@
 
 // clang-format off
 
-GI_PARAMS(delta_conv,
-    uint x_stride, y_stride, n_head, n_k_head;
-    uint rate, decay; // columns of x
-    uint taps, decay_bias, decay_rate; // offsets in vectors
-    float eps;
-)
-
-GI_PARAMS(delta_norm,
-    uint x_stride, o_stride, out_stride;
-    uint z, gamma; // a column of x, an offset in vectors
-    float eps;
-)
-
-GI_PARAMS(delta_step,
+// All kernels of linear attention.
+GI_PARAMS(delta,
     uint n_head, n_k_head;
-    uint z, rate, decay; // columns of source
+    uint z, rate, decay; // columns of x: (n_head, DIM), (n_head), (n_head)
     uint taps, gamma, decay_bias, decay_rate; // offsets in vectors
-    uint matrix; // offset in the state; the ring is at 0
     float eps;
-)
-
-GI_PARAMS(delta_scan,
-    uint x_stride, y_stride, out_stride, n_head, n_k_head;
     uint matrix; // offset in the state; the ring is at 0
+    uint x_stride, y_stride, o_stride, out_stride; // of a batch
 )
 
 #endif

@@ -76,7 +76,7 @@ void main()
             s[r] = decay * s[r] + keys[staged * uint(DIM) + r * N_SLICE + slice] * change;
         }
         if (slice == 0u) {
-            result[m * params.out_stride + head * uint(DIM) + column + own] =
+            result[m * params.o_stride + head * uint(DIM) + column + own] =
                 decay * sum.y + scalars[3u * staged + 2u] * change;
         }
     }

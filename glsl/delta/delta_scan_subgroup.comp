@@ -74,7 +74,7 @@ void main()
                 s[p] = scalar.x * s[p] + k[p] * change;
             }
             if (slice == 0u) {
-                result[(first + m) * params.out_stride + head * uint(DIM) + column + own] =
+                result[(first + m) * params.o_stride + head * uint(DIM) + column + own] =
                     scalar.x * sum.y + scalar.z * change;
             }
         }

@@ -19,7 +19,7 @@ layout(std430, binding = 1) restrict readonly buffer X { float source[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
 
-#include "params/delta_step.glsl"
+#include "params/delta.glsl"
 
 #include "delta/delta.glsl"
 #include "delta/keys.glsl"

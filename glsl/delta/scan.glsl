@@ -1,6 +1,6 @@
 // Names what the scans of the gated delta rule over a prompt's batch read and write (delta/delta.glsl):
 //
-//   out     (n_tokens, out_stride)  o (n_head, DIM) written
+//   out     (n_tokens, o_stride)  o (n_head, DIM) written
 //   y       (n_tokens, y_stride)    what delta_conv.comp leaves
 //   x       (n_tokens, x_stride)    the projection, whose last rows become the ring
 //   state   ring written, matrix read and written
@@ -9,7 +9,7 @@ layout(std430, binding = 1) restrict readonly buffer Y { float y[]; };
 layout(std430, binding = 2) restrict readonly buffer X { float x[]; };
 layout(std430, binding = 3) restrict buffer Memory { float memory[]; };
 
-#include "params/delta_scan.glsl"
+#include "params/delta.glsl"
 
 #if !defined(DIM) || !defined(TAPS)
 #error "DIM of a head, a multiple of 16; TAPS: tokens that the convolution sees"

@@ -16,7 +16,7 @@ layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict readonly buffer Memory { vec4 memory[]; };
 
-#include "params/ssm_conv.glsl"
+#include "params/ssm.glsl"
 
 #include "ssm/ssm.glsl"
 

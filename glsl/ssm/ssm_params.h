@@ -6,29 +6,20 @@
 
 // clang-format off
 
-GI_PARAMS(ssm_conv,
-    uint x_stride, y_stride, n_channel, n_head;
-    uint channels, dt; // columns of x
+// All kernels but the norm.
+GI_PARAMS(ssm,
+    uint n_head, n_group; // n_group: of b and c
+    uint channels, dt; // columns of x: n_channel of them, (n_head)
     uint taps, taps_bias, dt_bias, decay_rate, skip; // offsets in vectors
+    uint n_channel; // of x, b and c together
+    uint matrix; // offset in the state; the ring is at 0
+    uint x_stride, y_stride, out_stride; // of a batch
 )
 
 GI_PARAMS(ssm_norm,
     uint y_stride, width;
     uint gamma; // offset in vectors
     float eps;
-)
-
-GI_PARAMS(ssm_scan,
-    uint x_stride, y_stride, out_stride, n_head, n_group;
-    uint channels; // a column of x
-    uint matrix;   // offset in the state; the ring is at 0
-)
-
-GI_PARAMS(ssm_step,
-    uint n_head, n_group;
-    uint channels, dt; // columns of source
-    uint taps, taps_bias, dt_bias, decay_rate, skip; // offsets in vectors
-    uint matrix; // offset in the state; the ring is at 0
 )
 
 #endif

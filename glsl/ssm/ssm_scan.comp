@@ -20,7 +20,7 @@ layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
 layout(std430, binding = 2) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 3) restrict buffer Memory { vec4 memory[]; };
 
-#include "params/ssm_scan.glsl"
+#include "params/ssm.glsl"
 
 #if !defined(DIM) || !defined(STATE_DIM) || !defined(TAPS) || !defined(COLUMNS) || !defined(STAGED)
 #error "DIM of a head and STATE_DIM, multiples of 16; TAPS: tokens that the convolution sees; COLUMNS of a group; STAGED tokens"

@@ -20,7 +20,7 @@ layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 layout(std430, binding = 3) restrict buffer Memory { vec4 memory[]; };
 
-#include "params/ssm_step.glsl"
+#include "params/ssm.glsl"
 
 #include "ssm/ssm.glsl"
 

@@ -76,8 +76,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                             gi_gguf_path(reader->gguf), n_next, hparams->n_layer);
     }
     hparams->n_layer -= n_next;
-    const struct gi_delta delta = {.n_head = sizes->n_head,
-                                   .n_k_head = sizes->n_k_head,
+    const struct gi_delta delta = {.params = {.n_head = sizes->n_head, .n_k_head = sizes->n_k_head},
                                    .dim = sizes->dim,
                                    .n_taps = sizes->n_taps};
     sizes->n_channel = gi_delta_channels(&delta);

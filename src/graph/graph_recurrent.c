@@ -14,21 +14,23 @@ static struct gi_delta delta_of(const struct gi_graph *graph, uint32_t layer)
     const struct gi_recurrent_hparams *hparams = &graph->hparams->recurrent;
     const uint32_t two_tiles = 2 * GI_TILE_ROWS;
     struct gi_delta delta = {
-        .n_head = hparams->n_head,
-        .n_k_head = hparams->n_k_head,
+        .params = {.n_head = hparams->n_head,
+                   .n_k_head = hparams->n_k_head,
+                   .taps = norm_offset(graph, layer, GI_NORM_CONV),
+                   .gamma = norm_offset(graph, layer, GI_NORM_STATE),
+                   .decay_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
+                   .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
+                   .eps = graph->hparams->norm_eps},
         .dim = hparams->dim,
         .n_neighbour = hparams->n_neighbour,
         .n_taps = hparams->n_taps,
         .n_column = hparams->n_column,
-        .taps = norm_offset(graph, layer, GI_NORM_CONV),
-        .gamma = norm_offset(graph, layer, GI_NORM_STATE),
-        .decay_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
-        .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
-        .eps = graph->hparams->norm_eps,
     };
-    delta.z = (uint32_t)gi_round_up(gi_delta_channels(&delta), two_tiles);
-    delta.rate = delta.z + (uint32_t)gi_round_up((uint64_t)delta.n_head * delta.dim, two_tiles);
-    delta.decay = delta.rate + (uint32_t)gi_round_up(delta.n_head, two_tiles);
+    struct gi_delta_params *params = &delta.params;
+    const uint64_t width = (uint64_t)hparams->n_head * hparams->dim;
+    params->z = (uint32_t)gi_round_up(gi_delta_channels(&delta), two_tiles);
+    params->rate = params->z + (uint32_t)gi_round_up(width, two_tiles);
+    params->decay = params->rate + (uint32_t)gi_round_up(hparams->n_head, two_tiles);
     return delta;
 }
 
@@ -42,8 +44,8 @@ void gi_graph_delta_block(struct gi_graph *graph, uint32_t layer)
     if (graph->is_batch) {
         gi_op_delta_batch(recorder, &delta, &graph->qkv, &graph->vectors, memory,
                           &graph->ffn_gate_up, &graph->q, &graph->attn);
-        gi_graph_pass_on(graph, "attn_half", &graph->attn, delta.n_head * delta.dim, out, &graph->q,
-                         &graph->attn_input);
+        gi_graph_pass_on(graph, "attn_half", &graph->attn, delta.params.n_head * delta.dim, out,
+                         &graph->q, &graph->attn_input);
     } else {
         gi_op_delta_step(recorder, &delta, graph->row.range, &graph->vectors, memory,
                          graph->ffn_act);
@@ -82,20 +84,21 @@ static struct gi_ssm ssm_of(const struct gi_graph *graph, uint32_t layer)
     const struct gi_recurrent_hparams *hparams = &graph->hparams->recurrent;
     const uint64_t two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
     struct gi_ssm ssm = {
-        .n_head = hparams->n_head,
+        .params = {.n_head = hparams->n_head,
+                   .n_group = hparams->n_k_head,
+                   .taps = norm_offset(graph, layer, GI_NORM_CONV),
+                   .taps_bias = norm_offset(graph, layer, GI_NORM_CONV_SHIFT),
+                   .dt_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
+                   .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
+                   .skip = norm_offset(graph, layer, GI_NORM_SKIP)},
         .dim = hparams->dim,
-        .n_group = hparams->n_k_head,
         .state_dim = hparams->state_dim,
         .n_taps = hparams->n_taps,
         .n_column = hparams->n_column,
-        .taps = norm_offset(graph, layer, GI_NORM_CONV),
-        .taps_bias = norm_offset(graph, layer, GI_NORM_CONV_SHIFT),
-        .dt_bias = norm_offset(graph, layer, GI_NORM_DECAY_BIAS),
-        .decay_rate = norm_offset(graph, layer, GI_NORM_DECAY_RATE),
-        .skip = norm_offset(graph, layer, GI_NORM_SKIP),
     };
-    ssm.channels = (uint32_t)gi_round_up((uint64_t)ssm.n_head * ssm.dim, two_tiles);
-    ssm.dt = ssm.channels + (uint32_t)gi_round_up(gi_ssm_channels(&ssm), two_tiles);
+    struct gi_ssm_params *params = &ssm.params;
+    params->channels = (uint32_t)gi_round_up((uint64_t)params->n_head * ssm.dim, two_tiles);
+    params->dt = params->channels + (uint32_t)gi_round_up(gi_ssm_channels(&ssm), two_tiles);
     return ssm;
 }
 
@@ -113,8 +116,8 @@ static void ssm_rows(struct gi_graph *graph, uint32_t layer, const struct gi_ssm
         gi_op_ssm_step(recorder, ssm, graph->row.range, &graph->vectors, memory, rows->range);
     }
     if (gamma != UINT32_MAX) {
-        gi_op_ssm_norm(recorder, graph->is_batch, ssm->n_group,
-                       ssm->n_head / ssm->n_group * ssm->dim, &graph->vectors, gamma,
+        gi_op_ssm_norm(recorder, graph->is_batch, ssm->params.n_group,
+                       ssm->params.n_head / ssm->params.n_group * ssm->dim, &graph->vectors, gamma,
                        graph->hparams->norm_eps, rows);
     }
 }
@@ -126,7 +129,7 @@ void gi_graph_ssm(struct gi_graph *graph, uint32_t layer)
     gi_graph_project_norm(graph, "ssm_in", layer, GI_SLOT_SSM_IN, GI_NORM_ATTN);
     ssm_rows(graph, layer, &ssm, graph->is_batch ? &graph->ffn_act_rows : &act);
     if (graph->is_batch) {
-        gi_graph_pass_on(graph, "ssm_half", &graph->ffn_act_rows, ssm.n_head * ssm.dim,
+        gi_graph_pass_on(graph, "ssm_half", &graph->ffn_act_rows, ssm.params.n_head * ssm.dim,
                          layer_weight(graph, layer, GI_SLOT_SSM_OUT), &graph->ffn_gate_up,
                          &graph->ssm_input);
     }

@@ -8,23 +8,21 @@
 static struct gi_altup altup_of(struct gi_graph *graph)
 {
     return (struct gi_altup){
-        .n_embd = graph->hparams->n_embd,
+        .params = {.n_embd = graph->hparams->n_embd, .eps = graph->hparams->norm_eps},
         .rows = graph->is_batch ? graph->stream_rows : graph->streams,
-        .eps = graph->hparams->norm_eps,
         .vectors = &graph->vectors,
         .stream = graph->is_batch ? NULL : &graph->stream,
         .x = graph->x,
+        .branch = graph->ffn_gate_up,
     };
 }
 
-static struct gi_altup_router router_of(const struct gi_graph *graph, uint32_t layer,
-                                        enum gi_norm coefs)
+static void set_router(const struct gi_graph *graph, uint32_t layer, enum gi_norm coefs,
+                       struct gi_altup_params *params)
 {
-    return (struct gi_altup_router){
-        .norm = norm_offset(graph, layer, GI_NORM_ROUTER),
-        .matrix = norm_offset(graph, layer, GI_NORM_ROUTER_MATRIX),
-        .coefs = norm_offset(graph, layer, coefs),
-    };
+    params->router_norm = norm_offset(graph, layer, GI_NORM_ROUTER);
+    params->router = norm_offset(graph, layer, GI_NORM_ROUTER_MATRIX);
+    params->coefs = norm_offset(graph, layer, coefs);
 }
 
 // Returns where gi_graph_project_aside leaves its result.
@@ -69,23 +67,26 @@ void gi_graph_streams_begin(struct gi_graph *graph)
 
 void gi_graph_streams_predict(struct gi_graph *graph, uint32_t layer)
 {
-    const struct gi_altup altup = altup_of(graph);
-    const struct gi_altup_router router = router_of(graph, layer, GI_NORM_PREDICT);
-    const bool is_first = layer == 0;
-    gi_op_altup_predict(&graph->recorder, "stream_predict", &router, is_first ? NULL : aside(graph),
-                        is_first ? 0 : norm_offset(graph, layer - 1, GI_NORM_INPUT_POST),
-                        norm_offset(graph, layer, GI_NORM_ATTN), &altup);
+    struct gi_altup altup = altup_of(graph);
+    const struct gi_rows *y = NULL;
+    set_router(graph, layer, GI_NORM_PREDICT, &altup.params);
+    altup.params.gamma = norm_offset(graph, layer, GI_NORM_ATTN);
+    if (layer > 0) {
+        y = aside(graph);
+        altup.params.y_gamma = norm_offset(graph, layer - 1, GI_NORM_INPUT_POST);
+    }
+    gi_op_altup_predict(&graph->recorder, "stream_predict", y, &altup);
 }
 
 void gi_graph_streams_correct(struct gi_graph *graph, uint32_t layer)
 {
-    const struct gi_altup altup = altup_of(graph);
-    const struct gi_altup_router router = router_of(graph, layer, GI_NORM_CORRECT);
+    struct gi_altup altup = altup_of(graph);
+    set_router(graph, layer, GI_NORM_CORRECT, &altup.params);
+    altup.params.y_gamma = norm_offset(graph, layer, GI_NORM_FFN_POST);
+    altup.params.scale = norm_offset(graph, layer, GI_NORM_CORRECT_SCALE);
     gi_graph_project_aside(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
                            gi_graph_ffn_x(graph), &graph->ffn_input);
-    gi_op_altup_correct(&graph->recorder, "stream_correct", &router, aside(graph),
-                        norm_offset(graph, layer, GI_NORM_FFN_POST),
-                        norm_offset(graph, layer, GI_NORM_CORRECT_SCALE), &altup);
+    gi_op_altup_correct(&graph->recorder, "stream_correct", aside(graph), &altup);
     gi_graph_gate_input(graph, layer);
     gi_graph_project_aside(graph, "input_out", layer_weight(graph, layer, GI_SLOT_INPUT_OUT),
                            gi_graph_input_x(graph, layer), &graph->attn_input);
@@ -108,9 +109,10 @@ void gi_graph_streams_end(struct gi_graph *graph)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const uint32_t n_embd = graph->hparams->n_embd, last = graph->hparams->n_layer - 1;
-    const struct gi_altup altup = altup_of(graph);
-    gi_op_altup_add(recorder, "stream_add", aside(graph),
-                    norm_offset(graph, last, GI_NORM_INPUT_POST), &altup);
+    struct gi_altup altup = altup_of(graph);
+    altup.params.y_gamma = norm_offset(graph, last, GI_NORM_INPUT_POST);
+    altup.params.gamma = norm_offset(graph, last, GI_NORM_NEXT);
+    gi_op_altup_add(recorder, "stream_add", aside(graph), &altup);
     for (uint32_t i = 0; i + 1 < graph->hparams->altup.n; i++) {
         if (graph->is_batch) {
             project_rows_back(graph, i);
@@ -120,8 +122,7 @@ void gi_graph_streams_end(struct gi_graph *graph)
                        skip_streams(graph, projections(graph), i).range);
         }
     }
-    gi_op_altup_merge(recorder, "stream_merge", projections(graph),
-                      norm_offset(graph, last, GI_NORM_NEXT), &altup);
+    gi_op_altup_merge(recorder, "stream_merge", projections(graph), &altup);
 }
 
 //-- the branch beside attention -----------------------------------------------------------------
@@ -163,17 +164,14 @@ void gi_graph_branch(struct gi_graph *graph, uint32_t layer)
 
 void gi_graph_attn_out_branch(struct gi_graph *graph, uint32_t layer)
 {
-    const struct gi_altup altup = altup_of(graph);
-    const struct gi_laurel_norms norms = {
-        .x_gamma = norm_offset(graph, layer, GI_NORM_ATTN),
-        .y_gamma = norm_offset(graph, layer, GI_NORM_ATTN_POST),
-        .branch_gamma = norm_offset(graph, layer, GI_NORM_BRANCH_POST),
-        .gamma = norm_offset(graph, layer, GI_NORM_FFN),
-    };
+    struct gi_altup altup = altup_of(graph);
+    altup.params.x_gamma = norm_offset(graph, layer, GI_NORM_ATTN);
+    altup.params.y_gamma = norm_offset(graph, layer, GI_NORM_ATTN_POST);
+    altup.params.l_gamma = norm_offset(graph, layer, GI_NORM_BRANCH_POST);
+    altup.params.gamma = norm_offset(graph, layer, GI_NORM_FFN);
     gi_graph_project_aside(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
                            gi_graph_attn_x(graph, layer), &graph->attn_input);
-    gi_op_laurel_join(&graph->recorder, "branch_join", &norms, aside(graph), &graph->ffn_gate_up,
-                      &altup);
+    gi_op_laurel_join(&graph->recorder, "branch_join", aside(graph), &altup);
 }
 
 //-- networks ------------------------------------------------------------------------------------

@@ -84,9 +84,9 @@ static void expect_row(struct gi_ref *ref, const char *what, uint32_t binding, u
 
 void gi_ref_altup_embed(struct gi_ref *ref)
 {
-    const struct gi_altup_embed_params *p = ref->params;
+    const struct gi_altup_params *p = ref->params;
     const uint32_t n = p->n_embd;
-    const float *x = gi_ref_rows(ref, 1, p->x_begin, p->x_stride, n);
+    const float *x = gi_ref_rows(ref, 1, p->residual, p->x_stride, n);
     const float *y = gi_ref_rows(ref, 2, 0, p->y_stride, (size_t)(N - 1) * n);
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
          token = gi_ref_next(ref, token, ref->n_tokens, (uint64_t)N * n)) {
@@ -105,11 +105,11 @@ void gi_ref_altup_embed(struct gi_ref *ref)
 
 void gi_ref_altup_predict(struct gi_ref *ref)
 {
-    const struct gi_altup_predict_params *p = ref->params;
+    const struct gi_altup_params *p = ref->params;
     const uint32_t n = p->n_embd, is_batch = gi_ref_define(ref, "BATCH");
     const struct router router =
         read_router(ref, n, p->router_norm, p->router, p->coefs, N * N, p->eps);
-    const struct normed_rows y = read_normed(ref, 3, p->y_stride, n, p->input_gamma);
+    const struct normed_rows y = read_normed(ref, 3, p->y_stride, n, p->y_gamma);
     const float *streams = gi_ref_rows(ref, 0, 0, p->stride, (size_t)N * n);
     double *own = gi_ref_memory(ref, n, sizeof(*own));
     double *c = gi_ref_memory(ref, (size_t)N * n, sizeof(*c)), shares[N * N];
@@ -141,7 +141,7 @@ void gi_ref_altup_predict(struct gi_ref *ref)
 
 void gi_ref_laurel_join(struct gi_ref *ref)
 {
-    const struct gi_laurel_join_params *p = ref->params;
+    const struct gi_altup_params *p = ref->params;
     const uint32_t n = p->n_embd, is_batch = gi_ref_define(ref, "BATCH");
     const struct normed_rows y = read_normed(ref, 1, p->y_stride, n, p->y_gamma);
     const struct normed_rows x = {gi_ref_rows(ref, 0, p->residual, p->x_stride, n),
@@ -172,7 +172,7 @@ void gi_ref_laurel_join(struct gi_ref *ref)
 
 void gi_ref_altup_correct(struct gi_ref *ref)
 {
-    const struct gi_altup_correct_params *p = ref->params;
+    const struct gi_altup_params *p = ref->params;
     const uint32_t n = p->n_embd, is_batch = gi_ref_define(ref, "BATCH");
     const struct router router =
         read_router(ref, n, p->router_norm, p->router, p->coefs, N, p->eps);
@@ -210,9 +210,9 @@ void gi_ref_altup_correct(struct gi_ref *ref)
 
 void gi_ref_altup_add(struct gi_ref *ref)
 {
-    const struct gi_altup_add_params *p = ref->params;
+    const struct gi_altup_params *p = ref->params;
     const uint32_t n = p->n_embd, n_rest = (N - 1) * n;
-    const struct normed_rows y = read_normed(ref, 1, p->y_stride, n, p->gamma);
+    const struct normed_rows y = read_normed(ref, 1, p->y_stride, n, p->y_gamma);
     const float *streams = gi_ref_rows(ref, 0, n, p->stride, n_rest);
     double *own = gi_ref_memory(ref, n, sizeof(*own));
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
@@ -229,10 +229,10 @@ void gi_ref_altup_add(struct gi_ref *ref)
 
 void gi_ref_altup_merge(struct gi_ref *ref)
 {
-    const struct gi_altup_merge_params *p = ref->params;
+    const struct gi_altup_params *p = ref->params;
     const uint32_t n = p->n_embd;
     const float *firsts = gi_ref_rows(ref, 1, 0, p->stride, n);
-    const float *u = gi_ref_rows(ref, 3, 0, p->u_stride, (size_t)(N - 1) * n);
+    const float *u = gi_ref_rows(ref, 3, 0, p->y_stride, (size_t)(N - 1) * n);
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
          token = gi_ref_next(ref, token, ref->n_tokens, (uint64_t)N * n)) {
         const float *first = firsts + (size_t)token * p->stride;
@@ -240,7 +240,7 @@ void gi_ref_altup_merge(struct gi_ref *ref)
         struct gi_ref_value *row = gi_ref_memory(ref, n, sizeof(*row));
         for (uint32_t s = 0; row && s < N; s++) {
             const float *own =
-                s == 0 ? first : u + (size_t)token * p->u_stride + (size_t)(s - 1) * n;
+                s == 0 ? first : u + (size_t)token * p->y_stride + (size_t)(s - 1) * n;
             const double factor = length_factor(first, own, n) / N;
             for (uint32_t i = 0; i < n; i++) {
                 row[i].value += own[i] * factor;

@@ -84,7 +84,7 @@ static void expect_normed(struct gi_ref *ref, uint64_t at, const double *o, cons
 
 void gi_ref_delta_step(struct gi_ref *ref)
 {
-    const struct gi_delta_step_params *p = ref->params;
+    const struct gi_delta_params *p = ref->params;
     const uint32_t n = gi_ref_define(ref, "DIM"), n_head = p->n_head;
     struct gi_ref_conv conv = {.n_taps = gi_ref_define(ref, "TAPS"),
                                .n_channel = (2 * p->n_k_head + n_head) * n};
@@ -123,7 +123,7 @@ void gi_ref_delta_step(struct gi_ref *ref)
 
 void gi_ref_delta_conv(struct gi_ref *ref)
 {
-    const struct gi_delta_conv_params *p = ref->params;
+    const struct gi_delta_params *p = ref->params;
     const uint32_t n = gi_ref_define(ref, "DIM"), n_head = p->n_head, n_k_head = p->n_k_head;
     struct gi_ref_conv conv = {.n_taps = gi_ref_define(ref, "TAPS"),
                                .n_channel = (2 * n_k_head + n_head) * n,
@@ -158,7 +158,7 @@ void gi_ref_delta_conv(struct gi_ref *ref)
 // The scan takes the decay, the rate and q, k and v as the convolution left them.
 void gi_ref_delta_scan(struct gi_ref *ref)
 {
-    const struct gi_delta_scan_params *p = ref->params;
+    const struct gi_delta_params *p = ref->params;
     const uint32_t n = gi_ref_define(ref, "DIM"), n_head = p->n_head, n_tokens = ref->n_tokens;
     struct gi_ref_conv conv = {.n_taps = gi_ref_define(ref, "TAPS"),
                                .n_channel = (2 * p->n_k_head + n_head) * n,
@@ -187,7 +187,7 @@ void gi_ref_delta_scan(struct gi_ref *ref)
             for (uint32_t j = 0; j < n; j++) {
                 const struct gi_ref_value o =
                     change_and_read(matrix, n, j, q, k, row[at.v + j], scalars[0], scalars[1]);
-                gi_ref_expect(ref, "o", 0, (uint64_t)m * p->out_stride + (uint64_t)head * n + j,
+                gi_ref_expect(ref, "o", 0, (uint64_t)m * p->o_stride + (uint64_t)head * n + j,
                               o.value, 0.1 + o.magnitude);
             }
         }
@@ -200,7 +200,7 @@ void gi_ref_delta_scan(struct gi_ref *ref)
 
 void gi_ref_delta_norm(struct gi_ref *ref)
 {
-    const struct gi_delta_norm_params *p = ref->params;
+    const struct gi_delta_params *p = ref->params;
     const uint32_t n = gi_ref_define(ref, "DIM"), n_head = ref->dispatch->grid.size[0];
     const uint32_t width = n_head * n;
     const float *o = gi_ref_rows(ref, 1, 0, p->o_stride, width);

@@ -50,7 +50,7 @@ static void change_and_expect(struct gi_ref *ref, const struct layer *layer, dou
 
 void gi_ref_ssm_step(struct gi_ref *ref)
 {
-    const struct gi_ssm_step_params *p = ref->params;
+    const struct gi_ssm_params *p = ref->params;
     const struct layer layer = layer_of(ref, p->n_head, p->n_group);
     const uint64_t size = (uint64_t)layer.n * layer.dim; // of a head's matrix
     struct gi_ref_conv conv = {
@@ -86,7 +86,7 @@ void gi_ref_ssm_step(struct gi_ref *ref)
 
 void gi_ref_ssm_conv(struct gi_ref *ref)
 {
-    const struct gi_ssm_conv_params *p = ref->params;
+    const struct gi_ssm_params *p = ref->params;
     const uint32_t n_head = p->n_head, n_channel = p->n_channel;
     struct gi_ref_conv conv = {.n_taps = gi_ref_define(ref, "TAPS"),
                                .n_channel = n_channel,
@@ -120,7 +120,7 @@ void gi_ref_ssm_conv(struct gi_ref *ref)
 // The scan takes decay, dt, skip and the channels as the convolution left them.
 void gi_ref_ssm_scan(struct gi_ref *ref)
 {
-    const struct gi_ssm_scan_params *p = ref->params;
+    const struct gi_ssm_params *p = ref->params;
     const struct layer layer = layer_of(ref, p->n_head, p->n_group);
     const uint64_t size = (uint64_t)layer.n * layer.dim; // of a head's matrix
     const uint32_t n_tokens = ref->n_tokens, n_row = layer.n_channel + 4 * p->n_head;

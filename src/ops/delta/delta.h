@@ -3,22 +3,20 @@
 #ifndef GI_OPS_DELTA_H
 #define GI_OPS_DELTA_H
 
+#include "glsl/delta/delta_params.h"
 #include "ops/embed/embed.h"
 #include "ops/record/recorder.h"
 
 // The projection of a layer and its vectors. A row begins with the columns q (n_k_head, dim), k
-// (n_k_head, dim) and v (n_head, dim); fields say where the others are. Vectors: offsets in floats.
+// (n_k_head, dim) and v (n_head, dim). Vectors: taps (2 n_k_head dim + n_head dim, n_taps), gamma
+// (dim), decay_bias and decay_rate (n_head).
 struct gi_delta {
-    uint32_t n_head, n_k_head, dim; // dim is a multiple of 16, n_head of n_k_head
-    uint32_t n_neighbour;    // adjacent heads of v that share q and k: n_head / n_k_head; 0: head h
-                             // uses q and k of head h % n_k_head
-    uint32_t n_taps;         // tokens that the convolution sees
-    uint32_t z, rate, decay; // columns: (n_head, dim), (n_head), (n_head)
-    uint32_t n_column;       // of a row
-    uint32_t taps;           // of vectors: (2 n_k_head dim + n_head dim, n_taps)
-    uint32_t gamma;          // (dim)
-    uint32_t decay_bias, decay_rate; // (n_head)
-    float eps;
+    struct gi_delta_params params; // the ops set the strides and matrix
+    uint32_t dim;                  // a multiple of 16; n_head is one of n_k_head
+    uint32_t n_neighbour; // adjacent heads of v that share q and k: n_head / n_k_head; 0: head h
+                          // uses q and k of head h % n_k_head
+    uint32_t n_taps;      // tokens that the convolution sees
+    uint32_t n_column;    // of a row
 };
 
 // Returns the columns of q, k and v together.

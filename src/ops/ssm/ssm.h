@@ -3,19 +3,18 @@
 #ifndef GI_OPS_SSM_H
 #define GI_OPS_SSM_H
 
+#include "glsl/ssm/ssm_params.h"
 #include "ops/embed/embed.h"
 #include "ops/record/recorder.h"
 
-// The projection of a layer and its vectors. A row begins with the gate z (n_head, dim); fields say
-// where other columns are. Vectors: offsets in floats, multiples of 4 except those of heads.
+// The projection of a layer and its vectors. A row begins with the gate z (n_head, dim). Vectors:
+// taps (gi_ssm_channels, n_taps), taps_bias (gi_ssm_channels), dt_bias, decay_rate and skip
+// (n_head), at multiples of 4 except those of heads.
 struct gi_ssm {
-    uint32_t n_head, dim;        // dim: a multiple of 16
-    uint32_t n_group, state_dim; // of b and c; n_head is a multiple of n_group, state_dim of 32
+    struct gi_ssm_params params; // the ops set n_channel, matrix and the strides
+    uint32_t dim, state_dim;     // multiples of 16 and 32; n_head is one of n_group
     uint32_t n_taps;             // tokens that the convolution sees
-    uint32_t channels, dt;       // columns: gi_ssm_channels of them, (n_head)
     uint32_t n_column;           // of a row
-    uint32_t taps, taps_bias;    // of vectors: (gi_ssm_channels, n_taps), (gi_ssm_channels)
-    uint32_t dt_bias, decay_rate, skip; // (n_head)
 };
 
 // Returns the columns of x, b and c together.

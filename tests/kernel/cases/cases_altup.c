@@ -25,7 +25,7 @@ struct altup_run {
     struct gi_altup altup;
     struct gi_stream stream;
     struct gi_vectors small;
-    struct gi_rows y, branch;
+    struct gi_rows y;
 };
 
 // Places in the vectors.
@@ -51,13 +51,22 @@ static void init(struct altup_run *s, struct kt_run *run, const struct altup_cas
     const uint64_t stream_size = gi_stream_layout(&s->stream, n, 2, 1e-5f) / sizeof(float);
     s->small = kt_random_vectors(run, place(s, N_VECTORS));
     s->y = kt_random_rows(run, "y", n_tokens, 3 * n + 32, 3);
-    s->branch = kt_random_rows(run, "branch", n_tokens, n + 32, 2);
+    const struct gi_rows branch = kt_random_rows(run, "branch", n_tokens, n + 32, 2);
     s->altup = (struct gi_altup){
-        .n_embd = n,
+        .params = {.n_embd = n,
+                   .eps = 1e-5f,
+                   .router_norm = place(s, ROUTER),
+                   .router = place(s, MATRIX),
+                   .coefs = place(s, COEFS),
+                   .x_gamma = place(s, X_GAMMA),
+                   .y_gamma = place(s, Y_GAMMA),
+                   .l_gamma = place(s, BRANCH_GAMMA),
+                   .gamma = place(s, NEXT_GAMMA),
+                   .scale = place(s, SCALE)},
         .rows = kt_random_rows(run, "streams", n_tokens,
                                is_step(s) ? gi_altup_step_width(n) : 4 * n + 32, 1),
-        .eps = 1e-5f,
         .vectors = &s->small,
+        .branch = branch,
     };
     if (is_step(s)) {
         s->stream.range = kt_random_rows(run, "x", 1, (uint32_t)stream_size, 2).range;
@@ -70,55 +79,15 @@ static void init(struct altup_run *s, struct kt_run *run, const struct altup_cas
 
 //-- the ops -------------------------------------------------------------------------------------
 
-static struct gi_altup_router router_of(const struct altup_run *s)
-{
-    return (struct gi_altup_router){place(s, ROUTER), place(s, MATRIX), place(s, COEFS)};
-}
-
-static void record_embed(struct altup_run *s, struct gi_recorder *recorder)
-{
-    gi_op_altup_embed(recorder, "embed", &s->y, &s->altup);
-}
-
-static void record_predict(struct altup_run *s, struct gi_recorder *recorder)
-{
-    const struct gi_altup_router router = router_of(s);
-    const bool has_y = s->c->is_stage || !is_step(s);
-    gi_op_altup_predict(recorder, "predict", &router, has_y ? &s->y : NULL, place(s, Y_GAMMA),
-                        place(s, NEXT_GAMMA), &s->altup);
-}
-
-static void record_join(struct altup_run *s, struct gi_recorder *recorder)
-{
-    const struct gi_laurel_norms norms = {place(s, X_GAMMA), place(s, Y_GAMMA),
-                                          place(s, BRANCH_GAMMA), place(s, NEXT_GAMMA)};
-    gi_op_laurel_join(recorder, "join", &norms, &s->y, &s->branch, &s->altup);
-}
-
-static void record_correct(struct altup_run *s, struct gi_recorder *recorder)
-{
-    const struct gi_altup_router router = router_of(s);
-    gi_op_altup_correct(recorder, "correct", &router, &s->y, place(s, Y_GAMMA), place(s, SCALE),
-                        &s->altup);
-}
-
-static void record_add(struct altup_run *s, struct gi_recorder *recorder)
-{
-    gi_op_altup_add(recorder, "add", &s->y, place(s, Y_GAMMA), &s->altup);
-}
-
-static void record_merge(struct altup_run *s, struct gi_recorder *recorder)
-{
-    gi_op_altup_merge(recorder, "merge", &s->y, place(s, NEXT_GAMMA), &s->altup);
-}
-
 static const struct altup_op {
     const char *name;
-    void (*record)(struct altup_run *s, struct gi_recorder *recorder);
+    void (*record)(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
+                   const struct gi_altup *altup);
     uint32_t n_moved; // rows of n_embd that a token reads and writes
 } ops[] = {
-    {"embed", record_embed, 8},      {"predict", record_predict, 10}, {"join", record_join, 4},
-    {"correct", record_correct, 11}, {"add", record_add, 7},          {"merge", record_merge, 5},
+    {"embed", gi_op_altup_embed, 8}, {"predict", gi_op_altup_predict, 10},
+    {"join", gi_op_laurel_join, 4},  {"correct", gi_op_altup_correct, 11},
+    {"add", gi_op_altup_add, 7},     {"merge", gi_op_altup_merge, 5},
 };
 
 static bool run_op(struct kt_run *run, const struct altup_op *op, const struct altup_case *c)
@@ -126,7 +95,9 @@ static bool run_op(struct kt_run *run, const struct altup_op *op, const struct a
     const uint32_t n_tokens = c->n_tokens > 0 ? c->n_tokens : 1;
     struct altup_run s;
     init(&s, run, c);
-    op->record(&s, &run->recorder);
+    // The first layer of a step predicts without y.
+    const bool has_y = op->record != gi_op_altup_predict || c->is_stage || !is_step(&s);
+    op->record(&run->recorder, op->name, has_y ? &s.y : NULL, &s.altup);
     return kt_seal(run) && kt_check(run, 3, n_tokens) &&
            kt_bench(run, 3, n_tokens, (uint64_t)op->n_moved * n_tokens * c->n * sizeof(float));
 }

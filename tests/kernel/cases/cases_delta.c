@@ -42,20 +42,21 @@ static void name_bench(size_t index, char *text, size_t size)
 // Lays the projection and the vectors out one after the other.
 static struct gi_delta lay_out(const struct delta_case *c)
 {
-    struct gi_delta delta = {.n_head = c->n_head,
-                             .n_k_head = c->n_k_head,
-                             .dim = c->dim,
-                             .n_neighbour = c->has_neighbours ? c->n_head / c->n_k_head : 0,
-                             .n_taps = c->n_taps,
-                             .eps = 1e-6f};
+    struct gi_delta delta = {
+        .params = {.n_head = c->n_head, .n_k_head = c->n_k_head, .eps = 1e-6f},
+        .dim = c->dim,
+        .n_neighbour = c->has_neighbours ? c->n_head / c->n_k_head : 0,
+        .n_taps = c->n_taps,
+    };
+    struct gi_delta_params *params = &delta.params;
     const uint32_t n_channel = gi_delta_channels(&delta);
-    delta.z = n_channel;
-    delta.rate = n_channel + c->n_head * c->dim;
-    delta.decay = delta.rate + kt_pad32(c->n_head);
-    delta.n_column = delta.decay + kt_pad32(c->n_head);
-    delta.gamma = n_channel * c->n_taps;
-    delta.decay_bias = delta.gamma + c->dim;
-    delta.decay_rate = delta.decay_bias + c->n_head;
+    params->z = n_channel;
+    params->rate = n_channel + c->n_head * c->dim;
+    params->decay = params->rate + kt_pad32(c->n_head);
+    delta.n_column = params->decay + kt_pad32(c->n_head);
+    params->gamma = n_channel * c->n_taps;
+    params->decay_bias = params->gamma + c->dim;
+    params->decay_rate = params->decay_bias + c->n_head;
     return delta;
 }
 
@@ -63,7 +64,7 @@ static bool run_shape(struct kt_run *run, const struct delta_case *c, bool is_st
 {
     const struct gi_delta delta = lay_out(c);
     const uint32_t width = c->n_head * c->dim, n_state = gi_delta_state_size(&delta);
-    const struct gi_vectors vectors = kt_rate_vectors(run, delta.decay_rate, c->n_head);
+    const struct gi_vectors vectors = kt_rate_vectors(run, delta.params.decay_rate, c->n_head);
     const struct gi_range state = kt_state(run, n_state, c->n_past);
     const struct gi_rows x = kt_random_rows(run, "x", c->n_tokens, delta.n_column, 2);
     const struct gi_rows out = kt_rows(run, "out", NULL, c->n_tokens, kt_pad32(width));

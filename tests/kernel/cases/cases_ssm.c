@@ -38,20 +38,21 @@ static void name_bench(size_t index, char *text, size_t size)
 // Lays the projection and the vectors out with gaps.
 static struct gi_ssm lay_out(const struct ssm_case *c)
 {
-    struct gi_ssm ssm = {.n_head = c->n_head,
-                         .dim = c->dim,
-                         .n_group = c->n_group,
-                         .state_dim = c->state_dim,
-                         .n_taps = c->n_taps};
+    struct gi_ssm ssm = {
+        .params = {.n_head = c->n_head, .n_group = c->n_group, .taps = 4},
+        .dim = c->dim,
+        .state_dim = c->state_dim,
+        .n_taps = c->n_taps,
+    };
+    struct gi_ssm_params *params = &ssm.params;
     const uint32_t n_channel = gi_ssm_channels(&ssm);
-    ssm.channels = kt_pad32(c->n_head * c->dim);
-    ssm.dt = ssm.channels + n_channel + 4;
-    ssm.n_column = ssm.dt + kt_pad32(c->n_head) + 28;
-    ssm.taps = 4;
-    ssm.taps_bias = ssm.taps + n_channel * c->n_taps;
-    ssm.dt_bias = ssm.taps_bias + n_channel;
-    ssm.skip = ssm.dt_bias + c->n_head;
-    ssm.decay_rate = ssm.skip + c->n_head;
+    params->channels = kt_pad32(c->n_head * c->dim);
+    params->dt = params->channels + n_channel + 4;
+    ssm.n_column = params->dt + kt_pad32(c->n_head) + 28;
+    params->taps_bias = params->taps + n_channel * c->n_taps;
+    params->dt_bias = params->taps_bias + n_channel;
+    params->skip = params->dt_bias + c->n_head;
+    params->decay_rate = params->skip + c->n_head;
     return ssm;
 }
 
@@ -59,7 +60,7 @@ static bool run_shape(struct kt_run *run, const struct ssm_case *c, bool is_step
 {
     const struct gi_ssm ssm = lay_out(c);
     const uint32_t n_state = gi_ssm_state_size(&ssm);
-    const struct gi_vectors vectors = kt_rate_vectors(run, ssm.decay_rate, c->n_head);
+    const struct gi_vectors vectors = kt_rate_vectors(run, ssm.params.decay_rate, c->n_head);
     const struct gi_range state = kt_state(run, n_state, c->n_past);
     const struct gi_rows x = kt_random_rows(run, "x", c->n_tokens, ssm.n_column, 2);
     const struct gi_rows out = kt_rows(run, "out", NULL, c->n_tokens, kt_pad32(c->n_head * c->dim));
