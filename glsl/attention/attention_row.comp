@@ -1,144 +1,222 @@
-// Attention of one token: what attention.comp computes, from the same buffers, for llvmpipe.
+// Attention for llvmpipe, where a group is one vector of 8 invocations and costs 5 us before its first
+// key. What an invocation works on is in private memory, nothing branches but the loop over tiles of
+// keys, and llvmpipe fetches lane by lane, some 150 cycles for 16 bytes even if all lanes read the same,
+// so that each fetch serves several queries. Softmax is online. Measurements: glsl/measurements.md.
 //
-// A group is one vector: invocation i owns keys i, i + 8, ... of the range's tiles, for HEADS heads
-// of one kv head, with q, the weighted values and softmax in private memory. Nothing branches but
-// the loop over the tiles, 8 VECTORS keys each, and keys come by texel fetches, which serve all
-// heads. At the end the invocations' results meet in shared memory, after a barrier that is free for
-// a group of one vector. Ranges take tiles in turn; the last group to finish merges them. A
-// group costs 5 us before its first key, so there are few. Measurements: glsl/measurements.md.
+// BATCH 0: one token, from the buffers of attention.comp. Invocation i owns keys i, i + 8, ... of the
+// range's tiles, 8 VECTORS keys each, for HEADS heads of one kv head. At the end the invocations' results
+// meet in shared memory, after a barrier that is free for a group of one vector. Ranges take tiles in
+// turn; the last group to finish merges them. Keys come by texel fetches.
+//
+// BATCH 1: token m, at position n_past + m, over the keys 0..n_past + m, with AFTER also over later keys.
+// Formula and bindings: attention/tile.glsl. Invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens
+// of a head; tiles have KEYS keys, and softmax needs no other invocation.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "params/attention.glsl"
+#if BATCH
+#include "lib/first_group.glsl"
+#endif
 #include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
 
-#if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS)
-#error "HEAD_DIM, a multiple of 8; HEADS of a group; VECTORS of 8 keys; KEYS of a range"
+#if !defined(HEAD_DIM) || !(defined(HEADS) || BATCH) || !defined(VECTORS) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8, in a batch over 256 of 16; HEADS; VECTORS of 8 keys or tokens; KEYS"
 #endif
 
 #define N_VEC8 (HEAD_DIM / 8)
 #define N_QUAD uint(HEAD_DIM / 4)
-#define TURNS ((HEAD_DIM / 4 + 7) / 8) // quads of a result that an invocation owns
-#define TILE uint(8 * VECTORS)
+
+// Loops over a head are nested where it is wide: llvmpipe unrolls one of up to 32 turns over an
+// array of its length, and ends all loops that it does not unroll after 65,535 turns together.
+#if BATCH && HEAD_DIM > 256
+#define N_HALF 2
+#else
+#define N_HALF 1
+#endif
+#define HALF_VEC8 (N_VEC8 / N_HALF)
+#define EACH_VEC8 for (int h = 0; h < N_HALF; h++) for (int j = 0; j < HALF_VEC8; j++)
+#define VEC8 uint(h * HALF_VEC8 + j)
+
+#if BATCH
+#define QUERIES VECTORS // of an invocation: tokens
+#define EACH KEYS       // keys of a tile that an invocation meets: all
+#define KEY_OF(first, n) ((first) + uint(n))
+#else
+#define QUERIES HEADS
+#define EACH VECTORS // every eighth
+#define KEY_OF(first, n) ((first) + uint(8 * (n)) + gl_LocalInvocationID.x)
+#endif
 
 layout(local_size_x = 8) in;
 
+#if BATCH
+layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
+layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
+#define query_at(i) q[i]
+#else
+#define query_at(i) uintBitsToFloat(cache_word(i))
+#endif
+
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
-#include "attention/ranges.glsl"
 
-// An invocation's keys give this for each head.
-vec4 q_low[HEADS][N_VEC8], q_high[HEADS][N_VEC8];
-vec4 sum_low[HEADS][N_VEC8], sum_high[HEADS][N_VEC8];
-float largest[HEADS], weight_sum[HEADS];
+// An invocation owns these.
+vec4 query_low[QUERIES][N_HALF][HALF_VEC8], query_high[QUERIES][N_HALF][HALF_VEC8];
+vec4 sum_low[QUERIES][N_HALF][HALF_VEC8], sum_high[QUERIES][N_HALF][HALF_VEC8];
+float weight_sum[QUERIES], largest[QUERIES];
 
-// The same of all of them: (HEADS, 8, N_QUAD) sums; largest score and sum of weights.
-shared vec4 sums[HEADS * 8 * 2 * N_VEC8];
-shared vec2 softmax[HEADS * 8];
-
-// Head h of the group's, the last one of its kv head for those past it.
-struct Heads {
-    uint first, end;
-};
-
-uint head_of(Heads heads, int h)
+// Begins query i, whose quads are from `begin` on.
+void begin_query(int i, uint begin)
 {
-    return min(heads.first + uint(h), heads.end - 1u);
+    EACH_VEC8 {
+        query_low[i][h][j] = query_at(begin + 2u * VEC8);
+        query_high[i][h][j] = query_at(begin + 2u * VEC8 + 1u);
+        sum_low[i][h][j] = vec4(0.0);
+        sum_high[i][h][j] = vec4(0.0);
+    }
+    weight_sum[i] = 0.0;
+    largest[i] = MASKED;
 }
 
-void begin_heads(Heads heads)
-{
-    for (int h = 0; h < HEADS; h++) {
-        uint begin = head_of(heads, h) * N_QUAD;
-        for (int j = 0; j < N_VEC8; j++) {
-            q_low[h][j] = uintBitsToFloat(cache_word(begin + uint(2 * j)));
-            q_high[h][j] = uintBitsToFloat(cache_word(begin + uint(2 * j + 1)));
-            sum_low[h][j] = vec4(0.0);
-            sum_high[h][j] = vec4(0.0);
-        }
-        largest[h] = MASKED;
-        weight_sum[h] = 0.0;
-    }
-}
+#if BATCH
+uint token[QUERIES];
 
-void score_key(uint row, bool is_seen, out float score[HEADS])
+// Returns a score of query i as its token sees it.
+float mask_score(int i, uint key, uint n_key, float score)
 {
-    vec4 sum[HEADS];
-    for (int h = 0; h < HEADS; h++) {
-        sum[h] = vec4(0.0);
+    uint n_seen = state.n_past + token[i] + 1u;
+#if ALIBI
+    score -= alibi_bias(gl_WorkGroupID.y + first_group, n_seen, key);
+#endif
+    score = key < end_seen(n_seen) ? score : MASKED;
+    return key >= first_seen(n_seen) ? score : MASKED;
+}
+#else
+float mask_score(int i, uint key, uint n_key, float score)
+{
+    return key < n_key ? score : MASKED;
+}
+#endif
+
+void score_key(uint row, out float score[QUERIES])
+{
+    vec4 sum[QUERIES];
+    for (int i = 0; i < QUERIES; i++) {
+        sum[i] = vec4(0.0);
     }
-    for (int j = 0; j < N_VEC8; j++) {
+    EACH_VEC8 {
         vec4 low, high;
-        read_key(row, uint(j), low, high);
-        for (int h = 0; h < HEADS; h++) {
-            sum[h] += q_low[h][j] * low;
-            sum[h] += q_high[h][j] * high;
+        read_key(row, VEC8, low, high);
+        for (int i = 0; i < QUERIES; i++) {
+            sum[i] += query_low[i][h][j] * low;
+            sum[i] += query_high[i][h][j] * high;
         }
     }
-    for (int h = 0; h < HEADS; h++) {
-        float value = cap_score(params.scale * ((sum[h].x + sum[h].y) + (sum[h].z + sum[h].w)));
-        score[h] = is_seen ? value : MASKED;
+    for (int i = 0; i < QUERIES; i++) {
+        score[i] = cap_score(params.scale * ((sum[i].x + sum[i].y) + (sum[i].z + sum[i].w)));
     }
 }
 
 // Turns scores into weights relative to the largest so far, and rescales what was summed before.
-void weigh(inout float weight[VECTORS][HEADS])
+void weigh(inout float weight[EACH][QUERIES])
 {
-    for (int h = 0; h < HEADS; h++) {
-        float top = largest[h];
-        for (int n = 0; n < VECTORS; n++) {
-            top = max(top, weight[n][h]);
+    for (int i = 0; i < QUERIES; i++) {
+        float top = largest[i];
+        for (int n = 0; n < EACH; n++) {
+            top = max(top, weight[n][i]);
         }
-        float factor = weight_of(largest[h], top);
-        weight_sum[h] *= factor;
-        for (int n = 0; n < VECTORS; n++) {
-            weight[n][h] = weight_of(weight[n][h], top);
-            weight_sum[h] += weight[n][h];
+        float factor = weight_of(largest[i], top);
+        weight_sum[i] *= factor;
+        for (int n = 0; n < EACH; n++) {
+            weight[n][i] = weight_of(weight[n][i], top);
+            weight_sum[i] += weight[n][i];
         }
-        for (int j = 0; j < N_VEC8; j++) {
-            sum_low[h][j] *= factor;
-            sum_high[h][j] *= factor;
+        EACH_VEC8 {
+            sum_low[i][h][j] *= factor;
+            sum_high[i][h][j] *= factor;
         }
-        largest[h] = top;
+        largest[i] = top;
     }
 }
 
-void add_values(uint row[VECTORS], float weight[VECTORS][HEADS])
+void add_value(uint row, float weight[QUERIES])
 {
-    for (int j = 0; j < N_VEC8; j++) {
-        for (int n = 0; n < VECTORS; n++) {
-            vec4 low, high;
-            read_value(row[n], uint(j), low, high);
-            for (int h = 0; h < HEADS; h++) {
-                sum_low[h][j] += weight[n][h] * low;
-                sum_high[h][j] += weight[n][h] * high;
+    EACH_VEC8 {
+        vec4 low, high;
+        read_value(row, VEC8, low, high);
+        for (int i = 0; i < QUERIES; i++) {
+            sum_low[i][h][j] += weight[i] * low;
+            sum_high[i][h][j] += weight[i] * high;
+        }
+    }
+}
+
+// Adds the tile at first_key, of n_key keys in all.
+void add_tile(uint first_row, uint first_key, uint n_key)
+{
+    float weight[EACH][QUERIES];
+    for (int n = 0; n < EACH; n++) {
+        uint key = KEY_OF(first_key, n);
+        score_key(first_row + min(key, n_key - 1u), weight[n]);
+        for (int i = 0; i < QUERIES; i++) {
+            weight[n][i] = mask_score(i, key, n_key, weight[n][i]);
+        }
+    }
+    weigh(weight);
+    for (int n = 0; n < EACH; n++) {
+        add_value(first_row + min(KEY_OF(first_key, n), n_key - 1u), weight[n]);
+    }
+}
+
+#if BATCH
+void write_tokens(uint head)
+{
+    for (int i = 0; i < QUERIES; i++) {
+        uint begin = token[i] * (params.out_stride / 4u) + head * N_QUAD;
+        float total = with_sink(weight_sum[i], largest[i], head);
+        if (token[i] < state.n_tokens) {
+            EACH_VEC8 {
+                result[begin + 2u * VEC8] = sum_low[i][h][j] / total;
+                result[begin + 2u * VEC8 + 1u] = sum_high[i][h][j] / total;
             }
         }
     }
 }
 
-void add_tile(uint first_row, uint first_key, uint n_key)
+void main()
 {
-    uint row[VECTORS];
-    float weight[VECTORS][HEADS];
-    for (int n = 0; n < VECTORS; n++) {
-        uint key = first_key + uint(8 * n) + gl_LocalInvocationID.x;
-        row[n] = first_row + min(key, n_key - 1u);
-        score_key(row[n], key < n_key, weight[n]);
+    uint head = gl_WorkGroupID.y + first_group, first_token = gl_WorkGroupID.x * uint(8 * VECTORS);
+    uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
+    uint n_key = end_seen(state.n_past + min(first_token + uint(8 * VECTORS), state.n_tokens));
+    for (int i = 0; i < QUERIES; i++) {
+        token[i] = first_token + uint(8 * i) + gl_LocalInvocationID.x;
+        begin_query(i, min(token[i], state.n_tokens - 1u) * (params.q_stride / 4u) + head * N_QUAD);
     }
-    weigh(weight);
-    add_values(row, weight);
+    for (uint key = first_seen(state.n_past + first_token + 1u); key < n_key; key += uint(KEYS)) {
+        add_tile(first_row, key, n_key);
+    }
+    write_tokens(head);
 }
+#else
+#include "attention/ranges.glsl"
+
+#define TURNS ((HEAD_DIM / 4 + 7) / 8) // quads of a result that an invocation owns
+#define TILE uint(8 * VECTORS)
+
+// The results of all invocations: (HEADS, 8, N_QUAD) sums; largest score and sum of weights.
+shared vec4 sums[HEADS * 8 * 2 * N_VEC8];
+shared vec2 softmax[HEADS * 8];
 
 void share_sums(uint lane)
 {
-    for (int h = 0; h < HEADS; h++) {
-        uint at = uint(8 * h) + lane;
-        for (int j = 0; j < N_VEC8; j++) {
-            sums[at * N_QUAD + uint(2 * j)] = sum_low[h][j];
-            sums[at * N_QUAD + uint(2 * j + 1)] = sum_high[h][j];
+    for (int i = 0; i < HEADS; i++) {
+        uint at = uint(8 * i) + lane;
+        EACH_VEC8 {
+            sums[at * N_QUAD + 2u * VEC8] = sum_low[i][h][j];
+            sums[at * N_QUAD + 2u * VEC8 + 1u] = sum_high[i][h][j];
         }
-        softmax[at] = vec2(largest[h], weight_sum[h]);
+        softmax[at] = vec2(largest[i], weight_sum[i]);
     }
     group_barrier();
 }
@@ -194,7 +272,8 @@ void main()
     uint n_group = gl_NumWorkGroups.y / params.n_kv_head;
     uint kv_head = gl_WorkGroupID.y / n_group;
     uint n_rep = params.n_head / params.n_kv_head;
-    Heads heads = Heads(kv_head * n_rep + gl_WorkGroupID.y % n_group * uint(HEADS), (kv_head + 1u) * n_rep);
+    uint first_head = kv_head * n_rep + gl_WorkGroupID.y % n_group * uint(HEADS);
+    uint last_head = (kv_head + 1u) * n_rep - 1u; // stands in for those past it
     if (is_idle()) {
         return;
     }
@@ -203,21 +282,23 @@ void main()
     uint n_range = (n_key - first_key + uint(KEYS) - 1u) / uint(KEYS);
     // The grid may have ranges past the keys; they do nothing.
     bool is_needed = range < n_range;
-
-    begin_heads(heads);
+    for (int i = 0; i < HEADS; i++) {
+        begin_query(i, min(first_head + uint(i), last_head) * N_QUAD);
+    }
     first_key += is_needed ? range * TILE : n_key;
     for (; first_key < n_key; first_key += n_range * TILE) {
         add_tile(kv_head * params.n_ctx, first_key, n_key);
     }
     share_sums(lane);
-    for (int h = 0; is_needed && h < HEADS; h++) {
+    for (int i = 0; is_needed && i < HEADS; i++) {
         vec4 sum[TURNS];
-        vec2 both = join(lane, h, sum);
-        write_head(lane, head_of(heads, h), range, n_range > 1u, sum, both);
+        vec2 both = join(lane, i, sum);
+        write_head(lane, min(first_head + uint(i), last_head), range, n_range > 1u, sum, both);
     }
-    if (is_last_range(lane, heads.first, n_range, is_needed && n_range > 1u)) {
-        for (int h = 0; h < HEADS; h++) {
-            merge_head(lane, head_of(heads, h), n_range);
+    if (is_last_range(lane, first_head, n_range, is_needed && n_range > 1u)) {
+        for (int i = 0; i < HEADS; i++) {
+            merge_head(lane, min(first_head + uint(i), last_head), n_range);
         }
     }
 }
+#endif

@@ -17,16 +17,15 @@
 #define SUBGROUP_WG 256
 
 // The work of a workgroup for a batch, by device class. keys and vectors are defines that bound the
-// private memory of attention_batch_row.comp: 512 bytes per vector and element of the head should
+// private memory of attention_row.comp: 512 bytes per vector and element of the head should
 // fit into a core's cache, and compiling takes a second per 30 fetches.
 struct batch_shape {
     enum gi_program_id program;
     uint32_t n_tokens; // of a group
-    uint32_t n_defines;
     uint32_t keys, vectors;
 };
 
-#define MOST_KEYS 8  // of a tile of glsl/attention/attention_batch_row.comp, in a long context
+#define MOST_KEYS 8  // of a tile of glsl/attention/attention_row.comp, in a long context
 #define LANE_KEYS 64 // of a group of glsl/attention/attention.comp with BATCH 1
 
 // Returns the keys of a group of glsl/attention/attention.comp, `keys` or more: its invocations
@@ -68,18 +67,18 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 5, 0, 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 0, 0};
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
         // Tall groups have no registers for slopes; with q they would be half as many.
         return is_tall(gpu, layer) && !(rule && rule->max_bias > 0)
-                   ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, TALL_TOKENS, 6, 0, 0}
-                   : (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
+                   ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, TALL_TOKENS, 0, 0}
+                   : (struct batch_shape){tile_program(gpu, layer), 32, 0, 0};
     }
     const bool has_row_parts = layer->head_dim <= 256 || layer->head_dim % 16 == 0;
     if (form != GI_BATCH_FORM_ROW || !has_row_parts ||
         !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6,
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1,
                                     group_keys(gpu, LANE_KEYS, layer), 0};
     }
     const uint32_t vectors = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
@@ -89,7 +88,7 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
         !gi_loops_fit(gpu, gi_loop_turns_of_keys(layer->n_ctx, layer->head_dim, keys, vectors))) {
         keys *= 2;
     }
-    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
+    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, keys, vectors};
 }
 
 // Returns the most ranges of keys that a context has.
@@ -140,7 +139,6 @@ void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
 // is a define of those that take runs, vectors one of glsl/attention/attention_row.comp.
 struct step_shape {
     enum gi_program_id program;
-    uint32_t n_defines;
     uint32_t keys;      // of a range, or of the tiles that ranges take in turn
     uint32_t max_range; // of the context
     uint32_t n_group;   // for each range, or for `heads` of them
@@ -195,7 +193,6 @@ static struct step_shape subgroup_shape(const struct gi_recorder *recorder,
     const uint32_t n_slot = SUBGROUP_WG * 8 / layer->head_dim, n_range = count_ranges(layer);
     struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_SUBGROUP,
-        .n_defines = 8,
         .keys = n_slot > TILE_KEYS       ? n_slot
                 : 8 * n_slot < TILE_KEYS ? 8 * n_slot
                                          : TILE_KEYS,
@@ -225,7 +222,6 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
 {
     struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_ROW,
-        .n_defines = 8,
         .vectors = layer->head_dim <= 64 ? 2 : 1,
         .is_texel = true,
     };
@@ -249,7 +245,6 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
     }
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
-        .n_defines = 7,
         .keys = group_keys(gpu, gi_recorder_wg_size(recorder, gi_gpu_class(gpu)->attention_keys),
                            layer),
         .max_range = count_ranges(layer),
@@ -292,26 +287,20 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
                                       const struct gi_score_rule *rule,
                                       const struct step_shape *shape)
 {
-    struct gi_program_key key = {
-        .id = shape->program,
-        .quant = GI_QUANT_NONE,
-        .n_defines = shape->n_defines,
-        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
-                    {"WINDOW", rule->window > 0},
-                    {"SOFTCAP", rule->softcap > 0},
-                    {"KEYS", (int32_t)shape->keys},
-                    {"K_TYPE", (int32_t)layer->type_k},
-                    {"V_TYPE", (int32_t)layer->type_v},
-                    {"HEADS", (int32_t)shape->heads},
-                    {"VECTORS", (int32_t)shape->vectors}},
-    };
+    struct gi_program_key key =
+        GI_KEY(shape->program, {"HEAD_DIM", layer->head_dim}, {"WINDOW", rule->window > 0},
+               {"SOFTCAP", rule->softcap > 0}, {"KEYS", shape->keys}, {"K_TYPE", layer->type_k},
+               {"V_TYPE", layer->type_v});
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
+    if (shape->program == GI_PROGRAM_ATTENTION) {
+        gi_key_define(&key, "WRITE_SUMS", gi_attention_has_sums(recorder, layer));
+        gi_key_option(&key, "ROLLED", class->is_rolled && !class->is_large);
+    } else {
+        gi_key_define(&key, "HEADS", shape->heads);
+        gi_key_option(&key, "VECTORS", shape->vectors);
+    }
     if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP) {
-        key.defines[7] = (struct gi_define){"WG_SIZE", SUBGROUP_WG};
-    } else if (shape->program == GI_PROGRAM_ATTENTION) {
-        key.defines[6] = (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
-        key.defines[7] = (struct gi_define){"ROLLED", 1};
-        key.n_defines += class->is_rolled && !class->is_large;
+        gi_key_define(&key, "WG_SIZE", SUBGROUP_WG);
     }
     return key;
 }
@@ -445,20 +434,16 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
                            (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
                            shape.program != GI_PROGRAM_ATTENTION_HALF;
-    struct gi_program_key key = {
-        .id = shape.program,
-        .quant = GI_QUANT_NONE,
-        .n_defines = shape.n_defines + is_rolled,
-        .defines = {{"WINDOW", rule->window > 0},
-                    {"SOFTCAP", rule->softcap > 0},
-                    {"K_TYPE", (int32_t)layer->type_k},
-                    {"V_TYPE", (int32_t)layer->type_v},
-                    {"HEAD_DIM", (int32_t)layer->head_dim},
-                    is_tile(&shape) ? (struct gi_define){"HALF", (int32_t)gi_half_form(out)}
-                                    : (struct gi_define){"KEYS", (int32_t)shape.keys},
-                    is_rolled ? (struct gi_define){"ROLLED", 1}
-                              : (struct gi_define){"VECTORS", (int32_t)shape.vectors}},
-    };
+    struct gi_program_key key =
+        GI_KEY(shape.program, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},
+               {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v}, {"HEAD_DIM", layer->head_dim});
+    if (!is_tile(&shape)) {
+        gi_key_define(&key, "KEYS", shape.keys);
+    } else if (shape.program != GI_PROGRAM_ATTENTION_HALF) {
+        gi_key_define(&key, "HALF", gi_half_form(out));
+    }
+    gi_key_option(&key, "ROLLED", is_rolled);
+    gi_key_option(&key, "VECTORS", shape.vectors);
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
     gi_key_option(&key, "SPLITS", n_part > 1 ? n_part : 0);

@@ -240,7 +240,7 @@ bool gi_loop_turns(const struct gi_program_key *key, const struct gi_dispatch *d
                    uint64_t *n_turn)
 {
     const char *file = programs[key->id].file;
-    if (key->id == GI_PROGRAM_ATTENTION_BATCH_LANE) { // attention.comp is of steps otherwise
+    if (strstr(programs[key->id].defines, "BATCH=1")) { // its file serves steps, too
         *n_turn = count_batch_attention(key, dispatch);
         return true;
     }
