@@ -7,6 +7,15 @@
 // halves, which all tokens share; sums of pairs are added to f32 after each step, that is after 32
 // products, times the scale of x. Sums of slices meet in shuffles, then in shared memory.
 #include "lib/common.glsl"
+#ifndef CLUSTERS
+#error "CLUSTERS of 256 invocations: 1 or 2"
+#endif
+#define SLICES 32 // of k
+#if CLUSTERS == 1 // a layout takes a literal only
+#define WG_SIZE 256
+#else
+#define WG_SIZE 512
+#endif
 #include "lib/first_group.glsl"
 #include "lib/group.glsl"
 #define HALF 2
@@ -16,11 +25,8 @@
 #define HALF_WORDS 1
 #include "gemm/product.glsl"
 
-#define SLICES 32 // of k
-
 #define TOKENS 8
 #define ROWS 16 // of a cluster
-#define CLUSTERS (WG_SIZE / (8 * SLICES))
 #define SUBGROUPS (SLICES / 4) // of a cluster
 
 shared float partial[CLUSTERS * SUBGROUPS * TOKENS * ROWS];

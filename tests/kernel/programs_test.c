@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct build {
     struct gi_gpu *gpu;
@@ -23,11 +24,22 @@ static bool is_one_of_four(const struct gi_program_key *key)
     return ((uint32_t)key->id + key->quant) % 4 == 0;
 }
 
+// Two slices of gemm_half.comp, whose room the op checks, share up to 48 KiB.
+static bool has_room(const struct build *build, const struct gi_program_key *key)
+{
+    bool is_large = false;
+    for (uint32_t i = 0; i < key->n_defines; i++) {
+        is_large = is_large || (key->id == GI_PROGRAM_GEMM_HALF && key->defines[i].value == 2 &&
+                                strcmp(key->defines[i].name, "SLICES") == 0);
+    }
+    return !is_large || gi_gpu_limits(build->gpu)->max_shared_size >= 48 << 10;
+}
+
 static bool request_variant(void *user, const struct program_variant *variant)
 {
     struct build *build = user;
     uint32_t index;
-    if (!gi_program_available(build->gpu, variant->key.id)) {
+    if (!gi_program_available(build->gpu, variant->key.id) || !has_room(build, &variant->key)) {
         build->n_left_out++;
         return true;
     }

@@ -373,8 +373,7 @@ void gi_check_gemv_vocab(struct gi_test *test)
 
 static bool is_half_gemm(const struct gi_test *test)
 {
-    return test->key->id == GI_PROGRAM_GEMM_HALF || test->key->id == GI_PROGRAM_GEMM_HALF_2 ||
-           gi_test_is_small_half(test->key);
+    return test->key->id == GI_PROGRAM_GEMM_HALF || gi_test_is_small_half(test->key);
 }
 
 static void check_token(struct gi_test *test, uint32_t token, const float *x, const float *before,

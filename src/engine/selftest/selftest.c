@@ -32,9 +32,9 @@ static void report(const struct gi_tested *tested, uint32_t program,
 
 static bool is_half(const struct gi_program_key *key)
 {
-    bool is_half = key->id == GI_PROGRAM_GEMM_HALF || key->id == GI_PROGRAM_GEMM_HALF_2 ||
-                   key->id == GI_PROGRAM_ATTENTION_HALF || key->id == GI_PROGRAM_HALF_ROWS ||
-                   gi_test_is_small_half(key) || gi_test_is_packed(key);
+    bool is_half = key->id == GI_PROGRAM_GEMM_HALF || key->id == GI_PROGRAM_ATTENTION_HALF ||
+                   key->id == GI_PROGRAM_HALF_ROWS || gi_test_is_small_half(key) ||
+                   gi_test_is_packed(key);
     for (uint32_t i = 0; i < key->n_defines; i++) {
         is_half =
             is_half || (strcmp(key->defines[i].name, "HALF") == 0 && key->defines[i].value != 0);

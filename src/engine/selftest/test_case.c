@@ -293,7 +293,7 @@ static const struct {
     {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed_batch},
     {GI_PROGRAM_RMSNORM, GI_PROGRAM_RMSNORM, gi_check_rmsnorm},
     {GI_PROGRAM_LAYERNORM, GI_PROGRAM_LAYERNORM, gi_check_layernorm},
-    {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF_2, gi_check_gemm},
+    {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF, gi_check_gemm},
     {GI_PROGRAM_ROPE_KV, GI_PROGRAM_NORM_ROPE_KV, gi_check_rope_kv},
     {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
     {GI_PROGRAM_GLU, GI_PROGRAM_GLU, gi_check_glu},

@@ -14,7 +14,7 @@ static float half_element(const uint32_t word[4], uint32_t i)
 
 bool gi_test_is_small_half(const struct gi_program_key *key)
 {
-    return key->id == GI_PROGRAM_GEMV_BATCH_HALF || key->id == GI_PROGRAM_GEMV_BATCH_HALF_2;
+    return key->id == GI_PROGRAM_GEMV_BATCH_HALF;
 }
 
 // The tiles of rows in f16 as a program has them (ops/gemm/half_rows.h).

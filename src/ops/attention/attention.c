@@ -32,8 +32,7 @@ struct batch_shape {
 // must be as many as a head has quads, or vec8s where larger groups have no registers.
 static uint32_t group_keys(const struct gi_gpu *gpu, uint32_t keys, const struct gi_kv_layer *layer)
 {
-    const bool is_small = !gi_program_available(gpu, GI_PROGRAM_GEMM);
-    const uint32_t least = layer->head_dim / (is_small ? 8 : 4);
+    const uint32_t least = layer->head_dim / (gi_gpu_class(gpu)->has_few_registers ? 8 : 4);
     return keys < least ? least : keys;
 }
 
@@ -46,20 +45,19 @@ static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *la
 }
 
 #define TALL_TOKENS 64 // of a group with TALL of glsl/attention/tile.glsl
-static bool is_tall(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+static bool may_be_tall(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     return layer->head_dim <= gi_gpu_class(gpu)->tall_head_dim && limits->max_invocations >= 512 &&
            limits->max_group_size[0] >= 512;
 }
 
-// glsl/attention/attention_batch.comp, with q in shared memory where that has room for it.
-static enum gi_program_id tile_program(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+// True if the tiles of glsl/attention/attention_batch.comp and q of their tokens fit into shared
+// memory.
+static bool has_room_for_q(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    const enum gi_program_id with_q =
-        layer->head_dim <= 64 ? GI_PROGRAM_ATTENTION_BATCH_Q : GI_PROGRAM_ATTENTION_BATCH_Q2;
-    return layer->head_dim <= 128 && gi_program_available(gpu, with_q) ? with_q
-                                                                       : GI_PROGRAM_ATTENTION_BATCH;
+    const uint32_t size = layer->head_dim <= 64 ? 32 << 10 : 48 << 10;
+    return layer->head_dim <= 128 && gi_gpu_limits(gpu)->max_shared_size >= size;
 }
 
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
@@ -71,9 +69,9 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
         // Tall groups have no registers for slopes; with q they would be half as many.
-        return is_tall(gpu, layer) && !(rule && rule->max_bias > 0)
+        return may_be_tall(gpu, layer) && !(rule && rule->max_bias > 0)
                    ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, TALL_TOKENS, 0, 0}
-                   : (struct batch_shape){tile_program(gpu, layer), 32, 0, 0};
+                   : (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 0, 0};
     }
     const bool has_row_parts = layer->head_dim <= 256 || layer->head_dim % 16 == 0;
     if (form != GI_BATCH_FORM_ROW || !has_row_parts ||
@@ -402,8 +400,6 @@ void gi_op_attention(struct gi_recorder *recorder, const char *label,
 static bool is_tile(const struct batch_shape *shape)
 {
     return shape->program == GI_PROGRAM_ATTENTION_BATCH ||
-           shape->program == GI_PROGRAM_ATTENTION_BATCH_Q ||
-           shape->program == GI_PROGRAM_ATTENTION_BATCH_Q2 ||
            shape->program == GI_PROGRAM_ATTENTION_HALF;
 }
 
@@ -437,17 +433,19 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     struct gi_program_key key =
         GI_KEY(shape.program, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},
                {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v}, {"HEAD_DIM", layer->head_dim});
+    const bool is_tall = is_tile(&shape) && shape.n_tokens == TALL_TOKENS;
     if (!is_tile(&shape)) {
         gi_key_define(&key, "KEYS", shape.keys);
-    } else if (shape.program != GI_PROGRAM_ATTENTION_HALF) {
+    } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH) {
         gi_key_define(&key, "HALF", gi_half_form(out));
+        gi_key_define(&key, "SHARED_Q", !is_tall && has_room_for_q(recorder->gpu, layer));
     }
     gi_key_option(&key, "ROLLED", is_rolled);
     gi_key_option(&key, "VECTORS", shape.vectors);
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
     gi_key_option(&key, "SPLITS", n_part > 1 ? n_part : 0);
-    gi_key_option(&key, "TALL", is_tile(&shape) && shape.n_tokens == TALL_TOKENS);
+    gi_key_option(&key, "TALL", is_tall);
     gi_key_option(&key, "AFTER", rule->after > 0);
     gi_key_option(&key, "ALIBI", rule->max_bias > 0);
     params.after = rule->after;

@@ -3,16 +3,23 @@
 #include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
 
-// True if GLINFER_BATCH names a form that the device has the program for.
-static bool is_form_asked(const struct gi_gpu *gpu)
+// True if the device has the program and the registers for a form.
+static bool has_form(const struct gi_gpu *gpu, enum gi_batch_form form)
 {
     static const enum gi_program_id programs[] = {
         [GI_BATCH_FORM_SPLIT] = GI_PROGRAM_GEMM,
         [GI_BATCH_FORM_LANE] = GI_PROGRAM_GEMM_LANE,
         [GI_BATCH_FORM_ROW] = GI_PROGRAM_GEMM_ROW,
     };
+    return gi_program_available(gpu, programs[form]) &&
+           (form != GI_BATCH_FORM_SPLIT || !gi_gpu_class(gpu)->has_few_registers);
+}
+
+// True if GLINFER_BATCH names a form that the device has.
+static bool is_form_asked(const struct gi_gpu *gpu)
+{
     const struct gi_settings *settings = gi_gpu_settings(gpu);
-    return settings->batch.is_set && gi_program_available(gpu, programs[settings->batch.form]);
+    return settings->batch.is_set && has_form(gpu, settings->batch.form);
 }
 
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
@@ -30,7 +37,7 @@ bool gi_batch_has_tiles(const struct gi_gpu *gpu)
 bool gi_batch_is_open(const struct gi_gpu *gpu)
 {
     return gi_gpu_class(gpu)->is_batch_open && !is_form_asked(gpu) &&
-           gi_program_available(gpu, GI_PROGRAM_GEMM);
+           has_form(gpu, GI_BATCH_FORM_SPLIT);
 }
 
 uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu)

@@ -14,10 +14,9 @@
 struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
-    uint32_t n_defines;
-    uint32_t n_slices; // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
-    uint32_t quads;    // of tokens of an invocation of glsl/gemm/gemm.comp; 0: another kernel
-    bool is_rolled;    // the same kernel with fewer registers while it stages
+    uint32_t n_slices;         // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
+    uint32_t quads; // of tokens of an invocation of glsl/gemm/gemm.comp; 0: another kernel
+    bool is_rolled; // the same kernel with fewer registers while it stages
 };
 
 // TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
@@ -27,25 +26,19 @@ struct gemm_shape {
 //-- tiles -----------------------------------------------------------------------------------------
 
 static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
-    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM, 64, 64, 5, 0, 2, false},
-    [GI_GEMM_TILE_ROLLED] = {GI_PROGRAM_GEMM, 64, 64, 5, 0, 2, true},
-    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM, 64, 64, 5, 0, 1, false},
-    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM, 64, 32, 5, 0, 1, false},
-    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM_LOW, 64, 16, 3, 0, 1, false},
-    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 1, 0, false},
-    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3, 0, false},
-    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2, 0, false},
-    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2, 0, false},
-    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF, 64, 64, 3, 1, 0, false},
-    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64, 3, 2, 0, false},
-    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF, 64, 128, 3, 1, 0, false},
+    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM, 64, 64, 0, 2, false},
+    [GI_GEMM_TILE_ROLLED] = {GI_PROGRAM_GEMM, 64, 64, 0, 2, true},
+    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM, 64, 64, 0, 1, false},
+    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM, 64, 32, 0, 1, false},
+    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM, 64, 16, 0, 1, false},
+    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 1, 0, false},
+    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 3, 0, false},
+    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE, 64, 32, 2, 0, false},
+    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 2, 0, false},
+    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF, 64, 64, 1, 0, false},
+    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF, 64, 64, 2, 0, false},
+    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF, 64, 128, 1, 0, false},
 };
-
-// True for a program that has its number of slices as a fixed define.
-static bool is_half_program(enum gi_program_id program)
-{
-    return program == GI_PROGRAM_GEMM_HALF || program == GI_PROGRAM_GEMM_HALF_2;
-}
 
 static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
 {
@@ -53,12 +46,16 @@ static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
     const struct gemm_shape *shape = &tiles[tile];
     // Halves of weights without QUANT_WORDS stand in shared memory twice
     // (glsl/gemm/gemm_half.comp).
-    const uint32_t rows = shape->n_rows * (is_half_program(shape->program) ? 2 : 1);
+    const uint32_t rows = shape->n_rows * (shape->program == GI_PROGRAM_GEMM_HALF ? 2 : 1);
     const uint32_t shared = shape->n_slices * (shape->n_tokens + rows) * 32 * 4;
     const uint32_t invocations =
         shape->quads ? shape->n_tokens * 4 / shape->quads : shape->n_slices * 128;
-    return gi_program_available(gpu, shape->program) && limits->max_shared_size >= shared &&
-           limits->max_invocations >= invocations && limits->max_group_size[0] >= invocations;
+    // Mali-T has registers for the lowest tile alone, in groups of 64.
+    const bool has_registers =
+        !shape->quads || invocations <= 64 || !gi_gpu_class(gpu)->has_few_registers;
+    return has_registers && gi_program_available(gpu, shape->program) &&
+           limits->max_shared_size >= shared && limits->max_invocations >= invocations &&
+           limits->max_group_size[0] >= invocations;
 }
 
 // Reads a tile that the device can run. text may be NULL.
@@ -168,15 +165,13 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
     bool is_texel = gi_program_available(gpu, GI_PROGRAM_GEMM_ROW_TEXEL) &&
                     gi_weight_part_fits_texels(limits, part) &&
                     x->range.size / 16 <= limits->max_texels;
-    *shape = (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
-                                 ROW_TILES * GI_TILE_ROWS,
-                                 max_tokens > 4   ? 8
-                                 : max_tokens > 1 ? 4
-                                                  : 1,
-                                 4,
-                                 0,
-                                 0,
-                                 false};
+    *shape = (struct gemm_shape){
+        .program = is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
+        .n_rows = ROW_TILES * GI_TILE_ROWS,
+        .n_tokens = max_tokens > 4   ? 8
+                    : max_tokens > 1 ? 4
+                                     : 1,
+    };
     return gi_program_available(gpu, shape->program);
 }
 
@@ -195,7 +190,6 @@ static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t n_cols, 
         .program = GI_PROGRAM_GEMM_LANE,
         .n_rows = N_ROWS,
         .n_tokens = n_tokens,
-        .n_defines = 4,
     };
 }
 
@@ -242,35 +236,31 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     return shape;
 }
 
+static bool is_row(const struct gemm_shape *shape)
+{
+    return shape->program == GI_PROGRAM_GEMM_ROW || shape->program == GI_PROGRAM_GEMM_ROW_TEXEL;
+}
+
 static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       const struct gi_weight_part *part, const struct gi_rows *x,
                                       bool is_added)
 {
-    const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
-    const struct gi_define rolled = {"ROLLED", shape->is_rolled};
-    const struct gi_define n_tokens = {is_wide || shape->quads ? "TILE_TOKENS" : "TOKENS",
-                                       (int32_t)shape->n_tokens};
-    const struct gi_define lane = {"X_STRIDE", (int32_t)x->stride};
-    const struct gi_define row = {"TILES", ROW_TILES};
-    const struct gi_define unsliced = shape->program == GI_PROGRAM_GEMM_LANE ? lane : row;
-    const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
-    const struct gi_define n_quads = {"QUADS", (int32_t)shape->quads};
-    const struct gi_define words = {"BY_WORDS", part->quant->has_words};
-    const struct gi_define adds = {"ADD", is_added}, packed = {"PACKED", 1};
-    const bool is_packed = x->is_half && !is_half;
-    return (struct gi_program_key){
-        .id = shape->program,
-        .quant = part->quant->type,
-        .n_defines = shape->n_defines + is_packed,
-        .defines = {is_half ? words : adds,
-                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    shape->program == GI_PROGRAM_GEMM_LOW ? rolled : n_tokens,
-                    is_wide        ? n_slices
-                    : shape->quads ? n_quads
-                                   : unsliced,
-                    shape->quads ? rolled : packed,
-                    packed},
-    };
+    const bool is_half = shape->program == GI_PROGRAM_GEMM_HALF;
+    const bool is_tile = shape->n_slices > 0 || shape->quads > 0;
+    struct gi_program_key key =
+        GI_WEIGHT_KEY(shape->program, part->quant->type,
+                      {is_half ? "BY_WORDS" : "ADD", is_half ? part->quant->has_words : is_added},
+                      {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+                      {is_tile ? "TILE_TOKENS" : "TOKENS", shape->n_tokens});
+    if (shape->quads > 0) {
+        gi_key_define(&key, "QUADS", shape->quads);
+        gi_key_define(&key, "ROLLED", shape->is_rolled);
+    }
+    gi_key_option(&key, "SLICES", shape->n_slices);
+    gi_key_option(&key, "X_STRIDE", shape->program == GI_PROGRAM_GEMM_LANE ? x->stride : 0);
+    gi_key_option(&key, "TILES", is_row(shape) ? ROW_TILES : 0);
+    gi_key_option(&key, "PACKED", x->is_half && !is_half);
+    return key;
 }
 
 static void record_part(struct gi_recorder *recorder, const char *label,

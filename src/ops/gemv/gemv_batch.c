@@ -97,10 +97,11 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                bool is_added, const struct gi_rows *y,
                                const struct gi_gemm_params *params)
 {
-    const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups;
-    const enum gi_program_id id =
-        is_wide ? GI_PROGRAM_GEMV_BATCH_HALF_2 : GI_PROGRAM_GEMV_BATCH_HALF;
-    const struct gi_program_key key = GI_WEIGHT_KEY(id, part->quant->type, {"ADD", is_added},
-                                                    {"HAS_BIAS", part->bias != GI_NO_OFFSET});
+    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
+    const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups &&
+                         limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
+    const struct gi_program_key key =
+        GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"ADD", is_added},
+                      {"HAS_BIAS", part->bias != GI_NO_OFFSET}, {"CLUSTERS", is_wide ? 2 : 1});
     record(recorder, label, &key, part, x, y, params, is_wide ? 32 : 16, 8);
 }

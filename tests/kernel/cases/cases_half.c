@@ -101,7 +101,7 @@ static bool run_gemm(struct kt_run *run, size_t index)
                                             .has_bias = c->has_bias};
     const bool is_small = strcmp(c->tile, "small") == 0;
     if (!gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF) ||
-        (is_small && !gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF_2))) {
+        (is_small && !gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF))) {
         return true;
     }
     const size_t n_x = (size_t)c->n_tokens * c->n_cols;
