@@ -297,29 +297,12 @@ void gemv_stage(uint lane)
 #endif
 }
 
-#if DOT && QUANT_SPLIT
-vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
-{
-    DotSum s = dot_zero(), t = dot_zero();
-    vec4 quad_sum = vec4(0.0);
-    uint at = block * 8u;
-    for (int k = 0; k < 4; k++) {
-        vec4 c = gemv_x(at + 2u * uint(k)), d = gemv_x(at + 2u * uint(k) + 1u);
-        quad_sum = dot_add_halves(quad_sum, k, c + d);
-        quant_part(a, k, c, d, s);
-        quant_part(b, k, c, d, t);
-    }
-    vec2 sum = quad_sum.xz + quad_sum.yw;
-    return dot_scale * vec2(quant_end(a, s, sum), quant_end(b, t, sum));
-}
-#else
 vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 {
     vec4 x[8];
     vec2 sum = gemv_load(block, x);
     return vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
 }
-#endif
 #endif
 
 // Groups begin by loading weights. Their addresses depend on params, an extra load, as little as

@@ -182,14 +182,6 @@ void dot_bytes(uint w, vec4 a, inout DotSum s)
 }
 #endif
 
-// Adds x, the sum of elements 8 k .. 8 k + 3 and of the next four, to the sums of the first
-// half of a block, xy, or of the last, zw.
-vec4 dot_add_halves(vec4 sums, int k, vec4 x)
-{
-    vec2 s = x.xy + x.zw;
-    return k < 2 ? vec4(sums.xy + s, sums.zw) : vec4(sums.xy, sums.zw + s);
-}
-
 // Sums of (quant - zero) * x over a block, of quant * x over one of bytes, divided by dot_scale.
 float dot_nibbles_end(DotSum s, float zero, vec2 sum)
 {

@@ -24,7 +24,7 @@ const char cli_environment[] =
     "to these\n"
     "                                      numbers\n"
     "    GLINFER_QUIRKS=RENDERER=FLAG,...  work around driver bugs; `man glinfer` lists the flags\n"
-    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits|eights\n"
+    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|texbits\n"
     "                                      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|rolled|thin|short|low|few\n"

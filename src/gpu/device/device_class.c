@@ -95,14 +95,14 @@ static const struct gi_gemv_row mali_t_gemv[] = {
 
 static const struct gi_gemv_row adreno_gemv[] = {
     SLICED(GI_GEMV_FORM_TEXBITS, 1, 128, 48, 0),
-    SLICED(GI_GEMV_FORM_BITS, 1, 128, 48, 0),
+    SLICED(GI_GEMV_FORM_BYTES, 1, 128, 48, 0),
     {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
 
 static const struct gi_gemv_row adreno_7_gemv[] = {
     SLICED(GI_GEMV_FORM_TEXBITS, 1, 1024, 384, 128),
-    SLICED(GI_GEMV_FORM_BITS, 1, 1024, 384, 128),
+    SLICED(GI_GEMV_FORM_BYTES, 1, 1024, 384, 128),
     {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
 };
@@ -134,17 +134,15 @@ static const struct gi_gemv_candidates large_candidates[] = {
 
 static const struct gi_gemv_candidates counted_candidates[] = {
     {GI_GEMV_FORM_BYTES, 16, 64, 128, 1, 2},
-    {GI_GEMV_FORM_EIGHTS, 16, 64, 512, 1, 8},
     {GI_GEMV_FORM_SPLIT, 16, 64, 512, 1, 8},
 };
 
 static const struct gi_gemv_candidates small_candidates[] = {
-    {GI_GEMV_FORM_HALVES, 4, 64, 64, 1, 2},   {GI_GEMV_FORM_BYTES, 4, 64, 64, 1, 2},
-    {GI_GEMV_FORM_TEXBITS, 4, 64, 64, 1, 2},  {GI_GEMV_FORM_BITS, 4, 64, 64, 1, 2},
-    {GI_GEMV_FORM_PLACES, 4, 64, 64, 1, 2},   {GI_GEMV_FORM_ROW, 4, 64, 64, 1, 2},
-    {GI_GEMV_FORM_HALVES, 4, 16, 128, 1, 1},  {GI_GEMV_FORM_BYTES, 4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_TEXBITS, 4, 16, 128, 1, 1}, {GI_GEMV_FORM_BITS, 4, 16, 128, 1, 1},
-    {GI_GEMV_FORM_PLACES, 4, 16, 128, 1, 1},  {GI_GEMV_FORM_SPLIT, 4, 64, 128, 1, 4},
+    {GI_GEMV_FORM_HALVES, 4, 64, 64, 1, 2},  {GI_GEMV_FORM_BYTES, 4, 64, 64, 1, 2},
+    {GI_GEMV_FORM_TEXBITS, 4, 64, 64, 1, 2}, {GI_GEMV_FORM_PLACES, 4, 64, 64, 1, 2},
+    {GI_GEMV_FORM_ROW, 4, 64, 64, 1, 2},     {GI_GEMV_FORM_HALVES, 4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_BYTES, 4, 16, 128, 1, 1},  {GI_GEMV_FORM_TEXBITS, 4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_PLACES, 4, 16, 128, 1, 1}, {GI_GEMV_FORM_SPLIT, 4, 64, 128, 1, 4},
     {GI_GEMV_FORM_ROW, 4, 8, 128, 1, 4},
 };
 

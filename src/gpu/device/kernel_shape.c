@@ -15,9 +15,7 @@ static const struct {
     [GI_GEMV_FORM_HALVES] = {"halves", {GI_GEMV_FORM_HALVES, 64, 1, 0}},
     [GI_GEMV_FORM_BYTES] = {"bytes", {GI_GEMV_FORM_BYTES, 64, 1, 0}},
     [GI_GEMV_FORM_PLACES] = {"places", {GI_GEMV_FORM_PLACES, 64, 1, 0}},
-    [GI_GEMV_FORM_BITS] = {"bits", {GI_GEMV_FORM_BITS, 64, 1, 0}},
     [GI_GEMV_FORM_TEXBITS] = {"texbits", {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
-    [GI_GEMV_FORM_EIGHTS] = {"eights", {GI_GEMV_FORM_EIGHTS, 64, 1, 0}},
 };
 
 // Reads ":number" from the front of a text if it is there. Returns the rest of the text.

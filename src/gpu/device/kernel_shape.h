@@ -16,9 +16,7 @@ enum gi_gemv_form {
     GI_GEMV_FORM_HALVES, // from here on GI_GEMV_FORM_ROW with the DOT of glsl/quant/dot.glsl
     GI_GEMV_FORM_BYTES,
     GI_GEMV_FORM_PLACES,
-    GI_GEMV_FORM_BITS,
-    GI_GEMV_FORM_TEXBITS, // the same through buffer textures
-    GI_GEMV_FORM_EIGHTS,  // split, eight elements of x at a time: half the registers
+    GI_GEMV_FORM_TEXBITS, // through buffer textures
     GI_GEMV_FORM_COUNT,
 };
 

@@ -242,7 +242,7 @@ static const struct row {
     {"GLINFER_GEMM", set_gemm, FIELD(gemm),
      "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, rolled, thin, short, low or few"},
     {"GLINFER_GEMV", set_gemv, FIELD(gemv),
-     "split, f16, row, texel, halves, bytes, places, bits, texbits or eights"},
+     "split, f16, row, texel, halves, bytes, places or texbits"},
     {"GLINFER_HALF", set_half, FIELD(half), "yes or no"},
     {"GLINFER_BATCH", set_batch, FIELD(batch), "split, lane or row"},
     {"GLINFER_PAGES", set_pages, FIELD(large_pages), "large or small"},

@@ -29,8 +29,6 @@ static const struct {
     [GI_GEMV_GATE_INPUT] = {GI_PROGRAM_GEMV_GLU_SPLIT, {"gemv_gate_input", "gemv_gate_input_half"}},
 };
 
-#define DOT_BYTES 2 // of glsl/quant/dot.glsl
-
 // Turns of the pipelined form whose sums meet together: a power of two.
 #define MAX_BATCH 4
 
@@ -120,9 +118,6 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
     const bool is_pipelined = gi_gemv_is_pipelined(recorder) && !is_of_experts(kernel);
     const uint32_t n_slice = gi_gemv_slices(&part->shape);
     gi_key_option(&part->key, "LOOP", gi_gemv_is_looping(&part->shape, part->n_pair));
-    if (part->shape.form == GI_GEMV_FORM_EIGHTS) {
-        gi_key_define(&part->key, "DOT", DOT_BYTES);
-    }
     if (is_half) {
         gi_key_define(&part->key, "HALF", 1);
         gi_key_define(&part->key, "N_BLOCK", part->n_block);

@@ -129,7 +129,7 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, const struct gi_quant
 {
     const bool is_wide = (shape->form == GI_GEMV_FORM_BYTES && shape->pairs == 1 &&
                           (gi_gemv_slices(shape) == 1 || quant->has_f16)) ||
-                         shape->form == GI_GEMV_FORM_BITS || shape->form == GI_GEMV_FORM_TEXBITS;
+                         shape->form == GI_GEMV_FORM_TEXBITS;
     const uint32_t slices = gi_gemv_slices(shape);
     const bool is_even = n_block % (2 * slices) == 0 || n_block >= 8 * slices;
     return is_wide && n_block % 2 == 0 && is_even ? 2 : 1;

@@ -34,8 +34,7 @@ bool gi_gemv_is_pipelined(const struct gi_recorder *recorder);
 // Returns true if k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
 {
-    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16 ||
-           shape->form == GI_GEMV_FORM_EIGHTS;
+    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16;
 }
 static inline bool gi_gemv_has_dot(const struct gi_gemv_shape *shape)
 {

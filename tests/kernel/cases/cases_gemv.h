@@ -12,9 +12,9 @@
 enum {
     KT_GEMV_TYPES = 5,  // weight types that all kernels are tested with
     KT_GEMV_SHAPES = 5, // the number of shapes of all kernels, which come first
-    KT_GEMV_DOTS = 13,  // the number that then differ in the dot product,
+    KT_GEMV_DOTS = 10,  // the number that then differ in the dot product,
     KT_GEMV_HALVES = 5, // the last of them with products in f16,
-    KT_GEMV_NAMED = 18, // which GLINFER_GEMV names; then
+    KT_GEMV_NAMED = 15, // which GLINFER_GEMV names; then
     KT_GEMV_STAGES = 5, // stages of one dispatch each
 };
 
