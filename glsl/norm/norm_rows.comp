@@ -1,50 +1,60 @@
-// y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta, for the rows of a batch, or
-// with BATCH 0 for the stream of a step: its norm from its residual. There the sum of squares is
+// RMSNorm, MEAN 0: y = x / sqrt(mean(x^2) + eps) * gamma for the rows of a batch; with ADD y += that, with
+// SCALED y = scale * (y + that).
+// LayerNorm, MEAN 1: y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta for the rows of a
+// batch, or with BATCH 0 for the stream of a step: its norm from its residual. There the sum of squares is
 // written as width * (1 - eps), so that readers who multiply by 1 / rms multiply by 1.
 //
-//   y        (n_tokens, y_stride)  written, with HALF in f16 (gemm/half_rows.glsl); BATCH 0: the stream, of which
-//                                  the residual is read
+//   y        (n_tokens, y_stride)  written, with ADD read too, with HALF in f16 (gemm/half_rows.glsl); BATCH 0:
+//                                  the stream, of which the residual is read
 //   x        (n_tokens, x_stride)  BATCH 1
-//   vectors  gamma (width), beta (width)
+//   vectors  gamma (width), with MEAN beta (width), with SCALED the scale
 //
-// A group owns a row; an invocation strides over its columns by fours for the mean, for the
-// squares, and to write, then with HALF by eights. Reads four bytes an element from memory, later
-// from the cache, and writes four or two: bound by memory.
+// A group owns a row; an invocation strides over its columns by fours, once for each sum and once to
+// write, then with HALF by eights. Reads four bytes an element from memory, later from the cache, and
+// writes four or two: bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(BATCH) || !defined(HALF)
-#error "BATCH: 1 for rows, 0 for the stream of a step; HALF: 1 if y is f16"
+#if !defined(MEAN) || !defined(BATCH) || !defined(ADD) || !defined(HALF)
+#error "MEAN; BATCH: 1 for rows, 0 for the stream of a step; ADD: 1 to add to y; HALF: 1 if y is f16"
+#endif
+
+#ifndef SCALED
+#define SCALED 0
 #endif
 
 #if HALF
 #include "gemm/half_rows_write.glsl"
-layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
-#elif BATCH
-layout(std430, binding = 0) restrict writeonly buffer Y { vec4 result[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
-#else
+#elif ADD || !BATCH
 layout(std430, binding = 0) restrict buffer Y { vec4 result[]; };
+#else
+layout(std430, binding = 0) restrict writeonly buffer Y { vec4 result[]; };
+#endif
+#if HALF || BATCH
+layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
+#define source_quad(i) source[i]
+#else
+#define source_quad(i) result[i]
 #endif
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
+#if MEAN
 #include "params/layernorm.glsl"
-
-vec4 source_quad(uint i)
-{
-#if HALF || BATCH
-    return source[i];
+#define CENTERED(value) ((value) - mean)
 #else
-    return result[i];
+#include "params/rmsnorm.glsl"
+#define CENTERED(value) (value)
 #endif
-}
 
 vec4 normed_quad(uint from, uint i, float mean, float scale)
 {
-    vec4 gamma = vectors[params.gamma / 4u + i], beta = vectors[params.beta / 4u + i];
-    return (source_quad(from + i) - mean) * scale * gamma + beta;
+    vec4 value = CENTERED(source_quad(from + i)) * scale * vectors[params.gamma / 4u + i];
+#if MEAN
+    value += vectors[params.beta / 4u + i];
+#endif
+    return value;
 }
 
 #if HALF
@@ -72,9 +82,19 @@ void write_row(uint token, uint from, uint n_quad, float mean, float scale)
     if (gl_WorkGroupID.x >= state.n_tokens) {
         return;
     }
-    uint to = (params.norm + token * params.y_stride) / 4u;
+    uint to = token * params.y_stride / 4u;
+#if MEAN
+    to += params.norm / 4u;
+#endif
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
-        result[to + i] = normed_quad(from, i, mean, scale);
+        vec4 value = normed_quad(from, i, mean, scale);
+#if ADD
+        value += result[to + i];
+#endif
+#if SCALED
+        value *= vectors[params.scale / 4u].x;
+#endif
+        result[to + i] = value;
     }
 #if !BATCH
     if (gl_LocalInvocationIndex == 0u) {
@@ -87,17 +107,19 @@ void write_row(uint token, uint from, uint n_quad, float mean, float scale)
 void main()
 {
     uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
-    uint n_quad = params.width / 4u;
-    uint from = (params.residual + token * params.x_stride) / 4u;
+    uint n_quad = params.width / 4u, from = token * params.x_stride / 4u;
+    float mean = 0.0, squares = 0.0;
+#if MEAN
+    from += params.residual / 4u;
     vec4 sum = vec4(0.0);
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
         sum += source_quad(from + i);
     }
-    float mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
+    mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
     group_barrier(); // the next sum overwrites what this one reads
-    float squares = 0.0;
+#endif
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
-        vec4 value = source_quad(from + i) - mean;
+        vec4 value = CENTERED(source_quad(from + i));
         squares += dot(value, value);
     }
     float scale = inversesqrt(reduce_sum(squares, uint(WG_SIZE)) / float(params.width) + params.eps);
