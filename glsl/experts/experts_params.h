@@ -18,6 +18,7 @@ GI_PARAMS(gather_rows,
     uint x_stride, input_begin; // in vec4
 )
 
+// gemv_expert.comp and gemv_expert_glu.comp.
 GI_PARAMS(gemv_expert,
     uint n_block, n_pair, source, bias;
     uint ssq, n_ssq;
@@ -25,18 +26,9 @@ GI_PARAMS(gemv_expert,
     uint source_stride; // of a token, in vec4
     uint first_expert, n_expert; // of the part
     uint n_row; // results of an expert
-    uint stride, width, route; // of a token's and of an expert's results; of its route in vec4
-    uint act_width; // in vec4
-)
-
-GI_PARAMS(gemv_expert_glu,
-    uint n_block, n_pair, source, bias;
-    uint ssq, n_ssq;
-    float inv_n_embd, norm_eps;
-    uint source_stride; // of a token, in vec4
-    uint first_expert, n_expert; // of the part
-    uint n_row; // results of an expert
-    uint stride, width, route; // of a token's and of an expert's results; of its route
+    uint stride, width; // of a token's and of an expert's results
+    uint route; // of the token, for gemv_expert in vec4
+    uint act_width; // in vec4, of gemv_expert
 )
 
 GI_PARAMS(route,

@@ -15,7 +15,7 @@
 #error "NORM: 1 if x is multiplied by 1 / rms"
 #endif
 
-#include "params/gemv_expert_glu.glsl"
+#include "params/gemv_expert.glsl"
 
 layout(std430, binding = 0) restrict buffer Act { float act[]; };
 

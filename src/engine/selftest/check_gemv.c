@@ -591,7 +591,7 @@ static bool route_to_sample(struct gi_test *test, uint32_t binding, uint64_t at,
 
 void gi_check_gemv_expert_glu(struct gi_test *test)
 {
-    const struct gi_gemv_expert_glu_params *params = (const void *)test->params;
+    const struct gi_gemv_expert_params *params = (const void *)test->params;
     const bool has_norm = gi_test_define(test, "NORM");
     const uint64_t token = test->n_tokens - 1;
     if (!route_to_sample(test, 0, token * params->stride + params->route, params->first_expert)) {

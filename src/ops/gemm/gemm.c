@@ -263,44 +263,6 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
     return key;
 }
 
-static void record_part(struct gi_recorder *recorder, const char *label,
-                        const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
-                        const struct gi_rows *y, const struct gi_gemm_params *params)
-{
-    if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
-        gi_gemv_batch_record(recorder, label, part, x, is_added, y, params);
-        return;
-    }
-    if (!gi_rows_are_packed(recorder->gpu, x) && gi_half_form(x) == GI_HALF_FORM_SMALL) {
-        gi_gemv_batch_half_record(recorder, label, part, x, is_added, y, params);
-        return;
-    }
-    uint32_t site;
-    struct gemm_shape shape =
-        choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
-    struct gi_program_key key = make_key(&shape, part, x, is_added);
-    struct gi_dispatch dispatch = {
-        .label = label,
-        .bindings = {y->range, x->range, part->quads, part->aux},
-        GI_PARAMS_OF(*params),
-        .grid = {.size = {(part->n_rows + shape.n_rows - 1) / shape.n_rows, 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = shape.n_tokens,
-                 .is_divisible = true,
-                 .divisible_axis = 0},
-        .site = site,
-        .weight_bytes = part->quads.size + part->aux.size,
-        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
-    };
-    if (shape.program == GI_PROGRAM_GEMM_ROW_TEXEL) {
-        dispatch.texels[1] = GI_TEXEL_VEC4;
-        dispatch.texels[2] = GI_TEXEL_UVEC4;
-        dispatch.texels[3] = GI_TEXEL_UINT;
-    }
-    gi_recorder_add(recorder, &key, &dispatch);
-}
-
 //-- experts ---------------------------------------------------------------------------------------
 
 #define HALF_EXPERT_ROWS 8 // of an expert on average, from which on products in f16 are faster
@@ -356,42 +318,9 @@ uint32_t gi_experts_tile(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert
     return expert_shape(gpu, n, n_expert, &part, &x).n_tokens;
 }
 
-static void record_experts(struct gi_recorder *recorder, const char *label,
-                           const struct gi_weight_part *part, const struct gi_experts *experts,
-                           const struct gi_sorted_rows *rows, const struct gi_rows *y,
-                           const struct gi_gemm_params *params)
-{
-    const struct gi_rows x = {rows->range, params->x_stride, rows->is_half};
-    const struct gemm_shape shape =
-        expert_shape(recorder->gpu, rows->n, experts->n_expert, part, &x);
-    assert(shape.n_tokens == rows->tile_tokens);
-    struct gi_program_key key = make_key(&shape, part, &x, false);
-    gi_key_define(&key, "EXPERTS", 1);
-    const uint64_t n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK;
-    struct gi_dispatch dispatch = {
-        .label = label,
-        .bindings = {y->range, rows->range, part->quads, part->aux},
-        GI_PARAMS_OF(*params),
-        .grid = {.size = {gi_divide_up(params->n_rows, shape.n_rows), 1, 1},
-                 .rule = GI_GRID_TOKENS,
-                 .axis = 1,
-                 .divisor = shape.n_tokens,
-                 .times = experts->n_used - 1,
-                 .added = experts->n_expert,
-                 .is_divisible = true,
-                 .divisible_axis = 0},
-        .weight_bytes = part->quads.size + part->aux.size,
-        .n_weight = n_weight * experts->n_used / experts->n_expert,
-    };
-    if (shape.program == GI_PROGRAM_GEMM_ROW_TEXEL) {
-        dispatch.texels[1] = GI_TEXEL_VEC4;
-        dispatch.texels[2] = GI_TEXEL_UVEC4;
-        dispatch.texels[3] = GI_TEXEL_UINT;
-    }
-    gi_recorder_add(recorder, &key, &dispatch);
-}
+//-- recording -------------------------------------------------------------------------------------
 
-// A product that is recorded part by part: of rows, or with experts of sorted rows.
+// A product that is recorded part by part: of rows x, or with experts of sorted rows.
 struct product {
     const struct gi_rows *x, *y;
     float scale;
@@ -401,46 +330,100 @@ struct product {
     bool is_act;
 };
 
-static void record_rows(struct gi_recorder *recorder, const char *label,
-                        const struct product *product, uint32_t n_block,
-                        const struct gi_weight_part *part)
+static struct gi_gemm_params make_params(const struct product *product,
+                                         const struct gi_weight *weight,
+                                         const struct gi_weight_part *part)
 {
-    const struct gi_gemm_params params = {
+    const struct gi_experts *experts = product->experts;
+    struct gi_gemm_params params = {
         .n_rows = part->n_rows,
-        .n_block = n_block,
-        .x_stride = product->x->stride,
+        .n_block = gi_weight_blocks(weight),
         .y_stride = product->y->stride,
         .y_begin = part->row_begin,
         .bias = part->bias,
         .scale = product->scale,
         .is_added = product->is_added,
     };
-    record_part(recorder, label, part, product->x, product->is_added, product->y, &params);
+    if (experts) {
+        const uint32_t half_rows = weight->is_split ? weight->n_rows / 2 : weight->n_rows;
+        const uint32_t each = half_rows / experts->n_expert;
+        const struct gi_sorted_rows *rows = product->sorted;
+        params.n_rows = each;
+        params.x_stride = product->is_act ? experts->act_width : experts->y_width;
+        params.y_begin = part->row_begin >= half_rows ? each : 0;
+        params.x_begin = (product->is_act ? rows->act : rows->input) / 4;
+        params.tiles = rows->tiles / 4;
+        params.first_expert = part->row_begin % half_rows / each;
+        params.n_expert = part->n_rows / each;
+        params.n_used = experts->n_used;
+    } else {
+        params.x_stride = product->x->stride;
+    }
+    return params;
 }
 
-static void record_sorted(struct gi_recorder *recorder, const char *label,
-                          const struct product *product, const struct gi_weight *weight,
-                          const struct gi_weight_part *part)
+// Records a part of a product of few rows by a kernel for those. Returns false if it has none.
+static bool record_few(struct gi_recorder *recorder, const char *label,
+                       const struct product *product, const struct gi_weight_part *part,
+                       const struct gi_gemm_params *params)
+{
+    const struct gi_rows *x = product->x;
+    if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
+        gi_gemv_batch_record(recorder, label, part, x, product->is_added, product->y, params);
+        return true;
+    }
+    if (!gi_rows_are_packed(recorder->gpu, x) && gi_half_form(x) == GI_HALF_FORM_SMALL) {
+        gi_gemv_batch_half_record(recorder, label, part, x, product->is_added, product->y, params);
+        return true;
+    }
+    return false;
+}
+
+static void record_part(struct gi_recorder *recorder, const char *label,
+                        const struct product *product, const struct gi_weight *weight,
+                        const struct gi_weight_part *part)
 {
     const struct gi_experts *experts = product->experts;
-    const struct gi_sorted_rows *rows = product->sorted;
-    const uint32_t half_rows = weight->is_split ? weight->n_rows / 2 : weight->n_rows;
-    const uint32_t each = half_rows / experts->n_expert;
-    const struct gi_gemm_params params = {
-        .n_rows = each,
-        .n_block = gi_weight_blocks(weight),
-        .x_stride = product->is_act ? experts->act_width : experts->y_width,
-        .y_stride = product->y->stride,
-        .y_begin = part->row_begin >= half_rows ? each : 0,
-        .bias = part->bias,
-        .scale = product->scale,
-        .x_begin = (product->is_act ? rows->act : rows->input) / 4,
-        .tiles = rows->tiles / 4,
-        .first_expert = part->row_begin % half_rows / each,
-        .n_expert = part->n_rows / each,
-        .n_used = experts->n_used,
+    const struct gi_gemm_params params = make_params(product, weight, part);
+    struct gi_rows x;
+    struct gemm_shape shape;
+    uint32_t site = 0;
+    if (experts) {
+        const struct gi_sorted_rows *rows = product->sorted;
+        x = (struct gi_rows){rows->range, params.x_stride, rows->is_half};
+        shape = expert_shape(recorder->gpu, rows->n, experts->n_expert, part, &x);
+        assert(shape.n_tokens == rows->tile_tokens);
+    } else if (record_few(recorder, label, product, part, &params)) {
+        return;
+    } else {
+        x = *product->x;
+        shape = choose_shape(recorder, part, params.n_block * GI_QUANT_BLOCK, &x, &site);
+    }
+    struct gi_program_key key = make_key(&shape, part, &x, product->is_added);
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {product->y->range, x.range, part->quads, part->aux},
+        GI_PARAMS_OF(params),
+        .grid = {.size = {gi_divide_up(params.n_rows, shape.n_rows), 1, 1},
+                 .rule = GI_GRID_TOKENS,
+                 .axis = 1,
+                 .divisor = shape.n_tokens,
+                 .is_divisible = true,
+                 .divisible_axis = 0},
+        .site = site,
+        .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = (uint64_t)part->n_rows * params.n_block * GI_QUANT_BLOCK,
     };
-    record_experts(recorder, label, part, experts, rows, product->y, &params);
+    if (experts) {
+        gi_key_define(&key, "EXPERTS", 1);
+        dispatch.grid.times = experts->n_used - 1;
+        dispatch.grid.added = experts->n_expert;
+        dispatch.n_weight = dispatch.n_weight * experts->n_used / experts->n_expert;
+    }
+    if (shape.program == GI_PROGRAM_GEMM_ROW_TEXEL) {
+        gi_dispatch_read_texels(&dispatch);
+    }
+    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 static void record_product(struct gi_recorder *recorder, const char *label,
@@ -448,11 +431,7 @@ static void record_product(struct gi_recorder *recorder, const char *label,
 {
     const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
     for (; part < end; part++) {
-        if (product->experts) {
-            record_sorted(recorder, label, product, weight, part);
-        } else {
-            record_rows(recorder, label, product, gi_weight_blocks(weight), part);
-        }
+        record_part(recorder, label, product, weight, part);
     }
 }
 

@@ -9,6 +9,10 @@
 
 #include <assert.h>
 
+// The parameters with which those of all kernels begin, but for source.
+#define PART_PARAMS(part)                                                                          \
+    .n_block = (part).n_block, .n_pair = (part).n_pair, .bias = (part).weight->bias
+
 // The parameters of a kernel that multiplies its results by 1 / rms.
 #define NORM_PARAMS(stream)                                                                        \
     .ssq = ((stream)->is_parted ? (stream)->part_sums[(stream)->parity] : (stream)->ssq) / 4,      \
@@ -57,10 +61,8 @@ void gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
         gi_key_define(&part.key, "K_TYPE", layer->type_k);
         gi_key_define(&part.key, "V_TYPE", layer->type_v);
         const struct gi_gemv_qkv_params params = {
-            .n_block = part.n_block,
-            .n_pair = part.n_pair,
+            PART_PARAMS(part),
             .source = stream->norm / 4,
-            .bias = part.weight->bias,
             NORM_PARAMS(stream),
             .pair_begin = part.weight->row_begin / 2,
             .k_begin = layout->k_begin / 2,
@@ -155,10 +157,8 @@ void gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         gi_key_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
         has_written = gi_gemv_writes_sums(weight, 16, &part) && has_written;
         const struct gi_gemv_residual_params params = {
-            .n_block = part.n_block,
-            .n_pair = part.n_pair,
+            PART_PARAMS(part),
             .source = x_offset / 4,
-            .bias = part.weight->bias,
             .gamma = part.weight->gamma,
             .residual = stream->residual,
             .norm = stream->norm,
@@ -217,10 +217,8 @@ void gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
         gi_key_define(&part.key, "SIDE", find_side(weight, part.weight));
         has_written = gi_gemv_writes_sums(weight, 32, &part) && has_written;
         const struct gi_gemv_glu_params params = {
-            .n_block = part.n_block,
-            .n_pair = part.n_pair,
+            PART_PARAMS(part),
             .source = (has_norm ? stream->norm : stream->residual) / 4,
-            .bias = part.weight->bias,
             NORM_PARAMS(stream),
             .ff_begin = weight->is_ungated ? row
                         : weight->is_split ? row % (weight->n_rows / 2)
@@ -258,12 +256,8 @@ void gi_op_gemv_gate_input(struct gi_recorder *recorder, const char *label,
         gi_key_define(&part.key, "SIDE", GLU_GATE_INPUT);
         gi_key_define(&part.key, "WRITE_SUMS", 0);
         const struct gi_gemv_glu_params params = {
-            .n_block = part.n_block,
-            .n_pair = part.n_pair,
-            .source = stream->residual / 4,
-            .bias = part.weight->bias,
-            NORM_PARAMS(stream),
-            .ff_begin = begin + part.weight->row_begin,
+            PART_PARAMS(part),     .source = stream->residual / 4,
+            NORM_PARAMS(stream),   .ff_begin = begin + part.weight->row_begin,
             .n_ff = begin + width,
         };
         struct gi_dispatch dispatch = {
@@ -314,10 +308,8 @@ void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);
         gi_key_define(&part.key, "SOFTCAP", softcap > 0);
         const struct gi_gemv_vocab_params params = {
-            .n_block = part.n_block,
-            .n_pair = part.n_pair,
+            PART_PARAMS(part),
             .source = stream->norm / 4,
-            .bias = part.weight->bias,
             NORM_PARAMS(stream),
             .row_begin = part.weight->row_begin,
             .n_vocab = logits->n_vocab,
@@ -342,7 +334,7 @@ void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
 static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                           enum gi_gemv_kernel kernel, const struct gi_weight *weight,
                           uint32_t index, const struct gi_experts *experts,
-                          struct gi_gemv_expert_glu_params *params)
+                          struct gi_gemv_expert_params *params)
 {
     const bool is_halved = weight->is_split; // rows of gate, then of up
     const uint32_t n_rows = is_halved ? weight->n_rows / 2 : weight->n_rows;
@@ -352,6 +344,7 @@ static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *r
     part->n_pair = expert_rows / 16;
     params->n_block = part->n_block;
     params->n_pair = part->n_pair;
+    params->bias = part->weight->bias;
     params->first_expert = part->weight->row_begin % n_rows / expert_rows;
     params->n_expert = part->weight->n_rows / expert_rows;
 }
@@ -372,7 +365,7 @@ void gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
                            const struct gi_stream *stream, const struct gi_rows *x,
                            const struct gi_rows *act)
 {
-    struct gi_gemv_expert_glu_params params = {
+    struct gi_gemv_expert_params params = {
         .n_row = experts->n_ff,
         .stride = act->stride,
         .width = experts->act_width,
@@ -390,7 +383,6 @@ void gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
         begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, experts, &params);
-        params.bias = part.weight->bias;
         gi_key_define(&part.key, "ACTIVATION", activation);
         gi_key_define(&part.key, "NORM", stream != NULL);
         gi_key_define(&part.key, "SIDE", find_side(weight, part.weight));
@@ -409,23 +401,17 @@ void gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
                        const struct gi_rows *act, const struct gi_rows *y)
 {
     const uint32_t expert_rows = weight->n_rows / experts->n_expert;
+    struct gi_gemv_expert_params params = {
+        .source_stride = act->stride / 4,
+        .n_row = experts->y_width < expert_rows ? experts->y_width : expert_rows,
+        .stride = y->stride,
+        .width = experts->y_width,
+        .route = experts->route / 4,
+        .act_width = experts->act_width / 4,
+    };
     for (uint32_t i = 0; i < gi_weight_splits(weight); i++) {
         struct gi_gemv_part part;
-        struct gi_gemv_expert_glu_params common = {0};
-        begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, experts, &common);
-        const struct gi_gemv_expert_params params = {
-            .n_block = common.n_block,
-            .n_pair = common.n_pair,
-            .bias = part.weight->bias,
-            .first_expert = common.first_expert,
-            .n_expert = common.n_expert,
-            .source_stride = act->stride / 4,
-            .n_row = experts->y_width < expert_rows ? experts->y_width : expert_rows,
-            .stride = y->stride,
-            .width = experts->y_width,
-            .route = experts->route / 4,
-            .act_width = experts->act_width / 4,
-        };
+        begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, experts, &params);
         struct gi_dispatch dispatch = {
             .label = "expert_down",
             .bindings = {y->range, act->range},

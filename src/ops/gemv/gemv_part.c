@@ -254,9 +254,7 @@ void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder
     dispatch->bindings[2] = part->weight->quads;
     dispatch->bindings[3] = part->weight->aux;
     if (gi_gemv_has_texels(&part->shape)) {
-        dispatch->texels[1] = GI_TEXEL_VEC4;
-        dispatch->texels[2] = GI_TEXEL_UVEC4;
-        dispatch->texels[3] = GI_TEXEL_UINT;
+        gi_dispatch_read_texels(dispatch);
     }
     dispatch->wg_size = part->shape.wg_size;
     dispatch->owners =

@@ -113,6 +113,14 @@ static inline struct gi_grid gi_grid_rows(uint32_t n, bool is_batch)
                             .divisor = 1};
 }
 
+// Makes a dispatch read x, quads and aux, bindings 1 to 3, through buffer textures.
+static inline void gi_dispatch_read_texels(struct gi_dispatch *dispatch)
+{
+    dispatch->texels[1] = GI_TEXEL_VEC4;
+    dispatch->texels[2] = GI_TEXEL_UVEC4;
+    dispatch->texels[3] = GI_TEXEL_UINT;
+}
+
 // Requests the program with this key and appends a dispatch of it, which writes binding 0 if it
 // does not say what it writes, and has groups of the key's WG_SIZE if it does not say their size.
 // The recording fails with the errors of gi_program_table_request and gi_dispatch_table_record, and
