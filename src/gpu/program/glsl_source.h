@@ -19,7 +19,6 @@ enum gi_capability {
     GI_CAPABILITY_SUBGROUPS = 8, // limits.subgroup_size 32, groups of 256; "#version 320 es"
     GI_CAPABILITY_TEXBUF = 16,   // EXT_texture_buffer
     GI_CAPABILITY_LLVMPIPE = 32, // straight-line code and private arrays that others do not compile
-    GI_CAPABILITY_LLVMPIPE_TEXBUF = 48,
     GI_CAPABILITY_REGISTERS = 64,       // more than Mali-T has in groups of 128
     GI_CAPABILITY_HALF = 128,           // limits.has_fast_half
     GI_CAPABILITY_HALF_SUBGROUPS = 649, // HALF_48K and SUBGROUPS

@@ -16,13 +16,30 @@
 
 struct program_row {
     const char *name, *file, *defines;
-    uint32_t capability; // GI_CAPABILITY_ bits
+    uint32_t capability; // GI_CAPABILITY_ bits, without those that the defines imply
 };
 
 static const struct program_row rows[] = {
 #define GI_PROGRAM(id, file, defines, capability) {#id, file, defines, GI_CAPABILITY_##capability},
 #include "glsl/programs.def"
 };
+
+uint32_t gi_program_capability(enum gi_program_id id)
+{
+    static const struct {
+        const char *define;
+        uint32_t capability;
+    } implied[] = {
+        {"SUBGROUP=", GI_CAPABILITY_SUBGROUPS},   {"TEXELS=1", GI_CAPABILITY_TEXBUF},
+        {"WG_SIZE=128", GI_CAPABILITY_REGISTERS}, {"WG_SIZE=256", GI_CAPABILITY_WG256},
+        {"WG_SIZE=512", GI_CAPABILITY_WG512},     {"WG_SIZE=1024", GI_CAPABILITY_WG1024},
+    };
+    uint32_t capability = rows[id].capability;
+    for (size_t i = 0; i < sizeof(implied) / sizeof(implied[0]); i++) {
+        capability |= strstr(rows[id].defines, implied[i].define) ? implied[i].capability : 0;
+    }
+    return capability;
+}
 
 static const struct quant_row {
     uint32_t type;
@@ -65,7 +82,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
 
 bool gi_program_is_possible(const struct gi_gpu *gpu, enum gi_program_id id)
 {
-    return has_capability(gpu, rows[id].capability);
+    return has_capability(gpu, gi_program_capability(id));
 }
 
 //-- table -----------------------------------------------------------------------------------------
@@ -170,7 +187,7 @@ static bool check_key(const struct gi_program_table *table, const struct gi_prog
                             "%s cannot be used: %s; there is no other kernel for it",
                             gi_gpu_platform(table->gpu)->renderer, reason);
     }
-    if (!has_capability(table->gpu, row->capability)) {
+    if (!gi_program_is_possible(table->gpu, key->id)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s lacks what %s %s needs (wider work groups, subgroups, texture "
                             "buffers or fast halves)",
@@ -203,7 +220,7 @@ bool gi_program_table_request(struct gi_program_table *table, const struct gi_pr
     program->key = *key;
     program->file = rows[key->id].file;
     program->fixed_defines = rows[key->id].defines;
-    program->capability = rows[key->id].capability;
+    program->capability = gi_program_capability(key->id);
     program->quant_file = quant ? quant->file : NULL;
     write_label(program);
     *index = table->n_programs - 1;

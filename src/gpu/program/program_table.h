@@ -39,7 +39,10 @@ void gi_program_table_destroy(struct gi_program_table *table);
 // UNSUPPORTED if the device lacks the row's capability, NO_MEMORY.
 bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
                               uint32_t *index, struct glinfer_error *err);
-// Returns true if the device has the capabilities of the row.
+// Returns the capabilities that a row needs, GI_CAPABILITY_ bits: its own and those that its
+// defines imply.
+uint32_t gi_program_capability(enum gi_program_id id);
+// Returns true if the device has them.
 bool gi_program_is_possible(const struct gi_gpu *gpu, enum gi_program_id id);
 // True if, besides, the program is not in quarantine for any type of weights
 // (gpu/program/quarantine.h).
