@@ -121,8 +121,8 @@ static void check_layer(const struct gi_kv_layer *layer)
     (void)layer;
 }
 
-void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
-                            struct gi_dispatch *dispatch)
+static void count_key(const struct gi_kv_layer *layer, uint32_t window,
+                      struct gi_dispatch *dispatch)
 {
     const uint32_t row_size = gi_cache_row_size(layer->type_k, layer->head_dim) +
                               gi_cache_row_size(layer->type_v, layer->head_dim);
@@ -336,8 +336,8 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
     return params;
 }
 
-void gi_attention_add_sinks(const struct gi_score_rule *rule, struct gi_program_key *key,
-                            struct gi_dispatch *dispatch)
+static void add_sinks(const struct gi_score_rule *rule, struct gi_program_key *key,
+                      struct gi_dispatch *dispatch)
 {
     if (rule->has_sinks) {
         gi_key_define(key, "SINKS", 1);
@@ -345,16 +345,20 @@ void gi_attention_add_sinks(const struct gi_score_rule *rule, struct gi_program_
     }
 }
 
-void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
-                             uint32_t axis, struct gi_program_key *key,
-                             struct gi_dispatch *dispatch)
+void gi_attention_record_step(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                              const struct gi_score_rule *rule, uint32_t axis,
+                              struct gi_program_key *key, struct gi_dispatch *dispatch)
 {
-    if (!gi_recorder_is_uniform(recorder) &&
+    count_key(layer, rule->window, dispatch);
+    add_sinks(rule, key, dispatch);
+    gi_recorder_add_slots(recorder, 2, key, dispatch);
+    if (axis != GI_ATTENTION_WHOLE && !gi_recorder_is_uniform(recorder) &&
         gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), layer->n_ctx - 1, 1)) {
         gi_key_define(key, "PIECES", 1);
         dispatch->grid.is_divisible = true;
         dispatch->grid.divisible_axis = axis;
     }
+    gi_recorder_add(recorder, key, dispatch);
 }
 
 void gi_op_attention(struct gi_recorder *recorder, const char *label,
@@ -385,13 +389,8 @@ void gi_op_attention(struct gi_recorder *recorder, const char *label,
         .grid = step_grid(&shape, layer->n_ctx, rule->window),
         .wg_size = shape.keys,
     };
-    gi_attention_count_key(layer, rule->window, &dispatch);
-    gi_attention_add_sinks(rule, &key, &dispatch);
-    gi_recorder_add_slots(recorder, 2, &key, &dispatch);
-    if (key.id == GI_PROGRAM_ATTENTION) {
-        gi_attention_add_pieces(recorder, layer, 1, &key, &dispatch);
-    }
-    gi_recorder_add(recorder, &key, &dispatch);
+    const uint32_t axis = key.id == GI_PROGRAM_ATTENTION ? 1 : GI_ATTENTION_WHOLE;
+    gi_attention_record_step(recorder, layer, rule, axis, &key, &dispatch);
 }
 
 //-- a batch of a prompt ---------------------------------------------------------------------------
@@ -464,7 +463,7 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                  .is_divisible = true,
                  .divisible_axis = 1},
     };
-    gi_attention_count_key(layer, rule->window, &dispatch);
-    gi_attention_add_sinks(rule, &key, &dispatch);
+    count_key(layer, rule->window, &dispatch);
+    add_sinks(rule, &key, &dispatch);
     gi_recorder_add(recorder, &key, &dispatch);
 }

@@ -60,19 +60,13 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
                                                     const struct gi_attention_scratch *scratch,
                                                     uint32_t max_range);
 
-// Adds the define and the binding of the sinks to a dispatch if the rule has sinks.
-void gi_attention_add_sinks(const struct gi_score_rule *rule, struct gi_program_key *key,
-                            struct gi_dispatch *dispatch);
-
-// Splits a step's dispatch into pieces along an axis of heads if it may take long in a full
-// context.
-void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
-                             uint32_t axis, struct gi_program_key *key,
-                             struct gi_dispatch *dispatch);
-
-// Sets the bytes read and the operations per key in a dispatch, and its window.
-void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
-                            struct gi_dispatch *dispatch);
+// Records a step's dispatch, whose program, groups and parameters are set: adds the sinks of the
+// rule, the bytes and operations of a key, and all slots along the third axis. Along `axis`, unless
+// GI_ATTENTION_WHOLE, the dispatch runs in pieces if it may take long in a full context.
+#define GI_ATTENTION_WHOLE UINT32_MAX
+void gi_attention_record_step(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                              const struct gi_score_rule *rule, uint32_t axis,
+                              struct gi_program_key *key, struct gi_dispatch *dispatch);
 
 // Returns true if gi_op_attention also writes the sums of its output.
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);

@@ -112,9 +112,5 @@ void gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
         .grid = make_grid(layer, &shape, rule->window),
         .wg_size = class->attention.wg_size,
     };
-    gi_attention_count_key(layer, rule->window, &dispatch);
-    gi_attention_add_sinks(rule, &key, &dispatch);
-    gi_recorder_add_slots(recorder, 2, &key, &dispatch);
-    gi_attention_add_pieces(recorder, layer, 2, &key, &dispatch);
-    gi_recorder_add(recorder, &key, &dispatch);
+    gi_attention_record_step(recorder, layer, rule, 2, &key, &dispatch);
 }

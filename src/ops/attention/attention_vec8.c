@@ -67,10 +67,7 @@ static void record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     dispatch->wg_size = find_wg_size(recorder);
     dispatch->publishes = GI_PUBLISH_ALL;
     dispatch->n_split = choose_ranges(recorder, layer);
-    gi_attention_count_key(layer, rule->window, dispatch);
-    gi_attention_add_sinks(rule, key, dispatch);
-    gi_recorder_add_slots(recorder, 2, key, dispatch);
-    gi_recorder_add(recorder, key, dispatch);
+    gi_attention_record_step(recorder, layer, rule, GI_ATTENTION_WHOLE, key, dispatch);
 }
 
 void gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,

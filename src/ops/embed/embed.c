@@ -12,43 +12,24 @@
 #define BATCH_WG 32
 #define LAST_WG  64
 
-// Groups that own columns of a token.
-static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_block)
-{
-    return gi_divide_up((uint64_t)n_block * (GI_QUANT_BLOCK / 4),
-                        gi_recorder_wg_size(recorder, TOKEN_WG));
-}
-
-static void record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
-                              const struct gi_embed_token_params *params,
-                              const struct gi_vectors *vectors, const struct gi_stream *stream)
-{
-    const uint32_t wg_size = gi_recorder_wg_size(recorder, TOKEN_WG);
-    const enum gi_publish publishes =
-        gi_recorder_is_uniform(recorder) ? GI_PUBLISH_SOME : GI_PUBLISH_NONE;
-    const struct gi_program_key key =
-        GI_WEIGHT_KEY(GI_PROGRAM_EMBED_TOKEN, part->quant->type, {"WG_SIZE", wg_size},
-                      {"WRITE_SUMS", stream->has_sums}, {"PUBLISHES", publishes});
-    struct gi_dispatch dispatch = {
-        .label = "embed_token",
-        .bindings = {stream->range, vectors->range, part->quads, part->aux},
-        GI_PARAMS_OF(*params),
-        .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1}},
-        .publishes = publishes,
-    };
-    gi_recorder_add(recorder, &key, &dispatch);
-}
-
 void gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
                        const struct gi_vectors *vectors, uint32_t gamma_offset, float scale,
                        struct gi_stream *stream)
 {
     assert(weight->n_cols == stream->n_embd && stream->n_embd % 4 == 0 && gamma_offset % 4 == 0);
-    uint32_t n_block = gi_weight_blocks(weight);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, TOKEN_WG);
+    const uint32_t n_block = gi_weight_blocks(weight);
+    const enum gi_publish publishes =
+        gi_recorder_is_uniform(recorder) ? GI_PUBLISH_SOME : GI_PUBLISH_NONE;
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
     stream->is_parted = false;
+    stream->n_ssq = gi_divide_up((uint64_t)n_block * (GI_QUANT_BLOCK / 4), wg_size);
+    assert(stream->n_ssq <= stream->max_ssq);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         const struct gi_weight_part *part = &weight->parts[i];
+        const struct gi_program_key key =
+            GI_WEIGHT_KEY(GI_PROGRAM_EMBED_TOKEN, part->quant->type, {"WG_SIZE", wg_size},
+                          {"WRITE_SUMS", stream->has_sums}, {"PUBLISHES", publishes});
         const struct gi_embed_token_params params = {
             .row_begin = part->row_begin,
             .n_rows = part->n_rows,
@@ -63,40 +44,27 @@ void gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
             .n_rot = stream->n_rot,
             .scale = scale,
         };
-        record_token_part(recorder, part, &params, vectors, stream);
+        // One group copies the row of the table of rotations.
+        struct gi_dispatch dispatch = {
+            .label = "embed_token",
+            .bindings = {stream->range, vectors->range, part->quads, part->aux},
+            GI_PARAMS_OF(params),
+            .grid = {.size = {stream->n_ssq + 1, 1, 1}},
+            .publishes = publishes,
+        };
+        gi_recorder_add(recorder, &key, &dispatch);
     }
-    stream->n_ssq = token_groups(recorder, n_block);
-    assert(stream->n_ssq <= stream->max_ssq);
-}
-
-static void record_batch_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
-                              const struct gi_embed_batch_params *params, struct gi_range tokens,
-                              const struct gi_rows *x)
-{
-    const uint32_t wg_size = gi_recorder_wg_size(recorder, BATCH_WG);
-    struct gi_program_key key =
-        GI_WEIGHT_KEY(GI_PROGRAM_EMBED_BATCH, part->quant->type, {"WG_SIZE", wg_size});
-    struct gi_dispatch dispatch = {
-        .label = "embed_batch",
-        .bindings = {x->range, tokens, part->quads, part->aux},
-        GI_PARAMS_OF(*params),
-        .grid = gi_grid_rows(gi_divide_up(params->n_block, wg_size), true),
-    };
-    if (gi_recorder_is_joint(recorder)) {
-        dispatch.grid.rule = GI_GRID_FIXED;
-        gi_recorder_add_slots(recorder, 1, &key, &dispatch);
-    } else if (!tokens.buffer) {
-        gi_key_define(&key, "STEP", 1);
-    }
-    gi_recorder_add(recorder, &key, &dispatch);
 }
 
 void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
                        struct gi_range tokens, float scale, const struct gi_rows *x)
 {
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, BATCH_WG);
     assert(x->stride % 32 == 0 && x->stride >= weight->n_cols);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         const struct gi_weight_part *part = &weight->parts[i];
+        struct gi_program_key key =
+            GI_WEIGHT_KEY(GI_PROGRAM_EMBED_BATCH, part->quant->type, {"WG_SIZE", wg_size});
         const struct gi_embed_batch_params params = {
             .row_begin = part->row_begin,
             .n_rows = part->n_rows,
@@ -104,7 +72,19 @@ void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
             .stride = x->stride,
             .scale = scale,
         };
-        record_batch_part(recorder, part, &params, tokens, x);
+        struct gi_dispatch dispatch = {
+            .label = "embed_batch",
+            .bindings = {x->range, tokens, part->quads, part->aux},
+            GI_PARAMS_OF(params),
+            .grid = gi_grid_rows(gi_divide_up(params.n_block, wg_size), true),
+        };
+        if (gi_recorder_is_joint(recorder)) {
+            dispatch.grid.rule = GI_GRID_FIXED;
+            gi_recorder_add_slots(recorder, 1, &key, &dispatch);
+        } else if (!tokens.buffer) {
+            gi_key_define(&key, "STEP", 1);
+        }
+        gi_recorder_add(recorder, &key, &dispatch);
     }
 }
 
