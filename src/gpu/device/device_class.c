@@ -242,7 +242,7 @@ static const struct gi_device_class
     v3d = {V3D, .name = "V3D 4", .serial = GI_SERIAL_CODES},
     v3d_7 = {V3D, .name = "V3D 7", .serial = GI_SERIAL_MOST},
     mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
-              .has_few_registers = true, .lane_tokens = 4, .is_rolled = true, TILE(LOW),
+              .is_short_of_registers = true, .lane_tokens = 4, .is_rolled = true, TILE(LOW),
               .serial = GI_SERIAL_MOST,
               .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
               .attention = {32, 3, 1, 12}},

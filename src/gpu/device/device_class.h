@@ -59,10 +59,10 @@ struct gi_device_class {
     // True if it has many cores, fast shared memory, and a cache that may hold a small model's
     // layer.
     bool is_large;
-    bool is_llvmpipe;          // its compiler takes code that those of GPUs choke on
-    bool has_few_registers;    // leaves out programs of GI_CAPABILITY_REGISTERS
-    bool merges_flushes;       // its driver puts a plain flush off, and merges it with later ones
-    enum gi_indirect indirect; // grids that change
+    bool is_llvmpipe;           // its compiler takes code that those of GPUs choke on
+    bool is_short_of_registers; // leaves out programs of GI_CAPABILITY_REGISTERS
+    bool merges_flushes;        // its driver puts a plain flush off, and merges it with later ones
+    enum gi_indirect indirect;  // grids that change
     uint32_t subgroup_size; // size of the subgroups that neighbouring invocations always share; 0:
                             // unknown
     uint64_t large_pages_from; // minimum bytes of a buffer to use large pages; 0: never

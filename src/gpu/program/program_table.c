@@ -76,7 +76,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
            (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
            (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
-           (!gpu->class->has_few_registers || !(capability & GI_CAPABILITY_REGISTERS)) &&
+           (!gpu->class->is_short_of_registers || !(capability & GI_CAPABILITY_REGISTERS)) &&
            (gpu->class->is_llvmpipe || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 

@@ -32,7 +32,7 @@ struct batch_shape {
 // must be as many as a head has quads, or vec8s where larger groups have no registers.
 static uint32_t group_keys(const struct gi_gpu *gpu, uint32_t keys, const struct gi_kv_layer *layer)
 {
-    const uint32_t least = layer->head_dim / (gi_gpu_class(gpu)->has_few_registers ? 8 : 4);
+    const uint32_t least = layer->head_dim / (gi_gpu_class(gpu)->is_short_of_registers ? 8 : 4);
     return keys < least ? least : keys;
 }
 

@@ -12,7 +12,7 @@ static bool has_form(const struct gi_gpu *gpu, enum gi_batch_form form)
         [GI_BATCH_FORM_ROW] = GI_PROGRAM_GEMM_ROW,
     };
     return gi_program_available(gpu, programs[form]) &&
-           (form != GI_BATCH_FORM_SPLIT || !gi_gpu_class(gpu)->has_few_registers);
+           (form != GI_BATCH_FORM_SPLIT || !gi_gpu_class(gpu)->is_short_of_registers);
 }
 
 // True if GLINFER_BATCH names a form that the device has.

@@ -52,7 +52,7 @@ static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
         shape->quads ? shape->n_tokens * 4 / shape->quads : shape->n_slices * 128;
     // Mali-T has registers for the lowest tile alone, in groups of 64.
     const bool has_registers =
-        !shape->quads || invocations <= 64 || !gi_gpu_class(gpu)->has_few_registers;
+        !shape->quads || invocations <= 64 || !gi_gpu_class(gpu)->is_short_of_registers;
     return has_registers && gi_program_available(gpu, shape->program) &&
            limits->max_shared_size >= shared && limits->max_invocations >= invocations &&
            limits->max_group_size[0] >= invocations;
@@ -150,7 +150,7 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
     *site = recorder->sites ? note_site(recorder, &key, is_half, tile) : 0;
     struct gemm_shape shape = tiles[tile];
     shape.is_rolled = shape.is_rolled || (tile == GI_GEMM_TILE_LOW && part->quant->is_wide &&
-                                          gi_gpu_class(recorder->gpu)->has_few_registers);
+                                          gi_gpu_class(recorder->gpu)->is_short_of_registers);
     return shape;
 }
 
@@ -362,10 +362,10 @@ static struct gi_gemm_params make_params(const struct product *product,
     return params;
 }
 
-// Records a part of a product of few rows by a kernel for those. Returns false if it has none.
-static bool record_few(struct gi_recorder *recorder, const char *label,
-                       const struct product *product, const struct gi_weight_part *part,
-                       const struct gi_gemm_params *params)
+// Records a part of a product of a small batch by a kernel for those. Returns false if it has none.
+static bool record_small(struct gi_recorder *recorder, const char *label,
+                         const struct product *product, const struct gi_weight_part *part,
+                         const struct gi_gemm_params *params)
 {
     const struct gi_rows *x = product->x;
     if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
@@ -393,7 +393,7 @@ static void record_part(struct gi_recorder *recorder, const char *label,
         x = (struct gi_rows){rows->range, params.x_stride, rows->is_half};
         shape = expert_shape(recorder->gpu, rows->n, experts->n_expert, part, &x);
         assert(shape.n_tokens == rows->tile_tokens);
-    } else if (record_few(recorder, label, product, part, &params)) {
+    } else if (record_small(recorder, label, product, part, &params)) {
         return;
     } else {
         x = *product->x;

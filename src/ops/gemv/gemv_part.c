@@ -146,7 +146,7 @@ static bool is_serial(const struct gi_recorder *recorder, enum gi_gemv_kernel ke
         return false;
     }
     if (quant->has_f16) {
-        return class->has_few_registers && is_of_experts(kernel);
+        return class->is_short_of_registers && is_of_experts(kernel);
     }
     return class->serial == GI_SERIAL_MOST ||
            (class->serial == GI_SERIAL_CODES && !quant->has_eights && quant->scale_blocks > 0);

@@ -39,7 +39,7 @@ static uint64_t count_work(const struct gi_ssm *ssm)
 // Mali-T, which has no registers for products in large groups either, has none for these.
 static uint32_t group_size(const struct gi_recorder *recorder)
 {
-    return gi_gpu_class(recorder->gpu)->has_few_registers ? WG_SIZE / 2 : WG_SIZE;
+    return gi_gpu_class(recorder->gpu)->is_short_of_registers ? WG_SIZE / 2 : WG_SIZE;
 }
 
 static struct gi_program_key make_key(const struct gi_ssm *ssm, enum gi_program_id id,
