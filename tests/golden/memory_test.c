@@ -1,8 +1,7 @@
 // Memory is what was estimated, and budgets and hard limits are kept. Figures are of llvmpipe,
 // whose buffers are the process's; exits 77 without a device.
-#include "glinfer.h"
 #include "tests/data/test_data.h"
-#include "tests/golden/fixture/tiny_model.h"
+#include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <fcntl.h>
@@ -38,9 +37,11 @@ static bool forget_peak(void)
     return ok;
 }
 
-static struct glinfer_model *load_for(struct tiny_model *f, const char *path, uint32_t n_ctx,
-                                      uint32_t n_sessions, uint64_t budget,
-                                      struct glinfer_error *err)
+// A model that is destroyed at the end of its scope.
+#define MODEL __attribute__((cleanup(glinfer_model_destroy))) struct glinfer_model
+
+static struct glinfer_model *load(struct tiny_model *f, const char *path, uint32_t n_ctx,
+                                  uint32_t n_sessions, uint64_t budget, struct glinfer_error *err)
 {
     struct glinfer_model_params params;
     glinfer_model_params_init(&params);
@@ -51,10 +52,19 @@ static struct glinfer_model *load_for(struct tiny_model *f, const char *path, ui
     return glinfer_model_load(f->device, &params, err);
 }
 
-static struct glinfer_model *load(struct tiny_model *f, const char *path, uint32_t n_ctx,
-                                  uint64_t budget, struct glinfer_error *err)
+// Returns what is reckoned for a model and its sessions, without a budget.
+static struct glinfer_model_info reckon(struct tiny_model *f, const char *path, uint32_t n_ctx,
+                                        uint32_t n_sessions)
 {
-    return load_for(f, path, n_ctx, 1, budget, err);
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    MODEL *model = load(f, path, n_ctx, n_sessions, 0, NULL);
+    glinfer_model_describe(model, &info);
+    return info;
+}
+
+static uint64_t sum(const struct glinfer_model_info *info)
+{
+    return info->weights + info->kv_cache + info->scratch;
 }
 
 static struct glinfer_session *start(struct glinfer_model *model, uint32_t n_ctx,
@@ -75,18 +85,12 @@ static bool is_software(const struct tiny_model *f)
 
 static void run(struct glinfer_session *session)
 {
-    enum { N_PROMPT = 64 };
-    int32_t prompt[N_PROMPT];
-    struct glinfer_generate_params params;
-    for (int i = 0; i < N_PROMPT; i++) {
-        prompt[i] = 100 + i;
+    int32_t ids[64];
+    struct answer answer = {0};
+    for (int i = 0; i < 64; i++) {
+        ids[i] = 100 + i;
     }
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = N_PROMPT;
-    params.n_predict = 4;
-    params.ignore_eos = true;
-    assert_true(glinfer_generate(session, &params, NULL, NULL));
+    answer_more(session, ids, 64, 4, &answer);
 }
 
 TEST(the_peak_is_the_estimate)
@@ -99,18 +103,16 @@ TEST(the_peak_is_the_estimate)
         skip();
     }
     const uint64_t before = read_status("VmRSS:");
-    struct glinfer_model *model = load(f, path, 8192, 0, &err);
+    MODEL *model = load(f, path, 8192, 1, 0, &err);
     assert_non_null(model);
     glinfer_model_describe(model, &info);
-    struct glinfer_session *session = start(model, 8192, &err);
+    SESSION *session = start(model, 8192, &err);
     assert_non_null(session);
     run(session);
     const double peak = (double)(read_status("VmHWM:") - before);
-    const double estimate = (double)(info.weights + info.kv_cache + info.scratch + info.peak_host);
+    const double estimate = (double)(sum(&info) + info.peak_host);
     print_message("%.1f MiB estimated, %.1f measured\n", estimate / 1048576, peak / 1048576);
     assert_true(peak < estimate * 1.05 && peak > estimate * 0.95);
-    glinfer_session_destroy(&session);
-    glinfer_model_destroy(&model);
 }
 
 // Drivers hold on to what the last dispatches had bound.
@@ -135,112 +137,69 @@ TEST(memory_goes_back_with_a_session)
     assert_true(after + 90 * MIB < during);
 }
 
-TEST(a_session_takes_what_loading_reckoned)
+TEST(sessions_take_what_loading_reckoned)
 {
-    static const char *const files[] = {"tiny-q4_0", "tiny-mixed", "tiny-qwen3moe", "tiny-gemma3"};
-    static const uint32_t contexts[] = {33, 250, 512};
-    for (int i = 0; i < 12; i++) {
-        char path[64];
-        struct glinfer_error err = {0};
-        struct glinfer_model_info info = {.struct_size = sizeof(info)};
-        const uint32_t n_ctx = contexts[i / 4];
-        snprintf(path, sizeof(path), "data/models/%s.gguf", files[i % 4]);
-        struct glinfer_model *model = load(*state, test_data(path), n_ctx, 0, &err);
-        glinfer_model_describe(model, &info);
-        glinfer_model_destroy(&model);
-        const uint64_t needed = info.weights + info.kv_cache + info.scratch;
-        assert_fails(load(*state, test_data(path), n_ctx, needed - 1, &err), err, OVER_BUDGET, "");
-        model = load(*state, test_data(path), n_ctx, needed, &err);
-        assert_non_null(model);
-        struct glinfer_session *session = start(model, n_ctx, &err);
-        assert_non_null(session);
-        assert_null(start(model, n_ctx, &err)); // there is room for one
-        assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
-        glinfer_session_destroy(&session);
-        glinfer_model_destroy(&model);
-    }
-}
-
-TEST(several_sessions_take_what_loading_reckoned)
-{
-    static const char *const files[] = {"tiny-q4_0", "tiny-qwen3moe", "tiny-gemma3"};
-    static const uint32_t counts[] = {2, 5, 16};
-    for (int i = 0; i < 9; i++) {
-        char path[64];
+    static const struct {
+        const char *file;
+        uint32_t n_ctx, n_sessions;
+    } cases[] = {
+        {"tiny-q4_0", 33, 1},      {"tiny-mixed", 250, 1},   {"tiny-qwen3moe", 512, 1},
+        {"tiny-gemma3", 33, 1},    {"tiny-gemma3", 512, 1},  {"tiny-q4_0", 130, 2},
+        {"tiny-qwen3moe", 130, 5}, {"tiny-gemma3", 130, 16},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char file[64], path[4096];
         struct glinfer_error err = {0};
         struct glinfer_session *sessions[16];
         struct glinfer_session_params params;
-        struct glinfer_model_info info = {.struct_size = sizeof(info)};
-        const uint32_t n = counts[i / 3], n_ctx = 130;
-        snprintf(path, sizeof(path), "data/models/%s.gguf", files[i % 3]);
+        const uint32_t n_ctx = cases[i].n_ctx, n = cases[i].n_sessions;
+        snprintf(file, sizeof(file), "data/models/%s.gguf", cases[i].file);
+        snprintf(path, sizeof(path), "%s", test_data(file));
+        const struct glinfer_model_info info = reckon(*state, path, n_ctx, n);
+        assert_int_equal(info.n_sessions, n);
+        assert_fails(load(*state, path, n_ctx, n, sum(&info) - 1, &err), err, OVER_BUDGET, "");
+        MODEL *model = load(*state, path, n_ctx, n, sum(&info), &err);
+        must(model, &err);
         glinfer_session_params_init(&params);
         params.n_ctx = n_ctx;
-        struct glinfer_model *model = load_for(*state, test_data(path), n_ctx, n, 0, &err);
-        glinfer_model_describe(model, &info);
-        glinfer_model_destroy(&model);
-        assert_int_equal(info.n_sessions, n);
-        const uint64_t needed = info.weights + info.kv_cache + info.scratch;
-        assert_null(load_for(*state, test_data(path), n_ctx, n, needed - 1, &err));
-        model = load_for(*state, test_data(path), n_ctx, n, needed, &err);
-        assert_non_null(model);
-        assert_true(glinfer_sessions_create(model, &params, n, sessions, &err));
+        must(glinfer_sessions_create(model, &params, n, sessions, &err), &err);
+        if (n == 1) { // there is room for one
+            assert_fails(start(model, n_ctx, &err), err, OVER_BUDGET, "");
+        }
         for (uint32_t k = 0; k < n; k++) {
             glinfer_session_destroy(&sessions[k]);
         }
-        glinfer_model_destroy(&model);
     }
-}
-
-static void ask_with_drafts(struct glinfer_session *session)
-{
-    const int32_t prompt[] = {100, 101, 102, 103, 100, 101, 102};
-    struct glinfer_generate_params params;
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
-    params.n_predict = 4;
-    params.ignore_eos = true;
-    params.lookup = 3;
-    params.lookup_always = true;
-    assert_true(glinfer_generate(session, &params, NULL, NULL));
 }
 
 TEST(drafts_take_no_more_than_was_reckoned)
 {
-    struct glinfer_error err = {0};
-    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    static const int32_t ids[] = {100, 101, 102, 103, 100, 101, 102};
     const char *path = test_data("data/models/tiny-q4_0.gguf");
-    struct glinfer_model *model = load(*state, path, 128, 0, &err);
-    glinfer_model_describe(model, &info);
-    glinfer_model_destroy(&model);
-    const uint64_t needed = info.weights + info.kv_cache + info.scratch + info.drafts;
-    model = load(*state, path, 128, needed, &err);
-    struct glinfer_session *session = start(model, 128, &err);
-    assert_non_null(session);
-    ask_with_drafts(session);
-    glinfer_session_destroy(&session);
-    glinfer_model_destroy(&model);
+    const struct glinfer_model_info info = reckon(*state, path, 128, 1);
+    struct answer answer = {0};
+    MODEL *model = load(*state, path, 128, 1, sum(&info) + info.drafts, NULL);
+    SESSION *session = start(model, 128, NULL);
+    struct glinfer_generate_params params = ask(ids, 7, 4, &answer);
+    params.lookup = 3;
+    params.lookup_always = true;
+    must_generate(session, &params);
 }
 
 // Looks for the buffers of drafts in what prepares for them, so that the first answer need not.
 TEST(drafts_are_prepared)
 {
+    const char *path = test_data("data/models/tiny-q4_0.gguf");
+    const struct glinfer_model_info info = reckon(*state, path, 128, 1);
     struct glinfer_error err = {0};
     struct glinfer_generate_params params;
-    struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    const char *path = test_data("data/models/tiny-q4_0.gguf");
-    struct glinfer_model *model = load(*state, path, 128, 0, &err);
-    glinfer_model_describe(model, &info);
-    glinfer_model_destroy(&model);
-    model = load(*state, path, 128, info.weights + info.kv_cache + info.scratch, &err);
-    struct glinfer_session *session = start(model, 128, &err);
+    MODEL *model = load(*state, path, 128, 1, sum(&info), &err);
+    SESSION *session = start(model, 128, &err);
     glinfer_generate_params_init(&params);
     params.n_predict = 4;
     assert_true(glinfer_session_prepare(session, &params, NULL, &err));
     params.lookup = 3;
     assert_fails(glinfer_session_prepare(session, &params, NULL, &err), err, OVER_BUDGET, "");
-    glinfer_session_destroy(&session);
-    glinfer_model_destroy(&model);
 }
 
 // The refusal names a context that fits, and does.
@@ -257,36 +216,18 @@ TEST(a_hard_limit_is_kept)
     tight = before;
     tight.rlim_cur = read_status("VmSize:") + (UINT64_C(150) << 20);
     assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
-    struct glinfer_model *model = load(f, path, 1 << 19, UINT64_C(4) << 30, &err);
-    assert_null(model);
-    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
-    assert_says(err.message, "ulimit -v");
+    assert_fails(load(f, path, 1 << 19, 1, UINT64_C(4) << 30, &err), err, OVER_BUDGET, "ulimit -v");
     const char *fit = strstr(err.message, ": a context of ");
     assert_non_null(fit);
     assert_non_null(strstr(fit, " would fit"));
     const uint32_t n_ctx = (uint32_t)strtoul(fit + strlen(": a context of "), NULL, 10);
     assert_in_range(n_ctx, 1000, 1 << 19);
-    model = load(f, path, n_ctx, UINT64_C(4) << 30, &err);
+    MODEL *model = load(f, path, n_ctx, 1, UINT64_C(4) << 30, &err);
     must(model, &err);
     assert_fails(start(model, 1 << 19, &err), err, OVER_BUDGET, "");
-    struct glinfer_session *session = start(model, n_ctx, &err);
+    SESSION *session = start(model, n_ctx, &err);
     assert_non_null(session);
-    glinfer_session_destroy(&session);
-    glinfer_model_destroy(&model);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-}
-
-static int open_device(void **state)
-{
-    static struct tiny_model tiny;
-    *state = &tiny;
-    return tiny_model_open(&tiny, test_data("data/models/tiny-q4_0.gguf"), NULL) ? 0 : -1;
-}
-
-static int close_device(void **state)
-{
-    tiny_model_close(*state);
-    return 0;
 }
 
 // Compiles programs in another process, since compiling takes more memory than this test allows.
@@ -306,5 +247,5 @@ int main(int n_arg, char **args)
     } else {
         cmocka_set_test_filter("the_peak_*");
     }
-    return run_listed(open_device, close_device, NULL, NULL) && n_arg == 1;
+    return run_listed(open_tiny_model, close_tiny_model, NULL, NULL) && n_arg == 1;
 }
