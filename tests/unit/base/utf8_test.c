@@ -20,54 +20,43 @@ static void expect_stream(const char *bytes, size_t size, uint32_t cuts, const c
     assert_memory_equal(out, expected, n);
 }
 
-static void expect_all_splits(const char *bytes, const char *expected)
+// Characters pass, and each byte that belongs to none becomes U+FFFD.
+TEST(stream_gives_the_same_at_every_split)
 {
-    size_t size = strlen(bytes);
-    for (uint32_t cuts = 0; cuts < 1u << size; cuts++) {
-        expect_stream(bytes, size, cuts, expected);
+    static const char *const cases[][2] = {
+        {"a\u00e9\u20ac\U0001f600z", "a\u00e9\u20ac\U0001f600z"},
+        {"\u00a0\u07ff\u0800\uffff", "\u00a0\u07ff\u0800\uffff"},
+        {"\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80"},
+        {"\U00010000\U0010ffff", "\U00010000\U0010ffff"},
+        // bytes that start nothing
+        {"\x80", REPLACEMENT},
+        {"a\xff\xfe"
+         "b",
+         "a" REPLACEMENT REPLACEMENT "b"},
+        {"\xf5\xf8", REPLACEMENT REPLACEMENT},
+        // overlong forms
+        {"\xc0\x80", REPLACEMENT REPLACEMENT},
+        {"\xc1\xbf", REPLACEMENT REPLACEMENT},
+        {"\xe0\x9f\xbf", REPLACEMENT REPLACEMENT REPLACEMENT},
+        {"\xf0\x8f\xbf\xbf", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT},
+        // surrogates, and codes past the last one
+        {"\xed\xa0\x80", REPLACEMENT REPLACEMENT REPLACEMENT},
+        {"\xed\xbf\xbf", REPLACEMENT REPLACEMENT REPLACEMENT},
+        {"\xf4\x90\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT},
+        // a cut character is replaced once
+        {"\xe2\x82"
+         "A",
+         REPLACEMENT "A"},
+        {"\xf0\x9f\x98\xe2\x82\xac", REPLACEMENT "\u20ac"},
+        {"\xc3\xc3\xa9", REPLACEMENT "\u00e9"},
+        {"\xf0\x9f\x98", REPLACEMENT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const size_t size = strlen(cases[i][0]);
+        for (uint32_t cuts = 0; cuts < 1u << size; cuts++) {
+            expect_stream(cases[i][0], size, cuts, cases[i][1]);
+        }
     }
-}
-
-TEST(stream_passes_characters_at_every_split)
-{
-    expect_all_splits("a\u00e9\u20ac\U0001f600z", "a\u00e9\u20ac\U0001f600z");
-    expect_all_splits("\u00a0\u07ff\u0800\uffff", "\u00a0\u07ff\u0800\uffff");
-    expect_all_splits("\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80");
-    expect_all_splits("\U00010000\U0010ffff", "\U00010000\U0010ffff");
-}
-
-TEST(stream_replaces_bytes_that_start_nothing)
-{
-    expect_all_splits("\x80", REPLACEMENT);
-    expect_all_splits("a\xff\xfe"
-                      "b",
-                      "a" REPLACEMENT REPLACEMENT "b");
-    expect_all_splits("\xf5\xf8", REPLACEMENT REPLACEMENT);
-}
-
-TEST(stream_replaces_overlong_forms)
-{
-    expect_all_splits("\xc0\x80", REPLACEMENT REPLACEMENT);
-    expect_all_splits("\xc1\xbf", REPLACEMENT REPLACEMENT);
-    expect_all_splits("\xe0\x9f\xbf", REPLACEMENT REPLACEMENT REPLACEMENT);
-    expect_all_splits("\xf0\x8f\xbf\xbf", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT);
-}
-
-TEST(stream_replaces_surrogates_and_what_is_past_the_end)
-{
-    expect_all_splits("\xed\xa0\x80", REPLACEMENT REPLACEMENT REPLACEMENT);
-    expect_all_splits("\xed\xbf\xbf", REPLACEMENT REPLACEMENT REPLACEMENT);
-    expect_all_splits("\xf4\x90\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT);
-}
-
-TEST(stream_replaces_a_cut_character_once)
-{
-    expect_all_splits("\xe2\x82"
-                      "A",
-                      REPLACEMENT "A");
-    expect_all_splits("\xf0\x9f\x98\xe2\x82\xac", REPLACEMENT "\u20ac");
-    expect_all_splits("\xc3\xc3\xa9", REPLACEMENT "\u00e9");
-    expect_all_splits("\xf0\x9f\x98", REPLACEMENT);
 }
 
 TEST(stream_holds_until_the_character_is_whole)
@@ -98,37 +87,34 @@ TEST(stream_stays_in_its_room)
     assert_int_equal(gi_utf8_stream_push(&stream, "\xff\xff", 2, out), 9);
 }
 
-static void expect_repair(const char *bytes, const char *expected, bool expected_surrogates)
+TEST(repair_gives_characters_and_surrogates)
 {
-    char out[64];
-    bool has_surrogates;
-    size_t n = gi_utf8_repair(bytes, strlen(bytes), out, &has_surrogates);
-    assert_int_equal(n, strlen(expected));
-    assert_memory_equal(out, expected, n);
-    assert_int_equal(has_surrogates, expected_surrogates);
-}
-
-TEST(repair_replaces_what_starts_no_character)
-{
-    expect_repair("a\xff"
-                  "b",
-                  "a" REPLACEMENT "b", false);
-    expect_repair("\xe2\x82", REPLACEMENT REPLACEMENT, false);
-    expect_repair("\xf4\x90\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT, false);
-    expect_repair("\xf8\x88\x80\x80\x80",
-                  REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT, false);
-}
-
-TEST(repair_shortens_overlong_forms)
-{
-    expect_repair("\xc1\x81", "A", false);
-    expect_repair("\xe0\x83\xa9", "\u00e9", false);
-    expect_repair("\xf0\x82\x82\xac", "\u20ac", false);
-}
-
-TEST(repair_lets_surrogates_pass)
-{
-    expect_repair("\xed\xa0\x80!", "\xed\xa0\x80!", true);
+    static const struct {
+        const char *bytes, *expected;
+        bool has_surrogates;
+    } cases[] = {
+        {"a\xff"
+         "b",
+         "a" REPLACEMENT "b", false},
+        {"\xe2\x82", REPLACEMENT REPLACEMENT, false},
+        {"\xf4\x90\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT, false},
+        {"\xf8\x88\x80\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT,
+         false},
+        // overlong forms are shortened
+        {"\xc1\x81", "A", false},
+        {"\xe0\x83\xa9", "\u00e9", false},
+        {"\xf0\x82\x82\xac", "\u20ac", false},
+        {"\xed\xa0\x80!", "\xed\xa0\x80!", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char out[64];
+        bool has_surrogates;
+        const size_t n =
+            gi_utf8_repair(cases[i].bytes, strlen(cases[i].bytes), out, &has_surrogates);
+        assert_int_equal(n, strlen(cases[i].expected));
+        assert_memory_equal(out, cases[i].expected, n);
+        assert_int_equal(has_surrogates, cases[i].has_surrogates);
+    }
     char text[] = "\xed\xbf\xbf\xed\x9f\xbf";
     gi_utf8_hide_surrogates(text, 6);
     assert_memory_equal(text, "\ue000\ud7ff", 6);
