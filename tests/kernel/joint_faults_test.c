@@ -43,9 +43,7 @@ static void open_group(const char *fault)
     glinfer_session_params_init(&session_params);
     session_params.n_ctx = 320; // several ranges of keys
     session_params.precision = GLINFER_PRECISION_F32;
-    if (!glinfer_sessions_create(tiny.model, &session_params, N_SLOTS, sessions, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_sessions_create(tiny.model, &session_params, N_SLOTS, sessions, &err), &err);
 }
 
 static void close_group(void)
@@ -62,9 +60,7 @@ static void begin(uint32_t slot)
         ask(prompt + 3 * slot, N_PROMPT - 3 * slot, N_ANSWER, NULL);
     struct glinfer_error err = {0};
     params.on_token = NULL;
-    if (!glinfer_begin(sessions[slot], &params, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_begin(sessions[slot], &params, &err), &err);
 }
 
 // Answers in both sessions. The second begins after four tokens of the first; is_refused_later
@@ -78,9 +74,7 @@ static struct outcome answer(bool is_refused_later)
     begin(0);
     for (int i = 0; n_over < N_SLOTS; i++) {
         assert_true(i < MAX_STEPS);
-        if (!glinfer_step(tiny.device, 0, &event, &err)) {
-            fail_msg("%s", err.message);
-        }
+        must(glinfer_step(tiny.device, 0, &event, &err), &err);
         const uint32_t slot = event.session == sessions[1];
         n_over += event.kind == GLINFER_EVENT_END;
         if (event.kind != GLINFER_EVENT_TOKEN || event.token->id < 0) {
@@ -170,13 +164,4 @@ TEST(a_report_has_the_programs_of_joint_steps)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_take_turns_where_joint_steps_are_wrong),
-        cmocka_unit_test(another_program_takes_the_place_of_a_wrong_one),
-        cmocka_unit_test(answers_under_way_go_on_in_turns),
-        cmocka_unit_test(a_report_has_the_programs_of_joint_steps),
-    };
-    return cmocka_run_group_tests_name("joint_faults", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

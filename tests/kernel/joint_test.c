@@ -51,9 +51,7 @@ static struct group open_group(struct tiny_model *f, uint32_t chain, uint32_t du
     params.n_batch = 8;
     params.gpu_duty = duty;
     params.precision = GLINFER_PRECISION_F32;
-    if (!glinfer_sessions_create(f->model, &params, N_SLOTS, group.sessions, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_sessions_create(f->model, &params, N_SLOTS, group.sessions, &err), &err);
     return group;
 }
 
@@ -84,9 +82,7 @@ static void begin(struct group *group, const struct job *job, uint32_t slot)
     params.top_p = job->top_p;
     params.n_probs = job->n_probs;
     params.seed = 40 + slot;
-    if (!glinfer_begin(group->sessions[slot], &params, &err)) {
-        fail_msg("%s", err.message);
-    }
+    must(glinfer_begin(group->sessions[slot], &params, &err), &err);
 }
 
 // Writes what is not a number over the values of a sequence's cache.
@@ -430,8 +426,8 @@ TEST(sessions_together_take_no_more_than_they_say)
     }
     assert_int_equal(f->model->used, used);
     f->model->mem_budget = used + all - 1;
-    assert_false(glinfer_sessions_create(f->model, &params, 16, sessions, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+    assert_fails(glinfer_sessions_create(f->model, &params, 16, sessions, &err), err, OVER_BUDGET,
+                 "");
     assert_null(sessions[0]);
     assert_int_equal(f->model->used, used);
     f->model->mem_budget = used + all;
@@ -442,19 +438,4 @@ TEST(sessions_together_take_no_more_than_they_say)
     f->model->mem_budget = 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_the_one_alone),
-        cmocka_unit_test(answers_may_be_of_all_kinds),
-        cmocka_unit_test(grammars_hold_beside_others),
-        cmocka_unit_test(penalties_hold_beside_others),
-        cmocka_unit_test(duty_leaves_answers_as_they_are),
-        cmocka_unit_test(one_that_ends_early_leaves_the_others),
-        cmocka_unit_test(a_chain_that_is_open_leaves_ended_answers_alone),
-        cmocka_unit_test(sessions_of_a_group_live_by_themselves),
-        cmocka_unit_test(the_first_session_may_go),
-        cmocka_unit_test(sessions_together_take_no_more_than_they_say),
-    };
-    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
-}
+RUN_TESTS(open_tiny_model, close_tiny_model)

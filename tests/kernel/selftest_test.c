@@ -183,11 +183,4 @@ TEST(sums_of_layers_of_two_widths_pass)
     assert_true(test.is_right[GI_PROGRAM_GEMV_PLAIN_BYTES]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_of_large_gpus_pass_their_self_test),
-        cmocka_unit_test(sums_of_layers_of_two_widths_pass),
-    };
-    return cmocka_run_group_tests_name("selftest", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -384,29 +384,4 @@ TEST(args_add_levels)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(args_take_every_kind),
-        cmocka_unit_test(args_take_a_value_behind_an_equals_sign),
-        cmocka_unit_test(args_take_words_that_are_not_flags),
-        cmocka_unit_test(args_take_a_value_that_looks_like_a_flag),
-        cmocka_unit_test(args_let_the_last_of_two_win),
-        cmocka_unit_test(args_add_levels),
-        cmocka_unit_test(args_know_help_everywhere),
-        cmocka_unit_test(args_report_flags_that_mean_nothing),
-        cmocka_unit_test(args_suggest_the_nearest_flag),
-        cmocka_unit_test(args_refuse_words),
-        cmocka_unit_test(args_refuse_wrong_values),
-        cmocka_unit_test(args_read_sizes),
-        cmocka_unit_test(lists_read_numbers_and_ranges),
-        cmocka_unit_test(lists_refuse_what_is_no_list),
-        cmocka_unit_test(pairs_need_two_numbers),
-        cmocka_unit_test(args_hold_the_rules_of_the_command),
-        cmocka_unit_test(help_names_every_flag_within_100_columns),
-        cmocka_unit_test(help_has_the_common_flags_alone),
-        cmocka_unit_test(help_names_the_defaults_of_the_settings),
-        cmocka_unit_test(every_common_flag_is_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -187,15 +187,4 @@ TEST(noise_decides_between_faster_and_the_same)
     assert_int_equal(cli_noise_judge(&exact, &more, &noise), CLI_VERDICT_MORE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trace_is_json_with_every_dispatch),
-        cmocka_unit_test(roofline_is_well_formed),
-        cmocka_unit_test(roof_share_takes_the_lower_roof),
-        cmocka_unit_test(axes_end_on_round_numbers),
-        cmocka_unit_test(sweep_is_well_formed),
-        cmocka_unit_test(noise_decides_between_faster_and_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

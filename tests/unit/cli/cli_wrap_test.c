@@ -67,7 +67,6 @@ TEST(lines_end_between_words)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_end_between_words)};
     setlocale(LC_CTYPE, "C.UTF-8");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed(NULL, NULL, NULL, NULL);
 }

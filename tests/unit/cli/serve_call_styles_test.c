@@ -169,9 +169,8 @@ static bool is_held(const struct serve_call_style *style, const cJSON *arguments
     return is_held;
 }
 
-static void calls_of_the_grammar_are_the_calls_that_are_read(void **state)
+TEST(calls_of_the_grammar_are_the_calls_that_are_read)
 {
-    (void)state;
     static char text[MAX_TEXT];
     unsigned seed = 1;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) * SERVE_N_STYLES; i++) {
@@ -197,9 +196,8 @@ static void calls_of_the_grammar_are_the_calls_that_are_read(void **state)
 
 // Calls that the server writes in a prompt are read as they were. The grammar allows them, except
 // that values of Python that JSON does not have are Python's words only where a type says so.
-static void calls_that_are_written_are_the_calls_that_are_read(void **state)
+TEST(calls_that_are_written_are_the_calls_that_are_read)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) * SERVE_N_STYLES; i++) {
         const struct serve_call_style *style = &serve_styles[i % SERVE_N_STYLES];
         const char *wanted = known[i / SERVE_N_STYLES];
@@ -268,9 +266,8 @@ static bool has_type(const cJSON *value, const char *name)
     }
 }
 
-static void values_of_the_grammar_have_the_types_of_their_schemas(void **state)
+TEST(values_of_the_grammar_have_the_types_of_their_schemas)
 {
-    (void)state;
     static char text[MAX_TEXT];
     unsigned seed = 7;
     cJSON *tools = cJSON_Parse(free_tools);
@@ -308,12 +305,4 @@ static void values_of_the_grammar_have_the_types_of_their_schemas(void **state)
     cJSON_Delete(tools);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_of_the_grammar_are_the_calls_that_are_read),
-        cmocka_unit_test(calls_that_are_written_are_the_calls_that_are_read),
-        cmocka_unit_test(values_of_the_grammar_have_the_types_of_their_schemas),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

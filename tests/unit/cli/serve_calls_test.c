@@ -353,23 +353,4 @@ TEST(control_tokens_of_calls_stand_within_fences)
     cli_bytes_finish(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_shown_up_to_a_call),
-        cmocka_unit_test(half_a_call_is_found_at_the_end_of_a_cut_text),
-        cmocka_unit_test(calls_are_read),
-        cmocka_unit_test(arguments_keep_their_digits_and_come_in_pieces),
-        cmocka_unit_test(names_before_arguments_are_read),
-        cmocka_unit_test(tags_are_read),
-        cmocka_unit_test(names_of_tools_are_those_that_calls_are_read_with),
-        cmocka_unit_test(python_is_read),
-        cmocka_unit_test(dictionaries_are_read),
-        cmocka_unit_test(names_of_parameters_are_those_that_calls_are_read_with),
-        cmocka_unit_test(the_first_of_arguments_of_a_name_counts),
-        cmocka_unit_test(calls_are_written_as_they_are_read),
-        cmocka_unit_test(arguments_that_are_no_object_have_no_names),
-        cmocka_unit_test(control_tokens_of_calls_stand_within_fences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
