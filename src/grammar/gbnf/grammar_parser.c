@@ -1,23 +1,19 @@
 #include "grammar/gbnf/grammar_parser.h"
 
-#include "base/array.h"
-#include "base/hash.h"
-#include "grammar/gbnf/grammar_reader.h"
-#include "grammar/gbnf/grammar_recursion.h"
+#include "base/utf8.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DEPTH = 100, MAX_REPEAT = 10000, MAX_SIZE = 4 << 20 };
 
-static const char purpose[] = "a grammar";
+#define HEX "0123456789abcdefABCDEF"
 
 struct parser {
     struct gi_gbnf *gbnf;
     struct gi_builder *build;
-    struct gi_reader in;
     const struct gi_grammar_names *names;
+    const char *text; // borrowed, as gbnf has it
+    size_t size, at;
     int depth; // of groups and repetitions
 };
 
@@ -29,457 +25,451 @@ struct part {
 
 static const struct part empty = {GI_BUILD_NOTHING, GI_BUILD_NOTHING};
 
-void gi_gbnf_finish(struct gi_gbnf *gbnf)
+//-- characters ------------------------------------------------------------------------------------
+
+static void fail_at(struct parser *p, size_t at, const char *what)
 {
-    free(gbnf->rules.data);
-    free(gbnf->names.data);
-    gi_index_finish(&gbnf->index);
-    memset(gbnf, 0, sizeof(*gbnf));
+    if (!p->build->has_failed) {
+        p->build->has_failed = true;
+        gi_gbnf_fail(p->gbnf, at, what, p->build->err);
+    }
 }
 
-//-- rules by name ---------------------------------------------------------------------------------
-
-// Returns the index of the rule of a name in gbnf->rules; GI_INDEX_END if the name is
-// not known.
-static uint32_t find_rule(const struct gi_gbnf *gbnf, const char *name, size_t size, uint32_t *hash)
+// Returns the byte that stands here, -1 at the end and after a failure, so that every loop ends.
+static int peek(const struct parser *p)
 {
-    struct gi_hash all;
-    uint32_t step = 0, found;
-    gi_hash_init(&all);
-    gi_hash_add(&all, name, size);
-    *hash = (uint32_t)all.lo;
-    while ((found = gi_index_next(&gbnf->index, *hash, &step)) != GI_INDEX_END) {
-        const struct gi_gbnf_rule *rule = &gbnf->rules.data[found];
-        if (rule->name_size == size && memcmp(&gbnf->names.data[rule->name], name, size) == 0) {
-            break;
+    return p->at < p->size && !p->build->has_failed ? (uint8_t)p->text[p->at] : -1;
+}
+
+// Passes over a word if it stands here.
+static bool take(struct parser *p, const char *word)
+{
+    const size_t size = strlen(word);
+    const bool is_here = !p->build->has_failed && p->size - p->at >= size &&
+                         memcmp(p->text + p->at, word, size) == 0;
+    p->at += is_here ? size : 0;
+    return is_here;
+}
+
+// Passes over a word; fails at `at` without it.
+static void expect(struct parser *p, const char *word, size_t at, const char *what)
+{
+    if (!take(p, word)) {
+        fail_at(p, at, what);
+    }
+}
+
+// Passes over spaces and comments, over the ends of lines too if lines may end.
+static void skip(struct parser *p, bool may_end)
+{
+    for (;; p->at++) {
+        const int byte = peek(p);
+        if (byte == '#') {
+            while (peek(p) >= 0 && peek(p) != '\n' && peek(p) != '\r') {
+                p->at++;
+            }
+            p->at--;
+        } else if (!(byte == ' ' || byte == '\t' || (may_end && (byte == '\n' || byte == '\r')))) {
+            return;
         }
     }
-    return found;
 }
 
-// Sets *index to that of the rule of a name in gbnf->rules, which is added if it is not there.
-static bool add_rule(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *name,
-                     size_t size, uint32_t *index)
+static bool is_name_byte(int byte)
 {
-    const struct gi_gbnf_rule made = {
-        .name = (uint32_t)gbnf->names.count, .name_size = (uint32_t)size, .at = UINT32_MAX};
-    uint32_t hash;
-    *index = find_rule(gbnf, name, size, &hash);
-    if (*index != GI_INDEX_END) {
-        return true;
-    }
-    *index = (uint32_t)gbnf->rules.count;
-    if (!GI_ARRAY_RESERVE(&gbnf->names, made.name + size, purpose, builder->err) ||
-        !GI_ARRAY_PUSH(&gbnf->rules, purpose, builder->err, made) ||
-        !gi_index_add(&gbnf->index, hash, *index, purpose, builder->err)) {
-        return false;
-    }
-    memcpy(&gbnf->names.data[made.name], name, size);
-    gbnf->names.count += size;
-    gbnf->rules.data[*index].rule = gi_build_rule(builder, GI_BUILD_END);
-    return !builder->has_failed;
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-';
 }
 
-uint32_t gi_gbnf_declare(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *name)
+// Passes over a name; returns its size.
+static size_t take_name(struct parser *p)
 {
-    uint32_t index;
-    if (builder->has_failed || !add_rule(gbnf, builder, name, strlen(name), &index)) {
-        builder->has_failed = true;
-        return 0;
+    const size_t begin = p->at;
+    while (is_name_byte(peek(p))) {
+        p->at++;
     }
-    gbnf->rules.data[index].is_defined = true;
-    return gbnf->rules.data[index].rule;
+    return p->at - begin;
 }
 
-uint32_t gi_gbnf_rule(const struct gi_gbnf *gbnf, const char *name)
+static uint32_t take_hex(struct parser *p, size_t begin, int n_digits)
 {
-    uint32_t hash;
-    const uint32_t index = find_rule(gbnf, name, strlen(name), &hash);
-    return index != GI_INDEX_END ? gbnf->rules.data[index].rule : GI_GBNF_NO_RULE;
+    uint32_t code = 0;
+    for (int i = 0; i < n_digits; i++, p->at++) {
+        const int byte = peek(p);
+        const char *digit = byte > 0 ? strchr(HEX, byte) : NULL;
+        if (!digit) {
+            fail_at(p, begin, "\\x takes 2 hexadecimal digits, \\u 4 and \\U 8");
+            return 0;
+        }
+        code = code << 4 | (uint32_t)(digit - HEX < 16 ? digit - HEX : digit - HEX - 6);
+    }
+    if (code > GI_CODE_MAX || (code >= 0xd800 && code < 0xe000)) {
+        fail_at(p, begin, "invalid escape: not a Unicode character");
+    }
+    return code;
+}
+
+static uint32_t take_escape(struct parser *p)
+{
+    static const char from[] = "nrt\\\"[]-", to[] = "\n\r\t\\\"[]-";
+    const size_t begin = p->at++;
+    const int byte = peek(p);
+    const char *found = byte > 0 ? strchr(from, byte) : NULL;
+    p->at += byte >= 0;
+    if (found) {
+        return (uint8_t)to[found - from];
+    }
+    if (byte == 'x' || byte == 'u' || byte == 'U') {
+        return take_hex(p, begin, byte == 'x' ? 2 : byte == 'u' ? 4 : 8);
+    }
+    fail_at(p, begin,
+            "unknown escape; the escapes are \\n \\r \\t \\x \\u \\U \\\\ \\\" \\[ \\] \\-");
+    return 0;
+}
+
+// Reads a character or an escape.
+static uint32_t take_char(struct parser *p)
+{
+    uint32_t code = 0;
+    if (peek(p) == '\\') {
+        return take_escape(p);
+    }
+    const size_t size = gi_utf8_decode(p->text + p->at, p->size - p->at, &code);
+    if (size == 0) {
+        fail_at(p, p->at, "invalid UTF-8");
+    }
+    p->at += size;
+    return code;
+}
+
+// Reads a decimal number of at most `most`; fails with `what`.
+static uint32_t take_number(struct parser *p, uint32_t most, const char *what)
+{
+    const size_t begin = p->at;
+    uint64_t value = 0;
+    for (; peek(p) >= '0' && peek(p) <= '9'; p->at++) {
+        value = value * 10 + (uint64_t)(peek(p) - '0');
+        value = value > UINT32_MAX ? UINT32_MAX : value;
+    }
+    if (p->at == begin || value > most) {
+        fail_at(p, begin, what);
+    }
+    return (uint32_t)value;
 }
 
 //-- items -----------------------------------------------------------------------------------------
 
-static void append(struct parser *p, struct part *part, struct part next)
+static struct part append(struct parser *p, struct part part, struct part next)
 {
-    if (part->first == GI_BUILD_NOTHING) {
-        *part = next;
-    } else if (next.first != GI_BUILD_NOTHING) {
-        gi_build_lead(p->build, part->last, next.first);
-        part->last = next.last;
+    if (part.first == GI_BUILD_NOTHING || next.first == GI_BUILD_NOTHING) {
+        return part.first == GI_BUILD_NOTHING ? next : part;
     }
+    gi_build_lead(p->build, part.last, next.first);
+    return (struct part){part.first, next.last};
 }
 
-static bool add_node(struct parser *p, struct part *part, enum gi_node_kind kind, uint32_t a)
+static struct part add_node(struct parser *p, enum gi_node_kind kind, uint32_t a)
 {
     const uint32_t node = gi_build_node(p->build, kind, a, GI_BUILD_END);
-    append(p, part, (struct part){node, node});
-    return !p->build->has_failed;
+    return (struct part){node, node};
 }
 
-static bool add_class(struct parser *p, struct part *part, size_t begin, bool is_negated)
+static struct part add_class(struct parser *p, size_t begin, bool is_negated)
 {
     const uint32_t node = gi_build_class(p->build, is_negated, GI_BUILD_END);
-    append(p, part, (struct part){node, node});
-    return !p->build->has_failed &&
-           (node != GI_BUILD_NOTHING || gi_reader_fail_at(&p->in, begin, "empty character class"));
+    if (node == GI_BUILD_NOTHING) {
+        fail_at(p, begin, "empty character class");
+    }
+    return (struct part){node, node};
 }
 
-static bool parse_literal(struct parser *p, struct part *part)
+// True at the end of a literal or a class; fails if the line ends before it.
+static bool is_closed(struct parser *p, int byte, size_t begin, const char *what)
 {
-    const size_t begin = p->in.at++;
-    while (gi_reader_peek(&p->in) != '"') {
-        uint32_t code;
-        if (gi_reader_peek(&p->in) < 0 || gi_reader_peek(&p->in) == '\n') {
-            return gi_reader_fail_at(&p->in, begin, "missing closing quote of a literal");
-        }
-        if (!gi_reader_take_char(&p->in, &code)) {
-            return false;
-        }
+    if (peek(p) < 0 || peek(p) == '\n') {
+        fail_at(p, begin, what);
+    }
+    return p->build->has_failed || peek(p) == byte;
+}
+
+static struct part parse_literal(struct parser *p)
+{
+    const size_t begin = p->at++;
+    struct part part = empty;
+    while (!is_closed(p, '"', begin, "missing closing quote of a literal")) {
+        const uint32_t code = take_char(p);
         gi_build_range(p->build, code, code);
-        if (!add_class(p, part, begin, false)) {
-            return false;
-        }
+        part = append(p, part, add_class(p, begin, false));
     }
-    p->in.at++;
-    return true;
+    take(p, "\"");
+    return part;
 }
 
-static bool parse_range(struct parser *p, struct gi_code_range *range)
+static struct part parse_class(struct parser *p)
 {
-    const size_t begin = p->in.at;
-    if (!gi_reader_take_char(&p->in, &range->lo)) {
-        return false;
-    }
-    range->hi = range->lo;
-    if (gi_reader_peek(&p->in) == '-' && p->in.at + 1 < p->in.size &&
-        p->in.text[p->in.at + 1] != ']') {
-        p->in.at++;
-        if (!gi_reader_take_char(&p->in, &range->hi)) {
-            return false;
+    const size_t begin = p->at++;
+    const bool is_negated = take(p, "^");
+    while (!is_closed(p, ']', begin, "missing closing bracket of a class")) {
+        const size_t at = p->at;
+        const uint32_t lo = take_char(p);
+        const bool is_range = peek(p) == '-' && p->at + 1 < p->size && p->text[p->at + 1] != ']';
+        p->at += is_range;
+        const uint32_t hi = is_range ? take_char(p) : lo;
+        if (lo > hi) {
+            fail_at(p, at, "invalid range: its end is before its beginning");
         }
+        gi_build_range(p->build, lo, hi);
     }
-    return range->lo <= range->hi ||
-           gi_reader_fail_at(&p->in, begin, "invalid range: its end is before its beginning");
+    take(p, "]");
+    return add_class(p, begin, is_negated);
 }
 
-static bool parse_class(struct parser *p, struct part *part)
+// Returns the id of a token that is written as its text, and passes over it.
+static uint32_t take_token_text(struct parser *p, size_t text, size_t begin)
 {
-    const size_t begin = p->in.at++;
-    const bool is_negated = gi_reader_take(&p->in, "^");
-    while (gi_reader_peek(&p->in) != ']') {
-        struct gi_code_range range;
-        if (gi_reader_peek(&p->in) < 0 || gi_reader_peek(&p->in) == '\n') {
-            return gi_reader_fail_at(&p->in, begin, "missing closing bracket of a class");
-        }
-        if (!parse_range(p, &range)) {
-            return false;
-        }
-        gi_build_range(p->build, range.lo, range.hi);
+    while (peek(p) >= 0 && peek(p) != '>' && peek(p) != '\n') {
+        p->at++;
     }
-    p->in.at++;
-    return add_class(p, part, begin, is_negated);
+    expect(p, ">", begin, "missing closing '>' of a token");
+    return p->build->has_failed
+               ? 0
+               : (uint32_t)p->names->find(p->names->user, p->text + text, p->at - text);
 }
 
-static bool parse_token(struct parser *p, struct part *part)
+static struct part parse_token(struct parser *p)
 {
-    const size_t begin = p->in.at;
-    const bool is_negated = gi_reader_take(&p->in, "!");
-    if (!gi_reader_take(&p->in, "<")) {
-        return gi_reader_fail(&p->in, "expected '<' and a token after '!'");
-    }
-    if (!p->names) {
-        gi_reader_fail_at(&p->in, begin,
-                          "tokens such as <text> and <[id]> are not supported here: the vocabulary "
-                          "is not known");
-        if (p->in.err) {
-            p->in.err->status = GLINFER_STATUS_UNSUPPORTED;
-        }
-        return false;
-    }
+    const size_t begin = p->at;
+    const bool is_negated = take(p, "!");
+    const size_t text = p->at;
     uint32_t id;
-    if (gi_reader_take(&p->in, "[")) {
-        if (!gi_reader_take_number(&p->in, (uint32_t)INT32_MAX, "expected the id of a token",
-                                   &id) ||
-            !(gi_reader_take(&p->in, "]>") ||
-              gi_reader_fail(&p->in, "a token's id ends with \"]>\""))) {
-            return false;
+    expect(p, "<", text, "expected '<' and a token after '!'");
+    if (!p->names && !p->build->has_failed) {
+        fail_at(p, begin,
+                "tokens such as <text> and <[id]> are not supported here: the vocabulary is not "
+                "known");
+        if (p->build->err) {
+            p->build->err->status = GLINFER_STATUS_UNSUPPORTED;
         }
+    }
+    if (take(p, "[")) {
+        id = take_number(p, (uint32_t)INT32_MAX, "expected the id of a token");
+        expect(p, "]>", p->at, "a token's id ends with \"]>\"");
     } else {
-        while (gi_reader_peek(&p->in) >= 0 && gi_reader_peek(&p->in) != '>' &&
-               gi_reader_peek(&p->in) != '\n') {
-            p->in.at++;
-        }
-        if (!gi_reader_take(&p->in, ">")) {
-            return gi_reader_fail_at(&p->in, begin, "missing closing '>' of a token");
-        }
-        const size_t text = begin + (is_negated ? 1 : 0);
-        id = (uint32_t)p->names->find(p->names->user, p->in.text + text, p->in.at - text);
+        id = take_token_text(p, text, begin);
     }
-    if (id >= (uint32_t)p->names->n_tokens) {
-        return gi_reader_fail_at(&p->in, begin, "unknown token");
+    if (!p->build->has_failed && id >= (uint32_t)p->names->n_tokens) {
+        fail_at(p, begin, "unknown token");
     }
-    return add_node(p, part, is_negated ? GI_NODE_NOT_TOKEN : GI_NODE_TOKEN, id);
+    return add_node(p, is_negated ? GI_NODE_NOT_TOKEN : GI_NODE_TOKEN, id);
 }
 
-static bool parse_mention(struct parser *p, struct part *part)
+static struct part parse_mention(struct parser *p)
 {
-    const size_t begin = p->in.at, size = gi_reader_take_name(&p->in);
+    const size_t begin = p->at, size = take_name(p);
     uint32_t index;
-    if (!add_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
-        return false;
+    if (!gi_gbnf_add(p->gbnf, p->build, p->text + begin, size, &index)) {
+        p->build->has_failed = true;
+        return empty;
     }
     struct gi_gbnf_rule *rule = &p->gbnf->rules.data[index];
     rule->at = rule->at == UINT32_MAX ? (uint32_t)begin : rule->at;
-    return add_node(p, part, GI_NODE_CALL, rule->rule);
+    return add_node(p, GI_NODE_CALL, rule->rule);
 }
 
-static bool parse_choice(struct parser *p, bool is_nested, struct part *part);
+static struct part parse_choice(struct parser *p, bool is_nested);
 
-static bool parse_group(struct parser *p, struct part *part)
+static struct part parse_group(struct parser *p)
 {
-    const size_t begin = p->in.at++;
-    if (p->depth == MAX_DEPTH) {
-        return gi_reader_fail_at(&p->in, begin, "groups are nested deeper than 100");
+    const size_t begin = p->at++;
+    if (p->depth++ == MAX_DEPTH) {
+        fail_at(p, begin, "groups are nested deeper than 100");
     }
-    p->depth++;
-    gi_reader_skip_space(&p->in, true);
-    if (!parse_choice(p, true, part)) {
-        return false;
-    }
+    skip(p, true);
+    const struct part part = p->build->has_failed ? empty : parse_choice(p, true);
     p->depth--;
-    return gi_reader_take(&p->in, ")") ||
-           gi_reader_fail_at(&p->in, begin, "missing closing parenthesis of a group");
+    expect(p, ")", begin, "missing closing parenthesis of a group");
+    return part;
 }
 
 //-- repetitions -----------------------------------------------------------------------------------
 
-static bool parse_bounds(struct parser *p, uint32_t *least, uint32_t *most)
+static void parse_bounds(struct parser *p, uint32_t *least, uint32_t *most)
 {
     static const char wrong[] = "a repetition is {m}, {m,} or {m,n} of at most 10000";
-    const size_t begin = p->in.at++;
-    gi_reader_skip_space(&p->in, true);
-    if (!gi_reader_take_number(&p->in, MAX_REPEAT, wrong, least)) {
-        return false;
-    }
+    const size_t begin = p->at++;
+    skip(p, true);
+    *least = take_number(p, MAX_REPEAT, wrong);
     *most = *least;
-    gi_reader_skip_space(&p->in, true);
-    if (gi_reader_take(&p->in, ",")) {
-        gi_reader_skip_space(&p->in, true);
-        *most = GI_BUILD_ENDLESS;
-        if (gi_reader_peek(&p->in) != '}' &&
-            !gi_reader_take_number(&p->in, MAX_REPEAT, wrong, most)) {
-            return false;
-        }
-        gi_reader_skip_space(&p->in, true);
+    skip(p, true);
+    if (take(p, ",")) {
+        skip(p, true);
+        *most = peek(p) == '}' ? GI_BUILD_ENDLESS : take_number(p, MAX_REPEAT, wrong);
+        skip(p, true);
     }
-    if (!gi_reader_take(&p->in, "}")) {
-        return gi_reader_fail(&p->in, wrong);
+    expect(p, "}", p->at, wrong);
+    if (*least > *most) {
+        fail_at(p, begin, "invalid repetition: the maximum is below the minimum");
     }
-    return *least <= *most ||
-           gi_reader_fail_at(&p->in, begin, "invalid repetition: the maximum is below the minimum");
 }
 
 // Repeats a part, whose nodes were added since there were n_before.
-static void repeat(struct parser *p, struct part *part, size_t n_before, uint32_t least,
-                   uint32_t most)
+static struct part repeat(struct parser *p, struct part part, size_t n_before, uint32_t least,
+                          uint32_t most)
 {
     struct gi_builder *build = p->build;
     struct gi_grammar *grammar = build->grammar;
-    if (most == 0 || part->first == GI_BUILD_NOTHING) {
-        *part = empty;
-        return;
+    if (most == 0 || part.first == GI_BUILD_NOTHING) {
+        return empty;
     }
     // A part of one node is copied; any other is a rule that is called.
-    const struct gi_node one = grammar->nodes.data[part->first];
+    const struct gi_node one = grammar->nodes.data[part.first];
     const bool is_one = grammar->nodes.count == n_before + 1 && one.kind != GI_NODE_SPLIT;
     const bool is_optional = least == 0 && most == 1;
     uint32_t rule = one.a;
     if (is_one) {
         grammar->nodes.count--;
     } else if (!is_optional) {
-        rule = gi_build_rule(build, part->first);
+        rule = gi_build_rule(build, part.first);
     }
     const uint32_t join = gi_build_joins(build, 1);
     if (is_optional && !is_one) {
-        gi_build_lead(build, part->last, join);
-        part->first = gi_build_either(build, part->first, join);
-    } else {
-        part->first =
-            gi_build_repeat(build, is_one ? one.kind : GI_NODE_CALL, rule, least, most, join);
+        gi_build_lead(build, part.last, join);
+        return (struct part){gi_build_either(build, part.first, join), join};
     }
-    part->last = join;
+    const enum gi_node_kind kind = is_one ? one.kind : GI_NODE_CALL;
+    return (struct part){gi_build_repeat(build, kind, rule, least, most, join), join};
 }
 
-// Repeats a part as it is asked for here; *is_repeat is false if it is not.
-static bool parse_repeat(struct parser *p, struct part *part, size_t n_before, bool *is_repeat)
+// Repeats a part as often as it is asked for here.
+static struct part parse_repeats(struct parser *p, struct part part, size_t n_before,
+                                 bool is_nested)
 {
-    uint32_t least = 0, most = GI_BUILD_ENDLESS;
-    *is_repeat = true;
-    if (gi_reader_take(&p->in, "+")) {
-        least = 1;
-    } else if (gi_reader_take(&p->in, "?")) {
-        most = 1;
-    } else if (gi_reader_peek(&p->in) == '{') {
-        if (!parse_bounds(p, &least, &most)) {
-            return false;
+    const int depth = p->depth; // repetitions of repetitions nest, too
+    while (!p->build->has_failed) {
+        uint32_t least = 0, most = GI_BUILD_ENDLESS;
+        if (p->depth++ > MAX_DEPTH) {
+            fail_at(p, p->at, "repetitions are nested deeper than 100");
         }
-    } else if (!gi_reader_take(&p->in, "*")) {
-        *is_repeat = false;
-        return true;
+        if (take(p, "+")) {
+            least = 1;
+        } else if (take(p, "?")) {
+            most = 1;
+        } else if (peek(p) == '{') {
+            parse_bounds(p, &least, &most);
+        } else if (!take(p, "*")) {
+            break;
+        }
+        part = p->build->has_failed ? empty : repeat(p, part, n_before, least, most);
+        skip(p, is_nested);
     }
-    repeat(p, part, n_before, least, most);
-    return !p->build->has_failed;
+    p->depth = depth;
+    return part;
 }
 
-static bool parse_item(struct parser *p, struct part *part)
+static struct part parse_item(struct parser *p)
 {
-    switch (gi_reader_peek(&p->in)) {
+    switch (peek(p)) {
     case '"':
-        return parse_literal(p, part);
+        return parse_literal(p);
     case '[':
-        return parse_class(p, part);
+        return parse_class(p);
     case '.':
-        return add_class(p, part, p->in.at++, true);
+        return add_class(p, p->at++, true);
     case '(':
-        return parse_group(p, part);
+        return parse_group(p);
     case '<':
     case '!':
-        return parse_token(p, part);
+        return parse_token(p);
     default:
-        return parse_mention(p, part);
+        return parse_mention(p);
     }
 }
 
 static bool begins_item(int byte)
 {
-    return gi_reader_is_name_byte(byte) || (byte > 0 && strchr("\"[.(<!", byte));
+    return is_name_byte(byte) || (byte > 0 && strchr("\"[.(<!", byte));
 }
 
-static bool parse_sequence(struct parser *p, bool is_nested, struct part *part)
+static struct part parse_sequence(struct parser *p, bool is_nested)
 {
-    while (begins_item(gi_reader_peek(&p->in))) {
-        struct part item = empty;
-        bool is_repeat = true;
+    struct part part = empty;
+    while (begins_item(peek(p))) {
         const size_t n_before = p->build->grammar->nodes.count;
-        const int depth = p->depth; // repetitions of repetitions nest, too
-        if (!parse_item(p, &item)) {
-            return false;
-        }
-        gi_reader_skip_space(&p->in, is_nested);
-        while (is_repeat) {
-            if (p->depth++ > MAX_DEPTH) {
-                return gi_reader_fail(&p->in, "repetitions are nested deeper than 100");
-            }
-            if (!parse_repeat(p, &item, n_before, &is_repeat)) {
-                return false;
-            }
-            gi_reader_skip_space(&p->in, is_nested);
-        }
-        p->depth = depth;
-        append(p, part, item);
+        const struct part item = parse_item(p);
+        skip(p, is_nested);
+        part = append(p, part, parse_repeats(p, item, n_before, is_nested));
     }
-    return true;
+    return part;
 }
 
-static bool parse_choice(struct parser *p, bool is_nested, struct part *part)
+static struct part parse_choice(struct parser *p, bool is_nested)
 {
-    struct part one = empty;
-    gi_reader_skip_space(&p->in, is_nested);
-    if (!parse_sequence(p, is_nested, &one)) {
-        return false;
-    }
-    *part = one;
-    if (gi_reader_peek(&p->in) != '|') {
-        return true;
+    skip(p, is_nested);
+    struct part part = parse_sequence(p, is_nested);
+    if (peek(p) != '|') {
+        return part;
     }
     const uint32_t join = gi_build_joins(p->build, 1);
-    append(p, part, (struct part){join, join});
-    while (gi_reader_take(&p->in, "|")) {
-        one = empty;
-        gi_reader_skip_space(&p->in, true);
-        if (!parse_sequence(p, is_nested, &one)) {
-            return false;
-        }
-        append(p, &one, (struct part){join, join});
-        part->first = gi_build_either(p->build, part->first, one.first);
+    part = append(p, part, (struct part){join, join});
+    while (take(p, "|")) {
+        skip(p, true);
+        const struct part one = append(p, parse_sequence(p, is_nested), (struct part){join, join});
+        part.first = gi_build_either(p->build, part.first, one.first);
+        part.last = join;
     }
-    return !p->build->has_failed;
+    return part;
 }
 
 //-- rules -----------------------------------------------------------------------------------------
 
-static bool parse_rule(struct parser *p)
+static void parse_rule(struct parser *p)
 {
-    const size_t begin = p->in.at, size = gi_reader_take_name(&p->in);
-    struct part body = empty;
+    const size_t begin = p->at, size = take_name(p);
     uint32_t index;
     if (size == 0) {
-        return gi_reader_fail(&p->in, "expected the name of a rule: letters, digits and '-'");
+        fail_at(p, begin, "expected the name of a rule: letters, digits and '-'");
+        return;
     }
-    if (!add_rule(p->gbnf, p->build, p->in.text + begin, size, &index)) {
-        return false;
+    if (!gi_gbnf_add(p->gbnf, p->build, p->text + begin, size, &index)) {
+        p->build->has_failed = true;
+        return;
     }
-    gi_reader_skip_space(&p->in, false);
-    if (!gi_reader_take(&p->in, "::=")) {
-        return gi_reader_fail(&p->in, "expected \"::=\"");
-    }
+    skip(p, false);
+    expect(p, "::=", p->at, "expected \"::=\"");
     if (p->gbnf->rules.data[index].is_defined) {
-        return gi_reader_fail_at(&p->in, begin, "duplicate rule");
+        fail_at(p, begin, "duplicate rule");
     }
-    gi_reader_skip_space(&p->in, true);
+    skip(p, true);
     p->depth = 0;
-    if (!parse_choice(p, false, &body)) {
-        return false;
-    }
+    const uint32_t first = parse_choice(p, false).first;
     struct gi_gbnf_rule *rule = &p->gbnf->rules.data[index];
-    gi_build_set_rule(p->build, rule->rule,
-                      body.first == GI_BUILD_NOTHING ? GI_BUILD_END : body.first);
+    gi_build_set_rule(p->build, rule->rule, first == GI_BUILD_NOTHING ? GI_BUILD_END : first);
     rule->is_defined = true;
     rule->at = (uint32_t)begin;
-    if (gi_reader_peek(&p->in) >= 0 && gi_reader_peek(&p->in) != '\n' &&
-        gi_reader_peek(&p->in) != '\r') {
-        return gi_reader_fail(&p->in, "unexpected text after a rule");
+    if (peek(p) >= 0 && peek(p) != '\n' && peek(p) != '\r') {
+        fail_at(p, p->at, "unexpected text after a rule");
     }
-    gi_reader_skip_space(&p->in, true);
-    return true;
+    skip(p, true);
 }
 
-// Fails with the place of a rule in the text, its name and a reason.
-static bool fail_rule(const struct gi_gbnf *gbnf, const struct gi_gbnf_rule *rule,
-                      const char *reason, struct glinfer_error *err)
+static void parse_all(struct parser *p)
 {
-    const struct gi_reader in = {.text = gbnf->text, .size = gbnf->size, .err = err};
-    char sentence[256];
-    snprintf(sentence, sizeof(sentence), "the rule '%.*s' %s",
-             rule->name_size < 100 ? (int)rule->name_size : 100, &gbnf->names.data[rule->name],
-             reason);
-    return gi_reader_fail_at(&in, rule->at, sentence);
-}
-
-static bool parse_all(struct parser *p)
-{
-    gi_reader_skip_space(&p->in, true);
-    while (p->in.at < p->in.size) {
-        if (!parse_rule(p)) {
-            return false;
-        }
+    skip(p, true);
+    while (peek(p) >= 0) {
+        parse_rule(p);
     }
-    for (uint32_t i = 0; i < p->gbnf->rules.count; i++) {
+    for (uint32_t i = 0; i < p->gbnf->rules.count && !p->build->has_failed; i++) {
         if (!p->gbnf->rules.data[i].is_defined) {
-            return fail_rule(p->gbnf, &p->gbnf->rules.data[i], "is not defined", p->in.err);
+            gi_gbnf_fail_rule(p->gbnf, &p->gbnf->rules.data[i], "is not defined", p->build->err);
+            p->build->has_failed = true;
         }
     }
-    return !p->build->has_failed;
 }
 
 bool gi_gbnf_read(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *text, size_t size,
                   const struct gi_grammar_names *names)
 {
-    struct parser p = {.gbnf = gbnf,
-                       .build = builder,
-                       .in = {.text = text, .size = size, .err = builder->err},
-                       .names = names};
+    struct parser p = {.gbnf = gbnf, .build = builder, .names = names, .text = text, .size = size};
     gbnf->text = text;
     gbnf->size = size;
     if (builder->has_failed) {
@@ -490,73 +480,7 @@ bool gi_gbnf_read(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *
                      "the grammar has %zu bytes, more than %u", size, MAX_SIZE);
         builder->has_failed = true;
     } else {
-        builder->has_failed = !parse_all(&p);
+        parse_all(&p);
     }
     return !builder->has_failed;
-}
-
-//-- the whole -------------------------------------------------------------------------------------
-
-static const struct gi_gbnf_rule *rule_by_index(const struct gi_gbnf *gbnf, uint32_t index)
-{
-    for (size_t i = 0; i < gbnf->rules.count; i++) {
-        if (gbnf->rules.data[i].rule == index) {
-            return &gbnf->rules.data[i];
-        }
-    }
-    return NULL;
-}
-
-static bool is_endless(struct gi_grammar *grammar, uint32_t rule, struct glinfer_error *err)
-{
-    bool has_end;
-    grammar->root = rule;
-    return gi_grammar_cut_endless(grammar, &has_end, err) && !has_end;
-}
-
-// Cuts the alternatives that never end. Fails if a rule begins with itself, or no text ends.
-static bool check(const struct gi_gbnf *gbnf, struct gi_grammar *grammar, uint32_t n_schemas,
-                  const struct glinfer_error *dead, struct glinfer_error *err)
-{
-    uint32_t recursion;
-    bool has_end;
-    if (!gi_grammar_find_left_recursion(grammar, &recursion, err) ||
-        !gi_grammar_cut_endless(grammar, &has_end, err)) {
-        return false;
-    }
-    if (recursion == GI_NO_RECURSION && has_end) {
-        return true;
-    }
-    const struct gi_gbnf_rule *rule = rule_by_index(gbnf, recursion);
-    const struct gi_gbnf_rule *root = rule_by_index(gbnf, grammar->root);
-    bool is_schema = !root;
-    if (rule) {
-        return fail_rule(gbnf, rule, "is left-recursive: it may begin with itself", err);
-    }
-    for (uint32_t i = 0; i < n_schemas && !is_schema; i++) {
-        is_schema = is_endless(grammar, i, err);
-    }
-    if (is_schema) {
-        return gi_error_set(err, dead->status, "%s", dead->message);
-    }
-    return fail_rule(gbnf, root,
-                     has_end ? "leads to a repeated group that begins with itself"
-                             : "never ends: each of its texts has another one within",
-                     err);
-}
-
-struct gi_grammar *gi_gbnf_take(const struct gi_gbnf *gbnf, struct gi_builder *builder,
-                                uint32_t root, uint32_t n_schemas, const struct glinfer_error *dead)
-{
-    if (!builder->has_failed && root == GI_GBNF_NO_RULE) {
-        builder->has_failed = true;
-        gi_error_set(builder->err, GLINFER_STATUS_INVALID_ARGUMENT,
-                     "invalid grammar: missing rule 'root'");
-    }
-    struct gi_grammar *grammar = gi_builder_take(builder, root);
-    if (grammar && !check(gbnf, grammar, n_schemas, dead, builder->err)) {
-        gi_grammar_destroy(grammar);
-        return NULL;
-    }
-    return grammar;
 }

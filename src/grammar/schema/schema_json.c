@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/json_number.h"
-#include "grammar/gbnf/grammar_reader.h"
+#include "base/utf8.h"
 #include "grammar/schema/schema_number.h"
 
 #include <stdio.h>
@@ -23,18 +23,19 @@ static bool fail_text(struct glinfer_error *err, size_t at, const char *what)
 // Refuses what the reader of JSON would cut or pass on.
 static bool check_text(const char *text, size_t size, struct glinfer_error *err)
 {
-    struct gi_reader reader = {.text = text, .size = size};
     if (size > MAX_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "JSON schema: it has %zu bytes, more than %d", size, MAX_SIZE);
     }
-    while (reader.at < size) {
-        uint32_t code;
-        if (gi_reader_take(&reader, "\\u0000")) {
-            return fail_text(err, reader.at, "the character \\u0000 is not supported");
+    const char *null = size ? memmem(text, size, "\\u0000", 6) : NULL;
+    uint32_t code;
+    for (size_t at = 0, n; at < size; at += n) {
+        n = text[at] ? gi_utf8_decode(text + at, size - at, &code) : 0;
+        if (text + at == null) {
+            return fail_text(err, at + 6, "the character \\u0000 is not supported");
         }
-        if (gi_reader_peek(&reader) == 0 || !gi_reader_take_utf8(&reader, &code)) {
-            return fail_text(err, reader.at, "invalid UTF-8");
+        if (n == 0) {
+            return fail_text(err, at, "invalid UTF-8");
         }
     }
     return true;
