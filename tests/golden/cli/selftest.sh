@@ -72,10 +72,10 @@ GLINFER_FAULT='wrong:FULL_BINS*' "$glinfer" selftest -v -m "$model" >"$dir/repor
 check 'status of a report with wrong bins' "$?" 1
 check 'wrong bins in a report' "$(grep -c '^WRONG .*full_bins.comp' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
 
-for kernel in EMBED_TOKEN RMSNORM LAST_ROW ROPE_KV; do
-    check "$kernel has no other form" "$(answer "wrong:$kernel")" 'status 1'
-    file=$(echo "$kernel" | tr 'A-Z' 'a-z').comp
-    check "$kernel is named" "$(grep -c "cannot be used: $file .* wrong results: .*; there is no other" "$dir/log")" 1
+for kernel in EMBED_TOKEN:embed_token RMSNORM:norm_rows LAST_ROW:last_row ROPE_KV:rope_kv; do
+    check "${kernel%:*} has no other form" "$(answer "wrong:${kernel%:*}")" 'status 1'
+    named=$(grep -c "cannot be used: ${kernel#*:}.comp .* wrong results: .*; there is no other" "$dir/log")
+    check "${kernel%:*} is named" "$named" 1
 done
 
 check 'nothing is scored by a wrong kernel' \
