@@ -229,21 +229,16 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
     return is_done;
 }
 
-static void fill_tokens(struct bench *bench)
-{
-    const uint32_t n_vocab = bench->session.info.n_vocab ? bench->session.info.n_vocab : 1;
-    uint32_t random = 1;
-    for (int64_t i = 0; i < bench->settings->session.n_ctx; i++) {
-        random = random * 1664525u + 1013904223u;
-        bench->tokens[i] = (int32_t)((random >> 8) % n_vocab);
-    }
-}
-
 static bool run_sessions(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
     bool is_done = true;
-    fill_tokens(bench);
+    const uint32_t n_vocab = bench->session.info.n_vocab ? bench->session.info.n_vocab : 1;
+    uint32_t random = 1;
+    for (int64_t i = 0; i < s->session.n_ctx; i++) {
+        random = random * 1664525u + 1013904223u;
+        bench->tokens[i] = (int32_t)((random >> 8) % n_vocab);
+    }
     for (size_t u = 0; u < s->n_ubatch.count; u++) {
         for (size_t k = 0; k < s->types_k.count; k++) {
             for (size_t v = 0; is_done && v < s->types_v.count; v++) {
@@ -252,15 +247,6 @@ static bool run_sessions(struct bench *bench)
             }
         }
     }
-    return is_done;
-}
-
-static bool run_model(struct bench *bench, const char *path)
-{
-    bench->settings->session.model = bench->result.model_path = path;
-    const bool is_done = cli_session_check_decoder(&bench->session) &&
-                         cli_session_load(&bench->session) && run_sessions(bench);
-    cli_session_unload(&bench->session);
     return is_done;
 }
 
@@ -359,17 +345,6 @@ static double memory_rate_alone(const struct cli_device_flags *flags)
     return rate;
 }
 
-// Measures the device if there is a test of decoding alone, which is compared with it.
-static void measure_device(struct bench *bench)
-{
-    for (size_t i = 0; i < bench->tests.count; i++) {
-        if (bench->tests.items[i].n_prompt == 0) {
-            bench->result.memory_rate = memory_rate_alone(&bench->settings->session.device);
-            return;
-        }
-    }
-}
-
 static bool open_files(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
@@ -406,7 +381,10 @@ static bool run_models(struct bench *bench)
     bool is_done = true;
     begin_printers(bench);
     for (size_t i = 0; is_done && i < models->count; i++) {
-        is_done = run_model(bench, models->items[i]);
+        bench->settings->session.model = bench->result.model_path = models->items[i];
+        is_done = cli_session_check_decoder(&bench->session) && cli_session_load(&bench->session) &&
+                  run_sessions(bench);
+        cli_session_unload(&bench->session);
     }
     for (size_t i = 0; i < 2; i++) {
         cli_bench_end(&bench->printers[i]);
@@ -443,7 +421,11 @@ static bool run_bench(struct bench *bench)
     if (!check_models(bench) || !open_files(bench)) {
         return false;
     }
-    measure_device(bench);
+    bool decodes = false; // a test of decoding alone is compared with the device's rate
+    for (size_t i = 0; i < bench->tests.count; i++) {
+        decodes = decodes || bench->tests.items[i].n_prompt == 0;
+    }
+    bench->result.memory_rate = decodes ? memory_rate_alone(&session->flags->device) : 0;
     session->device = cli_device_open(&session->flags->device, &session->device_info);
     return session->device && run_models(bench);
 }

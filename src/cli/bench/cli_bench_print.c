@@ -29,28 +29,9 @@ static const char llama_fields[] =
     "'no_op_offload':0,'no_host':false,'repack':true,'fit_target':0,'fit_min_ctx':0,'n_prompt':0,"
     "'n_gen':0,'n_depth':0,'test_time':'','avg_ns':0,'stddev_ns':0,'avg_ts':0,'stddev_ts':0}";
 
-static cJSON *make_row(void)
-{
-    char text[sizeof(llama_fields)];
-    for (size_t i = 0; i < sizeof(text); i++) {
-        text[i] = llama_fields[i] == '\'' ? '"' : llama_fields[i];
-    }
-    return cJSON_Parse(text);
-}
-
-// Sets a field; a missing one is added after the others.
-static void set(cJSON *row, const char *name, cJSON *value)
-{
-    if (cli_json_get(row, name)) {
-        cJSON_ReplaceItemInObjectCaseSensitive(row, name, value);
-    } else {
-        cJSON_AddItemToObject(row, name, value);
-    }
-}
-
 static void set_text(cJSON *row, const char *name, const char *text)
 {
-    set(row, name, cJSON_CreateString(text));
+    cli_json_set(row, name, cJSON_CreateString(text));
 }
 
 __attribute__((format(printf, 3, 4))) static void set_number(cJSON *row, const char *name,
@@ -61,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static void set_number(cJSON *row, const c
     va_start(args, format);
     vsnprintf(number, sizeof(number), format, args);
     va_end(args);
-    set(row, name, cJSON_CreateRaw(number));
+    cli_json_set(row, name, cJSON_CreateRaw(number));
 }
 
 // Sets a figure that is unknown if it is 0.
@@ -70,7 +51,7 @@ static void set_figure(cJSON *row, const char *name, int n_digit, double value)
     if (value > 0) {
         set_number(row, name, "%.*f", n_digit, value);
     } else {
-        set(row, name, cJSON_CreateNull());
+        cli_json_set(row, name, cJSON_CreateNull());
     }
 }
 
@@ -227,7 +208,11 @@ static void print_fields(const struct cli_bench_printer *printer,
                          const struct cli_bench_result *result)
 {
     FILE *file = printer->file;
-    cJSON *row = make_row();
+    char text[sizeof(llama_fields)];
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] = llama_fields[i] == '\'' ? '"' : llama_fields[i];
+    }
+    cJSON *row = cJSON_Parse(text);
     fill_llama(row, result);
     add_samples(row, result);
     add_own(row, result);

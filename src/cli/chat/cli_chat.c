@@ -93,14 +93,6 @@ static void keep(const struct cli_chat *chat)
     umask(before);
 }
 
-static void offer_kept(const struct cli_chat *chat)
-{
-    char path[4096];
-    if (chat->lines.is_terminal && !cli_is_quiet() && cli_chat_find_kept(path, sizeof(path))) {
-        fprintf(stderr, "the last conversation was not saved; /load continues it\n");
-    }
-}
-
 // Prints a text that may hold anything, without control characters.
 static void print_text(const char *mark, const char *text)
 {
@@ -295,6 +287,7 @@ static bool open_and_talk(struct cli_chat *chat)
 {
     const struct cli_chat_settings *settings = chat->settings;
     const struct cli_editor *editor = NULL;
+    char path[4096];
 #ifdef HAS_LIBEDIT
     editor = &cli_libedit;
     cli_libedit_complete = cli_chat_complete;
@@ -304,7 +297,9 @@ static bool open_and_talk(struct cli_chat *chat)
     cli_lines_open(&chat->lines, "> ", editor);
     cli_template_warn(&chat->session);
     print_banner(chat);
-    offer_kept(chat);
+    if (chat->lines.is_terminal && !cli_is_quiet() && cli_chat_find_kept(path, sizeof(path))) {
+        fprintf(stderr, "the last conversation was not saved; /load continues it\n");
+    }
     chat->turns.thoughts.is_styled = cli_is_styled();
     const bool is_done = talk(chat);
     cli_lines_close(&chat->lines);

@@ -139,17 +139,6 @@ static void print_system(const struct cli_chat *chat)
 
 //-- the command -----------------------------------------------------------------------------------
 
-static void print_all(const struct cli_chat *chat)
-{
-    for (size_t i = 0; i < cli_chat_command.n_flag; i++) {
-        if (is_setting(&cli_chat_command.flags[i])) {
-            print_flag(chat, &cli_chat_command.flags[i]);
-        }
-    }
-    print_tokens(chat);
-    print_system(chat);
-}
-
 static bool refuse(const char *word)
 {
     char texts[MAX_NAMES][NAME_SIZE];
@@ -163,11 +152,6 @@ static bool refuse(const char *word)
                    : cli_fail(CLI_EXIT_FAILED, "unknown setting %s; /set lists them all", word);
 }
 
-static bool is_any(const char *word, const char *a, const char *b, const char *c)
-{
-    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
-}
-
 bool cli_chat_set(struct cli_chat *chat, const char *argument)
 {
     const size_t size = strcspn(argument, " \t\n=");
@@ -178,7 +162,13 @@ bool cli_chat_set(struct cli_chat *chat, const char *argument)
         *c = *c == '_' ? '-' : *c;
     }
     if (size == 0) {
-        print_all(chat);
+        for (size_t i = 0; i < cli_chat_command.n_flag; i++) {
+            if (is_setting(&cli_chat_command.flags[i])) {
+                print_flag(chat, &cli_chat_command.flags[i]);
+            }
+        }
+        print_tokens(chat);
+        print_system(chat);
         return true;
     }
     if (strcmp(word, "system") == 0) {
@@ -188,7 +178,8 @@ bool cli_chat_set(struct cli_chat *chat, const char *argument)
         print_system(chat);
         return true;
     }
-    const bool is_tokens = is_any(word, "tokens", "n", "n-predict") || strcmp(word, "predict") == 0;
+    const bool is_tokens = strcmp(word, "tokens") == 0 || strcmp(word, "n") == 0 ||
+                           strcmp(word, "n-predict") == 0 || strcmp(word, "predict") == 0;
     const struct cli_flag *flag = is_tokens ? NULL : find_setting(word + strspn(word, "-"));
     if (!is_tokens && !flag) {
         return refuse(word);

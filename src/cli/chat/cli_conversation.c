@@ -71,16 +71,6 @@ void cli_conversation_set_system(struct cli_conversation *conversation, const ch
 
 //-- files -----------------------------------------------------------------------------------------
 
-static char *print_json(const struct cli_conversation *conversation)
-{
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddItemToObject(object, "messages",
-                          cli_json_messages(conversation->items, conversation->count));
-    char *text = cJSON_Print(object);
-    cJSON_Delete(object);
-    return text;
-}
-
 static bool write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "wb");
@@ -131,7 +121,11 @@ static bool save_text(const char *path, const char *text)
 
 bool cli_conversation_save(const struct cli_conversation *conversation, const char *path)
 {
-    char *text = print_json(conversation);
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddItemToObject(object, "messages",
+                          cli_json_messages(conversation->items, conversation->count));
+    char *text = cJSON_Print(object);
+    cJSON_Delete(object);
     const bool is_saved = save_text(path, text) ||
                           cli_fail(CLI_EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
     cJSON_free(text);

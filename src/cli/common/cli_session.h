@@ -55,7 +55,7 @@ struct cli_session_flags {
         CLI_FILE(session.chat_template, cli_parse_template_file, "--chat-template-file", "FILE",   \
                  "a file with a chat template, in Jinja as model files have it"),                  \
         CLI_CUSTOM(session.variables, cli_parse_variables, "--chat-template-kwargs", "JSON",       \
-                   "an object of what the chat template asks for, such as "                        \
+                   "a JSON object with variables of the chat template, such as "                   \
                    "{\"reasoning_effort\": \"low\"}"),                                             \
         CLI_CHOICE(                                                                                \
             session.reasoning, cli_thinkings, "-rea, --reasoning", "MODE",                         \

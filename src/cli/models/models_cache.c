@@ -54,16 +54,6 @@ static void add_file(struct models_list *list, const char *place, uint64_t size)
     entry->n_whole = !is_part;
 }
 
-// Adds a file or passes over a folder that fts found; place is its path below the cache's.
-static void add_found(struct models_list *list, FTS *tree, FTSENT *found, const char *place)
-{
-    if (found->fts_level > 0 && (found->fts_name[0] == '.' || found->fts_level > MAX_DEPTH)) {
-        fts_set(tree, found, FTS_SKIP);
-    } else if (found->fts_info == FTS_F) {
-        add_file(list, place, (uint64_t)found->fts_statp->st_size);
-    }
-}
-
 // Lists files below a folder; links count as what they lead to.
 static bool list_folder(struct models_list *list, char *folder)
 {
@@ -76,7 +66,13 @@ static bool list_folder(struct models_list *list, char *folder)
         if (found->fts_info == FTS_DNR || (found->fts_level == 0 && found->fts_info == FTS_NS)) {
             reason = found->fts_errno != ENOENT ? found->fts_errno : reason;
         } else if (found->fts_pathlen < size + 1024) {
-            add_found(list, tree, found, found->fts_path + size + (found->fts_level > 0));
+            if (found->fts_level > 0 &&
+                (found->fts_name[0] == '.' || found->fts_level > MAX_DEPTH)) {
+                fts_set(tree, found, FTS_SKIP);
+            } else if (found->fts_info == FTS_F) {
+                add_file(list, found->fts_path + size + (found->fts_level > 0),
+                         (uint64_t)found->fts_statp->st_size);
+            }
         }
     }
     if (tree) {

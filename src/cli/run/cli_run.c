@@ -125,16 +125,6 @@ struct run {
 
 //-- the prompt ------------------------------------------------------------------------------------
 
-static bool read_texts(struct run *run)
-{
-    const struct settings *settings = run->settings;
-    for (size_t i = 0; i < settings->stop.count; i++) {
-        cli_prompt_copy(&settings->prompt, settings->stop.items[i], &run->stop_texts[i]);
-        run->stop[i] = run->stop_texts[i].data;
-    }
-    return cli_prompt_read(&settings->prompt, &run->prompt);
-}
-
 static bool has_system(const struct settings *settings)
 {
     return settings->prompt.system || settings->prompt.system_file;
@@ -211,17 +201,6 @@ static bool tokenize(struct run *run)
 
 //-- the answer ------------------------------------------------------------------------------------
 
-static void add_probs(struct run *run, const struct glinfer_token *token)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (uint32_t i = 0; i < token->n_probs; i++) {
-        cJSON *entry = cli_json_append(list);
-        cJSON_AddNumberToObject(entry, "id", token->probs[i].id);
-        cli_json_add_float(entry, "logprob", token->probs[i].logprob);
-    }
-    cJSON_AddItemToArray(run->probs, list);
-}
-
 static bool receive_token(void *user, const struct glinfer_token *token)
 {
     struct run *run = user;
@@ -238,7 +217,13 @@ static bool receive_token(void *user, const struct glinfer_token *token)
             cli_ids_append(&run->answer_ids, &token->id, 1);
         }
         if (token->id >= 0 && run->probs) {
-            add_probs(run, token);
+            cJSON *list = cJSON_CreateArray();
+            for (uint32_t i = 0; i < token->n_probs; i++) {
+                cJSON *entry = cli_json_append(list);
+                cJSON_AddNumberToObject(entry, "id", token->probs[i].id);
+                cli_json_add_float(entry, "logprob", token->probs[i].logprob);
+            }
+            cJSON_AddItemToArray(run->probs, list);
         }
         return true;
     }
@@ -386,8 +371,13 @@ static bool answer(struct run *run)
     const struct settings *settings = run->settings;
     struct glinfer_generate_params params;
     struct glinfer_error err;
-    if (!cli_session_check_decoder(&run->session) || !choose_template(run) || !read_texts(run) ||
-        !check_prompt(run) || !cli_session_load(&run->session) || !tokenize(run)) {
+    for (size_t i = 0; i < settings->stop.count; i++) {
+        cli_prompt_copy(&settings->prompt, settings->stop.items[i], &run->stop_texts[i]);
+        run->stop[i] = run->stop_texts[i].data;
+    }
+    if (!cli_session_check_decoder(&run->session) || !choose_template(run) ||
+        !cli_prompt_read(&settings->prompt, &run->prompt) || !check_prompt(run) ||
+        !cli_session_load(&run->session) || !tokenize(run)) {
         return false;
     }
     fill_params(run, &params);

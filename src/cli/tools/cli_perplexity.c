@@ -93,16 +93,6 @@ static bool choose_window(struct perplexity *self)
     return true;
 }
 
-static bool tokenize(struct perplexity *self)
-{
-    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
-    if (!find_bos(self, tokenizer) ||
-        !cli_tokenize(tokenizer, &self->text, GLINFER_TOKENIZE_NO_SPECIAL, &self->ids)) {
-        return false;
-    }
-    return choose_window(self);
-}
-
 //-- windows ---------------------------------------------------------------------------------------
 
 static double estimate(const struct perplexity *self)
@@ -196,12 +186,6 @@ static bool print_json(const struct perplexity *self)
     return cli_json_print(object);
 }
 
-static bool print_text(const struct perplexity *self)
-{
-    printf("\nFinal estimate: PPL = %.4f +/- %.5f\n", estimate(self), estimate_error(self));
-    return cli_close_output();
-}
-
 //-- the command -----------------------------------------------------------------------------------
 
 static bool measure(struct perplexity *self)
@@ -212,7 +196,13 @@ static bool measure(struct perplexity *self)
         return false;
     }
     text->size -= text->size > 0 && text->data[text->size - 1] == '\n';
-    if (!cli_session_load(&self->session) || !tokenize(self)) {
+    if (!cli_session_load(&self->session)) {
+        return false;
+    }
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
+    if (!find_bos(self, tokenizer) ||
+        !cli_tokenize(tokenizer, text, GLINFER_TOKENIZE_NO_SPECIAL, &self->ids) ||
+        !choose_window(self)) {
         return false;
     }
     self->n_chunk = self->ids.count / self->n_ctx;
@@ -221,8 +211,14 @@ static bool measure(struct perplexity *self)
     }
     self->logprobs = cli_alloc(self->n_ctx, sizeof(*self->logprobs));
     self->values = cli_alloc(self->n_chunk, sizeof(*self->values));
-    return cli_session_start(&self->session, NULL) && score_windows(self) &&
-           (self->settings->is_json ? print_json(self) : print_text(self));
+    if (!cli_session_start(&self->session, NULL) || !score_windows(self)) {
+        return false;
+    }
+    if (self->settings->is_json) {
+        return print_json(self);
+    }
+    printf("\nFinal estimate: PPL = %.4f +/- %.5f\n", estimate(self), estimate_error(self));
+    return cli_close_output();
 }
 
 static bool run_command(void *user)

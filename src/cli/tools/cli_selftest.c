@@ -174,17 +174,9 @@ static bool print_json(const struct selftest *self)
     return cli_json_print(object);
 }
 
-static void keep_half_refusal(struct selftest *self)
-{
-    struct glinfer_device_info info = {.struct_size = sizeof(info)};
-    glinfer_device_describe(self->session.device, &info);
-    if (!*self->half_refusal) {
-        snprintf(self->half_refusal, sizeof(self->half_refusal), "%s", info.half_refusal);
-    }
-}
-
 static bool test(struct selftest *self)
 {
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
     const double start = cli_now();
     cli_bar_wait(&self->session.bar, "testing kernels", true);
     const bool is_done = cli_check_interrupt(&self->err) &&
@@ -192,7 +184,10 @@ static bool test(struct selftest *self)
     cli_bar_clear(&self->session.bar);
     self->is_right = self->is_right && is_done;
     self->seconds += cli_now() - start;
-    keep_half_refusal(self);
+    glinfer_device_describe(self->session.device, &info);
+    if (!*self->half_refusal) {
+        snprintf(self->half_refusal, sizeof(self->half_refusal), "%s", info.half_refusal);
+    }
     return is_done || cli_fail_error(&self->err);
 }
 
@@ -208,18 +203,13 @@ static bool start(struct selftest *self)
     return cli_bar_end(&self->session.bar, ok, &err);
 }
 
-static void stop(struct selftest *self)
-{
-    for (uint32_t i = 0; i < MAX_SLOTS; i++) {
-        glinfer_session_destroy(&self->sessions[i]);
-    }
-}
-
 static bool test_model(struct selftest *self)
 {
     const bool is_done = cli_session_check(&self->session) && cli_session_load(&self->session) &&
                          start(self) && test(self);
-    stop(self);
+    for (uint32_t i = 0; i < MAX_SLOTS; i++) {
+        glinfer_session_destroy(&self->sessions[i]);
+    }
     return is_done;
 }
 
@@ -244,21 +234,15 @@ static bool test_shape(struct selftest *self, size_t i)
     return is_done;
 }
 
-static bool test_shapes(struct selftest *self)
-{
-    bool is_done = true;
-    self->is_synthetic = true;
-    for (size_t i = 0; is_done && cli_synthetic_name(i); i++) {
-        is_done = test_shape(self, i);
-    }
-    return is_done;
-}
-
 static bool run_command(void *user)
 {
     struct selftest self = {.settings = *(const struct settings *)user, .is_right = true};
     cli_session_init(&self.session, &self.settings.session);
-    bool is_done = self.settings.session.model ? test_model(&self) : test_shapes(&self);
+    self.is_synthetic = !self.settings.session.model;
+    bool is_done = self.is_synthetic || test_model(&self);
+    for (size_t i = 0; self.is_synthetic && is_done && cli_synthetic_name(i); i++) {
+        is_done = test_shape(&self, i);
+    }
     if (is_done || *self.err.message) {
         is_done =
             (self.settings.is_json ? print_json(&self) : print_report(&self)) && is_done &&

@@ -18,28 +18,8 @@ enum {
         2, // a refused body is read up to this many limits, so that the client reads the reply
 };
 
-//-- lists -----------------------------------------------------------------------------------------
-
-#define LINK(list, item)                                                                           \
-    do {                                                                                           \
-        (item)->previous = NULL;                                                                   \
-        (item)->next = *(list);                                                                    \
-        if (*(list)) {                                                                             \
-            (*(list))->previous = (item);                                                          \
-        }                                                                                          \
-        *(list) = (item);                                                                          \
-    } while (0)
-#define UNLINK(list, item)                                                                         \
-    do {                                                                                           \
-        if ((item)->previous) {                                                                    \
-            (item)->previous->next = (item)->next;                                                 \
-        } else {                                                                                   \
-            *(list) = (item)->next;                                                                \
-        }                                                                                          \
-        if ((item)->next) {                                                                        \
-            (item)->next->previous = (item)->previous;                                             \
-        }                                                                                          \
-    } while (0)
+//-- connections
+//-----------------------------------------------------------------------------------------
 
 static void notify_connection(void *user, struct MHD_Connection *connection, void **context,
                               enum MHD_ConnectionNotificationCode code)
@@ -53,11 +33,11 @@ static void notify_connection(void *user, struct MHD_Connection *connection, voi
         link = cli_alloc(1, sizeof(*link));
         link->fd = info ? info->connect_fd : -1;
         link->since = cli_now();
-        LINK(&http->links, link);
+        LIST_INSERT_HEAD(&http->links, link, place);
         http->n_links++;
         *context = link;
     } else if (link) {
-        UNLINK(&http->links, link);
+        LIST_REMOVE(link, place);
         http->n_links--;
         free(link);
         *context = NULL;
@@ -82,7 +62,7 @@ static struct serve_exchange *open_exchange(struct serve_http *http,
         exchange->link->is_busy = true;
         exchange->link->since = cli_now();
     }
-    LINK(&http->exchanges, exchange);
+    LIST_INSERT_HEAD(&http->exchanges, exchange, place);
     http->n_exchanges++;
     pthread_mutex_unlock(&http->lock);
     return exchange;
@@ -98,7 +78,7 @@ static void close_exchange(void *user, struct MHD_Connection *connection, void *
         return;
     }
     pthread_mutex_lock(&http->lock);
-    UNLINK(&http->exchanges, exchange);
+    LIST_REMOVE(exchange, place);
     http->n_exchanges--;
     if (exchange->link) {
         exchange->link->is_busy = false;
@@ -341,7 +321,9 @@ static bool is_at_end(int fd)
 static void drop_vanished(struct serve_http *http)
 {
     const double now = cli_now();
-    for (struct serve_exchange *e = http->exchanges; e; e = e->next) {
+    struct serve_exchange *e;
+    LIST_FOREACH(e, &http->exchanges, place)
+    {
         const int fd = e->link ? e->link->fd : -1;
         struct serve_mailbox *mailbox = atomic_load(&e->mailbox);
         const bool had_ended = atomic_load(&e->has_ended);
@@ -367,7 +349,9 @@ static void drop_idle(struct serve_http *http)
     const double now = cli_now();
     const int64_t limit = http->settings->n_connections / 10 * 9;
     const double longest = http->n_links > limit ? 1 : IDLE_S;
-    for (const struct serve_link *link = http->links; link; link = link->next) {
+    const struct serve_link *link;
+    LIST_FOREACH(link, &http->links, place)
+    {
         const double wait = link->is_busy ? 0 : now - link->since;
         const bool has_ended = wait > ENDED_S && look_at(link->fd) != 0 && is_at_end(link->fd);
         if (!link->is_busy && (wait > longest || has_ended)) {
@@ -389,7 +373,9 @@ uint32_t serve_http_count(struct serve_http *http)
     uint32_t n = 0;
     const double end = atomic_load(&http->drained);
     pthread_mutex_lock(&http->lock);
-    for (const struct serve_exchange *e = http->exchanges; e; e = e->next) {
+    const struct serve_exchange *e;
+    LIST_FOREACH(e, &http->exchanges, place)
+    {
         n += end <= 0 || e->began <= end;
     }
     pthread_mutex_unlock(&http->lock);

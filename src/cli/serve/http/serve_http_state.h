@@ -6,10 +6,11 @@
 #include "cli/serve/http/serve_http.h"
 
 #include <microhttpd.h>
+#include <sys/queue.h>
 
 // A connection, with or without a request.
 struct serve_link {
-    struct serve_link *previous, *next;
+    LIST_ENTRY(serve_link) place;
     int fd;
     bool is_busy; // it has a request
     double since; // cli_now() at its creation, or at the end of its last request
@@ -17,7 +18,7 @@ struct serve_link {
 
 // A request, from its first header to the last byte of its answer.
 struct serve_exchange {
-    struct serve_exchange *previous, *next;
+    LIST_ENTRY(serve_exchange) place;
     struct serve_http *http;
     struct MHD_Connection *connection;
     struct serve_link *link;
@@ -39,8 +40,8 @@ struct serve_http {
     const struct serve_access *access;     // borrowed
     struct MHD_Daemon *daemons[SERVE_MAX_SOCKETS];
     pthread_mutex_t lock; // of the lists
-    struct serve_link *links;
-    struct serve_exchange *exchanges;
+    LIST_HEAD(, serve_link) links;
+    LIST_HEAD(, serve_exchange) exchanges;
     uint32_t n_links, n_exchanges;
     _Atomic double drained; // cli_now() at the beginning of draining; 0: not draining
 };
