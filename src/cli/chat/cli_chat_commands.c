@@ -98,18 +98,6 @@ static bool run_system(struct cli_chat *chat, const char *argument)
 
 //-- files -----------------------------------------------------------------------------------------
 
-// Returns true if path is the file that this conversation was in before.
-static bool is_own(const struct cli_chat *chat, const char *path)
-{
-    return chat->file.data && strcmp(chat->file.data, path) == 0;
-}
-
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 static void note_file(struct cli_chat *chat, struct cli_bytes *path)
 {
     cli_bytes_finish(&chat->file);
@@ -123,11 +111,14 @@ static bool save(struct cli_chat *chat, const char *argument, bool may_replace)
 {
     const struct cli_conversation *conversation = &chat->turns.conversation;
     struct cli_bytes path = {0};
+    struct stat status;
     bool is_done = false;
     cli_message_path(argument, &path);
+    const bool is_own = path.size > 0 && chat->file.data && strcmp(chat->file.data, path.data) == 0;
     if (path.size == 0) {
         cli_fail(CLI_EXIT_FAILED, "/save needs a file");
-    } else if (!may_replace && !is_own(chat, path.data) && is_file(path.data)) {
+    } else if (!may_replace && !is_own && stat(path.data, &status) == 0 &&
+               S_ISREG(status.st_mode)) {
         cli_fail(CLI_EXIT_FAILED, "cannot save to %s: it exists; /save! %s replaces it", path.data,
                  argument);
     } else if (cli_conversation_save(conversation, path.data)) {

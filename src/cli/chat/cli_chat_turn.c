@@ -162,26 +162,6 @@ static void close_thought(struct cli_turns *turns)
     }
 }
 
-static void say_why_it_ends(const struct cli_turns *turns)
-{
-    const uint32_t n_ctx = turns->session->info.n_ctx;
-    if (turns->stats.stop == GLINFER_STOP_CONTEXT) {
-        cli_note("the context of %u tokens is full: the answer ends here", n_ctx);
-    } else if (turns->stats.stop == GLINFER_STOP_LIMIT && isatty(STDERR_FILENO)) {
-        cli_note("the answer is cut after the %u token%s that -n, or /set tokens, allows",
-                 turns->stats.predicted_n, cli_plural(turns->stats.predicted_n));
-    }
-}
-
-static void keep_answer(struct cli_turns *turns)
-{
-    const size_t n = turns->held.count;
-    cli_ids_append(&turns->held, turns->ids.items + n, turns->ids.count - n);
-    cli_ids_append(&turns->held, turns->answer_ids.items, turns->answer_ids.count);
-    close_thought(turns);
-    cli_conversation_add(&turns->conversation, "assistant", turns->answer.data, turns->answer.size);
-}
-
 static enum cli_turn answer(struct cli_turns *turns)
 {
     struct glinfer_error err = {.status = GLINFER_STATUS_OK};
@@ -203,10 +183,19 @@ static enum cli_turn answer(struct cli_turns *turns)
     }
     turns->n_turns++;
     if (!is_stopped || turns->answer.size > 0) {
-        keep_answer(turns);
+        const size_t n = turns->held.count;
+        cli_ids_append(&turns->held, turns->ids.items + n, turns->ids.count - n);
+        cli_ids_append(&turns->held, turns->answer_ids.items, turns->answer_ids.count);
+        close_thought(turns);
+        cli_conversation_add(&turns->conversation, "assistant", turns->answer.data,
+                             turns->answer.size);
     }
-    if (!is_stopped) {
-        say_why_it_ends(turns);
+    if (!is_stopped && turns->stats.stop == GLINFER_STOP_CONTEXT) {
+        cli_note("the context of %u tokens is full: the answer ends here",
+                 turns->session->info.n_ctx);
+    } else if (!is_stopped && turns->stats.stop == GLINFER_STOP_LIMIT && isatty(STDERR_FILENO)) {
+        cli_note("the answer is cut after the %u token%s that -n, or /set tokens, allows",
+                 turns->stats.predicted_n, cli_plural(turns->stats.predicted_n));
     }
     return is_stopped ? CLI_TURN_STOPPED : CLI_TURN_DONE;
 }

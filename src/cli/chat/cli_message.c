@@ -26,16 +26,6 @@ static bool goes_on(const struct cli_bytes *text)
     return n % 2 == 1;
 }
 
-static enum cli_line read_marked(struct cli_lines *lines, struct cli_bytes *text)
-{
-    enum cli_line result = CLI_LINE_TEXT;
-    while (result == CLI_LINE_TEXT && goes_on(text)) {
-        remove_bytes(text, text->size - 1, 1);
-        result = cli_lines_read_on(lines, text);
-    }
-    return result;
-}
-
 // Returns the """ that opens a text, at the beginning or after a command; NULL without one.
 static char *find_quotes(const struct cli_bytes *text)
 {
@@ -79,8 +69,13 @@ enum cli_line cli_message_read(struct cli_lines *lines, struct cli_bytes *text, 
     }
     const char *opening = find_quotes(text);
     *is_quoted = opening && opening == text->data + strspn(text->data, " \t");
-    result = opening ? read_quoted(lines, text, (size_t)(opening - text->data))
-                     : read_marked(lines, text);
+    if (opening) {
+        result = read_quoted(lines, text, (size_t)(opening - text->data));
+    }
+    while (!opening && result == CLI_LINE_TEXT && goes_on(text)) {
+        remove_bytes(text, text->size - 1, 1);
+        result = cli_lines_read_on(lines, text);
+    }
     return result == CLI_LINE_END ? CLI_LINE_TEXT : result;
 }
 

@@ -53,15 +53,11 @@ struct cli_flag {
 };
 
 // Rows of a table; a field is one of struct CLI_SETTINGS, a tag that the file defines.
-#define CLI_HEADING(heading)                                                                       \
-    {                                                                                              \
-        .kind = CLI_KIND_SECTION, .names = (heading)                                               \
-    }
+// clang-format off
+#define CLI_HEADING(heading) {.kind = CLI_KIND_SECTION, .names = (heading)}
 #define CLI_ROW(kind_, field, names_, value_, help_, ...)                                          \
-    {                                                                                              \
-        .kind = CLI_KIND_##kind_, .names = (names_), .value = (value_), .help = (help_),           \
-        .offset = offsetof(struct CLI_SETTINGS, field), __VA_ARGS__                                \
-    }
+    {.kind = CLI_KIND_##kind_, .names = (names_), .value = (value_), .help = (help_),              \
+     .offset = offsetof(struct CLI_SETTINGS, field), __VA_ARGS__}
 #define CLI_SWITCH(field, names, help)       CLI_ROW(SWITCH, field, names, NULL, help, .low = 0)
 #define CLI_LEVEL(field, step, names, help)  CLI_ROW(LEVEL, field, names, NULL, help, .low = (step))
 #define CLI_TEXT(field, names, value, help)  CLI_ROW(TEXT, field, names, value, help, .low = 0)
@@ -77,29 +73,19 @@ struct cli_flag {
     CLI_ROW(CUSTOM, field, names, value, help, .parse = (parse_))
 #define CLI_FILE(field, parse_, names, value, help)                                                \
     CLI_ROW(FILE, field, names, value, help, .parse = (parse_))
-#define CLI_IGNORED(names_, why)                                                                   \
-    {                                                                                              \
-        .kind = CLI_KIND_IGNORED, .names = (names_), .help = (why)                                 \
-    }
+#define CLI_IGNORED(names_, why) {.kind = CLI_KIND_IGNORED, .names = (names_), .help = (why)}
 #define CLI_IGNORED_VALUE(names_, why)                                                             \
-    {                                                                                              \
-        .kind = CLI_KIND_IGNORED, .names = (names_), .value = "X", .help = (why)                   \
-    }
+    {.kind = CLI_KIND_IGNORED, .names = (names_), .value = "X", .help = (why)}
+#define CLI_MISSING(names_, why) {.kind = CLI_KIND_MISSING, .names = (names_), .help = (why)}
+#define CLI_EXCLUDES(flag, other) {flag, other, false}
+#define CLI_NEEDS(flag, other) {flag, other, true}
+// clang-format on
 
 // A flag that excludes another one, or needs it.
 struct cli_rule {
     const char *flag, *other;
     bool is_needed;
 };
-#define CLI_EXCLUDES(flag, other)                                                                  \
-    {                                                                                              \
-        flag, other, false                                                                         \
-    }
-#define CLI_NEEDS(flag, other)                                                                     \
-    {                                                                                              \
-        flag, other, true                                                                          \
-    }
-
 #define CLI_MAX_NAME    48 // bytes of a flag's name, with the zero byte
 #define CLI_MAX_FLAGS   160
 #define CLI_MAX_FOREIGN 32

@@ -34,11 +34,9 @@ struct cli_json_field {
                  sizeof((const struct cli_json_field[]){__VA_ARGS__}) /                            \
                      sizeof(struct cli_json_field))
 #define CLI_JSON(type, field) CLI_JSON_AS(#field, type, field)
-#define CLI_JSON_AS(name, type, field)                                                             \
-    {                                                                                              \
-        name, CLI_JSON_KIND(((struct type *)0)->field), offsetof(struct type, field)               \
-    }
 // clang-format off
+#define CLI_JSON_AS(name, type, field)                                                             \
+    {name, CLI_JSON_KIND(((struct type *)0)->field), offsetof(struct type, field)}
 #define CLI_JSON_KIND(value)                                                                       \
     _Generic((value), bool: CLI_JSON_BOOL, uint32_t: CLI_JSON_U32, uint64_t: CLI_JSON_U64,         \
              double: CLI_JSON_DOUBLE, const char *: CLI_JSON_TEXT, char *: CLI_JSON_CHARS)

@@ -2,12 +2,6 @@
 // table comes first.
 #include "cli/common/cli_args.h"
 
-// Refused; the sentence says what to use instead.
-#define MISSING(names_, why)                                                                       \
-    {                                                                                              \
-        .kind = CLI_KIND_MISSING, .names = (names_), .help = (why)                                 \
-    }
-
 const struct cli_flag cli_foreign_flags[] = {
     CLI_IGNORED_VALUE(
         "-t, --threads, -tb, --threads-batch, -C, --cpu-mask, -Cr, --cpu-range, --cpu-strict, "
@@ -78,32 +72,34 @@ const struct cli_flag cli_foreign_flags[] = {
     CLI_IGNORED("--no-prefill-assistant", "an answer starts a new message"),
     CLI_IGNORED("--embedding, --embeddings", "/v1/embeddings is always there"),
     CLI_IGNORED("--rerank, --reranking", "/v1/rerank is always there"),
-    MISSING("--json", "`glinfer bench -o json` prints it, and `glinfer run --json`"),
-    MISSING("--rpc, -rpc", "glinfer uses one device; leave it out"),
-    MISSING("--check-tensors", "sizes and types of a file are always checked, and `glinfer "
-                               "selftest -m FILE` compares kernels with the CPU"),
-    MISSING("--override-kv",
-            "gguf-set-metadata of the Python package gguf changes the metadata of a file"),
-    MISSING("--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, --yarn-orig-ctx, "
-            "--yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, --yarn-beta-fast",
-            "the model's file sets RoPE; leave it out"),
-    MISSING("--lora, --lora-scaled, --lora-init-without-apply",
-            "llama-export-lora merges an adapter into a model file, which -m takes"),
-    MISSING("--control-vector, --control-vector-scaled, --control-vector-layer-range",
-            "vectors that steer a model are not supported; leave it out"),
-    MISSING("-dr, --docker-repo", "-hf USER/REPO and -m URL fetch models"),
-    MISSING("-cl, --cache-list", "`glinfer models` lists the models on this machine"),
-    MISSING("--gpt-oss-20b-default, --gpt-oss-120b-default, --vision-gemma-4b-default, "
-            "--vision-gemma-12b-default, --embd-gemma-default, --fim-qwen-1.5b-default, "
-            "--fim-qwen-3b-default, --fim-qwen-7b-default, --fim-qwen-7b-spec, "
-            "--fim-qwen-14b-spec, --fim-qwen-30b-default",
-            "`glinfer models --known` lists models that `glinfer pull NAME` fetches"),
-    MISSING("-mm, --mmproj, -mmu, --mmproj-url, -mmdev, --mmproj-device, --mmproj-auto, "
-            "--mmproj-offload, --image, --audio, --video, --image-min-tokens, --image-max-tokens, "
-            "--mtmd-batch-max-tokens, --video-fps, --video-timestamp-interval, --video-ffmpeg-dir, "
-            "--media-path",
-            "models read only text; leave it out"),
-    MISSING(
+    CLI_MISSING("--json", "`glinfer bench -o json` prints it, and `glinfer run --json`"),
+    CLI_MISSING("--rpc, -rpc", "glinfer uses one device; leave it out"),
+    CLI_MISSING("--check-tensors", "sizes and types of a file are always checked, and `glinfer "
+                                   "selftest -m FILE` compares kernels with the CPU"),
+    CLI_MISSING("--override-kv",
+                "gguf-set-metadata of the Python package gguf changes the metadata of a file"),
+    CLI_MISSING(
+        "--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, --yarn-orig-ctx, "
+        "--yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, --yarn-beta-fast",
+        "the model's file sets RoPE; leave it out"),
+    CLI_MISSING("--lora, --lora-scaled, --lora-init-without-apply",
+                "llama-export-lora merges an adapter into a model file, which -m takes"),
+    CLI_MISSING("--control-vector, --control-vector-scaled, --control-vector-layer-range",
+                "vectors that steer a model are not supported; leave it out"),
+    CLI_MISSING("-dr, --docker-repo", "-hf USER/REPO and -m URL fetch models"),
+    CLI_MISSING("-cl, --cache-list", "`glinfer models` lists the models on this machine"),
+    CLI_MISSING("--gpt-oss-20b-default, --gpt-oss-120b-default, --vision-gemma-4b-default, "
+                "--vision-gemma-12b-default, --embd-gemma-default, --fim-qwen-1.5b-default, "
+                "--fim-qwen-3b-default, --fim-qwen-7b-default, --fim-qwen-7b-spec, "
+                "--fim-qwen-14b-spec, --fim-qwen-30b-default",
+                "`glinfer models --known` lists models that `glinfer pull NAME` fetches"),
+    CLI_MISSING(
+        "-mm, --mmproj, -mmu, --mmproj-url, -mmdev, --mmproj-device, --mmproj-auto, "
+        "--mmproj-offload, --image, --audio, --video, --image-min-tokens, --image-max-tokens, "
+        "--mtmd-batch-max-tokens, --video-fps, --video-timestamp-interval, --video-ffmpeg-dir, "
+        "--media-path",
+        "models read only text; leave it out"),
+    CLI_MISSING(
         "-md, --model-draft, --spec-draft-model, -hfd, -hfrd, --hf-repo-draft, "
         "--spec-draft-hf, -ctkd, --cache-type-k-draft, --spec-draft-type-k, -ctvd, "
         "--cache-type-v-draft, --spec-draft-type-v, -td, --threads-draft, "
@@ -121,50 +117,55 @@ const struct cli_flag cli_foreign_flags[] = {
         "--gpu-layers-draft, --n-gpu-layers-draft, --spec-draft-ngl, --spec-draft-sampling, "
         "--spec-synth-len, --spec-synth-rates",
         "a second model is not supported; --spec-type ngram-simple drafts from the text itself"),
-    MISSING("--spec-draft-n-max, --draft, --draft-n, --draft-max, --spec-draft-n-min, --draft-min, "
-            "--draft-n-min, --spec-ngram-mod-n-min, --spec-ngram-mod-n-max, "
-            "--spec-ngram-mod-n-match, --spec-ngram-map-k-size-n, --spec-ngram-map-k-size-m, "
-            "--spec-ngram-map-k-min-hits, --spec-ngram-map-k4v-size-n, "
-            "--spec-ngram-map-k4v-size-m, --spec-ngram-map-k4v-min-hits, "
-            "--spec-ngram-simple-min-hits, --spec-ngram-min-hits, -lcs, --lookup-cache-static, "
-            "-lcd, --lookup-cache-dynamic, --spec-default",
-            "use --spec-type ngram-simple, --spec-ngram-simple-size-n and -size-m"),
-    MISSING("-i, --interactive, -if, --interactive-first", "use `glinfer chat`"),
-    MISSING("--in-prefix, --in-suffix",
-            "the chat template writes turns; --chat-template-file takes another"),
-    MISSING("-bf, --binary-file", "-f takes any bytes with --raw"),
-    MISSING("-o, --output, --output-file", "> FILE saves the output"),
-    MISSING("--verbose-prompt",
-            "--json prints the ids of the prompt, `glinfer tokenize` the ids of any text"),
-    MISSING("-sp, --special", "special tokens are not printed; `glinfer run --json` has their ids"),
-    MISSING("--no-jinja", "--chat-template selects a built-in template"),
-    MISSING("--reasoning-effort", "--chat-template-kwargs takes {\"reasoning_effort\": \"low\"}"),
-    MISSING("--reasoning-budget, --reasoning-budget-message",
-            "--reasoning off turns thoughts off; a prompt may ask for short ones"),
-    MISSING("--server-base", "`glinfer serve` answers, and curl or OpenAI's clients ask"),
-    MISSING("--log-prompts-dir", "-vv prints all messages"),
-    MISSING("--version", "`glinfer --version` prints it"),
-    MISSING("--completion-bash",
-            "completions for bash, zsh and fish are installed with the command"),
-    MISSING("--n-gen-warmup", "one run before each test warms up; --no-warmup leaves it out"),
-    MISSING("--no-ui, --no-webui", "the page cannot be disabled; a proxy can block it"),
-    MISSING("--ui-config, --webui-config, --ui-config-file, --webui-config-file, --ui-mcp-proxy, "
-            "--webui-mcp-proxy",
-            "the page keeps its own settings in the browser"),
-    MISSING("--tools, --tools-runtime, --mcp-servers-config, --mcp-servers-json, -ag, --agent",
-            "the server runs no tools; clients do, and /v1/chat/completions accepts them"),
-    MISSING("--cors-origins, --cors-methods, --cors-headers, --cors-credentials, "
-            "--no-cors-credentials",
-            "--cors ORIGIN allows the pages of an origin"),
-    MISSING("--ssl-key-file, --ssl-cert-file, --api-prefix, --path",
-            "use a proxy such as nginx: tools/examples/serve"),
-    MISSING("--reuse-port", "systemd can pass a socket: tools/examples/serve"),
-    MISSING("--sleep-idle-seconds",
-            "systemd can start a server at its first request: tools/examples/serve"),
-    MISSING("--models-dir, --models-preset, --models-max, --models-autoload, --no-models-autoload",
-            "a server has one model; start one for each"),
-    MISSING("--prefill-assistant",
-            "an answer starts a new message; /completion continues any text"),
-    MISSING("--spm-infill", "/completion accepts a prompt in the model's own format"),
+    CLI_MISSING(
+        "--spec-draft-n-max, --draft, --draft-n, --draft-max, --spec-draft-n-min, --draft-min, "
+        "--draft-n-min, --spec-ngram-mod-n-min, --spec-ngram-mod-n-max, "
+        "--spec-ngram-mod-n-match, --spec-ngram-map-k-size-n, --spec-ngram-map-k-size-m, "
+        "--spec-ngram-map-k-min-hits, --spec-ngram-map-k4v-size-n, "
+        "--spec-ngram-map-k4v-size-m, --spec-ngram-map-k4v-min-hits, "
+        "--spec-ngram-simple-min-hits, --spec-ngram-min-hits, -lcs, --lookup-cache-static, "
+        "-lcd, --lookup-cache-dynamic, --spec-default",
+        "use --spec-type ngram-simple, --spec-ngram-simple-size-n and -size-m"),
+    CLI_MISSING("-i, --interactive, -if, --interactive-first", "use `glinfer chat`"),
+    CLI_MISSING("--in-prefix, --in-suffix",
+                "the chat template writes turns; --chat-template-file takes another"),
+    CLI_MISSING("-bf, --binary-file", "-f takes any bytes with --raw"),
+    CLI_MISSING("-o, --output, --output-file", "> FILE saves the output"),
+    CLI_MISSING("--verbose-prompt",
+                "--json prints the ids of the prompt, `glinfer tokenize` the ids of any text"),
+    CLI_MISSING("-sp, --special",
+                "special tokens are not printed; `glinfer run --json` has their ids"),
+    CLI_MISSING("--no-jinja", "--chat-template selects a built-in template"),
+    CLI_MISSING("--reasoning-effort",
+                "--chat-template-kwargs takes {\"reasoning_effort\": \"low\"}"),
+    CLI_MISSING("--reasoning-budget, --reasoning-budget-message",
+                "--reasoning off turns thoughts off; a prompt may ask for short ones"),
+    CLI_MISSING("--server-base", "`glinfer serve` answers, and curl or OpenAI's clients ask"),
+    CLI_MISSING("--log-prompts-dir", "-vv prints all messages"),
+    CLI_MISSING("--version", "`glinfer --version` prints it"),
+    CLI_MISSING("--completion-bash",
+                "completions for bash, zsh and fish are installed with the command"),
+    CLI_MISSING("--n-gen-warmup", "one run before each test warms up; --no-warmup leaves it out"),
+    CLI_MISSING("--no-ui, --no-webui", "the page cannot be disabled; a proxy can block it"),
+    CLI_MISSING(
+        "--ui-config, --webui-config, --ui-config-file, --webui-config-file, --ui-mcp-proxy, "
+        "--webui-mcp-proxy",
+        "the page keeps its own settings in the browser"),
+    CLI_MISSING("--tools, --tools-runtime, --mcp-servers-config, --mcp-servers-json, -ag, --agent",
+                "the server runs no tools; clients do, and /v1/chat/completions accepts them"),
+    CLI_MISSING("--cors-origins, --cors-methods, --cors-headers, --cors-credentials, "
+                "--no-cors-credentials",
+                "--cors ORIGIN allows the pages of an origin"),
+    CLI_MISSING("--ssl-key-file, --ssl-cert-file, --api-prefix, --path",
+                "use a proxy such as nginx: tools/examples/serve"),
+    CLI_MISSING("--reuse-port", "systemd can pass a socket: tools/examples/serve"),
+    CLI_MISSING("--sleep-idle-seconds",
+                "systemd can start a server at its first request: tools/examples/serve"),
+    CLI_MISSING(
+        "--models-dir, --models-preset, --models-max, --models-autoload, --no-models-autoload",
+        "a server has one model; start one for each"),
+    CLI_MISSING("--prefill-assistant",
+                "an answer starts a new message; /completion continues any text"),
+    CLI_MISSING("--spm-infill", "/completion accepts a prompt in the model's own format"),
     {.names = ""},
 };

@@ -29,37 +29,25 @@ static bool is_token(const struct glinfer_tokenizer *tokenizer, const char *text
            n_text > 1;
 }
 
-// Returns the template whose tokens of turns the vocabulary has; NULL if it has none.
-static const char *guess_template(const char *model)
-{
-    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(model, NULL);
-    const char *name = NULL;
-    for (size_t i = 0; tokenizer && !name && i < N_MARK; i++) {
-        name = is_token(tokenizer, turn_marks[i].begin) ? turn_marks[i].names[0] : NULL;
-    }
-    glinfer_tokenizer_destroy(&tokenizer);
-    return name;
-}
-
 bool cli_template_is_missing(const struct cli_session *session)
 {
     return strcmp(session->info.chat_template, "none") == 0;
 }
 
-static bool refuse_missing(const struct cli_session *session)
-{
-    const char *name = guess_template(session->path);
-    return cli_fail(
-        CLI_EXIT_FAILED,
-        "%s has no chat template: it is a base model; `glinfer run` without -sys continues a text, "
-        "and you can still try --chat-template %s",
-        session->flags->model, name ? name : "chatml");
-}
-
 bool cli_template_check(const struct cli_session *session)
 {
     if (cli_template_is_missing(session)) {
-        return refuse_missing(session);
+        // The template whose tokens of turns the vocabulary has, if it has any.
+        struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(session->path, NULL);
+        const char *name = NULL;
+        for (size_t i = 0; tokenizer && !name && i < N_MARK; i++) {
+            name = is_token(tokenizer, turn_marks[i].begin) ? turn_marks[i].names[0] : NULL;
+        }
+        glinfer_tokenizer_destroy(&tokenizer);
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s has no chat template: it is a base model; `glinfer run` without -sys "
+                        "continues a text, and you can still try --chat-template %s",
+                        session->flags->model, name ? name : "chatml");
     }
     return strcmp(session->info.chat_template, "unknown") != 0 ||
            cli_fail(CLI_EXIT_FAILED,

@@ -120,11 +120,7 @@ static size_t take_data(char *data, size_t unit, size_t n, void *user)
 
 static int check_interrupt(void *user, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-    (void)user;
-    (void)a;
-    (void)b;
-    (void)c;
-    (void)d;
+    (void)user, (void)a, (void)b, (void)c, (void)d;
     return cli_is_interrupted();
 }
 

@@ -277,19 +277,12 @@ void models_part_close(struct models_part *part)
 
 //-- sha256 ----------------------------------------------------------------------------------------
 
-static void show_progress(struct cli_bar *bar, uint64_t done, uint64_t size)
-{
-    char text[64];
-    snprintf(text, sizeof(text), "checking the sha256: %u %%",
-             (unsigned)(100.0 * (double)done / (double)(size ? size : 1)));
-    cli_bar_text(bar, text);
-}
-
 bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar *bar,
                       char sha256[65])
 {
     struct sha256_ctx context;
     uint8_t digest[SHA256_DIGEST_SIZE];
+    char text[64];
     uint8_t *block = cli_alloc(HASH_BLOCK, 1);
     ssize_t n = 1;
     sha256_init(&context);
@@ -297,7 +290,9 @@ bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar 
         n = pread(file, block, HASH_BLOCK, (off_t)done);
         if (n > 0) {
             sha256_update(&context, (size_t)n, block);
-            show_progress(bar, done + (uint64_t)n, size);
+            snprintf(text, sizeof(text), "checking the sha256: %u %%",
+                     (unsigned)(100.0 * (double)(done + (uint64_t)n) / (double)(size ? size : 1)));
+            cli_bar_text(bar, text);
         }
         n = n < 0 ? 0 - (ssize_t)errno : n;
         if (n < 0) {

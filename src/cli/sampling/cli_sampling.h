@@ -38,16 +38,13 @@ struct cli_sampling {
 };
 
 #define CLI_SAMPLER_DEFAULT(type, field, value, least, most) .field = (value),
+// clang-format off
 #define CLI_SAMPLING_AT(temperature_)                                                              \
-    {                                                                                              \
-        .seed = -1, .temperature = (temperature_), .top_k = 40, .top_p = 0.95F, .min_p = 0.05F,    \
-        .samplers.values = {GLINFER_SAMPLER_MAP(CLI_SAMPLER_DEFAULT).struct_size =                 \
-                                sizeof(struct glinfer_samplers)},                                  \
-        .grammar.struct_size = sizeof(struct glinfer_grammar), .speculation = {                    \
-            .match = 3,                                                                            \
-            .most = 48                                                                             \
-        }                                                                                          \
-    }
+    {.seed = -1, .temperature = (temperature_), .top_k = 40, .top_p = 0.95F, .min_p = 0.05F,       \
+     .samplers.values = {GLINFER_SAMPLER_MAP(CLI_SAMPLER_DEFAULT).struct_size =                    \
+                             sizeof(struct glinfer_samplers)},                                     \
+     .grammar.struct_size = sizeof(struct glinfer_grammar), .speculation = {.match = 3, .most = 48}}
+// clang-format on
 #define CLI_SAMPLING_DEFAULTS CLI_SAMPLING_AT(0.8F)
 
 // The numbers of the samplers, with their names as fields of requests.

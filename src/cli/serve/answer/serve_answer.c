@@ -17,6 +17,7 @@ struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
     char id[24 + 1];
     struct serve_answer *answer = cli_alloc(1, sizeof(*answer));
     answer->scheduler = scheduler;
+    answer->tokenizer = serve_scheduler_tokenizer(scheduler);
     answer->format = format;
     answer->task = task;
     answer->choices = cli_alloc(SERVE_MAX_JOBS, sizeof(*answer->choices));
@@ -61,15 +62,6 @@ static void emit(struct serve_answer *answer, cJSON *json)
         cli_bytes_append(&answer->body, "\n\n", 2);
     }
     cJSON_Delete(json);
-}
-
-static void report_place(struct serve_answer *answer, const struct serve_event *event)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddNumberToObject(cJSON_AddObjectToObject(json, "queue"), "before", event->done);
-    cJSON_AddArrayToObject(json, "choices");
-    answer->has_begun = true;
-    emit(answer, json);
 }
 
 static void report_progress(struct serve_answer *answer, const struct serve_event *event)
@@ -156,21 +148,14 @@ static void show_calls(struct serve_answer *answer, uint32_t index)
             choice->call_shown = 0;
             emit(answer, answer->format->call(answer, index, i, call, NULL));
         }
-        const cJSON *function = cli_json_get(call, "function");
-        const cJSON *own = cli_json_get(function, "arguments");
-        const size_t size = strlen(own->valuestring);
+        const char *own = cli_json_get_text(cli_json_get(call, "function"), "arguments");
+        const size_t size = strlen(own);
         if (++i == choice->n_calls && size > choice->call_shown) {
-            emit(answer, answer->format->call(answer, index, i - 1, call,
-                                              own->valuestring + choice->call_shown));
+            emit(answer,
+                 answer->format->call(answer, index, i - 1, call, own + choice->call_shown));
             choice->call_shown = size;
         }
     }
-}
-
-// Returns the tools of the request, whose schemas the reader of calls needs.
-static const cJSON *tools_of(const struct serve_answer *answer)
-{
-    return cli_json_get(answer->task->body, "tools");
 }
 
 // Sends the parts of thought, text and calls that a token adds; takes over probs.
@@ -188,8 +173,8 @@ static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs
     }
     if (answer->calls && end < text->size) {
         set_calls(&answer->choices[index],
-                  serve_read_begun_calls(answer->calls, tools_of(answer), text->data + end,
-                                         text->size - end));
+                  serve_read_begun_calls(answer->calls, cli_json_get(answer->task->body, "tools"),
+                                         text->data + end, text->size - end));
         show_calls(answer, index);
     }
 }
@@ -198,18 +183,17 @@ static void show_token(struct serve_answer *answer, uint32_t index, cJSON *probs
 static const char *text_of(const struct serve_answer *answer, const struct serve_event *event,
                            const struct serve_events *events, size_t *size)
 {
-    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(answer->scheduler);
     const char *text = events->texts.data + event->text;
     const struct serve_thoughts *thoughts = &answer->choices[event->choice].thoughts;
     if (thoughts->is_on || thoughts->is_named) {
-        text = cli_reasoning_text(&thoughts->reasoning, tokenizer, event->id, text,
+        text = cli_reasoning_text(&thoughts->reasoning, answer->tokenizer, event->id, text,
                                   event->text_size, size);
     } else {
         *size = event->text_size;
     }
     if (*size == 0 && event->id >= 0 && answer->calls) {
         size_t n = 0;
-        const char *name = glinfer_token_bytes(tokenizer, event->id, &n);
+        const char *name = glinfer_token_bytes(answer->tokenizer, event->id, &n);
         const bool is_mark = name && serve_is_mark(answer->calls, name, n);
         *size = is_mark ? n : 0;
         return is_mark ? name : text;
@@ -225,8 +209,7 @@ static void take_prompt_token(struct serve_answer *answer, const struct serve_ev
     struct serve_choice *choice = &answer->choices[event->choice];
     const char *text = answer->task->jobs[event->choice].text;
     size_t size = 0;
-    const char *bytes =
-        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
+    const char *bytes = glinfer_token_bytes(answer->tokenizer, event->id, &size);
     const size_t n_space = size > 0 && bytes[0] == ' ';
     choice->probs = choice->probs ? choice->probs : cJSON_CreateArray();
     cJSON_AddItemToArray(choice->probs, answer->format->probs(answer, choice, event,
@@ -267,8 +250,8 @@ static void find_calls(struct serve_answer *answer, uint32_t index)
     show_thought(answer, index, NULL);
     size_t n = choice->text.size;
     if (answer->calls && n > 0) {
-        set_calls(choice,
-                  serve_read_calls(answer->calls, tools_of(answer), choice->text.data, n, &n));
+        set_calls(choice, serve_read_calls(answer->calls, cli_json_get(answer->task->body, "tools"),
+                                           choice->text.data, n, &n));
     }
     const enum glinfer_stop stop = choice->stats.stop;
     const bool is_cut =
@@ -393,9 +376,14 @@ bool serve_answer_advance(struct serve_answer *answer)
     }
     for (size_t i = 0; i < events.count && !answer->is_over; i++) {
         const struct serve_event *event = &events.items[i];
+        cJSON *json;
         switch (event->kind) {
         case SERVE_EVENT_QUEUED:
-            report_place(answer, event);
+            answer->has_begun = true;
+            json = cJSON_CreateObject();
+            cJSON_AddNumberToObject(cJSON_AddObjectToObject(json, "queue"), "before", event->done);
+            cJSON_AddArrayToObject(json, "choices");
+            emit(answer, json);
             break;
         case SERVE_EVENT_PROMPT:
             take_prompt_token(answer, event, &events);
@@ -439,8 +427,7 @@ float serve_token_logprob(const struct serve_event *event, const struct glinfer_
 static void add_prob(const struct serve_answer *answer, cJSON *json, int32_t id, float logprob)
 {
     size_t size = 0;
-    const char *bytes =
-        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
+    const char *bytes = glinfer_token_bytes(answer->tokenizer, id, &size);
     cJSON_AddNumberToObject(json, "id", id);
     cJSON_AddItemToObject(json, "token", cli_json_text(bytes, size));
     cJSON_AddItemToObject(json, "bytes", cli_json_bytes(bytes, bytes ? size : 0));

@@ -54,10 +54,11 @@ extern const struct serve_format serve_format_chat, serve_format_completion, ser
 
 struct serve_answer {
     const struct serve_format *format;
-    struct serve_scheduler *scheduler; // borrowed
-    const char *model;                 // its name; borrowed
-    struct serve_task *task;           // a reference
-    struct serve_choice *choices;      // SERVE_MAX_JOBS, of which the task uses n_jobs
+    struct serve_scheduler *scheduler;         // borrowed
+    const struct glinfer_tokenizer *tokenizer; // borrowed
+    const char *model;                         // its name; borrowed
+    struct serve_task *task;                   // a reference
+    struct serve_choice *choices;              // SERVE_MAX_JOBS, of which the task uses n_jobs
     char id[48];
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools; NULL: calls are not looked for

@@ -174,8 +174,7 @@ static struct cli_bytes name_token(const struct serve_answer *answer, int32_t id
     size_t size = 0;
     char escape[8];
     struct cli_bytes name = {0};
-    const char *bytes =
-        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
+    const char *bytes = glinfer_token_bytes(answer->tokenizer, id, &size);
     const bool is_text = cli_utf8_is_valid(bytes, size) && !memchr(bytes ? bytes : "", 0, size);
     cli_bytes_append(&name, is_text ? bytes : "bytes:", is_text ? size : strlen("bytes:"));
     for (size_t i = 0; !is_text && i < size; i++) {
@@ -194,7 +193,7 @@ static void append_prompt(const struct serve_answer *answer, uint32_t index, str
         return;
     }
     for (size_t i = 0; i < job->prompt.count; i++) {
-        cli_append_token(text, serve_scheduler_tokenizer(answer->scheduler), job->prompt.items[i]);
+        cli_append_token(text, answer->tokenizer, job->prompt.items[i]);
     }
 }
 
@@ -203,8 +202,7 @@ static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice 
                                const struct serve_event *event, const struct glinfer_prob *probs)
 {
     size_t size = 0;
-    const char *bytes =
-        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
+    const char *bytes = glinfer_token_bytes(answer->tokenizer, event->id, &size);
     cJSON *json = cJSON_CreateObject();
     struct cli_bytes name = name_token(answer, event->id);
     cJSON_AddStringToObject(json, "token", name.data);

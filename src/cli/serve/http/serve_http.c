@@ -99,13 +99,6 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-static enum serve_method method_of(const char *name)
-{
-    return strcmp(name, "GET") == 0 || strcmp(name, "HEAD") == 0 ? SERVE_GET
-           : strcmp(name, "POST") == 0                           ? SERVE_POST
-                                                                 : SERVE_OTHER;
-}
-
 // Returns the length of the body in the headers; 0 if they have no length.
 static uint64_t announced_size(struct MHD_Connection *connection)
 {
@@ -196,7 +189,12 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
 {
     struct serve_http *http = user;
     struct serve_exchange *exchange = *context;
-    struct serve_call call = {.method = method_of(method), .path = url};
+    struct serve_call call = {
+        .method = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? SERVE_GET
+                  : strcmp(method, "POST") == 0                             ? SERVE_POST
+                                                                            : SERVE_OTHER,
+        .path = url,
+    };
     (void)version;
     if (!exchange) {
         exchange = *context = open_exchange(http, connection);
@@ -226,16 +224,6 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
 
 //-- the server ------------------------------------------------------------------------------------
 
-// Raises the limit of open files to n, or as far as possible.
-static void raise_file_limit(uint64_t n)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < n) {
-        limit.rlim_cur = limit.rlim_max < n ? limit.rlim_max : n;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static struct MHD_Daemon *start(struct serve_http *http, int fd)
 {
     const struct serve_settings *settings = http->settings;
@@ -257,7 +245,12 @@ struct serve_http *serve_http_create(const struct serve_api *api, const struct s
     http->settings = api->settings;
     http->access = access;
     pthread_mutex_init(&http->lock, NULL);
-    raise_file_limit((uint64_t)http->settings->n_connections * sockets->count + 256);
+    const rlim_t n_files = (rlim_t)http->settings->n_connections * sockets->count + 256;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < n_files) {
+        limit.rlim_cur = limit.rlim_max < n_files ? limit.rlim_max : n_files;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     for (size_t i = 0; i < sockets->count; i++) {
         http->daemons[i] = start(http, sockets->fds[i]);
         if (!http->daemons[i]) {

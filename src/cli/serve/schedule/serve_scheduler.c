@@ -106,15 +106,6 @@ static void refuse_job(struct serve_job *job, const struct glinfer_error *err)
     serve_task_unref(job->task);
 }
 
-static void send_start(const struct serve_scheduler *s, const struct serve_slot *slot)
-{
-    const struct serve_event event = {.kind = SERVE_EVENT_START,
-                                      .choice = slot->job->choice,
-                                      .slot = (uint32_t)(slot - s->slots.items),
-                                      .n_cached = slot->n_cached};
-    serve_mailbox_send(&slot->job->task->mailbox, &event, NULL, NULL);
-}
-
 static void send_progress(struct serve_scheduler *s, const struct serve_slot *slot,
                           const struct glinfer_event *from)
 {
@@ -195,16 +186,11 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         return;
     }
     count_begin(s, slot);
-    send_start(s, slot);
-}
-
-static void start_waiting(struct serve_scheduler *s)
-{
-    struct serve_job *job;
-    while (s->slots.n_broken == 0 && !s->is_device_lost &&
-           (job = serve_queue_pop(&s->queue, has_slot, &s->slots))) {
-        start_job(s, job);
-    }
+    const struct serve_event event = {.kind = SERVE_EVENT_START,
+                                      .choice = job->choice,
+                                      .slot = (uint32_t)(slot - s->slots.items),
+                                      .n_cached = slot->n_cached};
+    serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
 }
 
 static void drop_cancelled(struct serve_scheduler *s)
@@ -323,9 +309,13 @@ static bool load(struct serve_scheduler *s)
 
 static void serve(struct serve_scheduler *s)
 {
+    struct serve_job *job;
     while (!atomic_load(&s->is_stopped)) {
         drop_cancelled(s);
-        start_waiting(s);
+        while (s->slots.n_broken == 0 && !s->is_device_lost &&
+               (job = serve_queue_pop(&s->queue, has_slot, &s->slots))) {
+            start_job(s, job);
+        }
         serve_queue_tell(&s->queue);
         if (s->slots.n_running > 0) {
             step(s);
@@ -337,20 +327,9 @@ static void serve(struct serve_scheduler *s)
     }
 }
 
-// Fails all running and waiting answers, and refuses new ones.
-static void close_all(struct serve_scheduler *s)
-{
-    const struct glinfer_error err = {GLINFER_STATUS_CANCELLED, "the server is shutting down"};
-    struct serve_job *job;
-    serve_queue_close(&s->queue);
-    fail_all(s, &err);
-    while ((job = serve_queue_pop(&s->queue, NULL, NULL))) {
-        refuse_job(job, &err);
-    }
-}
-
 static void *run(void *user)
 {
+    const struct glinfer_error over = {GLINFER_STATUS_CANCELLED, "the server is shutting down"};
     struct serve_scheduler *s = user;
     int loading = SERVE_LOADING;
     const bool is_loaded = load(s);
@@ -363,7 +342,12 @@ static void *run(void *user)
     if (is_loaded) {
         serve(s);
     }
-    close_all(s);
+    // Running and waiting answers fail, and new ones are refused.
+    serve_queue_close(&s->queue);
+    fail_all(s, &over);
+    for (struct serve_job *job; (job = serve_queue_pop(&s->queue, NULL, NULL));) {
+        refuse_job(job, &over);
+    }
     atomic_store(&s->state, SERVE_OVER);
     serve_slots_finish(&s->slots);
     return NULL;
