@@ -306,12 +306,12 @@ static void go_fails(struct expander *x, uint32_t at, int types)
         go(x, at + 1, types);
         return;
     }
-    const size_t n_before = x->cases->list.count;
+    const size_t n_before = x->cases->count;
     for (const cJSON *item = cJSON_IsObject(schema) ? schema->child : NULL; item;
          item = item->next) {
         break_keyword(x, at, types, schema, item);
     }
-    if (x->cases->list.count == n_before) {
+    if (x->cases->count == n_before) {
         x->c->place = schema;
         gi_schema_note_dead(x->c, "every value matches this schema, which 'not' excludes");
     }
@@ -383,24 +383,21 @@ static bool is_dead_case(struct gi_schema_compiler *c, const struct gi_case *one
 static void add_case(struct expander *x, int types)
 {
     struct gi_schema_compiler *c = x->c;
-    const struct gi_case one = {types, (uint32_t)x->now.count, x->now.data, x->is_plain};
-    const uint32_t first = (uint32_t)x->cases->conditions.count;
+    struct gi_case one = {types, (uint32_t)x->now.count, x->now.data, x->is_plain};
     if (is_dead_case(c, &one, x->depth) || c->build.has_failed) {
         return;
     }
-    if (x->cases->list.count == MAX_CASES) {
+    if (x->cases->count == MAX_CASES) {
         x->is_full = true;
         return;
     }
-    if (!GI_SCHEMA_RESERVE(c, &x->cases->conditions, first + x->now.count) ||
-        !GI_SCHEMA_PUSH(c, &x->cases->list,
-                        (struct gi_case_place){types, first, (uint32_t)x->now.count})) {
-        return;
+    one.conditions = gi_schema_zeroed(c, one.count, sizeof(*one.conditions));
+    if (one.conditions && one.count > 0) {
+        memcpy(one.conditions, x->now.data, one.count * sizeof(*one.conditions));
     }
-    if (x->now.count > 0) {
-        memcpy(&x->cases->conditions.data[first], x->now.data, x->now.count * sizeof(*x->now.data));
+    if (!one.conditions || !GI_SCHEMA_PUSH(c, x->cases, one)) {
+        free(one.conditions);
     }
-    x->cases->conditions.count += x->now.count;
 }
 
 // Looks at a condition and goes on with all that follow it. Calls itself once for each of at most
@@ -476,17 +473,11 @@ void gi_schema_expand(struct gi_schema_compiler *c, const struct gi_schema_set *
 
 void gi_schema_cases_finish(struct gi_cases *cases)
 {
-    free(cases->conditions.data);
-    free(cases->list.data);
+    for (size_t i = 0; i < cases->count; i++) {
+        free(cases->data[i].conditions);
+    }
+    free(cases->data);
     memset(cases, 0, sizeof(*cases));
-}
-
-struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i)
-{
-    return (struct gi_case){
-        cases->list.data[i].types, cases->list.data[i].count,
-        cases->list.data[i].count ? &cases->conditions.data[cases->list.data[i].first] : NULL,
-        false};
 }
 
 //-- what allows nothing ---------------------------------------------------------------------------
@@ -496,7 +487,7 @@ static bool is_dead(struct gi_schema_compiler *c, const struct gi_schema_set *se
 {
     struct gi_cases cases = {0};
     expand(c, set, true, depth, &cases);
-    const bool is_dead = !c->build.has_failed && cases.list.count == 0;
+    const bool is_dead = !c->build.has_failed && cases.count == 0;
     gi_schema_cases_finish(&cases);
     return is_dead;
 }

@@ -41,22 +41,13 @@ struct gi_condition {
 struct gi_case {
     int types;
     uint32_t count;
-    const struct gi_condition *conditions;
-    bool is_plain; // choices were passed over
+    struct gi_condition *conditions; // owned by the list of cases
+    bool is_plain;                   // choices were passed over
 };
 
 struct gi_cases {
-    struct {
-        struct gi_condition *data;
-        size_t count, capacity;
-    } conditions;
-    struct {
-        struct gi_case_place {
-            int types;
-            uint32_t first, count; // of conditions
-        } * data;
-        size_t count, capacity;
-    } list;
+    struct gi_case *data;
+    size_t count, capacity;
     bool is_partial; // more is allowed than the cases say
 };
 
@@ -68,7 +59,6 @@ void gi_schema_set_add(struct gi_schema_compiler *c, struct gi_schema_set *set, 
 void gi_schema_expand(struct gi_schema_compiler *c, const struct gi_schema_set *set,
                       struct gi_cases *cases);
 void gi_schema_cases_finish(struct gi_cases *cases);
-struct gi_case gi_schema_case(const struct gi_cases *cases, size_t i);
 
 // Returns the rule of a set, which is built later if it is new.
 uint32_t gi_schema_rule_of(struct gi_schema_compiler *c, const struct gi_schema_set *set);

@@ -153,8 +153,8 @@ const struct gi_dfa *gi_schema_names_of(struct gi_schema_compiler *c, const stru
     }
     gi_schema_expand(c, &set, &cases);
     const struct gi_dfa *none = gi_dfa_of_lengths(c, 0, UINT32_MAX); // all but the names
-    for (size_t i = 0; i < cases.list.count && !c->build.has_failed; i++) {
-        const struct gi_case names = gi_schema_case(&cases, i);
+    for (size_t i = 0; i < cases.count && !c->build.has_failed; i++) {
+        const struct gi_case names = cases.data[i];
         if (!(names.types & GI_IS_STRING)) {
             continue;
         }

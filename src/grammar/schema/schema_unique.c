@@ -121,8 +121,8 @@ size_t gi_schema_distinct_items(struct gi_schema_compiler *c, const struct gi_sc
     struct kinds kinds = {.c = c, .rules = rules, .capacity = capacity};
     struct gi_cases cases = {0};
     gi_schema_expand(c, set, &cases);
-    for (size_t i = 0; i < cases.list.count && !c->build.has_failed; i++) {
-        struct gi_case one = gi_schema_case(&cases, i);
+    for (size_t i = 0; i < cases.count && !c->build.has_failed; i++) {
+        struct gi_case one = cases.data[i];
         add_case(&kinds, &one);
     }
     gi_schema_cases_finish(&cases);

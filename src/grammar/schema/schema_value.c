@@ -49,8 +49,8 @@ static bool allows_set(struct gi_schema_compiler *c, const struct gi_schema_set 
     if (c->value_depth++ < MAX_DEPTH) {
         gi_schema_expand(c, set, &cases);
     }
-    for (size_t i = 0; !is_so && i < cases.list.count; i++) {
-        const struct gi_case one = gi_schema_case(&cases, i);
+    for (size_t i = 0; !is_so && i < cases.count; i++) {
+        const struct gi_case one = cases.data[i];
         is_so = gi_schema_allows(c, &one, value);
     }
     c->value_depth--;

@@ -145,10 +145,10 @@ static void add_cases(struct choice *choice, const struct gi_schema_set *set)
     const cJSON *place = set->data[0].schema;
     c->has_cycle = false;
     gi_schema_expand(c, set, &cases);
-    if (cases.list.count == 0 || !add_shared(choice, set)) {
-        for (size_t i = 0; i < cases.list.count && !c->build.has_failed; i++) {
+    if (cases.count == 0 || !add_shared(choice, set)) {
+        for (size_t i = 0; i < cases.count && !c->build.has_failed; i++) {
             c->place = place;
-            add_case(choice, gi_schema_case(&cases, i));
+            add_case(choice, cases.data[i]);
         }
     }
     c->place = place;
