@@ -26,7 +26,7 @@ struct probe {
     struct gi_program_table *programs;
     struct gi_buffer x, y;
     struct gi_dispatch_table *tables[2]; // highp, mediump
-    struct glinfer_error *err;
+    struct glinfer_error err;            // the first; nothing runs after that
 };
 
 static uint32_t pair_of(uint32_t half)
@@ -51,7 +51,7 @@ static uint32_t block_half(uint32_t i)
            ((uint32_t)(mantissa * 2048) & 0x3FFu);
 }
 
-static bool build(struct probe *probe, int is_half)
+static void build(struct probe *probe, int is_half)
 {
     const struct gi_dispatch_table_params params = {0};
     const struct gi_program_key key = {
@@ -66,26 +66,30 @@ static bool build(struct probe *probe, int is_half)
         .writes = 1u << 0,
         .grid = {.size = {probe->gpu->class->probe_groups, 1, 1}},
     };
-    probe->tables[is_half] =
-        gi_dispatch_table_create(probe->gpu, probe->programs, &params, probe->err);
-    if (!probe->tables[is_half] ||
-        !gi_program_table_request(probe->programs, &key, &dispatch.program, probe->err)) {
-        return false;
+    if (probe->err.status) {
+        return;
     }
-    gi_dispatch_table_record(probe->tables[is_half], &dispatch);
-    return gi_program_table_build(probe->programs, NULL, NULL, probe->err) &&
-           gi_dispatch_table_seal(probe->tables[is_half], probe->err);
+    probe->tables[is_half] =
+        gi_dispatch_table_create(probe->gpu, probe->programs, &params, &probe->err);
+    if (probe->tables[is_half] &&
+        gi_program_table_request(probe->programs, &key, &dispatch.program, &probe->err)) {
+        gi_dispatch_table_record(probe->tables[is_half], &dispatch);
+        (void)(gi_program_table_build(probe->programs, NULL, NULL, &probe->err) &&
+               gi_dispatch_table_seal(probe->tables[is_half], &probe->err));
+    }
 }
 
 // Nothing else lives on the device that an error could have touched.
 static void replay_probe(struct probe *probe, int is_half)
 {
     const struct gi_replay replay = {.n_tokens = 1};
-    gi_dispatch_table_replay(probe->tables[is_half], &replay);
-    probe->gpu->has_work = false;
+    if (!probe->err.status) {
+        gi_dispatch_table_replay(probe->tables[is_half], &replay);
+        probe->gpu->has_work = false;
+    }
 }
 
-static bool write_words(struct probe *probe, uint32_t n_round)
+static void write_words(struct probe *probe, uint32_t n_round)
 {
     uint32_t words[N_WORDS] = {n_round,
                                pair_of(HALF_ONE),
@@ -97,7 +101,9 @@ static bool write_words(struct probe *probe, uint32_t n_round)
     for (uint32_t i = 0; i < 2 * BLOCK; i++) {
         words[8 + i] = block_half(2 * i) | block_half(2 * i + 1) << 16;
     }
-    return gi_buffer_write(&probe->x, probe->gpu, 0, words, sizeof(words), probe->err);
+    if (!probe->err.status) {
+        gi_buffer_write(&probe->x, probe->gpu, 0, words, sizeof(words), &probe->err);
+    }
 }
 
 //-- what mediump is -------------------------------------------------------------------------------
@@ -114,16 +120,16 @@ static bool is_block_right(double found)
     return fabs(found - sum) <= 2 * BLOCK * ldexp(magnitude, -11);
 }
 
-static bool find_answers(struct probe *probe, bool *is_half, bool *keeps_denormals)
+static void find_answers(struct probe *probe, bool *is_half, bool *keeps_denormals)
 {
-    float answers[N_ANSWERS];
-    if (!write_words(probe, 0) || !gi_run_count_begin(probe->gpu, probe->err)) {
-        return false;
+    float answers[N_ANSWERS] = {0};
+    write_words(probe, 0);
+    if (!probe->err.status && gi_run_count_begin(probe->gpu, &probe->err)) {
+        replay_probe(probe, 1);
     }
-    replay_probe(probe, 1);
-    if (!gi_run_count_probe(probe->gpu, probe->err) ||
-        !gi_buffer_read(&probe->y, probe->gpu, 0, answers, sizeof(answers), probe->err)) {
-        return false;
+    if (probe->err.status || !gi_run_count_probe(probe->gpu, &probe->err) ||
+        !gi_buffer_read(&probe->y, probe->gpu, 0, answers, sizeof(answers), &probe->err)) {
+        return;
     }
     const bool is_computed = is_block_right((double)answers[2]);
     probe->gpu->limits.flushes_half_denormals = is_computed && answers[3] != 1.0f;
@@ -132,20 +138,21 @@ static bool find_answers(struct probe *probe, bool *is_half, bool *keeps_denorma
     gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG,
                  "mediump is %s (%.9g, %.9g), denormals %s", *is_half ? "f16" : "not f16",
                  (double)answers[0], (double)answers[2], *keeps_denormals ? "kept" : "flushed");
-    return true;
 }
 
 //-- how fast it is --------------------------------------------------------------------------------
 
-static bool time_replays(struct probe *probe, int is_half, uint32_t count, uint64_t *ns)
+// Returns the time of `count` replays.
+static uint64_t time_replays(struct probe *probe, int is_half, uint32_t count)
 {
     const uint64_t begin = gi_clock_ns();
     for (uint32_t i = 0; i < count; i++) {
         replay_probe(probe, is_half);
     }
-    const bool ok = gi_gpu_finish(probe->gpu, probe->err);
-    *ns = gi_clock_ns() - begin;
-    return ok;
+    if (!probe->err.status) {
+        gi_gpu_finish(probe->gpu, &probe->err);
+    }
+    return gi_clock_ns() - begin;
 }
 
 struct rate {
@@ -155,89 +162,80 @@ struct rate {
     uint64_t end_ns;  // of the clock: nothing is timed any more
 };
 
-static bool is_over(const struct rate *rate)
+static bool is_over(const struct probe *probe, const struct rate *rate)
 {
-    return gi_clock_ns() >= rate->end_ns;
+    return probe->err.status || gi_clock_ns() >= rate->end_ns;
 }
 
 // Finds how many replays are long enough to be timed. Each number is timed itself: one replay may
 // have taken no time because it was lost.
-static bool choose_count(struct probe *probe, struct rate *rate)
+static void choose_count(struct probe *probe, struct rate *rate)
 {
     enum { LONG_NS = 1500000, MOST = 256 };
-    uint64_t ns;
-    if (!time_replays(probe, 0, 1, &ns)) { // the first is slow
-        return false;
+    time_replays(probe, 0, 1); // the first is slow
+    rate->count = 1;
+    while (time_replays(probe, 0, rate->count) < LONG_NS && rate->count < MOST &&
+           !is_over(probe, rate)) {
+        rate->count *= 2;
     }
-    for (rate->count = 1; time_replays(probe, 0, rate->count, &ns); rate->count *= 2) {
-        if (ns >= LONG_NS || rate->count >= MOST || is_over(rate)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // Times both in turns, so that they see the same clocks, which a device raises only under load.
-static bool take_turns(struct probe *probe, struct rate *rate)
+static void take_turns(struct probe *probe, struct rate *rate)
 {
     enum { N_TURN = 5 };
     uint64_t worst[2] = {0};
-    for (int i = 0; i < 2 * N_TURN && (i < 2 || !is_over(rate)); i++) {
-        uint64_t ns;
-        if (!time_replays(probe, i % 2, rate->count, &ns)) {
-            return false;
-        }
+    for (int i = 0; i < 2 * N_TURN && (i < 2 || !is_over(probe, rate)); i++) {
+        const uint64_t ns = time_replays(probe, i % 2, rate->count);
         rate->best[i % 2] = ns < rate->best[i % 2] ? ns : rate->best[i % 2];
         worst[i % 2] = ns > worst[i % 2] ? ns : worst[i % 2];
     }
     rate->is_steady = worst[0] * 2 < rate->best[0] * 3 && worst[1] * 2 < rate->best[1] * 3;
-    return true;
 }
 
 // Measures again while times vary: other processes that use the GPU distort the comparison.
-static bool is_faster(struct probe *probe, bool *is_fast)
+static bool is_faster(struct probe *probe)
 {
     enum { N_ROUND = 64, N_TRY = 4, MOST_MS = 300 };
     struct rate rate = {.best = {UINT64_MAX, UINT64_MAX}};
-    if (!build(probe, 0) || !write_words(probe, N_ROUND)) {
-        return false;
-    }
+    bool is_fast = false;
+    build(probe, 0);
+    write_words(probe, N_ROUND);
     rate.end_ns = gi_clock_ns() + MOST_MS * UINT64_C(1000000);
-    if (!choose_count(probe, &rate)) {
-        return false;
+    choose_count(probe, &rate);
+    for (int i = 0; i < N_TRY && !is_fast && !rate.is_steady && (i == 0 || !is_over(probe, &rate));
+         i++) {
+        take_turns(probe, &rate);
+        is_fast = rate.best[1] * 5 < rate.best[0] * 4;
     }
-    *is_fast = false;
-    for (int i = 0; i < N_TRY && !*is_fast && !rate.is_steady && (i == 0 || !is_over(&rate)); i++) {
-        if (!take_turns(probe, &rate)) {
-            return false;
-        }
-        *is_fast = rate.best[1] * 5 < rate.best[0] * 4;
+    if (!probe->err.status) {
+        gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG,
+                     "mediump is %.2f times as fast as f32",
+                     (double)rate.best[0] / (double)rate.best[1]);
     }
-    gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG, "mediump is %.2f times as fast as f32",
-                 (double)rate.best[0] / (double)rate.best[1]);
-    return true;
+    return is_fast;
 }
 
-static bool find_out(struct probe *probe)
+static void find_out(struct probe *probe)
 {
     struct gi_limits *limits = &probe->gpu->limits;
-    bool is_half = false, keeps_denormals = false, is_fast = false;
+    bool is_half = false, keeps_denormals = false;
     const uint64_t n_y = N_ANSWERS + (uint64_t)WG_SIZE * probe->gpu->class->probe_groups;
-    if (!gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x", probe->err) ||
-        !gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", probe->err) ||
-        !build(probe, 1) || !find_answers(probe, &is_half, &keeps_denormals) ||
-        (is_half && !is_faster(probe, &is_fast))) {
-        return false;
+    if (gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x", &probe->err) &&
+        gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", &probe->err)) {
+        build(probe, 1);
+        find_answers(probe, &is_half, &keeps_denormals);
     }
-    limits->has_fast_half = is_half && is_fast;
-    limits->keeps_half_denormals = is_half && keeps_denormals;
-    return true;
+    const bool is_fast = is_half && is_faster(probe);
+    if (!probe->err.status) {
+        limits->has_fast_half = is_fast;
+        limits->keeps_half_denormals = is_half && keeps_denormals;
+    }
 }
 
 bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct glinfer_error *err)
 {
-    struct glinfer_error own = {0};
-    struct probe probe = {.gpu = gpu, .programs = programs, .err = &own};
+    struct probe probe = {.gpu = gpu, .programs = programs};
     const struct gi_settings *settings = gi_gpu_settings(gpu);
     gpu->limits.has_fast_half = settings->half == GI_CHOICE_YES;
     gpu->limits.keeps_half_denormals = settings->half == GI_CHOICE_YES;
@@ -245,16 +243,16 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
         (gi_gpu_quirks(gpu) & GI_QUIRK_NO_HALF)) {
         return true;
     }
-    const bool ok = find_out(&probe);
+    find_out(&probe);
     gi_dispatch_table_destroy(probe.tables[0]);
     gi_dispatch_table_destroy(probe.tables[1]);
     gi_buffer_finish(&probe.x, gpu);
     gi_buffer_finish(&probe.y, gpu);
-    if (!ok && own.status == GLINFER_STATUS_DRIVER) {
+    if (probe.err.status == GLINFER_STATUS_DRIVER) {
         gi_program_table_forget(programs);
         gpu->limits.flushes_half_denormals = true; // it may
-        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", own.message);
+        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", probe.err.message);
         return true;
     }
-    return ok || gi_error_set(err, own.status, "%s", own.message);
+    return !probe.err.status || gi_error_set(err, probe.err.status, "%s", probe.err.message);
 }
