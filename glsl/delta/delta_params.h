@@ -8,12 +8,14 @@
 
 // All kernels of linear attention.
 GI_PARAMS(delta,
-    uint n_head, n_k_head;
-    uint z, rate, decay; // columns of x: (n_head, DIM), (n_head), (n_head)
-    uint taps, gamma, decay_bias, decay_rate; // offsets in vectors
-    float eps;
+    uint x_stride, y_stride, n_head, n_k_head; // strides are of a batch
+    uint o_stride, out_stride;
+    uint z; // column of x: (n_head, DIM)
     uint matrix; // offset in the state; the ring is at 0
-    uint x_stride, y_stride, o_stride, out_stride; // of a batch
+    uint gamma; // offset in vectors
+    float eps;
+    uint rate, decay; // columns of x: (n_head)
+    uint taps, decay_bias, decay_rate; // offsets in vectors
 )
 
 #endif

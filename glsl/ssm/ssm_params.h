@@ -8,12 +8,12 @@
 
 // All kernels but the norm.
 GI_PARAMS(ssm,
-    uint n_head, n_group; // n_group: of b and c
-    uint channels, dt; // columns of x: n_channel of them, (n_head)
-    uint taps, taps_bias, dt_bias, decay_rate, skip; // offsets in vectors
-    uint n_channel; // of x, b and c together
+    uint x_stride, y_stride, n_head, n_channel; // strides are of a batch; channels of x, b and c together
+    uint out_stride, n_group; // n_group: of b and c
+    uint channels; // column of x: n_channel of them
     uint matrix; // offset in the state; the ring is at 0
-    uint x_stride, y_stride, out_stride; // of a batch
+    uint dt; // column of x: (n_head)
+    uint taps, taps_bias, dt_bias, decay_rate, skip; // offsets in vectors
 )
 
 GI_PARAMS(ssm_norm,
