@@ -1,7 +1,6 @@
 // Allocations that fail while a list is recorded, each alone: no list with a hole is returned, and
 // the error is that of the allocation. Exit status 77 where there is no device.
 #include "engine/api/score.h"
-#include "engine/api/text_embedding.h"
 #include "engine/session/verify.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "tests/data/test_data.h"
@@ -52,7 +51,7 @@ static void record_list(struct glinfer_session *session, record_fn *record, uint
 static uint32_t open_rows(struct glinfer_session *session, struct glinfer_error *err)
 {
     uint32_t n = 0;
-    if (gi_scorer_open(session, err) && gi_embedder_open(session, err) &&
+    if (gi_scorer_open(session, err) && gi_tables_norm(&session->tables, err) &&
         gi_verifier_open(session, GI_STEP_END_GREEDY, err)) {
         const struct gi_verifier *own = session->verifier;
         n = gi_dispatch_table_count(gi_multi_executor_list(gi_verifier_logits(own))) +
@@ -78,7 +77,7 @@ static void record_rows(struct glinfer_session *session)
                     (err.status == (i < 0 ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY)));
         gi_verifier_close(session);
         gi_scorer_close(session);
-        gi_embedder_close(session);
+        gi_tables_forget(&session->tables);
     }
 }
 

@@ -3,7 +3,6 @@
 // request. The first device stands in for those of each class. Builds no program of a list.
 #include "engine/api/call.h"
 #include "engine/api/score.h"
-#include "engine/api/text_embedding.h"
 #include "engine/session/verify.h"
 #include "gpu/dispatch/dispatch_private.h"
 #include "gpu/program/program_private.h"
@@ -230,12 +229,11 @@ static void dump_joint(struct glinfer_session *session)
     }
 }
 
-// Prints the lists for scores, embeddings and drafts.
+// Prints the lists for scores and drafts.
 static void dump_rows(struct glinfer_session *session)
 {
     struct glinfer_error err = {0};
     sealing = session->model->device->programs;
-    gi_embedder_open(session, &err);
     if (!session->model->hparams.is_encoder) {
         gi_scorer_open(session, &err);
         if (gi_verifier_suits(session)) {

@@ -5,9 +5,7 @@
 
 #include "base/arguments.h"
 #include "base/array.h"
-#include "engine/api/call.h"
-#include "gpu/dispatch/multi_executor.h"
-#include "gpu/dispatch/time_box.h"
+#include "engine/api/text_run.h"
 #include "ops/sample/logprob.h"
 
 #include <math.h>
@@ -112,54 +110,21 @@ bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
     return session->scorer != NULL;
 }
 
-//-- scoring ---------------------------------------------------------------------------------------
-
-// Submits ids[0..n) at n_past; targets[i] is the id that follows ids[i].
-static bool submit(struct glinfer_session *session, const int32_t *ids, const int32_t *targets,
-                   uint32_t n, struct glinfer_error *err)
-{
-    const struct gi_scorer *scorer = session->scorer;
-    struct gi_runner *runner = &session->runner;
-    struct gi_executor *prompt = gi_tables_prompt(&session->tables, n, err);
-    const struct gi_step_state state = {.n_past = session->sequence.n_past, .n_tokens = n};
-    const struct gi_chain chain = {
-        .n_past = state.n_past, .n_tokens = n, .n_steps = 1, .box = &runner->box};
-    return prompt && gi_time_box_reserve(&runner->box, session->model->device->programs, err) &&
-           gi_runner_fill(runner, &session->tables.ranges[GI_SESSION_TOKENS], ids,
-                          n * sizeof(ids[0]), err) &&
-           gi_runner_fill(runner, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]),
-                          err) &&
-           gi_runner_write(runner, &state, err) && gi_runner_run(runner, prompt, &chain, err) &&
-           gi_runner_run(runner, scorer->executor, &chain, err) &&
-           gi_time_box_close(&runner->box, err);
-}
-
-static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs,
-                    struct glinfer_error *err)
-{
-    if (!gi_runner_read(&session->runner, &session->scorer->ranges[SCORE_RESULT], logprobs,
-                        n * sizeof(float), err)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        if (!isfinite(logprobs[i])) {
-            return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
-                                "the GPU computed a log-probability that is not a number at "
-                                "position %u",
-                                session->sequence.n_past + i);
-        }
-    }
-    return true;
-}
-
 //-- the likeliest tokens --------------------------------------------------------------------------
 
-// Receives the likeliest tokens; n_top 0: none requested.
-struct top_list {
-    struct glinfer_prob *items; // n_top per token
+struct scoring {
+    struct gi_text_run run;
+    float *logprobs; // (n - 1)
+    // The likeliest tokens; n_top 0: not asked for.
+    struct glinfer_prob *top; // (n - 1, n_top)
     uint32_t n_top;
     float *logits; // logits of a batch, read back; owned
 };
+
+static int32_t target_of(const struct gi_text_run *run, size_t token)
+{
+    return token + 1 < run->n ? run->ids[token + 1] : 0;
+}
 
 static double shape_logit(const struct gi_hparams *hparams, float logit)
 {
@@ -190,120 +155,108 @@ static void pick_top(const struct gi_hparams *hparams, const float *logits, int3
 }
 
 // Stores the likeliest tokens of the first n rows of a batch whose rows begin at `first`.
-static bool collect_top(struct glinfer_session *session, size_t first, uint32_t n,
-                        const int32_t *targets, const float *values, struct top_list *list,
-                        struct glinfer_error *err)
+static bool take_top(struct scoring *scoring, size_t first, uint32_t n)
 {
-    const struct gi_range *range = &session->scorer->ranges[SCORE_LOGITS];
-    const uint32_t stride = logits_stride(session);
-    if (list->n_top == 0 || n == 0) {
+    const struct gi_text_run *run = &scoring->run;
+    const struct gi_range *range = &run->session->scorer->ranges[SCORE_LOGITS];
+    const uint32_t stride = logits_stride(run->session), n_top = scoring->n_top;
+    if (n_top == 0 || n == 0) {
         return true;
     }
-    if (!gi_buffer_read(range->buffer, gi_session_gpu(session), range->offset, list->logits,
-                        (uint64_t)n * stride * sizeof(float), err)) {
+    if (!gi_buffer_read(range->buffer, gi_session_gpu(run->session), range->offset, scoring->logits,
+                        (uint64_t)n * stride * sizeof(float), run->err)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        pick_top(&session->model->hparams, list->logits + (size_t)i * stride, targets[i], values[i],
-                 list->items + (first + i) * list->n_top, list->n_top);
+        pick_top(&run->session->model->hparams, scoring->logits + (size_t)i * stride,
+                 target_of(run, first + i), scoring->logprobs[first + i],
+                 scoring->top + (first + i) * n_top, n_top);
     }
     return true;
 }
 
-static bool score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
-                  struct top_list *list, struct glinfer_error *err)
+//-- batches ---------------------------------------------------------------------------------------
+
+static bool write_targets(struct gi_text_run *run, size_t begin, uint32_t count)
 {
     int32_t targets[MAX_ROWS];
-    float values[MAX_ROWS];
-    if (!gi_scorer_open(session, err) || !gi_runner_begin(&session->runner, err)) {
-        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        targets[i] = target_of(run, begin + i);
     }
-    if (list->n_top > 0) {
-        list->logits = gi_array_zeroed((size_t)session->scorer->n_rows * logits_stride(session),
-                                       sizeof(float), "logits", err);
-        if (!list->logits) {
-            return false;
-        }
-    }
-    for (size_t done = 0; done < n;) {
-        const size_t left = n - done;
-        const uint32_t count =
-            left < session->scorer->n_rows ? (uint32_t)left : session->scorer->n_rows;
-        for (uint32_t i = 0; i < count; i++) {
-            targets[i] = done + i + 1 < n ? ids[done + i + 1] : 0;
-        }
-        session->sequence.n_state = GI_NO_STATE; // unknown until the batch has run
-        if (!submit(session, ids + done, targets, count, err) ||
-            !collect(session, count, values, err)) {
-            return false;
-        }
-        const uint32_t n_known = left == count ? count - 1 : count;
-        if (!collect_top(session, done, n_known, targets, values, list, err)) {
-            return false;
-        }
-        memcpy(logprobs + done, values, n_known * sizeof(float));
-        gi_sequence_note_batch(&session->sequence, session->sequence.n_past,
-                               (const uint32_t *)ids + done, count);
-        session->sequence.n_past += count;
-        session->sequence.n_state = session->sequence.n_past;
-        done += count;
-        if (!gi_session_check_cancel(session, "the scoring", err)) {
-            return false;
-        }
-    }
-    return gi_gpu_check(gi_session_gpu(session), "scoring", err);
+    return gi_runner_fill(&run->session->runner, &run->session->scorer->ranges[SCORE_TARGETS],
+                          targets, count * sizeof(targets[0]), run->err);
 }
 
-static bool check(const struct glinfer_session *session, const int32_t *ids, size_t n,
-                  const float *logprobs, struct glinfer_error *err)
+// The last token of the text has no target.
+static bool take_batch(struct gi_text_run *run, size_t begin, uint32_t count)
 {
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_ARRAY(ids, n, err) ||
-        !GI_CHECK_ARRAY(logprobs, n, err)) {
+    struct scoring *scoring = (struct scoring *)run;
+    float values[MAX_ROWS];
+    const uint32_t n = begin + count == run->n ? count - 1 : count;
+    if (!gi_runner_read(&run->session->runner, &run->session->scorer->ranges[SCORE_RESULT], values,
+                        count * sizeof(float), run->err)) {
         return false;
     }
-    if (!gi_model_check_decoder(session->model, err)) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isfinite(values[i])) {
+            return gi_error_set(run->err, GLINFER_STATUS_GPU_FAULT,
+                                "the GPU computed a log-probability that is not a number at "
+                                "position %zu",
+                                begin + i);
+        }
+    }
+    memcpy(scoring->logprobs + begin, values, n * sizeof(float));
+    return take_top(scoring, begin, n);
+}
+
+static bool score(struct gi_text_run *run)
+{
+    struct scoring *scoring = (struct scoring *)run;
+    if (!gi_scorer_open(run->session, run->err)) {
+        return false;
+    }
+    run->n_batch = run->session->scorer->n_rows;
+    run->reader = run->session->scorer->executor;
+    if (scoring->n_top > 0) {
+        scoring->logits = gi_array_zeroed((size_t)run->n_batch * logits_stride(run->session),
+                                          sizeof(float), "logits", run->err);
+    }
+    const bool ok = (scoring->logits || scoring->n_top == 0) && gi_text_run_batches(run);
+    free(scoring->logits);
+    return ok;
+}
+
+static bool check_and_score(struct glinfer_session *session, const int32_t *ids, size_t n,
+                            uint32_t n_top, float *logprobs, struct glinfer_prob *top,
+                            struct glinfer_error *err)
+{
+    struct scoring scoring = {.run = {session, ids, n, "the scoring", .err = err,
+                                      .write = write_targets, .take = take_batch},
+                              .logprobs = logprobs,
+                              .top = top,
+                              .n_top = n_top};
+    if (!GI_CHECK_SET(session, err) || !GI_CHECK_ARRAY(ids, n, err) ||
+        !GI_CHECK_ARRAY(logprobs, n, err) || !gi_model_check_decoder(session->model, err)) {
         return false;
     }
     if (n < 2) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "scoring takes at least two tokens");
     }
-    if (n > session->sequence.n_ctx) {
-        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
-                            "%zu tokens do not fit the context of %u", n, session->sequence.n_ctx);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->hparams.n_vocab) {
-            return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                "token %zu is %d, the vocabulary has %u", i, ids[i],
-                                session->model->hparams.n_vocab);
-        }
-    }
-    return true;
+    return gi_text_run_check(&scoring.run) && GI_CHECK_ARRAY(top, n_top, err) &&
+           GI_CHECK_ENUM(n_top, session->model->hparams.n_vocab, err) &&
+           gi_text_run_call(&scoring.run, score);
 }
 
 bool glinfer_score_top(struct glinfer_session *session, const int32_t *ids, size_t n,
                        uint32_t n_top, float *logprobs, struct glinfer_prob *top,
                        struct glinfer_error *err)
 {
-    struct gi_platform_saved saved;
-    struct top_list list = {.items = top, .n_top = n_top};
-    if (!check(session, ids, n, logprobs, err) || !GI_CHECK_ARRAY(top, n_top, err) ||
-        !GI_CHECK_ENUM(n_top, session->model->hparams.n_vocab, err) ||
-        !gi_call_begin(session, &saved, err)) {
-        return false;
-    }
-    gi_session_reset(session);
-    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-    const bool ok = score(session, ids, n, logprobs, &list, err);
-    free(list.logits);
-    gi_gpu_watch(gi_session_gpu(session), NULL);
-    gi_call_leave(session, &saved);
-    return ok;
+    return check_and_score(session, ids, n, n_top, logprobs, top, err);
 }
 
 bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
                    struct glinfer_error *err)
 {
-    return glinfer_score_top(session, ids, n, 0, logprobs, NULL, err);
+    return check_and_score(session, ids, n, 0, logprobs, NULL, err);
 }

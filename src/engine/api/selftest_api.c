@@ -1,7 +1,6 @@
 #include "base/arguments.h"
 #include "engine/api/call.h"
 #include "engine/api/score.h"
-#include "engine/api/text_embedding.h"
 #include "engine/session/verify.h"
 
 // Tests the lists of drafts unless they exceed the budget. Groups do not use drafts, but share
@@ -54,21 +53,18 @@ static bool test_joint(const struct glinfer_session *session, struct glinfer_err
 // Records all lists again that answers or, in an encoder, embeddings need.
 static bool prepare_all(struct gi_tables *tables, struct glinfer_error *err)
 {
-    const uint32_t prompts = (1u << GI_LIST_STEP) - 1;
+    const struct gi_hparams *hparams = &tables->model->hparams;
+    const bool has_norm = hparams->embed_norm != GI_EMBED_NORM_OUTPUT;
     uint32_t lists = 0;
     for (uint32_t end = 0; end < GI_STEP_END_COUNT; end++) {
         lists |= gi_tables_choose(tables, (enum gi_step_end)end, 0, true);
     }
+    if (hparams->is_encoder) {
+        lists &= (1u << GI_LIST_STEP) - 1;
+        lists |= (uint32_t)has_norm << GI_LIST_NORM;
+    }
     gi_tables_forget(tables);
-    return gi_tables_prepare(tables, tables->model->hparams.is_encoder ? lists & prompts : lists,
-                             NULL, NULL, err);
-}
-
-// Tests the lists that an encoder runs after its own.
-static bool test_embedder(struct glinfer_session *session, struct glinfer_error *err)
-{
-    gi_embedder_close(session);
-    return gi_embedder_open(session, err);
+    return gi_tables_prepare(tables, lists, NULL, NULL, err);
 }
 
 bool glinfer_selftest(struct glinfer_session *session,
@@ -87,11 +83,10 @@ bool glinfer_selftest(struct glinfer_session *session,
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_scorer_close(session);
     gi_verifier_close(session);
-    const bool ok = prepare_all(tables, err) &&
-                    (session->model->hparams.is_encoder
-                         ? test_embedder(session, err)
-                         : gi_scorer_open(session, err) && test_drafts(session, err) &&
-                               test_joint(session, err));
+    const bool ok =
+        prepare_all(tables, err) &&
+        (session->model->hparams.is_encoder ||
+         (gi_scorer_open(session, err) && test_drafts(session, err) && test_joint(session, err)));
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->listener = (struct gi_listener){0};
     gi_call_leave(session, &saved);

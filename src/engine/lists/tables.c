@@ -149,8 +149,10 @@ static enum gi_step_end end_of(uint32_t list)
 struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
                                            struct glinfer_error *err)
 {
-    const bool has_layers = list <= GI_LIST_LOGITS, is_prompt = list <= GI_LIST_PROMPT_SMALL;
+    const bool has_layers = list <= GI_LIST_LOGITS, is_norm = list == GI_LIST_NORM;
+    const bool is_prompt = list <= GI_LIST_PROMPT_SMALL || is_norm;
     const bool has_choice = !is_prompt && list != GI_LIST_LOGITS;
+    struct gi_graph *graph = &tables->graph;
     if (!is_prompt && !gi_model_check_decoder(tables->model, err)) {
         return NULL;
     }
@@ -161,6 +163,10 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
     if (has_layers) {
         record_layers(tables);
     }
+    if (is_norm) {
+        gi_graph_norm_rows(graph, &graph->recorder, "output_norm", graph->hparams->n_layer - 1,
+                           GI_NORM_NEXT, &graph->norm);
+    }
     if (!is_prompt && list < GI_LIST_CHOICE) {
         record_output(tables, has_choice && end_of(list) == GI_STEP_END_SMALL_K);
     }
@@ -170,7 +176,7 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
     if (list == GI_LIST_PROMPT_SMALL) {
         hand_out_ranges(tables);
     }
-    return gi_recorder_end(&tables->graph.recorder, err);
+    return gi_recorder_end(&graph->recorder, err);
 }
 
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
@@ -294,7 +300,8 @@ static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
     enum { BATCH_PAST = 100, END_TOKENS = 3 };
     const struct gi_tables *tables = user;
     const uint32_t n_ctx = tables->graph.kv_cache[0].n_ctx;
-    const bool is_end = i >= GI_LIST_PROMPT_END, is_step = i >= GI_LIST_STEP && !is_end;
+    const bool is_end = i >= GI_LIST_PROMPT_END && i != GI_LIST_NORM;
+    const bool is_step = i >= GI_LIST_STEP && i < GI_LIST_PROMPT_END;
     uint32_t n_tokens = i == GI_LIST_PROMPT_SMALL ? tables->n_small
                         : is_step                 ? 1
                         : is_end                  ? END_TOKENS
@@ -465,6 +472,11 @@ struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_
                                          struct glinfer_error *err)
 {
     return find_executor(tables, GI_LIST_PROMPT_END + (uint32_t)end, err);
+}
+
+struct gi_executor *gi_tables_norm(struct gi_tables *tables, struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_NORM, err);
 }
 
 struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,

@@ -15,7 +15,8 @@ enum {
     GI_LIST_LOGITS = GI_LIST_STEP + GI_STEP_END_COUNT,       // a decode step up to its logits
     GI_LIST_PROMPT_END,                                      // a batch's last row, to a token
     GI_LIST_CHOICE = GI_LIST_PROMPT_END + GI_STEP_END_COUNT, // a step's logits, to a token
-    GI_LIST_COUNT = GI_LIST_CHOICE + GI_STEP_END_COUNT,
+    GI_LIST_NORM = GI_LIST_CHOICE + GI_STEP_END_COUNT,       // the norm of all rows of a batch
+    GI_LIST_COUNT,
 };
 
 struct gi_time_box;
@@ -80,6 +81,7 @@ struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens
                                      struct glinfer_error *err);
 struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);
+struct gi_executor *gi_tables_norm(struct gi_tables *tables, struct glinfer_error *err);
 // Returns a list (GI_LIST_...) for inspection, recorded on first use; NULL on a failure of the
 // recording.
 struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,

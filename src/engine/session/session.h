@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 struct gi_constraint;
-struct gi_embedder;
 struct gi_answer;
 struct gi_sampler_chain;
 struct gi_scorer;
@@ -37,7 +36,6 @@ struct glinfer_session {
     struct gi_runner runner;
     struct gi_step_executors *step_executors; // engine/session/step_executors.h
     struct gi_scorer *scorer;                 // NULL until glinfer_score is called
-    struct gi_embedder *embedder;             // NULL until glinfer_embed is called
     struct gi_verifier *verifier;             // NULL until an answer asks for drafts
     struct gi_lookup_times lookup_times;
     uint32_t chain_length; // steps per chain; 0: from the runner's budget
