@@ -170,7 +170,7 @@ static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables
     double ns[2][GI_TUNE_STEP_SAMPLES];
     struct gi_tune_run run = {.n_tokens = 1, .n = gi_tune_step_replays(tune)};
     uint32_t n = 0;
-    if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
+    if (!gi_tune_clock_warm(&tune->clock)) {
         return false;
     }
     // Once over the time, as few as give a median.
@@ -178,7 +178,7 @@ static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables
          n++) {
         for (int i = 0; i < 2; i++) {
             run.table = tables[i];
-            if (!gi_tune_clock_measure(&tune->clock, &run, &ns[i][n], tune->err)) {
+            if (!gi_tune_clock_measure(&tune->clock, &run, &ns[i][n])) {
                 return false;
             }
         }
@@ -317,10 +317,9 @@ static bool begin_step(struct gi_tune *tune, struct gi_dispatch_table *step)
                                 tune->err) ||
         !gi_dispatch_table_seal(step, tune->err) || !write_tokens(tune) ||
         !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
-        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err) || // fills what is read
-        !gi_tune_clock_choose(&tune->clock, &run, tune->err) ||
-        !gi_tune_clock_warm(&tune->clock, tune->err) ||
-        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err)) {
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns) || // fills what is read
+        !gi_tune_clock_choose(&tune->clock, &run) || !gi_tune_clock_warm(&tune->clock) ||
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns)) {
         return false;
     }
     tune->stats.clock = tune->clock.is_waiting ? GLINFER_PROFILE_WAIT : GLINFER_PROFILE_QUERY;

@@ -71,10 +71,6 @@ bool gi_tune_survey_site(struct gi_tune *tune, struct gi_tune_site *site,
 // Measures the candidates until end_ns, or a little longer, and sets the site's shape to the best.
 bool gi_tune_site(struct gi_tune *tune, struct gi_tune_site *site, uint64_t end_ns);
 
-// Sets *is_good to true if both tables, recorded for the site, compute the same results.
-bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
-                   struct gi_dispatch_table *table, struct gi_dispatch_table *other, bool *is_good);
-
 // Sets tune->dispatch where nothing else says how the device is to dispatch grids that change. A
 // step has been recorded and built before.
 bool gi_tune_dispatch(struct gi_tune *tune);

@@ -10,6 +10,7 @@
 
 struct gi_tune_clock {
     struct glinfer_session *session; // borrowed
+    struct glinfer_error *err;       // receives the failures of all functions
     struct gi_timer *timer;
     struct gi_multi_executor executor; // of the table that is run
     bool is_waiting;                   // by the host's clock: no queries, or they tell nothing
@@ -34,17 +35,14 @@ bool gi_tune_clock_init(struct gi_tune_clock *clock, struct glinfer_session *ses
 void gi_tune_clock_finish(struct gi_tune_clock *clock);
 
 // Takes queries if they account for a good part of a step's time: llvmpipe's say a nanosecond.
-bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run *step,
-                          struct glinfer_error *err);
+bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run *step);
 // Runs arithmetic until its time is steady, for half a second at most.
-bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err);
+bool gi_tune_clock_warm(struct gi_tune_clock *clock);
 // Sets *ns to the time of one replay of the run. Fails with DRIVER, GPU_LOST, NO_MEMORY,
 // CANCELLED (glinfer_session_cancel).
-bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
-                           struct glinfer_error *err);
+bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns);
 // The same by the host's clock, from writing step_state on: the write is pending when the first
 // grid is dispatched.
-bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
-                        struct glinfer_error *err);
+bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns);
 
 #endif
