@@ -5,72 +5,83 @@
 
 #include <stdlib.h>
 
-static bool read_text(const struct gi_gguf *gguf, const char *key, struct gi_text *out,
-                      struct glinfer_error *err)
+// Reads the keys of a file one after the other; after a failure, does nothing.
+struct reader {
+    const struct gi_gguf *gguf;
+    struct gi_vocab_file *file;
+    struct glinfer_error *err;
+    bool has_failed;
+};
+
+static void read_text(struct reader *reader, const char *key, struct gi_text *out)
 {
-    struct gi_gguf_string string;
-    if (!gi_gguf_get_string(gguf, key, &string, err)) {
-        return false;
-    }
+    struct gi_gguf_string string = {0};
+    reader->has_failed =
+        reader->has_failed || !gi_gguf_get_string(reader->gguf, key, &string, reader->err);
     *out = (struct gi_text){string.data, string.size};
-    return true;
 }
 
-static bool read_texts(const struct gi_gguf *gguf, const char *key, struct gi_text **texts,
-                       size_t *count, struct glinfer_error *err)
+// Returns an empty array on failure.
+static struct gi_gguf_array read_array(struct reader *reader, const char *key,
+                                       enum gi_gguf_kind kind)
 {
-    struct gi_gguf_array array;
-    if (!gi_gguf_get_array(gguf, key, GI_GGUF_KIND_STRING, &array, err)) {
-        return false;
+    struct gi_gguf_array array = {0};
+    if (!reader->has_failed && !gi_gguf_get_array(reader->gguf, key, kind, &array, reader->err)) {
+        reader->has_failed = true;
+        array.count = 0;
     }
-    *texts = gi_array_zeroed(array.count, sizeof(**texts), key, err);
+    return array;
+}
+
+// Returns fresh memory for the elements of an array; NULL if there are none, or on failure.
+static void *allocate(struct reader *reader, const char *key, size_t count, size_t size)
+{
+    void *data = reader->has_failed ? NULL : gi_array_zeroed(count, size, key, reader->err);
+    reader->has_failed = !data;
+    return data;
+}
+
+static void read_texts(struct reader *reader, const char *key, struct gi_text **texts,
+                       size_t *count)
+{
+    const struct gi_gguf_array array = read_array(reader, key, GI_GGUF_KIND_STRING);
+    *texts = allocate(reader, key, array.count, sizeof(**texts));
     *count = *texts ? array.count : 0;
     for (size_t i = 0; i < *count; i++) {
         (*texts)[i] = (struct gi_text){array.strings[i].data, array.strings[i].size};
     }
-    return *texts;
 }
 
-// Reads an array with an element of four bytes for each token into fresh memory; leaves *out NULL
-// if the file has none.
-static bool read_token_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
-                             size_t n_tokens, struct gi_gguf_array *array, void **out,
-                             struct glinfer_error *err)
+// Reads an array with an element for each token; it is empty if the file has none.
+static struct gi_gguf_array read_token_array(struct reader *reader, const char *key,
+                                             enum gi_gguf_kind kind)
 {
-    if (!gi_gguf_get_array(gguf, key, kind, array, err)) {
-        return false;
+    const size_t n_tokens = reader->file->vocab.n_tokens;
+    struct gi_gguf_array array = read_array(reader, key, kind);
+    if (array.count && array.count != n_tokens) {
+        reader->has_failed = !gi_error_set(
+            reader->err, GLINFER_STATUS_BAD_FILE,
+            "%s: %s has %llu elements, expected one for each of the %zu tokens",
+            gi_gguf_path(reader->gguf), key, (unsigned long long)array.count, n_tokens);
+        array.count = 0;
     }
-    if (array->count && array->count != n_tokens) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s has %llu elements, expected one for each of the %zu tokens",
-                            gi_gguf_path(gguf), key, (unsigned long long)array->count, n_tokens);
-    }
-    *out = array->count ? gi_array_zeroed(n_tokens, 4, key, err) : NULL;
-    return *out || !array->count;
+    return array;
 }
 
-static bool read_types_and_scores(const struct gi_gguf *gguf, struct gi_vocab_file *file,
-                                  struct glinfer_error *err)
+static void read_types_and_scores(struct reader *reader)
 {
-    struct gi_gguf_array array;
-    void *data = NULL;
-    if (!read_token_array(gguf, "tokenizer.ggml.token_type", GI_GGUF_KIND_I32, file->vocab.n_tokens,
-                          &array, &data, err)) {
-        return false;
-    }
-    file->types = data;
-    for (size_t i = 0; data && i < array.count; i++) {
+    const char *const types = "tokenizer.ggml.token_type", *const scores = "tokenizer.ggml.scores";
+    struct gi_vocab_file *file = reader->file;
+    struct gi_gguf_array array = read_token_array(reader, types, GI_GGUF_KIND_I32);
+    file->types = array.count ? allocate(reader, types, array.count, sizeof(int32_t)) : NULL;
+    for (size_t i = 0; file->types && i < array.count; i++) {
         file->types[i] = gi_gguf_array_i32(&array, i);
     }
-    if (!read_token_array(gguf, "tokenizer.ggml.scores", GI_GGUF_KIND_F32, file->vocab.n_tokens,
-                          &array, &data, err)) {
-        return false;
-    }
-    file->scores = data;
-    for (size_t i = 0; data && i < array.count; i++) {
+    array = read_token_array(reader, scores, GI_GGUF_KIND_F32);
+    file->scores = array.count ? allocate(reader, scores, array.count, sizeof(float)) : NULL;
+    for (size_t i = 0; file->scores && i < array.count; i++) {
         file->scores[i] = gi_gguf_array_f32(&array, i);
     }
-    return true;
 }
 
 enum { BOS, EOS, EOT, EOM, UNK, PAD, SEP, N_SPECIAL };
@@ -82,24 +93,18 @@ static const char *const special_keys[N_SPECIAL] = {
 };
 
 // Reads the ids of special tokens. One outside the vocabulary counts as absent.
-static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct glinfer_error *err)
+static void read_ids(struct reader *reader)
 {
-    int32_t ids[N_SPECIAL];
+    struct gi_vocab *vocab = &reader->file->vocab;
+    int32_t *const ids[N_SPECIAL] = {
+        [BOS] = &vocab->bos, [EOS] = &vocab->eos, [EOT] = &vocab->eot, [EOM] = &vocab->eom,
+        [UNK] = &vocab->unk, [PAD] = &vocab->pad, [SEP] = &vocab->sep};
     for (int i = 0; i < N_SPECIAL; i++) {
-        uint32_t id;
-        if (!gi_gguf_get_u32(gguf, special_keys[i], UINT32_MAX, &id, err)) {
-            return false;
-        }
-        ids[i] = id <= INT32_MAX && id < vocab->n_tokens ? (int32_t)id : GI_NO_TOKEN;
+        uint32_t id = UINT32_MAX;
+        reader->has_failed = reader->has_failed || !gi_gguf_get_u32(reader->gguf, special_keys[i],
+                                                                    UINT32_MAX, &id, reader->err);
+        *ids[i] = id <= INT32_MAX && id < vocab->n_tokens ? (int32_t)id : GI_NO_TOKEN;
     }
-    vocab->bos = ids[BOS];
-    vocab->eos = ids[EOS];
-    vocab->eot = ids[EOT];
-    vocab->eom = ids[EOM];
-    vocab->unk = ids[UNK];
-    vocab->pad = ids[PAD];
-    vocab->sep = ids[SEP];
-    return true;
 }
 
 void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_log *log)
@@ -115,76 +120,61 @@ void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_
     }
 }
 
-static bool read_flag(const struct gi_gguf *gguf, const char *key, int *out,
-                      struct glinfer_error *err)
+static void read_flag(struct reader *reader, const char *key, int *out)
 {
-    bool is_set;
-    if (!gi_gguf_get_bool(gguf, key, false, &is_set, err)) {
-        return false;
-    }
-    *out = gi_gguf_has(gguf, key) ? is_set : -1;
-    return true;
-}
-
-static bool read_flags(const struct gi_gguf *gguf, struct gi_vocab *vocab,
-                       struct glinfer_error *err)
-{
-    return read_flag(gguf, "tokenizer.ggml.add_bos_token", &vocab->add_bos, err) &&
-           read_flag(gguf, "tokenizer.ggml.add_eos_token", &vocab->add_eos, err) &&
-           read_flag(gguf, "tokenizer.ggml.add_sep_token", &vocab->add_sep, err) &&
-           read_flag(gguf, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix, err) &&
-           read_flag(gguf, "tokenizer.ggml.remove_extra_whitespaces",
-                     &vocab->remove_extra_whitespaces, err);
+    bool is_set = false;
+    reader->has_failed =
+        reader->has_failed || !gi_gguf_get_bool(reader->gguf, key, false, &is_set, reader->err);
+    *out = gi_gguf_has(reader->gguf, key) ? is_set : -1;
 }
 
 // Reads a reranker's template. A value that is not a string counts as a template without its
 // places: only calls with pairs fail.
 static struct gi_text read_pair_template(const struct gi_gguf *gguf)
 {
-    struct gi_text text;
-    return read_text(gguf, "tokenizer.chat_template.rerank", &text, NULL)
-               ? text
+    struct gi_gguf_string string;
+    return gi_gguf_get_string(gguf, "tokenizer.chat_template.rerank", &string, NULL)
+               ? (struct gi_text){string.data, string.size}
                : (struct gi_text){"no text", 7};
 }
 
-static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
-                       struct glinfer_error *err)
+// Reads the normaliser of a unigram vocabulary, bytes with or without a sign.
+static void read_charsmap(struct reader *reader)
 {
+    const char *const key = "tokenizer.ggml.precompiled_charsmap";
+    struct gi_gguf_array array;
+    if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_U8, &array, NULL)) {
+        array = read_array(reader, key, GI_GGUF_KIND_I8);
+    }
+    reader->file->vocab.charsmap = (struct gi_text){(const char *)array.data, (size_t)array.count};
+}
+
+bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct glinfer_error *err)
+{
+    struct reader reader = {.gguf = gguf, .file = out, .err = err};
+    struct gi_vocab *vocab = &out->vocab;
+    memset(out, 0, sizeof(*out));
     if (!gi_gguf_has(gguf, "tokenizer.ggml.model")) {
         return gi_check_is_model(gguf, err) &&
                gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: has no tokenizer (no tokenizer.ggml.model)", gi_gguf_path(gguf));
     }
     vocab->pair_template = read_pair_template(gguf);
-    return read_text(gguf, "general.name", &vocab->name, err) &&
-           read_text(gguf, "tokenizer.ggml.model", &vocab->model, err) &&
-           read_text(gguf, "tokenizer.ggml.pre", &vocab->pre, err) &&
-           read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err);
-}
-
-// Reads the normaliser of a unigram vocabulary, bytes with or without a sign.
-static bool read_charsmap(const struct gi_gguf *gguf, struct gi_vocab *vocab,
-                          struct glinfer_error *err)
-{
-    const char *const key = "tokenizer.ggml.precompiled_charsmap";
-    struct gi_gguf_array array;
-    if (!gi_gguf_get_array(gguf, key, GI_GGUF_KIND_U8, &array, NULL) &&
-        !gi_gguf_get_array(gguf, key, GI_GGUF_KIND_I8, &array, err)) {
-        return false;
-    }
-    vocab->charsmap = (struct gi_text){(const char *)array.data, (size_t)array.count};
-    return true;
-}
-
-bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct glinfer_error *err)
-{
-    memset(out, 0, sizeof(*out));
-    struct gi_vocab *vocab = &out->vocab;
-    if (!read_names(gguf, vocab, err) ||
-        !read_texts(gguf, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens, err) ||
-        !read_texts(gguf, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges, err) ||
-        !read_ids(gguf, vocab, err) || !read_flags(gguf, vocab, err) ||
-        !read_types_and_scores(gguf, out, err) || !read_charsmap(gguf, vocab, err)) {
+    read_text(&reader, "general.name", &vocab->name);
+    read_text(&reader, "tokenizer.ggml.model", &vocab->model);
+    read_text(&reader, "tokenizer.ggml.pre", &vocab->pre);
+    read_text(&reader, "tokenizer.chat_template", &vocab->chat_template);
+    read_texts(&reader, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens);
+    read_texts(&reader, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges);
+    read_ids(&reader);
+    read_flag(&reader, "tokenizer.ggml.add_bos_token", &vocab->add_bos);
+    read_flag(&reader, "tokenizer.ggml.add_eos_token", &vocab->add_eos);
+    read_flag(&reader, "tokenizer.ggml.add_sep_token", &vocab->add_sep);
+    read_flag(&reader, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix);
+    read_flag(&reader, "tokenizer.ggml.remove_extra_whitespaces", &vocab->remove_extra_whitespaces);
+    read_types_and_scores(&reader);
+    read_charsmap(&reader);
+    if (reader.has_failed) {
         gi_vocab_finish(out);
         return false;
     }
