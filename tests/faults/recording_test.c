@@ -51,12 +51,11 @@ static void record_list(struct glinfer_session *session, record_fn *record, uint
 static uint32_t open_rows(struct glinfer_session *session, struct glinfer_error *err)
 {
     uint32_t n = 0;
-    if (gi_scorer_open(session, err) && gi_tables_norm(&session->tables, err) &&
+    if (gi_scorer_open(session, err) && gi_tables_find(&session->tables, GI_LIST_NORM, err) &&
         gi_verifier_open(session, GI_STEP_END_GREEDY, err)) {
         const struct gi_verifier *own = session->verifier;
-        n = gi_dispatch_table_count(gi_multi_executor_list(gi_verifier_logits(own))) +
-            gi_dispatch_table_count(
-                gi_multi_executor_list(gi_verifier_choices(own, GI_STEP_END_GREEDY)));
+        n = gi_dispatch_table_count(gi_multi_executor_list(own->rows)) +
+            gi_dispatch_table_count(gi_multi_executor_list(own->choices[GI_STEP_END_GREEDY]));
     }
     return n;
 }

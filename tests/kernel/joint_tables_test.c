@@ -78,7 +78,7 @@ static void decode_alone(struct fixture *f, uint32_t slot, enum gi_step_end end,
 {
     const struct gi_chain chain = {.n_tokens = 1, .n_steps = N_STEPS};
     struct glinfer_error err = {0};
-    struct gi_executor *step = gi_tables_step(&f->sessions[slot]->tables, end, &err);
+    struct gi_executor *step = gi_tables_find(&f->sessions[slot]->tables, GI_LIST_STEP + end, &err);
     must(step != NULL, &err);
     begin(f, slot);
     must(gi_executor_submit(step, &chain, &err), &err);

@@ -86,13 +86,16 @@ static bool show_all(struct glinfer_session *session, const char *numbers, bool 
         const uint32_t n = (uint32_t)strtoul(numbers, &end, 10);
         if (is_prompt) {
             snprintf(name, sizeof(name), "prompt %u", n);
-            is_good = show(session, gi_tables_prompt(&session->tables, n, err), name, 0, n, err) &&
-                      show(session, gi_tables_prompt_end(&session->tables, GI_STEP_END_GREEDY, err),
-                           name, n - 1, 1, err);
+            is_good =
+                show(session, gi_tables_prompt(&session->tables, n, err), name, 0, n, err) &&
+                show(session,
+                     gi_tables_find(&session->tables, GI_LIST_PROMPT_END + GI_STEP_END_GREEDY, err),
+                     name, n - 1, 1, err);
         } else {
             snprintf(name, sizeof(name), "step %u", n);
-            is_good = show(session, gi_tables_step(&session->tables, GI_STEP_END_GREEDY, err), name,
-                           n, 1, err);
+            is_good = show(session,
+                           gi_tables_find(&session->tables, GI_LIST_STEP + GI_STEP_END_GREEDY, err),
+                           name, n, 1, err);
         }
     }
     return is_good;

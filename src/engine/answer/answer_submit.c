@@ -119,8 +119,9 @@ bool gi_answer_find_executors(struct gi_answer *answer)
     struct glinfer_session *session = answer->session;
     if (gi_adjust_is_masked(answer)) {
         answer->logits = gi_step_executors_find_logits(session, answer->err);
-        answer->step =
-            answer->logits ? gi_tables_choice(&session->tables, answer->end, answer->err) : NULL;
+        answer->step = answer->logits ? gi_tables_find(&session->tables,
+                                                       GI_LIST_CHOICE + answer->end, answer->err)
+                                      : NULL;
     } else {
         answer->step = gi_step_executors_find(session, answer->end, answer->err);
     }
@@ -321,7 +322,8 @@ bool gi_answer_submit_open(struct gi_answer *answer)
 static bool repeat_step(struct gi_answer *answer, uint32_t n_past)
 {
     struct glinfer_session *session = answer->session;
-    struct gi_executor *step = gi_tables_step(&session->tables, answer->end, answer->err);
+    struct gi_executor *step =
+        gi_tables_find(&session->tables, GI_LIST_STEP + answer->end, answer->err);
     return step && gi_answer_write_state(answer, session->sequence.tokens[n_past], n_past, 1) &&
            submit_unread(answer, step, n_past, 1);
 }
@@ -413,11 +415,13 @@ bool gi_answer_submit_prompt(struct gi_answer *answer)
         gi_sequence_note_step(&session->sequence, n_past, answer->tokens[0]);
         return gi_answer_write_state(answer, answer->tokens[0], n_past, 1) &&
                gi_adjust_write_mask(answer) &&
-               submit(answer, gi_tables_step(tables, answer->end, answer->err), n_past, 1, true);
+               submit(answer, gi_tables_find(tables, GI_LIST_STEP + answer->end, answer->err),
+                      n_past, 1, true);
     }
     return answer->n_processed < answer->n_prompt
                ? submit_next_batch(answer)
                : gi_adjust_write_mask(answer) &&
-                     submit(answer, gi_tables_prompt_end(tables, answer->end, answer->err), n_past,
-                            1, true);
+                     submit(answer,
+                            gi_tables_find(tables, GI_LIST_PROMPT_END + answer->end, answer->err),
+                            n_past, 1, true);
 }

@@ -32,7 +32,7 @@ bool gi_speculation_begin(struct gi_answer *answer)
     if (!gi_verifier_prepare(session, params, answer->end, answer->err)) {
         return false;
     }
-    if (!gi_verifier_is_ready(session, answer->end)) {
+    if (!session->verifier || !session->verifier->choices[answer->end]) {
         return true;
     }
     const uint32_t most = params->lookup < n_rows - 1 ? params->lookup : n_rows - 1;
@@ -92,7 +92,7 @@ static bool write_batch(struct gi_answer *answer)
     }
     return gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           n_rows * sizeof(tokens[0]), answer->err) &&
-           gi_runner_fill(&session->runner, gi_verifier_states(session->verifier), states,
+           gi_runner_fill(&session->runner, &session->verifier->states.range, states,
                           (uint64_t)n_rows * GI_STEP_STATE_STRIDE, answer->err) &&
            gi_answer_write_state(answer, 0, n_past, n_rows);
 }
@@ -105,9 +105,9 @@ static struct gi_executor *find_executor(struct gi_answer *answer)
     case GI_SPECULATION_BATCH:
         return gi_tables_prompt(&session->tables, own->n_draft + 1, answer->err);
     case GI_SPECULATION_LOGITS:
-        return gi_verifier_logits(session->verifier);
+        return session->verifier->rows;
     default:
-        return gi_verifier_choices(session->verifier, answer->end);
+        return session->verifier->choices[answer->end];
     }
 }
 

@@ -182,7 +182,7 @@ static bool embed(struct gi_text_run *run)
     const uint32_t stride = tables->graph.norm.stride;
     const size_t together = rows_together(run->session);
     run->n_batch = tables->n_batch;
-    run->reader = has_norm(run->session) ? gi_tables_norm(tables, run->err) : NULL;
+    run->reader = has_norm(run->session) ? gi_tables_find(tables, GI_LIST_NORM, run->err) : NULL;
     if (has_norm(run->session) && !run->reader) {
         return false;
     }

@@ -438,45 +438,17 @@ bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
     return true;
 }
 
-static struct gi_executor *find_executor(struct gi_tables *tables, uint32_t list,
-                                         struct glinfer_error *err)
-{
-    return gi_tables_prepare(tables, 1u << list, NULL, NULL, err) ? tables->executors[list] : NULL;
-}
-
-struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
+struct gi_executor *gi_tables_find(struct gi_tables *tables, uint32_t list,
                                    struct glinfer_error *err)
 {
-    return find_executor(tables, GI_LIST_STEP + (uint32_t)end, err);
-}
-
-struct gi_executor *gi_tables_logits(struct gi_tables *tables, struct glinfer_error *err)
-{
-    return find_executor(tables, GI_LIST_LOGITS, err);
-}
-
-struct gi_executor *gi_tables_choice(struct gi_tables *tables, enum gi_step_end end,
-                                     struct glinfer_error *err)
-{
-    return find_executor(tables, GI_LIST_CHOICE + (uint32_t)end, err);
+    return gi_tables_prepare(tables, 1u << list, NULL, NULL, err) ? tables->executors[list] : NULL;
 }
 
 struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
                                      struct glinfer_error *err)
 {
     const bool is_small = n_tokens <= tables->n_small;
-    return find_executor(tables, is_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT, err);
-}
-
-struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
-                                         struct glinfer_error *err)
-{
-    return find_executor(tables, GI_LIST_PROMPT_END + (uint32_t)end, err);
-}
-
-struct gi_executor *gi_tables_norm(struct gi_tables *tables, struct glinfer_error *err)
-{
-    return find_executor(tables, GI_LIST_NORM, err);
+    return gi_tables_find(tables, is_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT, err);
 }
 
 struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,

@@ -70,18 +70,12 @@ void gi_tables_forget(struct gi_tables *tables);
 // threads. Fails with GPU_LOST.
 bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err);
 
-// Return the executor of a list, prepared on first use. Return NULL on an error of preparing it.
-struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
+// Return the executor of a list (GI_LIST_...), or of a prompt's batch of n_tokens, prepared on
+// first use. Return NULL on an error of preparing it.
+struct gi_executor *gi_tables_find(struct gi_tables *tables, uint32_t list,
                                    struct glinfer_error *err);
-// The step split in two lists: up to the logits, then the choice of a token.
-struct gi_executor *gi_tables_logits(struct gi_tables *tables, struct glinfer_error *err);
-struct gi_executor *gi_tables_choice(struct gi_tables *tables, enum gi_step_end end,
-                                     struct glinfer_error *err);
 struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
                                      struct glinfer_error *err);
-struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
-                                         struct glinfer_error *err);
-struct gi_executor *gi_tables_norm(struct gi_tables *tables, struct glinfer_error *err);
 // Returns a list (GI_LIST_...) for inspection, recorded on first use; NULL on a failure of the
 // recording.
 struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,

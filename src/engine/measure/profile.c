@@ -79,13 +79,15 @@ static bool submit_chain(struct profile *profile, struct gi_executor *executor,
 // Returns the executor of a greedy step, which is ready.
 static struct gi_executor *step_executor(const struct profile *profile)
 {
-    return gi_tables_step(&profile->session->tables, GI_STEP_END_GREEDY, profile->err);
+    return gi_tables_find(&profile->session->tables, GI_LIST_STEP + GI_STEP_END_GREEDY,
+                          profile->err);
 }
 
 // Returns the executor of a prompt's end, which is ready.
 static struct gi_executor *prompt_end_executor(const struct profile *profile)
 {
-    return gi_tables_prompt_end(&profile->session->tables, GI_STEP_END_GREEDY, profile->err);
+    return gi_tables_find(&profile->session->tables, GI_LIST_PROMPT_END + GI_STEP_END_GREEDY,
+                          profile->err);
 }
 
 static uint32_t count_entries(const struct gi_executor *executor)

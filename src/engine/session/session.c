@@ -1,6 +1,7 @@
 #include "engine/session/session.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "engine/session/samplers.h"
 #include "engine/session/step_executors.h"
 #include "engine/session/verify.h"
@@ -48,55 +49,49 @@ static bool create_buffers(struct glinfer_session *session, struct glinfer_error
     return true;
 }
 
-static bool write_rotations(struct glinfer_session *session, const struct gi_rope_hparams *rope,
-                            const float *factors, const struct gi_rope *table_of,
-                            struct glinfer_error *err)
+// Writes n floats to the session's vectors, from float `at` on.
+static bool write_vectors(const struct glinfer_session *session, uint64_t at, const float *values,
+                          uint64_t n, struct glinfer_error *err)
 {
-    const struct glinfer_model *model = session->model;
-    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
-    const uint32_t n_rot = table_of->n_rot;
-    const uint64_t size = (uint64_t)session->sequence.n_ctx * n_rot * sizeof(float);
-    float *table = malloc(size + sizeof(float));
+    const struct gi_range *range = &session->tables.ranges[GI_SESSION_VECTORS];
+    return n == 0 ||
+           gi_buffer_write(range->buffer, gi_session_gpu(session),
+                           range->offset + at * sizeof(float), values, n * sizeof(float), err);
+}
+
+static bool write_rotations(const struct glinfer_session *session,
+                            const struct gi_rope_hparams *rope, const float *factors,
+                            const struct gi_rope *table_of, struct glinfer_error *err)
+{
+    const uint32_t n_ctx = session->sequence.n_ctx;
+    const uint64_t n = (uint64_t)n_ctx * table_of->n_rot;
+    float *table = gi_array_zeroed(n, sizeof(*table), "the table of rotations", err);
     if (!table) {
-        return gi_error_no_memory(err, size, "the table of rotations");
+        return false;
     }
-    gi_rope_table_fill(rope, n_rot, factors, session->sequence.n_ctx, table);
-    const bool ok = size == 0 || gi_buffer_write(range.buffer, model->device->gpu,
-                                                 range.offset + table_of->table * sizeof(float),
-                                                 table, size, err);
+    gi_rope_table_fill(rope, table_of->n_rot, factors, n_ctx, table);
+    const bool ok = write_vectors(session, table_of->table, table, n, err);
     free(table);
     return ok;
 }
 
-// Writes the vectors that an encoder adds to its embeddings, for positions that it knows.
-static bool write_positions(struct glinfer_session *session, struct glinfer_error *err)
+// Writes the norm weights, the tables of rotations and, for an encoder, the vectors that it adds to
+// embeddings, of positions that it knows.
+static bool fill_vectors(const struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct gi_hparams *hparams = &model->hparams;
-    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
+    const struct gi_graph *graph = &session->tables.graph;
     const uint32_t n_ctx = session->sequence.n_ctx;
-    const uint32_t n = n_ctx < hparams->n_ctx_train ? n_ctx : hparams->n_ctx_train;
-    return !model->positions ||
-           gi_buffer_write(range.buffer, model->device->gpu,
-                           range.offset + session->tables.graph.positions * sizeof(float),
-                           model->positions, (uint64_t)n * hparams->n_embd * sizeof(float), err);
-}
-
-// Norm weights and the tables of rotations.
-static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
-{
-    const struct glinfer_model *model = session->model;
-    const struct gi_hparams *hparams = &model->hparams;
-    const float *factors = session->sequence.n_ctx > hparams->rope.n_ctx_orig
-                               ? model->long_rope_factors
-                               : model->rope_factors;
-    const struct gi_range range = session->tables.ranges[GI_SESSION_VECTORS];
-    return gi_buffer_write(range.buffer, model->device->gpu, range.offset, model->norms,
-                           model->norm_layout.size * sizeof(float), err) &&
-           write_positions(session, err) &&
-           write_rotations(session, &hparams->rope, factors, &session->tables.graph.rope, err) &&
-           (!hparams->has_window_rope || write_rotations(session, &hparams->window_rope, NULL,
-                                                         &session->tables.graph.window_rope, err));
+    const float *factors =
+        n_ctx > hparams->rope.n_ctx_orig ? model->long_rope_factors : model->rope_factors;
+    const uint64_t n_position = model->positions ? gi_min_u32(n_ctx, hparams->n_ctx_train) : 0;
+    return write_vectors(session, 0, model->norms, model->norm_layout.size, err) &&
+           write_vectors(session, graph->positions, model->positions, n_position * hparams->n_embd,
+                         err) &&
+           write_rotations(session, &hparams->rope, factors, &graph->rope, err) &&
+           (!hparams->has_window_rope ||
+            write_rotations(session, &hparams->window_rope, NULL, &graph->window_rope, err));
 }
 
 //-- the session ---------------------------------------------------------------------------------
@@ -151,7 +146,7 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
                   struct glinfer_error *err)
 {
     init_tables(session);
-    return create_buffers(session, err) && write_vectors(session, err) &&
+    return create_buffers(session, err) && fill_vectors(session, err) &&
            gi_tables_check(&session->tables, err) && gi_step_executors_open(session, err) &&
            (!params->expected ||
             gi_session_prepare(session, params->expected, (uint32_t)params->expected->n_predict > 1,

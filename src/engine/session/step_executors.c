@@ -41,7 +41,7 @@ static bool record_steps(void *user, uint32_t end, const struct gi_list_form *fo
 static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_error *err)
 {
     struct glinfer_session *session = user;
-    return gi_tables_step(&session->tables, (enum gi_step_end)end, err);
+    return gi_tables_find(&session->tables, GI_LIST_STEP + end, err);
 }
 
 // Clears the counters that are zero between steps and that a step given up in the middle may leave
@@ -199,7 +199,7 @@ struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum
 {
     struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
     struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
-    return executor ? executor : gi_tables_step(&session->tables, end, err);
+    return executor ? executor : gi_tables_find(&session->tables, GI_LIST_STEP + end, err);
 }
 
 struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
@@ -207,7 +207,7 @@ struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *sessio
 {
     struct gi_upgrade *upgrade = session->step_executors->upgrades[GI_STEP_LOGITS];
     struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
-    return executor ? executor : gi_tables_logits(&session->tables, err);
+    return executor ? executor : gi_tables_find(&session->tables, GI_LIST_LOGITS, err);
 }
 
 enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,

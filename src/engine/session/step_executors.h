@@ -6,8 +6,6 @@
 
 #include "engine/session/session.h"
 
-struct gi_step_executors;
-
 // Sets the gpu's preferences for the executors that the device may use. Warns of settings that it
 // cannot apply.
 void gi_step_executors_prepare_gpu(struct gi_gpu *gpu);

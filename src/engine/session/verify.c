@@ -11,18 +11,6 @@ enum range {
     RANGE_COUNT,
 };
 
-struct gi_verifier {
-    struct gi_owned owned;
-    struct glinfer_session *session; // borrowed
-    struct gi_arena arena;
-    struct gi_slot_array states, logits; // one element per row
-    struct gi_logits layout;             // layout of one row
-    uint32_t n_rows;
-    uint64_t reserved; // bytes of the model's budget
-    struct gi_executor *rows;
-    struct gi_executor *choices[GI_STEP_END_COUNT]; // NULL: not ready yet
-};
-
 static void destroy(struct gi_owned *owned)
 {
     struct gi_verifier *verifier = (struct gi_verifier *)owned;
@@ -226,24 +214,4 @@ bool gi_verifier_prepare(struct glinfer_session *session,
     gi_log_write(&session->model->device->log, GLINFER_LOG_WARN, "there are no drafts: %s",
                  why.message);
     return true;
-}
-
-bool gi_verifier_is_ready(const struct glinfer_session *session, enum gi_step_end end)
-{
-    return session->verifier && session->verifier->choices[end];
-}
-
-const struct gi_range *gi_verifier_states(const struct gi_verifier *verifier)
-{
-    return &verifier->states.range;
-}
-
-struct gi_executor *gi_verifier_logits(const struct gi_verifier *verifier)
-{
-    return verifier->rows;
-}
-
-struct gi_executor *gi_verifier_choices(const struct gi_verifier *verifier, enum gi_step_end end)
-{
-    return verifier->choices[end];
 }

@@ -6,6 +6,19 @@
 
 #include "engine/session/session.h"
 
+struct gi_verifier {
+    struct gi_owned owned;
+    struct glinfer_session *session; // borrowed
+    struct gi_arena arena;
+    struct gi_slot_array states, logits; // one element per row
+    struct gi_logits layout;             // layout of one row
+    uint32_t n_rows;
+    uint64_t reserved;                              // bytes of the model's budget
+    struct gi_executor *rows;                       // computes the logits of all rows
+    struct gi_executor *choices[GI_STEP_END_COUNT]; // choose tokens; NULL: not ready yet. The rows
+                                                    // in use are the slots of the list
+};
+
 // Creates and tests the lists of choices of this end if they do not exist. Does nothing in a
 // session without small batches. Fails with OVER_BUDGET, NO_MEMORY, UNSUPPORTED, DRIVER, GPU_LOST.
 bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
@@ -16,8 +29,6 @@ bool gi_verifier_open(struct glinfer_session *session, enum gi_step_end end,
 bool gi_verifier_prepare(struct glinfer_session *session,
                          const struct glinfer_generate_params *params, enum gi_step_end end,
                          struct glinfer_error *err);
-// Returns true if answers with this end can use drafts now.
-bool gi_verifier_is_ready(const struct glinfer_session *session, enum gi_step_end end);
 // Destroys the session's verifier, if it has one.
 void gi_verifier_close(struct glinfer_session *session);
 
@@ -25,10 +36,5 @@ void gi_verifier_close(struct glinfer_session *session);
 bool gi_verifier_suits(const struct glinfer_session *session);
 // Returns the maximum rows of a draft's batch; 0: no such batches.
 uint32_t gi_verifier_rows(const struct glinfer_session *session);
-// Returns the range of the rows' step_states, GI_STEP_STATE_STRIDE bytes each.
-const struct gi_range *gi_verifier_states(const struct gi_verifier *verifier);
-// Return the executors of the lists. The rows in use are the slots of the list of choices.
-struct gi_executor *gi_verifier_logits(const struct gi_verifier *verifier);
-struct gi_executor *gi_verifier_choices(const struct gi_verifier *verifier, enum gi_step_end end);
 
 #endif
