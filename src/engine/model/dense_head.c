@@ -1,8 +1,7 @@
 #include "engine/model/dense_head.h"
 
 #include "base/array.h"
-#include "engine/model/weight_store.h"
-#include "quant/quant.h"
+#include "engine/model/model_vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,52 +12,27 @@ enum { MAX_OUT = 1 << 16 };
 
 //-- reading ---------------------------------------------------------------------------------------
 
-static bool check_tensor(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
-                         uint64_t n_in, uint64_t n_out, struct glinfer_error *err)
+// Returns a tensor as floats; NULL if the file does not have it, or on failure.
+static float *take(struct gi_vector_reader *reader, const char *name, uint64_t n_in, uint64_t n_out)
 {
-    if (!gi_quant_find(tensor->type->type)) {
-        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
-                            gi_gguf_path(gguf), (int)tensor->name.size, tensor->name.data,
-                            tensor->type->name, gi_quant_names());
-    }
-    return (tensor->dims[0] == n_in && tensor->dims[1] == n_out && n_out <= MAX_OUT &&
-            tensor->dims[2] == 1 && tensor->dims[3] == 1) ||
-           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s: tensor %.*s has shape %llu x %llu, expected %llu x %llu",
-                        gi_gguf_path(gguf), (int)tensor->name.size, tensor->name.data,
-                        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
-                        (unsigned long long)n_in, (unsigned long long)n_out);
-}
-
-static bool read_floats(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
-                        float **out, struct glinfer_error *err)
-{
-    *out = gi_array_zeroed(tensor->n_elements, sizeof(float), "the head of embeddings", err);
-    return *out && gi_read_vector(gguf, tensor, tensor->n_elements, *out, err);
+    const struct gi_gguf_tensor *tensor = gi_vector_find(reader, name, n_in, n_out, false);
+    return gi_vector_take(reader, tensor, (size_t)(n_in * n_out), "the head of embeddings");
 }
 
 // Leaves the layer as it is if the file has none of that name.
-static bool read_layer(struct gi_dense_layer *layer, const struct gi_gguf *gguf, const char *name,
-                       uint32_t n_in, struct glinfer_error *err)
+static void read_layer(struct gi_vector_reader *reader, struct gi_dense_layer *layer,
+                       const char *name, uint32_t n_in)
 {
     char weight_name[64], bias_name[64];
     snprintf(weight_name, sizeof(weight_name), "%s.weight", name);
     snprintf(bias_name, sizeof(bias_name), "%s.bias", name);
-    const struct gi_gguf_tensor *weight = gi_gguf_tensor_find(gguf, weight_name);
-    const struct gi_gguf_tensor *bias = gi_gguf_tensor_find(gguf, bias_name);
-    if (!weight) {
-        return true;
+    const struct gi_gguf_tensor *weight = gi_gguf_tensor_find(reader->gguf, weight_name);
+    if (weight) {
+        layer->n_in = n_in;
+        layer->n_out = weight->dims[1] < MAX_OUT ? (uint32_t)weight->dims[1] : MAX_OUT;
+        layer->weight = take(reader, weight_name, n_in, layer->n_out);
+        layer->bias = take(reader, bias_name, layer->n_out, 1);
     }
-    const uint64_t n_out = weight->dims[1];
-    if (!check_tensor(gguf, weight, n_in, n_out, err) ||
-        (bias && !check_tensor(gguf, bias, n_out, 1, err))) {
-        return false;
-    }
-    layer->n_in = n_in;
-    layer->n_out = (uint32_t)n_out;
-    return read_floats(gguf, weight, &layer->weight, err) &&
-           (!bias || read_floats(gguf, bias, &layer->bias, err));
 }
 
 static uint32_t size_behind(const struct gi_dense_layer *layer, uint32_t n)
@@ -66,27 +40,22 @@ static uint32_t size_behind(const struct gi_dense_layer *layer, uint32_t n)
     return layer->n_out > 0 ? layer->n_out : n;
 }
 
-static bool read_gamma(struct gi_dense_head *head, const struct gi_gguf *gguf,
-                       struct glinfer_error *err)
-{
-    const struct gi_gguf_tensor *gamma = gi_gguf_tensor_find(gguf, "cls.norm.weight");
-    return !gamma || head->hidden.n_out == 0 ||
-           (check_tensor(gguf, gamma, head->hidden.n_out, 1, err) &&
-            read_floats(gguf, gamma, &head->hidden_gamma, err));
-}
-
 bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf,
                         const struct gi_hparams *hparams, struct glinfer_error *err)
 {
+    struct gi_vector_reader reader = {.gguf = gguf, .err = err};
     struct gi_dense_layer *projections = head->projections;
     const uint32_t n_embd = hparams->n_embd;
     head->has_gelu = hparams->rank_has_gelu;
     head->eps = hparams->norm_eps;
-    return read_layer(&projections[0], gguf, "dense_2", n_embd, err) &&
-           read_layer(&projections[1], gguf, "dense_3", size_behind(&projections[0], n_embd),
-                      err) &&
-           read_layer(&head->hidden, gguf, "cls", n_embd, err) && read_gamma(head, gguf, err) &&
-           read_layer(&head->scores, gguf, "cls.output", size_behind(&head->hidden, n_embd), err);
+    read_layer(&reader, &projections[0], "dense_2", n_embd);
+    read_layer(&reader, &projections[1], "dense_3", size_behind(&projections[0], n_embd));
+    read_layer(&reader, &head->hidden, "cls", n_embd);
+    if (head->hidden.n_out > 0) {
+        head->hidden_gamma = take(&reader, "cls.norm.weight", head->hidden.n_out, 1);
+    }
+    read_layer(&reader, &head->scores, "cls.output", size_behind(&head->hidden, n_embd));
+    return !reader.has_failed;
 }
 
 static void finish_layer(struct gi_dense_layer *layer)

@@ -2,9 +2,8 @@
 
 #include "base/array.h"
 #include "engine/model/model_info.h"
-#include "engine/model/plan/plan_rows.h"
+#include "engine/model/model_vectors.h"
 #include "engine/model/plan/spare_tensors.h"
-#include "engine/model/position_table.h"
 #include "engine/model/vocab.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
@@ -130,59 +129,6 @@ bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host,
     return true;
 }
 
-// Reads a norm; those of q and k come in the order of the rows that they multiply.
-static bool read_norm(const struct glinfer_model *model, const struct gi_model_plan *plan,
-                      uint32_t index, float *file_order, float *out, struct glinfer_error *err)
-{
-    const uint32_t norm = index % GI_NORM_COUNT;
-    const uint32_t n = (uint32_t)(plan->norms[index]->dims[0] * plan->norms[index]->dims[1]);
-    const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
-    const struct gi_heads heads = gi_layer_heads(&model->hparams, index / GI_NORM_COUNT);
-    if (!gi_read_vector(plan->gguf, plan->norms[index], n, is_paired ? file_order : out, err)) {
-        return false;
-    }
-    for (uint32_t i = 0; is_paired && i < n; i++) {
-        out[i] = file_order[gi_plan_pair_row(&model->hparams, &heads, i)];
-    }
-    return true;
-}
-
-static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *plan,
-                       struct glinfer_error *err)
-{
-    const struct gi_norm_layout *layout = &model->norm_layout;
-    const uint32_t n_norm = model->hparams.n_layer * GI_NORM_COUNT;
-    model->norms = calloc(layout->size, sizeof(float));
-    float *file_order = calloc(layout->size, sizeof(float));
-    bool ok = (model->norms && file_order) ||
-              gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
-    for (uint32_t i = 0; ok && i < n_norm; i++) {
-        const enum gi_norm norm = (enum gi_norm)(i % GI_NORM_COUNT);
-        ok = !plan->norms[i] ||
-             read_norm(model, plan, i, file_order,
-                       model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm), err);
-    }
-    const uint32_t output = gi_norm_offset(layout, model->hparams.n_layer - 1, GI_NORM_NEXT);
-    ok = ok && gi_read_vector(plan->gguf, plan->norms[n_norm], model->hparams.n_embd,
-                              model->norms + output, err);
-    ok = ok && (!plan->norms[n_norm + 1] ||
-                gi_read_vector(plan->gguf, plan->norms[n_norm + 1], model->hparams.n_embd,
-                               model->norms + layout->output_shift, err));
-    free(file_order);
-    return ok;
-}
-
-static bool read_factors(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                         float **out, struct glinfer_error *err)
-{
-    const size_t n = plan->hparams.n_rot / 2;
-    if (!tensor) {
-        return true;
-    }
-    *out = gi_array_zeroed(n, sizeof(float), "the RoPE factors", err);
-    return *out && gi_read_vector(plan->gguf, tensor, n, *out, err);
-}
-
 static bool load_weights(struct glinfer_model *model, const struct gi_model_plan *plan,
                          const struct glinfer_model_params *params, struct glinfer_error *err)
 {
@@ -224,11 +170,8 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
                        gi_arena_alignment(gi_gpu_limits(model->device->gpu)),
                        gi_tokenizer_size(model->tokenizer.core));
     if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
-        !read_norms(model, plan, err) ||
-        !gi_read_positions(plan->gguf, &plan->hparams, &model->positions, err) ||
+        !gi_model_vectors_read(model, plan, err) ||
         !gi_dense_head_read(&model->head, plan->gguf, &plan->hparams, err) ||
-        !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
-        !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
         !load_weights(model, plan, params, err)) {
         return false;
     }
