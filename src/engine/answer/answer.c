@@ -156,15 +156,6 @@ static bool check_chain(const struct gi_answer *answer, const struct gi_landing 
     return gi_runner_check_count(&session->runner, landing, n_live, answer->err);
 }
 
-// Discards the sampled token after a call that only processes a prompt.
-static void end_prompt(struct gi_answer *answer)
-{
-    struct gi_sequence *sequence = &answer->session->sequence;
-    sequence->pending = GI_NO_TOKEN;
-    sequence->n_past = answer->base;
-    answer->state = GI_ANSWER_ENDS;
-}
-
 // Checks a chain that has run and begins to deliver its tokens.
 static bool take_landing(struct gi_answer *answer)
 {
@@ -178,9 +169,11 @@ static bool take_landing(struct gi_answer *answer)
     session->sequence.is_stale = false;
     answer->n_live = n_live;
     answer->next = 0;
-    if (answer->params.n_predict == 0) {
+    if (answer->params.n_predict == 0) { // the call only processes a prompt: no token counts
         answer->n_live = 0;
-        end_prompt(answer);
+        session->sequence.pending = GI_NO_TOKEN;
+        session->sequence.n_past = answer->base;
+        answer->state = GI_ANSWER_ENDS;
     }
     return true;
 }
@@ -227,12 +220,6 @@ static bool look(struct gi_answer *answer, bool takes)
     return true;
 }
 
-static bool advance_jointly(struct gi_answer *answer)
-{
-    bool has_landed = false;
-    return gi_joint_run_advance(answer, &has_landed) && (!has_landed || take_landing(answer));
-}
-
 static bool is_slow(const struct glinfer_session *session)
 {
     return gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
@@ -262,7 +249,8 @@ static bool submit_or_take(struct gi_answer *answer)
     const bool takes = is_full || is_joint ||
                        (answer->n_submitted > 0 && answer->n_submitted >= answer->max_steps);
     if (is_joint && session->runner.n_flights == 0) {
-        return advance_jointly(answer);
+        bool has_landed = false;
+        return gi_joint_run_advance(answer, &has_landed) && (!has_landed || take_landing(answer));
     }
     if (gi_answer_is_stepped(answer) && !look(answer, takes)) {
         return false;

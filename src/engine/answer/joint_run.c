@@ -176,12 +176,6 @@ static bool is_ready(const struct gi_answer *answer)
            !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer);
 }
 
-// Returns true if each chain of an answer must be read before the next.
-static bool needs_host(const struct gi_answer *answer)
-{
-    return answer->session->gpu_duty < 100 || gi_answer_needs_tokens(answer);
-}
-
 // Returns the bit set of slots for a chain that begins now; 0: wait for an answer or the GPU.
 static uint32_t choose_slots(const struct gi_joint_run *joint)
 {
@@ -192,7 +186,8 @@ static uint32_t choose_slots(const struct gi_joint_run *joint)
     for (uint32_t i = 0; i < group->n_slots; i++) {
         const struct gi_answer *answer = find_answer(group, i);
         if (is_decoding(answer)) {
-            is_alone = is_alone || needs_host(answer);
+            is_alone =
+                is_alone || answer->session->gpu_duty < 100 || gi_answer_needs_tokens(answer);
             is_any_behind = is_any_behind || is_behind(answer);
             set |= (uint32_t)is_ready(answer) << i;
         }
@@ -252,13 +247,6 @@ static uint32_t write_masks(const struct gi_joint_run *joint, uint32_t set)
     return set;
 }
 
-// Sets the number of rows of a chain of the set, and the expected time of its steps.
-static void set_rows(struct gi_joint_run *joint, uint32_t set)
-{
-    joint->n_rows = gi_joint_tables_rows(&joint->group->joint, set);
-    joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(set)];
-}
-
 // Begins a chain of the answers in a set, which submit_open then submits. Begins no chain if joint
 // steps turn out to be refused. `turn` receives errors.
 static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *turn)
@@ -273,7 +261,8 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
     }
     bool ok = true;
     joint->n_past = 0;
-    set_rows(joint, set);
+    joint->n_rows = gi_joint_tables_rows(&group->joint, set);
+    runner->step_ns = joint->times.step_ns[gi_joint_is_lone(set)];
     runner->budget_ns = UINT64_MAX;
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         struct gi_answer *answer = find_answer(group, i);

@@ -5,6 +5,7 @@
 
 #include "base/arguments.h"
 #include "base/array.h"
+#include "base/round.h"
 #include "engine/api/text_run.h"
 #include "ops/sample/logprob.h"
 
@@ -48,28 +49,7 @@ void gi_scorer_close(struct glinfer_session *session)
 
 static uint32_t logits_stride(const struct glinfer_session *session)
 {
-    const uint32_t n_rows = session->model->weights.output->n_rows;
-    return (n_rows + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK * GI_QUANT_BLOCK;
-}
-
-static uint32_t choose_rows(const struct glinfer_session *session)
-{
-    const uint32_t fit = MAX_LOGITS_BYTES / (logits_stride(session) * (uint32_t)sizeof(float));
-    uint32_t n_rows = fit < MAX_ROWS ? fit : MAX_ROWS;
-    n_rows = n_rows < session->tables.n_batch ? n_rows : session->tables.n_batch;
-    return n_rows > 0 ? n_rows : 1;
-}
-
-static bool allocate(struct gi_scorer *scorer, const struct glinfer_session *session,
-                     struct glinfer_error *err)
-{
-    const uint64_t row = logits_stride(session) * sizeof(float);
-    const uint64_t sizes[SCORE_RANGE_COUNT] = {[SCORE_LOGITS] = scorer->n_rows * row,
-                                               [SCORE_TARGETS] = scorer->n_rows * sizeof(int32_t),
-                                               [SCORE_RESULT] = scorer->n_rows * sizeof(float)};
-    const struct gi_arena_request request = {
-        .sizes = sizes, .n = SCORE_RANGE_COUNT, .label = "score"};
-    return gi_arena_place(&scorer->arena, gi_session_gpu(session), &request, scorer->ranges, err);
+    return gi_round_up(session->model->weights.output->n_rows, GI_QUANT_BLOCK);
 }
 
 static void record(void *user, struct gi_recorder *recorder)
@@ -99,11 +79,19 @@ bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
     session->scorer = scorer;
     scorer->session = session;
     gi_owned_add(&session->on_gpu, &scorer->owned, destroy);
-    scorer->n_rows = choose_rows(session);
-    scorer->executor =
-        allocate(scorer, session, err)
-            ? gi_tables_create_rows(&session->tables, scorer->n_rows, record, session, err)
-            : NULL;
+    const uint64_t row = logits_stride(session) * sizeof(float);
+    const uint32_t fit = (uint32_t)(MAX_LOGITS_BYTES / row);
+    const uint32_t n = gi_min_u32(gi_min_u32(fit, MAX_ROWS), session->tables.n_batch);
+    const uint32_t n_rows = n > 0 ? n : 1;
+    const uint64_t sizes[SCORE_RANGE_COUNT] = {[SCORE_LOGITS] = n_rows * row,
+                                               [SCORE_TARGETS] = n_rows * sizeof(int32_t),
+                                               [SCORE_RESULT] = n_rows * sizeof(float)};
+    const struct gi_arena_request request = {
+        .sizes = sizes, .n = SCORE_RANGE_COUNT, .label = "score"};
+    scorer->n_rows = n_rows;
+    if (gi_arena_place(&scorer->arena, gi_session_gpu(session), &request, scorer->ranges, err)) {
+        scorer->executor = gi_tables_create_rows(&session->tables, n_rows, record, session, err);
+    }
     if (!scorer->executor) {
         gi_scorer_close(session);
     }

@@ -203,22 +203,6 @@ bool glinfer_session_save_memory(struct glinfer_session *session, void *data, si
 
 //-- load ------------------------------------------------------------------------------------------
 
-// Holds the tokens of a state while their cache is loaded.
-struct loaded_notes {
-    uint32_t *tokens;
-    uint8_t *origins;
-};
-
-static bool read_notes(struct loaded_notes *notes, const struct gi_source *source,
-                       const struct gi_state_shape *shape, const struct gi_state_head *head,
-                       struct glinfer_error *err)
-{
-    notes->tokens = gi_array_zeroed(head->n_tokens, sizeof(uint32_t), "a saved session", err);
-    notes->origins = gi_array_zeroed(head->n_tokens, sizeof(uint8_t), "a saved session", err);
-    return notes->tokens && notes->origins &&
-           gi_state_read_tokens(source, shape, head, notes->tokens, notes->origins, err);
-}
-
 // Takes the place of what the session held once all that can be checked was. If loading rows fails
 // its own are lost, and are computed anew from the tokens.
 static bool read_state(struct glinfer_session *session, const struct gi_source *source,
@@ -226,10 +210,14 @@ static bool read_state(struct glinfer_session *session, const struct gi_source *
 {
     struct gi_sequence *sequence = &session->sequence;
     const struct gi_state_shape shape = describe(session);
-    struct loaded_notes notes = {0};
     struct gi_state_head head;
-    bool ok = gi_state_check(source, &shape, &head, err) &&
-              read_notes(&notes, source, &shape, &head, err);
+    if (!gi_state_check(source, &shape, &head, err)) {
+        return false;
+    }
+    uint32_t *tokens = gi_array_zeroed(head.n_tokens, sizeof(*tokens), "a saved session", err);
+    uint8_t *origins = gi_array_zeroed(head.n_tokens, sizeof(*origins), "a saved session", err);
+    bool ok =
+        tokens && origins && gi_state_read_tokens(source, &shape, &head, tokens, origins, err);
     if (ok && head.has_rows) {
         ok = gi_cache_rows_load(sequence, hparams_of(session), gi_session_gpu(session), source,
                                 &head, err);
@@ -238,12 +226,12 @@ static bool read_state(struct glinfer_session *session, const struct gi_source *
         }
     }
     if (ok) {
-        memcpy(sequence->tokens, notes.tokens, head.n_tokens * sizeof(notes.tokens[0]));
-        memcpy(sequence->origins, notes.origins, head.n_tokens * sizeof(notes.origins[0]));
+        memcpy(sequence->tokens, tokens, head.n_tokens * sizeof(tokens[0]));
+        memcpy(sequence->origins, origins, head.n_tokens * sizeof(origins[0]));
         adopt(session, &head);
     }
-    free(notes.tokens);
-    free(notes.origins);
+    free(tokens);
+    free(origins);
     return ok;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/measure/profile.h"
 
 #include "base/clock.h"
+#include "base/round.h"
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
 #include "engine/session/step_executors.h"
@@ -307,17 +308,6 @@ static void report(const struct profile *profile)
     }
 }
 
-static bool prepare(const struct profile *profile)
-{
-    struct gi_tables *tables = &profile->session->tables;
-    const uint32_t n_prompt = profile->params.n_prompt;
-    uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 1, true);
-    if (n_prompt > 0) { // of one token as of two: no step here
-        lists |= gi_tables_choose(tables, GI_STEP_END_GREEDY, n_prompt > 1 ? n_prompt : 2, true);
-    }
-    return gi_tables_prepare(tables, lists, NULL, NULL, profile->err);
-}
-
 // Returns the dispatches of a prompt; 0 on failure.
 static uint32_t count_prompt(const struct profile *profile)
 {
@@ -335,74 +325,48 @@ static uint32_t count_prompt(const struct profile *profile)
     return n;
 }
 
-static bool count_spans(struct profile *profile)
+// Prepares the lists and counts their dispatches, allocates what they fill, and makes up a prompt.
+static bool begin(struct profile *profile)
 {
-    const uint32_t a_step = count_entries(step_executor(profile));
-    const bool is_prompt = profile->params.n_prompt > 0;
-    profile->spans_a_run = is_prompt ? count_prompt(profile) : a_step;
-    profile->capacity = is_prompt ? profile->spans_a_run : a_step * STEPS_A_SET;
-    profile->capacity = profile->capacity > a_step ? profile->capacity : a_step;
-    return profile->spans_a_run > 0;
-}
-
-static bool allocate(struct profile *profile)
-{
+    struct gi_tables *tables = &profile->session->tables;
     const uint32_t n_prompt = profile->params.n_prompt;
-    if (!count_spans(profile)) {
+    const uint32_t n_vocab = profile->session->model->hparams.n_vocab;
+    uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 1, true), random = 1;
+    if (n_prompt > 0) { // of one token as of two: no step here
+        lists |= gi_tables_choose(tables, GI_STEP_END_GREEDY, n_prompt > 1 ? n_prompt : 2, true);
+    }
+    if (!gi_tables_prepare(tables, lists, NULL, NULL, profile->err)) {
         return false;
     }
-    profile->spans = calloc(profile->capacity, sizeof(profile->spans[0]));
-    profile->ns = calloc(profile->capacity, sizeof(profile->ns[0]));
-    profile->first_ns = calloc(profile->capacity, sizeof(profile->ns[0]));
-    profile->sums.kernels = calloc(profile->capacity, sizeof(profile->sums.kernels[0]));
+    const uint32_t a_step = count_entries(step_executor(profile));
+    profile->spans_a_run = n_prompt > 0 ? count_prompt(profile) : a_step;
+    if (profile->spans_a_run == 0) {
+        return false;
+    }
+    const uint32_t n =
+        gi_max_u32(a_step, n_prompt > 0 ? profile->spans_a_run : a_step * STEPS_A_SET);
+    profile->capacity = n;
+    profile->spans = calloc(n, sizeof(profile->spans[0]));
+    profile->ns = calloc(n, sizeof(profile->ns[0]));
+    profile->first_ns = calloc(n, sizeof(profile->ns[0]));
+    profile->sums.kernels = calloc(n, sizeof(profile->sums.kernels[0]));
     profile->tokens = calloc((size_t)n_prompt + 1, sizeof(profile->tokens[0]));
-    return (profile->spans && profile->ns && profile->first_ns && profile->sums.kernels &&
-            profile->tokens) ||
-           gi_error_no_memory(profile->err, profile->capacity * sizeof(profile->sums.kernels[0]),
-                              "a profile");
-}
-
-static void release(struct profile *profile)
-{
-    gi_timer_destroy(profile->timer);
-    free(profile->spans);
-    free(profile->ns);
-    free(profile->first_ns);
-    free(profile->sums.kernels);
-    free(profile->tokens);
-}
-
-static void fill_tokens(struct profile *profile)
-{
-    const uint32_t n_vocab = profile->session->model->hparams.n_vocab;
-    uint32_t random = 1;
-    for (uint32_t i = 0; i < profile->params.n_prompt; i++) {
+    if (!profile->spans || !profile->ns || !profile->first_ns || !profile->sums.kernels ||
+        !profile->tokens) {
+        return gi_error_no_memory(profile->err, n * sizeof(profile->sums.kernels[0]), "a profile");
+    }
+    for (uint32_t i = 0; i < n_prompt; i++) {
         random = random * 1664525u + 1013904223u;
         profile->tokens[i] = (random >> 8) % n_vocab;
     }
-}
-
-static bool check_fit(const struct profile *profile)
-{
-    const struct glinfer_profile_params *params = &profile->params;
-    const uint64_t n = params->n_prompt > 0 ? params->n_prompt : params->n_runs;
-    if (params->depth + n <= profile->session->sequence.n_ctx) {
-        return true;
-    }
-    return gi_error_set(profile->err, GLINFER_STATUS_CONTEXT_FULL,
-                        "%llu tokens at a depth of %u do not fit the context of %u",
-                        (unsigned long long)n, params->depth, profile->session->sequence.n_ctx);
+    return true;
 }
 
 static bool run_profile(struct profile *profile)
 {
-    bool ok = prepare(profile) && allocate(profile);
-    if (ok) {
-        fill_tokens(profile);
-    }
-    ok = ok && warm_up(profile) && measure_wall(profile) && choose_clock(profile) &&
-         measure_kernels(profile) &&
-         gi_gpu_check(gi_session_gpu(profile->session), "profiling", profile->err);
+    const bool ok = begin(profile) && warm_up(profile) && measure_wall(profile) &&
+                    choose_clock(profile) && measure_kernels(profile) &&
+                    gi_gpu_check(gi_session_gpu(profile->session), "profiling", profile->err);
     if (ok) {
         profile->stats.n_runs = profile->params.n_runs;
         profile->stats.n_dispatches = profile->spans_a_run;
@@ -410,7 +374,12 @@ static bool run_profile(struct profile *profile)
             gi_step_executors_recall(profile->session, GI_STEP_END_GREEDY, profile->stats.step_ns);
         report(profile);
     }
-    release(profile);
+    gi_timer_destroy(profile->timer);
+    free(profile->spans);
+    free(profile->ns);
+    free(profile->first_ns);
+    free(profile->sums.kernels);
+    free(profile->tokens);
     return ok;
 }
 
@@ -424,8 +393,11 @@ bool gi_profile(struct glinfer_session *session, const struct glinfer_profile_pa
     if (profile.params.n_runs == 0) {
         profile.params.n_runs = params->n_prompt > 0 ? 1 : DEFAULT_STEPS;
     }
-    if (!check_fit(&profile)) {
-        return false;
+    const uint64_t n = params->n_prompt > 0 ? params->n_prompt : profile.params.n_runs;
+    if (params->depth + n > session->sequence.n_ctx) {
+        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                            "%llu tokens at a depth of %u do not fit the context of %u",
+                            (unsigned long long)n, params->depth, session->sequence.n_ctx);
     }
     gi_session_reset(session);
     const bool ok =

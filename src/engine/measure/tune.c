@@ -374,17 +374,6 @@ static bool run_tune(struct gi_tune *tune)
     return ok;
 }
 
-static void choose_time(struct gi_tune *tune)
-{
-    struct glinfer_tune_params *own = &tune->params;
-    if (own->max_ms == 0) {
-        const bool is_slow = gi_gpu_platform(gi_session_gpu(tune->session))->is_software ||
-                             !gi_gpu_class(gi_session_gpu(tune->session))->is_large;
-        own->max_ms = is_slow ? DEFAULT_SLOW_MS : DEFAULT_MS;
-    }
-    tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;
-}
-
 bool gi_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
              struct glinfer_tune_stats *stats, struct glinfer_error *err)
 {
@@ -395,7 +384,12 @@ bool gi_tune(struct glinfer_session *session, const struct glinfer_tune_params *
     tune->session = session;
     tune->err = err;
     tune->params = *params;
-    choose_time(tune);
+    if (params->max_ms == 0) {
+        const struct gi_gpu *gpu = gi_session_gpu(session);
+        const bool is_slow = gi_gpu_platform(gpu)->is_software || !gi_gpu_class(gpu)->is_large;
+        tune->params.max_ms = is_slow ? DEFAULT_SLOW_MS : DEFAULT_MS;
+    }
+    tune->end_ns = gi_clock_ns() + tune->params.max_ms * UINT64_C(1000000);
     const bool ok = run_tune(tune);
     const char *path = session->model->device->tuning_file.path;
     *stats = tune->stats;

@@ -60,14 +60,6 @@ static void lay_out_experts(struct gi_graph *graph)
     experts->route = experts->n_used * experts->act_width;
 }
 
-// Returns the activations of a batch's token; prompts of a mixture sort its rows.
-static uint32_t act_row_width(const struct gi_graph *graph)
-{
-    const uint32_t width = act_width(graph);
-    return graph->hparams->n_expert > 0 ? gi_max_u32(width, gi_sorted_width(&graph->experts))
-                                        : width;
-}
-
 // Rows of gate and up as a layer has them at the most (ops/record/weight.h), of each expert that a
 // token takes. Experts leave their results in the same place.
 static uint32_t pairs_width(const struct gi_graph *graph)
@@ -81,15 +73,6 @@ static uint32_t pairs_width(const struct gi_graph *graph)
                : n_pairs;
 }
 
-// Rows of all streams of the residual: one more, so that a stream of the last token can be bound as
-// a whole row.
-static uint64_t lay_out_streams(struct gi_graph *graph, const struct gi_session_shape *shape)
-{
-    const struct gi_session_shape more = {.n_batch = shape->n_batch + 1};
-    return lay_out_rows(&graph->stream_rows, &more,
-                        graph->hparams->altup.n * graph->hparams->n_embd);
-}
-
 static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape *shape,
                           uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
@@ -99,7 +82,8 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     const uint32_t n_aside = gi_max_u32(n_state, hparams->altup.branch_rank);
     const uint32_t n_q = gi_max_u32(hparams->n_head * largest_head(hparams), n_aside);
     const uint32_t n_router = gi_router_rows(&graph->experts);
-    const uint32_t n_act = act_row_width(graph);
+    const uint32_t n_sorted = hparams->n_expert > 0 ? gi_sorted_width(&graph->experts) : 0;
+    const uint32_t n_act = gi_max_u32(act_width(graph), n_sorted); // prompts sort rows of experts
     const uint32_t n_inputs = hparams->n_layer * hparams->inputs.width;
     const uint32_t n_pairs = gi_max_u32(pairs_width(graph), hparams->altup.n * hparams->n_embd);
     const uint32_t n_gate_up = gi_max_u32(n_pairs, inputs_width(hparams));
@@ -115,7 +99,10 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     sizes[GI_SESSION_FFN_ACT_ROWS] =
         lay_out_rows(&graph->ffn_act_rows, shape, gi_max_u32(n_act, n_state));
     sizes[GI_SESSION_INPUTS] = lay_out_rows(&graph->inputs, shape, n_inputs);
-    sizes[GI_SESSION_STREAM_ROWS] = lay_out_streams(graph, shape);
+    // One more row, so that a stream of the last token can be bound as a whole row.
+    const struct gi_session_shape more = {.n_batch = shape->n_batch + 1};
+    sizes[GI_SESSION_STREAM_ROWS] =
+        lay_out_rows(&graph->stream_rows, &more, hparams->altup.n * hparams->n_embd);
 }
 
 // Lays out the caches of layers with and without a window, and a layer's state.
@@ -160,20 +147,16 @@ static uint64_t lay_out_tables(struct gi_graph *graph, const struct gi_session_s
     return end;
 }
 
-// Returns the floats of rows that layers have beside attention, where a joint step has its results.
-static uint32_t aside_width(const struct gi_hparams *hparams)
-{
-    return gi_max_u32(hparams->inputs.width, hparams->altup.branch_rank);
-}
-
-// Lays out the scratch of attention of layers of all kinds.
+// Lays out the scratch of attention of layers of all kinds, and of the rows that layers have beside
+// attention, where a joint step has its results.
 static uint64_t attention_scratch(struct gi_graph *graph, const struct gi_session_kept *kept)
 {
+    const struct gi_hparams *hparams = graph->hparams;
     const struct gi_kv_layer *full = &kept->kv[GI_LAYER_ATTENTION];
     const struct gi_kv_layer *window = &kept->kv[GI_LAYER_WINDOW];
-    return gi_attention_scratch_layout(&graph->attention,
-                                       full->head_dim < window->head_dim ? window : full,
-                                       aside_width(graph->hparams));
+    return gi_attention_scratch_layout(
+        &graph->attention, full->head_dim < window->head_dim ? window : full,
+        gi_max_u32(hparams->inputs.width, hparams->altup.branch_rank));
 }
 
 // Returns the floats of the row that takes a step's projections.
