@@ -4,7 +4,8 @@
 //
 // delta_conv and ssm_conv: the addends of a convolution cancel, so that the error of a channel near
 // zero reaches 115 roundings (kernel_test with 9 seeds, llvmpipe). The steps and scans of delta and
-// ssm: a matrix has the roundings of each token.
+// ssm: a matrix has the roundings of each token. Attention: its reference counts those of each
+// head.
 #ifndef GI_REFERENCE_KERNELS_H
 #define GI_REFERENCE_KERNELS_H
 
@@ -30,7 +31,22 @@
     X(SSM_STEP, SSM_STEP, ssm_step, 100, 0)                                                        \
     X(SSM_CONV, SSM_CONV, ssm_conv, 200, 0)                                                        \
     X(SSM_SCAN, SSM_SCAN, ssm_scan, 100, 0)                                                        \
-    X(SSM_NORM, SSM_NORM, ssm_norm, 32, 0)
+    X(SSM_NORM, SSM_NORM, ssm_norm, 32, 0)                                                         \
+    X(GEMV_QKV_SPLIT, GEMV_QKV_TEXBITS, gemv_qkv, 16, 0)                                           \
+    X(GEMV_RESIDUAL_SPLIT, GEMV_RESIDUAL_TEXBITS, gemv_residual, 16, 0)                            \
+    X(GEMV_GLU_SPLIT, GEMV_GLU_TEXBITS, gemv_glu, 16, 0)                                           \
+    X(GEMV_VOCAB_SPLIT, GEMV_VOCAB_TEXBITS, gemv_vocab, 16, 0)                                     \
+    X(GEMV_PLAIN_SPLIT, GEMV_PLAIN_TEXBITS, gemv_plain, 16, 0)                                     \
+    X(GEMV_POST_SPLIT, GEMV_POST_TEXEL, gemv_post, 16, 0)                                          \
+    X(GEMV_EXPERT_GLU_SPLIT, GEMV_EXPERT_GLU_TEXBITS, gemv_expert_glu, 16, 0)                      \
+    X(GEMV_EXPERT_SPLIT, GEMV_EXPERT_TEXBITS, gemv_expert, 16, 0)                                  \
+    X(GEMM, GEMV_BATCH_HALF, gemm, 0, 0)                                                           \
+    X(ROPE_KV, ROPE_KV, rope_kv, 4, 0)                                                             \
+    X(NORM_ROPE_KV, NORM_ROPE_KV, norm_rope_kv, 4, 0)                                              \
+    X(ATTENTION, ATTENTION_VEC8, attention, 0, 0)                                                  \
+    X(ATTENTION_QKV, ATTENTION_QKV, attention_qkv, 4, 0)                                           \
+    X(ATTENTION_ROW, ATTENTION_ROW, attention, 0, 0)                                               \
+    X(ATTENTION_BATCH, ATTENTION_BATCH_ROW, attention_batch, 0, 0)
 
 #define GI_KERNEL_REFERENCE(first, last, name, ...) void gi_ref_##name(struct gi_ref *ref);
 GI_KERNEL_MAP(GI_KERNEL_REFERENCE)

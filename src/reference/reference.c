@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "quant/quant.h"
 #include "reference/kernels.h"
 
 #include <math.h>
@@ -32,22 +33,37 @@ static int compare_places(const void *a, const void *b)
                                              : (first->at > second->at) - (first->at < second->at);
 }
 
-bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref)
+static bool sort_results(struct gi_ref *ref)
 {
-    kernel->reference(ref);
     if (ref->results.count > 0) {
         qsort(ref->results.data, ref->results.count, sizeof(*ref->results.data), compare_places);
     }
     return !ref->has_failed;
 }
 
-bool gi_ref_is_input(const struct gi_ref *ref, const struct gi_ref_result *result)
+bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref)
+{
+    ref->roundings = kernel->roundings;
+    kernel->reference(ref);
+    return sort_results(ref);
+}
+
+bool gi_kernel_work_out_after(struct gi_ref *ref)
+{
+    ref->write = NULL;
+    if (ref->after) {
+        ref->after(ref);
+    }
+    return sort_results(ref);
+}
+
+bool gi_ref_is_input(const struct gi_ref *ref, uint32_t binding, uint64_t first, uint64_t n)
 {
     bool is_input = false;
     for (size_t i = 0; i < ref->reads.count && !is_input; i++) {
-        const struct gi_ref_read *read = &ref->reads.data[i];
-        is_input = read->binding == result->binding && read->first < result->at + result->n_sum &&
-                   result->at < read->first + read->n;
+        const struct gi_ref_words *read = &ref->reads.data[i];
+        is_input =
+            read->binding == binding && read->first < first + n && first < read->first + read->n;
     }
     return is_input;
 }
@@ -63,13 +79,56 @@ size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap)
     return end;
 }
 
-double gi_ref_found(const struct gi_ref_result *result, const float *words, uint64_t first)
+static double half_at(const uint32_t *words, uint64_t i)
 {
-    double sum = 0;
-    for (uint32_t i = 0; i < result->n_sum; i++) {
-        sum += words[result->at - first + i];
+    return gi_half_to_float((uint16_t)(words[i / 2] >> i % 2 * 16));
+}
+
+static double float_at(const uint32_t *words, uint64_t i)
+{
+    float value;
+    memcpy(&value, &words[i], sizeof(value));
+    return value;
+}
+
+struct gi_ref_found gi_ref_found(const struct gi_ref_result *result, const uint32_t *words,
+                                 uint64_t first, const uint32_t *scales, uint64_t first_scale)
+{
+    const uint32_t *own = words + (result->at - first), part = result->place.part;
+    const uint64_t scale = result->place.scale - 2 * first_scale;
+    struct gi_ref_found found = {0, result->slack};
+    switch (result->place.form) {
+    case GI_REF_F16:
+    case GI_REF_F16_SIZE:
+        found.value = half_at(own, part);
+        found.value = result->place.form == GI_REF_F16 ? found.value : fabs(found.value);
+        break;
+    case GI_REF_Q8_0:
+        found.value = half_at(scales, scale) * (int8_t)(*own >> 8 * part);
+        found.slack *= fabs(half_at(scales, scale));
+        break;
+    case GI_REF_Q4_0: {
+        const int level = (int)(*own >> 4 * part & 15) - 8;
+        found.value = half_at(scales, scale) * level;
+        // A value of 8, or more by the rounding of the scale, becomes 7.
+        found.slack *= (level == 7 ? 2.016 : 1) * fabs(half_at(scales, scale));
+        break;
     }
-    return sum;
+    case GI_REF_TILE_F16:
+        found.value = half_at(own, part) * float_at(scales, scale / 2);
+        break;
+    case GI_REF_BITS:
+        found.value = *own;
+        break;
+    case GI_REF_DERIVED:
+        found.value = result->found;
+        break;
+    default:
+        for (uint32_t i = 0; i < result->n_sum; i++) {
+            found.value += float_at(own, i);
+        }
+    }
+    return found;
 }
 
 void gi_ref_finish(struct gi_ref *ref)
@@ -78,6 +137,8 @@ void gi_ref_finish(struct gi_ref *ref)
     free(ref->memory.data);
     free(ref->results.data);
     free(ref->reads.data);
+    free(ref->written.data);
+    free(ref->scratch.data);
     *ref = (struct gi_ref){0};
 }
 
@@ -101,13 +162,16 @@ void gi_ref_rewind(struct gi_ref *ref, size_t n)
     }
 }
 
+static void add_words(struct gi_ref *ref, struct gi_ref_words_list *list, struct gi_ref_words words)
+{
+    ref->has_failed = ref->has_failed || !GI_ARRAY_PUSH(list, "a reference", ref->err, words);
+}
+
 const float *gi_ref_floats(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n)
 {
     float *words = gi_ref_memory(ref, n, sizeof(*words));
-    ref->has_failed = ref->has_failed ||
-                      (n > 0 && !ref->read(ref->user, binding, first, n, words)) ||
-                      !GI_ARRAY_PUSH(&ref->reads, "a reference", ref->err,
-                                     ((struct gi_ref_read){binding, first, n}));
+    ref->has_failed = ref->has_failed || (n > 0 && !ref->read(ref->user, binding, first, n, words));
+    add_words(ref, &ref->reads, (struct gi_ref_words){NULL, binding, first, n});
     return ref->has_failed ? NULL : words;
 }
 
@@ -115,6 +179,21 @@ const float *gi_ref_rows(struct gi_ref *ref, uint32_t binding, uint64_t first, u
                          size_t n)
 {
     return gi_ref_floats(ref, binding, first, (ref->n_tokens - 1) * stride + n);
+}
+
+bool gi_ref_dot(struct gi_ref *ref, uint32_t row, const float *x, struct gi_ref_value *y)
+{
+    const size_t n_memory = ref->memory.count;
+    float *weights = gi_ref_memory(ref, ref->n_col, sizeof(*weights));
+    const bool is_known = weights && ref->weight(ref->user, row, weights);
+    *y = (struct gi_ref_value){0, 0};
+    for (uint32_t i = 0; is_known && i < ref->n_col; i++) {
+        const double product = (double)weights[i] * x[i];
+        y->value += product;
+        y->magnitude += fabs(product);
+    }
+    gi_ref_rewind(ref, n_memory);
+    return is_known;
 }
 
 uint32_t gi_ref_define(const struct gi_ref *ref, const char *name)
@@ -140,12 +219,70 @@ void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint6
     gi_ref_expect_sum(ref, what, binding, at, 1, value, magnitude);
 }
 
+static void add_result(struct gi_ref *ref, struct gi_ref_result result)
+{
+    result.roundings = ref->roundings;
+    ref->has_failed =
+        ref->has_failed || !GI_ARRAY_PUSH(&ref->results, "a reference", ref->err, result);
+}
+
+void gi_ref_expect_at(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                      struct gi_ref_place place, struct gi_ref_value expected, double slack)
+{
+    add_result(ref, (struct gi_ref_result){what, binding, at, 1, expected, 0, slack, place, 0});
+}
+
+void gi_ref_expect_bits(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                        uint32_t bits)
+{
+    const struct gi_ref_place place = {.form = GI_REF_BITS};
+    gi_ref_expect_at(ref, what, binding, at, place, (struct gi_ref_value){bits, 0}, 0);
+}
+
+void gi_ref_expect_found(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                         uint32_t n, struct gi_ref_value expected, double found)
+{
+    const struct gi_ref_place place = {.form = GI_REF_DERIVED};
+    add_result(ref, (struct gi_ref_result){what, binding, at, n, expected, 0, 0, place, found});
+}
+
 void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                        uint32_t n, double value, double magnitude)
 {
-    const struct gi_ref_result result = {what, binding, at, n, {value, magnitude}};
-    ref->has_failed =
-        ref->has_failed || !GI_ARRAY_PUSH(&ref->results, "a reference", ref->err, result);
+    add_result(ref, (struct gi_ref_result){what, binding, at, n, {value, magnitude}, 0, 0, {0}, 0});
+}
+
+void gi_ref_expect_written(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t first,
+                           uint64_t n)
+{
+    add_words(ref, &ref->written, (struct gi_ref_words){what, binding, first, n});
+}
+
+void gi_ref_add_scratch(struct gi_ref *ref, uint32_t binding, uint64_t first, uint64_t n)
+{
+    add_words(ref, &ref->scratch, (struct gi_ref_words){NULL, binding, first, n});
+}
+
+void gi_ref_write(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n, const void *words)
+{
+    ref->has_failed = ref->has_failed ||
+                      (n > 0 && ref->write && !ref->write(ref->user, binding, first, n, words));
+}
+
+void gi_ref_fill(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n, uint32_t mask,
+                 uint32_t bits)
+{
+    const size_t n_memory = ref->memory.count;
+    uint32_t random = (uint32_t)(first + ref->seed) * 2654435761u | 1;
+    uint32_t *words = gi_ref_memory(ref, n, sizeof(*words));
+    for (size_t i = 0; words && i < n; i++) {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        words[i] = (random & mask) | bits;
+    }
+    gi_ref_write(ref, binding, first, n, words);
+    gi_ref_rewind(ref, n_memory);
 }
 
 void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
@@ -169,6 +306,21 @@ void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_re
     }
     gi_ref_expect_sum(ref, "ssq", binding, ssq, ref->dispatch->grid.size[0], squares.value,
                       squares.value + 2 * squares.magnitude);
+}
+
+void gi_ref_expect_sums(struct gi_ref *ref, uint32_t binding, uint64_t first, uint32_t n,
+                        uint64_t at)
+{
+    const float *values = gi_ref_floats(ref, binding, first, n);
+    ref->roundings = 16;
+    for (uint32_t i = 0; values && 16 * i < n; i++) {
+        struct gi_ref_value sum = {0, 0};
+        for (uint32_t j = 16 * i; j < 16 * (i + 1) && j < n; j++) {
+            sum.value += values[j];
+            sum.magnitude += fabs((double)values[j]);
+        }
+        gi_ref_expect(ref, "sums", binding, at + i, sum.value, sum.magnitude);
+    }
 }
 
 double gi_ref_mean(const float *x, uint32_t n)

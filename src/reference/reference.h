@@ -17,6 +17,23 @@ struct gi_ref_value {
     double value, magnitude; // magnitude: the sum of the magnitudes that went into the value
 };
 
+// How a result lies in its word. Part i counts halves, bytes or nibbles, the lowest first.
+enum gi_ref_form {
+    GI_REF_F32,
+    GI_REF_F16,
+    GI_REF_F16_SIZE, // its magnitude is expected
+    GI_REF_Q8_0,     // a byte times a half
+    GI_REF_Q4_0,     // a nibble less 8, times a half
+    GI_REF_TILE_F16, // a half times a float
+    GI_REF_BITS,     // the word as a whole number
+    GI_REF_DERIVED,  // `found` of the result, not a word
+};
+struct gi_ref_place {
+    enum gi_ref_form form;
+    uint32_t part;
+    uint64_t scale; // of a form with a factor: its index in halves of the binding
+};
+
 // A word that the dispatch has to write.
 struct gi_ref_result {
     const char *what; // a literal
@@ -24,12 +41,21 @@ struct gi_ref_result {
     uint64_t at;    // index of the word in the binding
     uint32_t n_sum; // words from `at` on whose sum is expected; mostly 1
     struct gi_ref_value expected;
+    double roundings; // of the magnitude, in FLT_EPSILON, that it may be off
+    double slack;     // that it may be off in addition; of a form with a factor, times that
+    struct gi_ref_place place;
+    double found; // of GI_REF_DERIVED
 };
 
-// n words of a binding that the reference read.
-struct gi_ref_read {
+// n words of a binding.
+struct gi_ref_words {
+    const char *what; // a literal
     uint32_t binding;
     uint64_t first, n;
+};
+struct gi_ref_words_list {
+    struct gi_ref_words *data;
+    size_t count, capacity;
 };
 
 // All-zero but for what the caller sets.
@@ -39,18 +65,28 @@ struct gi_ref {
     const struct gi_program_key *key;
     const void *params; // struct gi_<kernel>_params
     uint32_t n_past, n_tokens;
+    uint32_t slot;   // of a dispatch for all slots of a joint list: the one to compute
     bool is_sampled; // a part of a large result is enough
     // Copies n words of a binding, from word `first` on, to words.
     bool (*read)(void *user, uint32_t binding, uint64_t first, size_t n, void *words);
+    // Writes n words of an input, of which the caller has not all.
+    bool (*write)(void *user, uint32_t binding, uint64_t first, size_t n, const void *words);
+    // Dequantises a row of the weights at binding 2, n_col floats. Returns false for a row that the
+    // caller does not know.
+    bool (*weight)(void *user, uint32_t row, float *values);
+    uint32_t n_col;
+    uint32_t seed; // of inputs that the reference writes
     void *user;
     struct glinfer_error *err;
 
     // The outcome.
     bool has_failed; // read or an allocation failed, with *err set
-    struct {
-        struct gi_ref_read *data;
-        size_t count, capacity;
-    } reads;
+    struct gi_ref_words_list reads;
+    struct gi_ref_words_list written; // every word of them has to be written
+    struct gi_ref_words_list scratch; // may be written
+    // Set by a reference whose further results depend on what the dispatch wrote; NULL: none do.
+    void (*after)(struct gi_ref *ref);
+    double roundings; // of the results to come; at first the kernel's
     struct {
         struct gi_ref_result *data;
         size_t count, capacity;
@@ -73,13 +109,21 @@ struct gi_kernel {
 const struct gi_kernel *gi_kernel_find(enum gi_program_id id);
 // Runs a kernel's reference and sorts its results by binding and word. Returns false with *err set.
 bool gi_kernel_work_out(const struct gi_kernel *kernel, struct gi_ref *ref);
-// Returns true if the reference read a word of a result, so that the dispatch needs what is there.
-bool gi_ref_is_input(const struct gi_ref *ref, const struct gi_ref_result *result);
+// Adds the results that depend on what the dispatch wrote, once it has run.
+bool gi_kernel_work_out_after(struct gi_ref *ref);
+// Returns true if the reference read one of n words, so that the dispatch needs what is there.
+bool gi_ref_is_input(const struct gi_ref *ref, uint32_t binding, uint64_t first, uint64_t n);
 // Returns the end of the results from `first` on that lie in one binding, at most `gap` other words
 // between two of them.
 size_t gi_ref_run_end(const struct gi_ref *ref, size_t first, uint64_t gap);
-// Returns a result, or the sum of its words, among words from `first` on.
-double gi_ref_found(const struct gi_ref_result *result, const float *words, uint64_t first);
+// A result that was found, and how far it may be off in addition to its roundings.
+struct gi_ref_found {
+    double value, slack;
+};
+// Returns what words from `first` on have of a result. scales: words from `first_scale` on of a
+// form with a factor.
+struct gi_ref_found gi_ref_found(const struct gi_ref_result *result, const uint32_t *words,
+                                 uint64_t first, const uint32_t *scales, uint64_t first_scale);
 // Frees the results and the memory of a reference. Accepts all-zero.
 void gi_ref_finish(struct gi_ref *ref);
 
@@ -95,6 +139,8 @@ const float *gi_ref_floats(struct gi_ref *ref, uint32_t binding, uint64_t first,
 // NULL with has_failed.
 const float *gi_ref_rows(struct gi_ref *ref, uint32_t binding, uint64_t first, uint64_t stride,
                          size_t n);
+// Computes a row of the weights times x (n_col). Returns false if the row is not known.
+bool gi_ref_dot(struct gi_ref *ref, uint32_t row, const float *x, struct gi_ref_value *y);
 // Returns the value of a define of the program, 0 if it has none.
 uint32_t gi_ref_define(const struct gi_ref *ref, const char *name);
 // Returns the item to work out after item i of n: the next one, or a later one if the reference is
@@ -104,6 +150,27 @@ uint32_t gi_ref_next(const struct gi_ref *ref, uint32_t i, uint32_t n, uint64_t 
 void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                    double value, double magnitude);
 
+// Lists a result that does not have its word for itself, or that may be off by more.
+void gi_ref_expect_at(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                      struct gi_ref_place place, struct gi_ref_value expected, double slack);
+// Lists a word whose bits are expected.
+void gi_ref_expect_bits(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                        uint32_t bits);
+// Lists what an `after` has found in n words.
+void gi_ref_expect_found(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
+                         uint32_t n, struct gi_ref_value expected, double found);
+// Lists n words that the dispatch has to write; in addition to results, of which a sampled
+// reference may have computed a part.
+void gi_ref_expect_written(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t first,
+                           uint64_t n);
+// Lists n words that the dispatch may write.
+void gi_ref_add_scratch(struct gi_ref *ref, uint32_t binding, uint64_t first, uint64_t n);
+// Writes n words of an input.
+void gi_ref_write(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n,
+                  const void *words);
+// Writes n words that are random in the bits of mask, and `bits` elsewhere.
+void gi_ref_fill(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n, uint32_t mask,
+                 uint32_t bits);
 // Lists the sum of n words that the dispatch may share among them.
 void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                        uint32_t n, double value, double magnitude);
@@ -112,6 +179,11 @@ void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, u
 // residual's squares, a word from each group.
 void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
                         uint32_t n, uint32_t gamma, uint32_t norm, uint32_t ssq);
+
+// Lists the sums of each 16 neighbours of n floats (glsl/norm/sums.glsl), from word `at` on, which
+// a dispatch wrote like the floats.
+void gi_ref_expect_sums(struct gi_ref *ref, uint32_t binding, uint64_t first, uint32_t n,
+                        uint64_t at);
 
 double gi_ref_mean(const float *x, uint32_t n); // of x (n)
 // Returns the mean of the squares of x (n) less mean: of RMSNorm with 0, of LayerNorm its variance.

@@ -25,13 +25,6 @@ void ref_rmsnorm(const float *x, const float *gamma, size_t width, double eps, d
 void ref_layernorm(const float *x, const float *gamma, const float *beta, size_t width, double eps,
                    double *y, double *magnitude);
 
-// Turns pair i of the n_rot / 2 first pairs (2 i, 2 i + 1) of a head by angle position * rate^(-2 i
-// / n_rot); the others stay. magnitude: |first| + |second| of each pair, for both elements.
-void ref_rope(const float *head, size_t head_dim, size_t n_rot, double rate, double position,
-              double *turned, double *magnitude);
-// Row `position` of the table of rotations: cos, sin of each pair.
-void ref_rope_table(size_t n_rot, double rate, double position, float *row);
-
 // f(gate) * up: silu(g) = g / (1 + exp(-g)), gelu 0.5 g (1 + tanh(sqrt(2 / pi) (g + 0.044715
 // g^3))), or max(g, 0)^2.
 enum ref_activation {
@@ -65,18 +58,5 @@ struct ref_router {
 // The largest logits, the lowest expert on ties, and their shares; then the shared ones.
 void ref_route(const float *logits, const struct ref_router *router, uint32_t n_expert,
                uint32_t n_used, uint32_t *experts, double *shares);
-
-// One head of one token over n_key keys: out (head_dim) = sum of softmax(scale * q . k) v.
-struct ref_attention {
-    const float *q;     // (head_dim)
-    const float *k, *v; // (n_key, head_dim)
-    size_t n_key, head_dim;
-    double scale, softcap; // softcap over 0: scores s become softcap * tanh(s / softcap)
-    double slope;          // that scores lose for each key between theirs and key `own`
-    size_t own;
-    const float *sink; // a score more, of a key whose value is zero; NULL: none
-};
-// magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
-double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);
 
 #endif

@@ -28,9 +28,8 @@ struct gi_test {
     // begins at this offset in bytes, and state is that of the slot.
     uint32_t slot;
     uint64_t slot_begins[GI_MAX_BINDINGS];
-    struct gi_kv_layer layer; // result of the latest gi_test_layer
-    uint32_t params[64];      // of the dispatch
-    double tolerance;         // relative to the sum of magnitudes in a result
+    uint32_t params[64]; // of the dispatch
+    double tolerance;    // relative to the sum of magnitudes in a result
 
     // Results.
     uint32_t n_checked;
@@ -53,8 +52,6 @@ void gi_test_find_slot(struct gi_test *test);
 
 // Allocates zeroed memory that the test owns. Returns NULL with has_failed.
 void *gi_test_memory(struct gi_test *test, size_t count, size_t size);
-// Returns the number of words of a binding from the start of the slot's part.
-size_t gi_test_size(const struct gi_test *test, uint32_t binding);
 // Read n words from word `first` of a binding, as floats or bits. Return NULL with has_failed.
 float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
 uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
@@ -77,8 +74,8 @@ void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const
 #define GI_TEST_POISON 0x7FE5A5A5u // not a number
 
 // Overwrites n words from word `first` of a binding with GI_TEST_POISON, which no result equals, so
-// that missing results are found. Does nothing if the dispatch reads that memory through another
-// binding.
+// that missing results are found. Does nothing if that memory is of another binding, which the
+// dispatch does not write.
 void gi_test_poison(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
 // Poisons n words of each token's row, from word `first` of a binding, with a stride.
 void gi_test_poison_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
@@ -96,38 +93,8 @@ void gi_test_fail(struct gi_test *test, const char *what, uint32_t row, uint32_t
 // Compares a result. magnitude: sum of the magnitudes in the result.
 void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, double expected,
                     double magnitude, double got);
-// Compares the sums of each 16 neighbouring values of n (glsl/norm/sums.glsl). sums may be NULL.
-void gi_test_expect_sums(struct gi_test *test, const float *values, const float *sums, uint32_t n);
 // Returns the value of a define of the program; 0 if it is not defined.
 int32_t gi_test_define(const struct gi_test *test, const char *name);
-
-//-- weights ---------------------------------------------------------------------------------------
-
-// Computes row `row` of the sampled weights times x, plus the bias at word `bias` of aux
-// (GI_NO_OFFSET: none). Returns false if the row is not in the sample, or with has_failed.
-bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
-                 struct gi_ref_value *y);
-
-//-- the cache -------------------------------------------------------------------------------------
-
-// Returns the layer, as the slot sees it, whose cache is at a binding; NULL: none. Valid until the
-// next call.
-const struct gi_kv_layer *gi_test_layer(struct gi_test *test, uint32_t binding);
-// Reads keys or values of a head at positions first ... first + n - 1: (n, head_dim). Returns NULL
-// with has_failed.
-float *gi_test_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
-                     uint32_t head, uint32_t first, uint32_t n);
-// Writes random keys and values at the first n positions of all heads.
-void gi_test_fill_cache(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t n);
-// Poisons keys and values of all heads at n positions from `first` on.
-void gi_test_poison_cache(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t first,
-                          uint32_t n);
-// Expects that poisoned keys or values of a head were written at n positions.
-void gi_test_expect_cache_written(struct gi_test *test, const struct gi_kv_layer *layer,
-                                  bool is_key, uint32_t head, uint32_t first, uint32_t n);
-// Compares keys or values at a position, allowing for the rounding of the cache's type.
-void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
-                          uint32_t head, uint32_t position, const struct gi_ref_value *expected);
 
 //-- checks ----------------------------------------------------------------------------------------
 
@@ -137,20 +104,14 @@ gi_test_check gi_test_find_check(enum gi_program_id id);
 
 // Checks a kernel that has a reference (src/reference).
 void gi_check_reference(struct gi_test *test);
+// Compares a dispatch with its reference, whose inputs are of a seed.
+void gi_test_compare(struct gi_test *test, uint32_t seed);
 void gi_check_adjusted(struct gi_test *test);
-void gi_check_gemv_qkv(struct gi_test *test);
-void gi_check_gemv_residual(struct gi_test *test);
-void gi_check_gemv_glu(struct gi_test *test);
-void gi_check_gemv_vocab(struct gi_test *test);
-void gi_check_gemv_plain(struct gi_test *test);
-void gi_check_gemv_expert_glu(struct gi_test *test);
-void gi_check_gemv_expert(struct gi_test *test);
 void gi_check_gemm(struct gi_test *test);
 void gi_check_sort_experts(struct gi_test *test);
 void gi_check_gather_rows(struct gi_test *test);
 void gi_check_embed_token(struct gi_test *test);
 void gi_check_embed_batch(struct gi_test *test);
-void gi_check_gemv_post(struct gi_test *test);
 void gi_check_last_row(struct gi_test *test);
 void gi_check_rmsnorm(struct gi_test *test);
 void gi_check_layernorm(struct gi_test *test);
@@ -160,22 +121,10 @@ void gi_check_pack_rows(struct gi_test *test);
 void gi_check_glu(struct gi_test *test);
 void gi_check_route(struct gi_test *test);
 void gi_check_add_experts(struct gi_test *test);
-void gi_check_rope_kv(struct gi_test *test);
-void gi_check_attention(struct gi_test *test);
-void gi_check_attention_batch(struct gi_test *test);
-void gi_check_attention_qkv(struct gi_test *test);
 void gi_check_logit_rows(struct gi_test *test);
 void gi_check_logprob(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
 void gi_check_full_bins(struct gi_test *test);
-
-// Reduces n partial sums of a split residual (ops/record/stream.h), vec4 of a binding from float
-// `at` on: of r^2, r u, u^2 and y^2. Returns false with has_failed.
-bool gi_test_add_part_sums(struct gi_test *test, uint32_t binding, uint64_t at, uint32_t n,
-                           double sums[4]);
-// Adds the second part of a split residual, times its scale, to x, which is at float `begin` of
-// binding 1.
-void gi_test_add_second(struct gi_test *test, uint64_t begin, float *x);
 
 // Return the row of the i'th sampled row, and the number of sampled rows.
 static inline uint32_t gi_test_sampled_row(const struct gi_test *test, uint32_t i)
@@ -186,11 +135,6 @@ static inline uint32_t gi_test_sampled_row(const struct gi_test *test, uint32_t 
 static inline uint32_t gi_test_n_sampled(const struct gi_test *test)
 {
     return test->sample->n_tiles * GI_TILE_ROWS;
-}
-// Returns the offset of the bias, or GI_NO_OFFSET if the program has no bias.
-static inline uint32_t gi_test_own_bias(const struct gi_test *test, uint32_t bias)
-{
-    return gi_test_define(test, "HAS_BIAS") ? bias : GI_NO_OFFSET;
 }
 
 #endif

@@ -62,33 +62,6 @@ float *gi_test_half_row(struct gi_test *test, uint32_t binding, uint64_t begin, 
     return words ? row : NULL;
 }
 
-void gi_test_fill_half_rows(struct gi_test *test, uint32_t binding, uint32_t width, uint32_t seed)
-{
-    const struct half_tiles tiles = find_half_tiles(test);
-    const uint32_t n_tile = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
-    const uint32_t n_column = n_tile * GI_HALF_COLUMNS;
-    const uint32_t n_part = (test->n_tokens + tiles.n_token - 1) / tiles.n_token;
-    const uint32_t n_memory = test->n_memory;
-    const size_t n_word = (size_t)n_part * n_tile * tiles.n_word;
-    const float scale = 1;
-    uint32_t *words = gi_test_words(test, binding, 0, n_word);
-    for (uint32_t i = 0; words && i < test->n_tokens * n_column; i++) {
-        const uint32_t token = i / n_column, column = i % n_column;
-        const uint32_t bits = (i + seed) * 2654435761u;
-        const size_t at = (size_t)token / tiles.n_token * n_tile + column / GI_HALF_COLUMNS;
-        uint32_t *tile = words + at * tiles.n_word;
-        uint32_t *word = tile + half_words(&tiles, token, column) + column % 4;
-        const uint32_t half = column < width ? (bits >> 16 & 0x83FF) | 0x3800 : 0;
-        const uint32_t shift = column % 8 / 4 * 16;
-        *word = (*word & ~(0xFFFFu << shift)) | half << shift;
-        memcpy(tile + half_scale(&tiles, token), &scale, sizeof(scale));
-    }
-    if (words) {
-        gi_test_write(test, binding, 0, words, n_word);
-    }
-    gi_test_rewind(test, n_memory);
-}
-
 float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
                    uint32_t stride, uint32_t width, uint32_t n_tile)
 {

@@ -24,8 +24,5 @@ float *gi_test_packed_row(struct gi_test *test, uint32_t binding, uint32_t token
 // the entry's own rows may not be packed yet, and packed rows read as f32 may be infinite.
 void gi_test_fill_rows(struct gi_test *test, uint32_t binding, bool is_packed, uint32_t stride,
                        uint32_t width, uint32_t seed);
-// Writes the f16 rows of all tokens: width values with magnitudes from 0.5 to 1, depending on the
-// seed, then zeros.
-void gi_test_fill_half_rows(struct gi_test *test, uint32_t binding, uint32_t width, uint32_t seed);
 
 #endif

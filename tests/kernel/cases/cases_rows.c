@@ -1,6 +1,5 @@
 // Operations on single rows of a batch, or on that of a step: the last row of a prompt, norms.
 #include "ops/gemv/gemv.h"
-#include "tests/kernel/fixture/kernel_layer.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 #include "tests/ref/ref_batch.h"
 

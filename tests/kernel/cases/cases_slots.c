@@ -34,13 +34,38 @@ void kt_slots_init(struct kt_slots *slots, struct kt_run *run, uint32_t n, uint3
     }
 }
 
-bool kt_slots_replay(const struct kt_slots *slots, struct kt_run *run)
+static uint32_t most_past(const struct kt_slots *slots)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < slots->n; i++) {
         most = slots->states[i].n_past > most ? slots->states[i].n_past : most;
     }
-    return kt_replay(run, most, slots->n);
+    return most;
+}
+
+bool kt_slots_replay(const struct kt_slots *slots, struct kt_run *run)
+{
+    return kt_replay(run, most_past(slots), slots->n);
+}
+
+bool kt_slots_check(const struct kt_slots *slots, struct kt_run *run)
+{
+    struct kt_check checks[GI_MAX_ROWS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < slots->n; i++) {
+        if (slots->kinds[i] == KT_SLOT_LIVE) {
+            checks[n++] = (struct kt_check){i, slots->states[i].n_past, 1};
+        }
+    }
+    return kt_check_states(run, checks, n, most_past(slots), slots->n);
+}
+
+bool kt_slots_turn(struct kt_slots *slots, struct kt_run *run)
+{
+    for (uint32_t i = 1; i < slots->n; i++) {
+        slots->kinds[i] = slots->kinds[i] == KT_SLOT_LIVE ? KT_SLOT_OUT : KT_SLOT_LIVE;
+    }
+    return kt_slots_write(slots, run);
 }
 
 struct gi_range kt_slot_range(const struct gi_range *whole, uint64_t stride, uint32_t i,

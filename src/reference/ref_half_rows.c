@@ -1,0 +1,95 @@
+#include "reference/ref_half_rows.h"
+
+#include "base/round.h"
+#include "ops/gemm/half_rows.h"
+#include "quant/quant.h"
+
+#include <string.h>
+
+static uint32_t tile_tokens(const struct gi_ref_half_rows *rows)
+{
+    return rows->is_small ? 8 : 128;
+}
+
+static uint64_t tile_words(const struct gi_ref_half_rows *rows)
+{
+    return (8 * tile_tokens(rows) + tile_tokens(rows) / 4) * 4;
+}
+
+bool gi_ref_is_small_half(const struct gi_program_key *key)
+{
+    bool is_small = key->id == GI_PROGRAM_GEMV_BATCH_HALF;
+    for (uint32_t i = 0; i < key->n_defines; i++) {
+        is_small = is_small || (strcmp(key->defines[i].name, "HALF") == 0 &&
+                                key->defines[i].value == GI_HALF_FORM_SMALL);
+    }
+    return is_small;
+}
+
+// Returns where a column of a token's row lies: in word *at of the binding.
+static struct gi_ref_place place_of(const struct gi_ref_half_rows *rows, uint32_t token,
+                                    uint32_t column, uint64_t *at)
+{
+    const uint32_t n = tile_tokens(rows), t = token % n;
+    const uint64_t tile = (uint64_t)(token / n) * rows->n_tile + column / GI_HALF_COLUMNS;
+    const uint64_t begin = rows->begin + tile * tile_words(rows);
+    *at =
+        begin + 4ull * ((t % 4 * 8 + column % GI_HALF_COLUMNS / 8) * (n / 4) + t / 4) + column % 4;
+    return (struct gi_ref_place){GI_REF_TILE_F16, column % 8 / 4, 2 * (begin + 32ull * n + t)};
+}
+
+const float *gi_ref_half_row(struct gi_ref *ref, const struct gi_ref_half_rows *rows,
+                             uint32_t token, uint32_t width)
+{
+    const uint32_t n_used = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
+    const uint64_t first =
+        rows->begin + (uint64_t)(token / tile_tokens(rows)) * rows->n_tile * tile_words(rows);
+    const void *words = gi_ref_floats(ref, rows->binding, first, (size_t)n_used * tile_words(rows));
+    float *row = gi_ref_memory(ref, width, sizeof(*row));
+    for (uint32_t i = 0; row && i < width; i++) {
+        struct gi_ref_result element = {.n_sum = 1};
+        element.place = place_of(rows, token, i, &element.at);
+        row[i] = (float)gi_ref_found(&element, words, first, words, first).value;
+    }
+    return row;
+}
+
+void gi_ref_half_fill(struct gi_ref *ref, const struct gi_ref_half_rows *rows, uint32_t n_token,
+                      uint32_t width)
+{
+    const uint32_t n_part = (n_token + tile_tokens(rows) - 1) / tile_tokens(rows);
+    const size_t n_word = (size_t)n_part * rows->n_tile * tile_words(rows);
+    const uint32_t n_column = rows->n_tile * GI_HALF_COLUMNS;
+    const float scale = 1;
+    uint32_t *words = gi_ref_memory(ref, n_word, sizeof(*words));
+    for (uint32_t i = 0; words && i < n_token * n_column; i++) {
+        const uint32_t column = i % n_column, bits = (i + ref->seed) * 2654435761u;
+        const uint32_t half = column < width ? (bits >> 16 & 0x83FF) | 0x3800 : 0;
+        uint64_t at;
+        const struct gi_ref_place place = place_of(rows, i / n_column, column, &at);
+        words[at - rows->begin] |= half << 16 * place.part;
+        memcpy(&words[place.scale / 2 - rows->begin], &scale, sizeof(scale));
+    }
+    gi_ref_write(ref, rows->binding, rows->begin, n_word, words);
+}
+
+const float *gi_ref_packed_row(struct gi_ref *ref, uint32_t binding, uint64_t at, uint32_t width)
+{
+    const uint32_t n_word = (uint32_t)gi_round_up(width, GI_QUANT_BLOCK) / 2;
+    const void *words = gi_ref_floats(ref, binding, at, n_word + 1);
+    float *row = gi_ref_memory(ref, width, sizeof(*row));
+    for (uint32_t i = 0; row && i < width; i++) {
+        const struct gi_ref_result element = {
+            .at = i / 2, .n_sum = 1, .place = {GI_REF_TILE_F16, i % 2, 2ull * n_word}};
+        row[i] = (float)gi_ref_found(&element, words, 0, words, 0).value;
+    }
+    return row;
+}
+
+void gi_ref_half_expect(struct gi_ref *ref, const char *what, const struct gi_ref_half_rows *rows,
+                        uint32_t token, uint32_t column, struct gi_ref_value expected, double slack)
+{
+    uint64_t at;
+    const struct gi_ref_place place = place_of(rows, token, column, &at);
+    gi_ref_expect_at(ref, what, rows->binding, at, place, expected, slack);
+}
