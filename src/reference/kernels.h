@@ -23,6 +23,19 @@
     X(ADD_POSITIONS, ADD_POSITIONS, add_positions, 1, 0)                                           \
     X(ADD_INPUTS, ADD_INPUTS, add_inputs, 18, 0)                                                   \
     X(GATE_INPUT, GATE_INPUT, gate_input, 8, 0)                                                    \
+    X(LAST_ROW, LAST_ROW, last_row, 4, 0)                                                          \
+    X(RMSNORM, RMSNORM, rmsnorm, 16, 0)                                                            \
+    X(LAYERNORM, LAYERNORM, layernorm, 16, 0)                                                      \
+    X(POST_NORM, POST_NORM, post_norm, 16, 0)                                                      \
+    X(GLU, GLU, glu, 2.25, 0)                                                                      \
+    X(HALF_ROWS, HALF_ROWS, half_rows, 0, 0)                                                       \
+    X(PACK_ROWS, PACK_ROWS, pack_rows, 0, 1u << 0)                                                 \
+    X(ROUTE, ROUTE, route, 4, 0)                                                                   \
+    X(SORT_EXPERTS, SORT_EXPERTS, sort_experts, 0, 0)                                              \
+    X(GATHER_ROWS, GATHER_ROWS, gather_rows, 0, 0)                                                 \
+    X(ADD_EXPERTS, ADD_EXPERTS, add_experts, 16, 0)                                                \
+    X(LOGIT_ROWS, LOGIT_ROWS, logit_rows, 4, 0)                                                    \
+    X(LOGPROB, LOGPROB, logprob, 2, 0)                                                             \
     X(SHORT_CONV, SHORT_CONV, short_conv, 4, 0)                                                    \
     X(DELTA_STEP, DELTA_STEP, delta_step, 100, 0)                                                  \
     X(DELTA_CONV, DELTA_CONV, delta_conv, 200, 0)                                                  \

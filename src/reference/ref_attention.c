@@ -3,7 +3,7 @@
 #include "glsl/attention/attention_params.h"
 #include "ops/gemm/half_rows.h"
 #include "reference/kernels.h"
-#include "reference/ref_half_rows.h"
+#include "reference/places/ref_half_rows.h"
 #include "reference/ref_rope.h"
 
 #include <math.h>
@@ -134,7 +134,7 @@ static bool is_chosen(const struct gi_ref *ref, const struct layer *layer, uint3
            (is_spread && (head % each == kv % each || head == layer->params->n_head - 1));
 }
 
-// Where a token's results go: floats from `at` on or, with n_tile, its row of tiles in f16.
+// The place of a token's results: floats from `at` on or, with n_tile, its row of tiles in f16.
 struct output {
     uint64_t at;
     uint32_t token, n_tile;

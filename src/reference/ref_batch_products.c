@@ -4,7 +4,7 @@
 #include "ops/gemm/half_rows.h"
 #include "ops/record/weight.h"
 #include "reference/kernels.h"
-#include "reference/ref_half_rows.h"
+#include "reference/places/ref_half_rows.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef GI_REF_ROPE_H
 #define GI_REF_ROPE_H
 
-#include "reference/ref_cache.h"
+#include "reference/places/ref_cache.h"
 
 // Columns of q, of k or of v in a row of the projection, n elements in pair order, and their norm:
 // over `width` of them, 0: none, with the weights gamma; NULL: all 1.

@@ -35,7 +35,11 @@ static int compare_places(const void *a, const void *b)
 
 static bool sort_results(struct gi_ref *ref)
 {
-    if (ref->results.count > 0) {
+    bool is_sorted = true;
+    for (size_t i = 1; i < ref->results.count && is_sorted; i++) {
+        is_sorted = compare_places(&ref->results.data[i - 1], &ref->results.data[i]) <= 0;
+    }
+    if (!is_sorted) {
         qsort(ref->results.data, ref->results.count, sizeof(*ref->results.data), compare_places);
     }
     return !ref->has_failed;
@@ -213,6 +217,11 @@ uint32_t gi_ref_next(const struct gi_ref *ref, uint32_t i, uint32_t n, uint64_t 
     return i + 1 >= n ? n : i + step < n ? i + (uint32_t)step : n - 1;
 }
 
+uint32_t gi_ref_index(float value, uint32_t n)
+{
+    return value >= 0 && value < (float)n ? (uint32_t)value : n - 1;
+}
+
 void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                    double value, double magnitude)
 {
@@ -285,12 +294,24 @@ void gi_ref_fill(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n,
     gi_ref_rewind(ref, n_memory);
 }
 
+void gi_ref_expect_squares(struct gi_ref *ref, uint32_t binding,
+                           const struct gi_ref_value *residual, uint32_t n, uint32_t ssq)
+{
+    double sum = 0, magnitude = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += residual[i].value * residual[i].value;
+        magnitude += fabs(residual[i].value) * residual[i].magnitude;
+    }
+    gi_ref_expect_sum(ref, "ssq", binding, ssq, ref->dispatch->grid.size[0], sum,
+                      (sum + 2 * magnitude) / 3);
+}
+
 void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
                         uint32_t n, uint32_t gamma, uint32_t norm, uint32_t ssq)
 {
     const uint64_t sums = norm + gi_round_up(n, 64);
     const float *weights = gi_ref_floats(ref, 2, gamma, n);
-    struct gi_ref_value sum = {0, 0}, squares = {0, 0};
+    struct gi_ref_value sum = {0, 0};
     for (uint32_t i = 0; weights && i < n; i++) {
         const double value = residual[i].value * weights[i];
         const double magnitude = residual[i].magnitude * fabs((double)weights[i]);
@@ -301,11 +322,8 @@ void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_re
             gi_ref_expect(ref, "sums", binding, sums + i / 16, sum.value, sum.magnitude);
         }
         sum = i % 16 == 15 ? (struct gi_ref_value){0, 0} : sum;
-        squares.value += residual[i].value * residual[i].value;
-        squares.magnitude += fabs(residual[i].value) * residual[i].magnitude;
     }
-    gi_ref_expect_sum(ref, "ssq", binding, ssq, ref->dispatch->grid.size[0], squares.value,
-                      squares.value + 2 * squares.magnitude);
+    gi_ref_expect_squares(ref, binding, residual, n, ssq);
 }
 
 void gi_ref_expect_sums(struct gi_ref *ref, uint32_t binding, uint64_t first, uint32_t n,

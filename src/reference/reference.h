@@ -146,6 +146,8 @@ uint32_t gi_ref_define(const struct gi_ref *ref, const char *name);
 // Returns the item to work out after item i of n: the next one, or a later one if the reference is
 // sampled and all of them have many values. The last item is never left out.
 uint32_t gi_ref_next(const struct gi_ref *ref, uint32_t i, uint32_t n, uint64_t n_value);
+// Returns an index that a kernel wrote as a float, at most n - 1 whatever was written.
+uint32_t gi_ref_index(float value, uint32_t n);
 // Lists a result.
 void gi_ref_expect(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                    double value, double magnitude);
@@ -174,9 +176,12 @@ void gi_ref_fill(struct gi_ref *ref, uint32_t binding, uint64_t first, size_t n,
 // Lists the sum of n words that the dispatch may share among them.
 void gi_ref_expect_sum(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                        uint32_t n, double value, double magnitude);
+// Lists the sum of the squares of a residual of n values, a word from each group.
+void gi_ref_expect_squares(struct gi_ref *ref, uint32_t binding,
+                           const struct gi_ref_value *residual, uint32_t n, uint32_t ssq);
 // Lists the inputs of the product that follows a residual of n values: their products with gamma,
 // a vector at binding 2; the sums of these by 16 if the program has WRITE_SUMS; and the sum of the
-// residual's squares, a word from each group.
+// residual's squares.
 void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_ref_value *residual,
                         uint32_t n, uint32_t gamma, uint32_t norm, uint32_t ssq);
 

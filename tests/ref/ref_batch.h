@@ -19,12 +19,6 @@ struct ref_gemm {
 };
 void ref_gemm(const struct ref_gemm *gemm, double *y, double *magnitude);
 
-// y = x / sqrt(mean(x^2) + eps) * gamma for one row.
-void ref_rmsnorm(const float *x, const float *gamma, size_t width, double eps, double *y);
-// magnitude: of what is summed up in each y.
-void ref_layernorm(const float *x, const float *gamma, const float *beta, size_t width, double eps,
-                   double *y, double *magnitude);
-
 // f(gate) * up: silu(g) = g / (1 + exp(-g)), gelu 0.5 g (1 + tanh(sqrt(2 / pi) (g + 0.044715
 // g^3))), or max(g, 0)^2.
 enum ref_activation {

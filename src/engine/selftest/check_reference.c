@@ -62,14 +62,27 @@ static void poison_results(struct gi_test *test, const struct gi_ref *ref)
     }
 }
 
+enum { MAX_GAP = 256 }; // unneeded words that a read may include to save another wait
+
 static void compare_written(struct gi_test *test, const struct gi_ref *ref)
 {
-    for (size_t i = 0; i < ref->written.count; i++) {
-        const struct gi_ref_words *words = &ref->written.data[i];
-        const uint32_t n_memory = test->n_memory;
-        gi_test_expect_written(test, words->what, words->first,
-                               gi_test_words(test, words->binding, words->first, words->n),
-                               words->n);
+    const struct gi_ref_words *all = ref->written.data;
+    for (size_t i = 0; i < ref->written.count && !test->has_failed;) {
+        const uint64_t first = all[i].first;
+        const uint32_t binding = all[i].binding, n_memory = test->n_memory;
+        size_t end = i + 1;
+        uint64_t end_word = first + all[i].n;
+        for (; end < ref->written.count && all[end].binding == binding && all[end].first >= first &&
+               all[end].first <= end_word + MAX_GAP;
+             end++) {
+            const uint64_t own_end = all[end].first + all[end].n;
+            end_word = own_end > end_word ? own_end : end_word;
+        }
+        const uint32_t *words = gi_test_words(test, binding, first, end_word - first);
+        for (; words && i < end; i++) {
+            gi_test_expect_written(test, all[i].what, all[i].first, words + (all[i].first - first),
+                                   all[i].n);
+        }
         gi_test_rewind(test, n_memory);
     }
 }
@@ -102,7 +115,6 @@ static void compare_result(struct gi_test *test, const struct gi_ref_result *res
 
 static void compare_results(struct gi_test *test, const struct gi_ref *ref)
 {
-    enum { MAX_GAP = 256 }; // unneeded words that a read may include to save another wait
     const struct gi_ref_result *results = ref->results.data;
     for (size_t i = 0, end; i < ref->results.count && !test->has_failed; i = end) {
         const uint64_t first = results[i].at;
@@ -118,6 +130,18 @@ static void compare_results(struct gi_test *test, const struct gi_ref *ref)
             compare_result(test, &results[j], &found);
         }
         gi_test_rewind(test, n_memory);
+    }
+}
+
+// Fills the bindings again that the dispatch wrote in another type: later entries read f32.
+static void restore_filled(struct gi_test *test, struct gi_ref *ref)
+{
+    const uint32_t filled = gi_kernel_find(test->key->id)->filled & test->dispatch->writes;
+    for (size_t i = 0, n = ref->reads.count; i < n; i++) {
+        const struct gi_ref_words read = ref->reads.data[i];
+        if (filled >> read.binding & 1) {
+            gi_ref_floats(ref, read.binding, read.first, read.n); // which fills
+        }
     }
 }
 
@@ -148,6 +172,7 @@ void gi_test_compare(struct gi_test *test, uint32_t seed)
     if (!test->has_failed) {
         compare_written(test, &ref);
         compare_results(test, &ref);
+        restore_filled(test, &ref);
     }
     gi_ref_finish(&ref);
 }

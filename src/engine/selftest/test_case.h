@@ -77,9 +77,6 @@ void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const
 // that missing results are found. Does nothing if that memory is of another binding, which the
 // dispatch does not write.
 void gi_test_poison(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
-// Poisons n words of each token's row, from word `first` of a binding, with a stride.
-void gi_test_poison_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
-                         size_t n);
 // Expects that the dispatch wrote n poisoned words; first: index of the first one, for messages.
 void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t first,
                             const void *words, size_t n);
@@ -108,21 +105,8 @@ void gi_check_reference(struct gi_test *test);
 void gi_test_compare(struct gi_test *test, uint32_t seed);
 void gi_check_adjusted(struct gi_test *test);
 void gi_check_gemm(struct gi_test *test);
-void gi_check_sort_experts(struct gi_test *test);
-void gi_check_gather_rows(struct gi_test *test);
 void gi_check_embed_token(struct gi_test *test);
 void gi_check_embed_batch(struct gi_test *test);
-void gi_check_last_row(struct gi_test *test);
-void gi_check_rmsnorm(struct gi_test *test);
-void gi_check_layernorm(struct gi_test *test);
-void gi_check_post_norm(struct gi_test *test);
-void gi_check_half_rows(struct gi_test *test);
-void gi_check_pack_rows(struct gi_test *test);
-void gi_check_glu(struct gi_test *test);
-void gi_check_route(struct gi_test *test);
-void gi_check_add_experts(struct gi_test *test);
-void gi_check_logit_rows(struct gi_test *test);
-void gi_check_logprob(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
 void gi_check_full_bins(struct gi_test *test);
 

@@ -1,296 +1,233 @@
-// Operations on single rows of a batch, or on that of a step: the last row of a prompt, norms.
+// Operations on single rows of a batch, or on that of a step: norms, activations, the last row of a
+// prompt, and the forms that products read rows in.
+#include "ops/gemm/batch.h"
+#include "ops/gemm/half_rows.h"
+#include "ops/gemm/pack_rows.h"
 #include "ops/gemv/gemv.h"
+#include "quant/quant.h"
+#include "tests/kernel/fixture/kernel_axes.h"
 #include "tests/kernel/fixture/kernel_rows.h"
-#include "tests/ref/ref_batch.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const uint32_t row_widths[] = {32, 96, 576, 1536, 2048};
-static const uint32_t row_counts[] = {1, 2, 7, 31, 32, 33, 128, 512};
+#define EPS 1e-5f
 
-static void row_name(size_t index, char *text, size_t size)
+#define WIDTHS                                                                                     \
+    {                                                                                              \
+        "width", 5, NULL,                                                                          \
+        {                                                                                          \
+            32, 96, 576, 1536, 2048                                                                \
+        }                                                                                          \
+    }
+#define TOKENS                                                                                     \
+    {                                                                                              \
+        "tokens", 4, NULL,                                                                         \
+        {                                                                                          \
+            1, 7, 33, 130                                                                          \
+        }                                                                                          \
+    }
+
+// Returns rows of NaN. What a range has room for decides about tiles, not the stride of f16.
+static struct gi_rows output_rows(struct kt_run *run, uint32_t n_tokens, uint32_t width,
+                                  enum gi_half_form form)
 {
-    snprintf(text, size, "%u tokens of %u", row_counts[index % COUNT(row_counts)],
-             row_widths[index / COUNT(row_counts)]);
+    const uint32_t n_tile = gi_half_row_tiles(width), n_each = form == GI_HALF_FORM_SMALL ? 8 : 128;
+    const size_t tiles = (size_t)((n_tokens + n_each - 1) / n_each) * n_tile * n_each * 132;
+    return form == GI_HALF_FORM_NONE
+               ? kt_rows(run, "y", NULL, n_tokens, width)
+               : (struct gi_rows){kt_range(run, "y", NULL, tiles),
+                                  form == GI_HALF_FORM_SMALL ? 64 * n_tile + 64 : width, true};
 }
 
-//-- last_row --------------------------------------------------------------------------------------
-
-static bool run_last_row(struct kt_run *run, size_t index)
+// Returns a stream of a step of random values.
+static struct gi_stream random_stream(struct kt_run *run, uint32_t width, float eps)
 {
-    uint32_t n = row_counts[index % COUNT(row_counts)];
-    uint32_t width = row_widths[index / COUNT(row_counts)], stride = width + 64;
     struct gi_stream stream = {0};
-    float *x = kt_alloc((size_t)n * stride, sizeof(float));
-    float *gamma = kt_alloc(width, sizeof(float));
-    double *want = kt_alloc(2 * (size_t)width, sizeof(double));
-    struct gi_rows rows = kt_rows(run, "x", x, n, stride);
-    kt_fill(run, gamma, width, 0.5f, 2);
-    struct gi_vectors vectors = kt_vectors(run, gamma, width, 0);
-    uint64_t size = gi_stream_layout(&stream, width, 2, 0);
-    stream.range = kt_range(run, "stream", NULL, (size_t)size);
-    gi_op_last_row(&run->recorder, &rows, &vectors, 0, &stream);
-    bool is_good = kt_seal(run) && kt_replay(run, 5, n);
-    if (is_good) {
-        double ssq = ref_embed(x + (size_t)(n - 1) * stride, gamma, width, 1, want, want + width);
-        is_good = kt_check_stream(run, &stream, want, want + width, ssq, 4);
+    const uint64_t size = gi_stream_layout(&stream, width, 2, eps);
+    stream.range = kt_random_rows(run, "stream", 1, (uint32_t)(size / sizeof(float)), 1).range;
+    return stream;
+}
+
+static uint64_t record_last_row(struct kt_run *run, const uint32_t *v)
+{
+    const uint32_t width = v[0], n_tokens = v[1];
+    const struct gi_rows x = kt_random_rows(run, "x", n_tokens, width + 64, 2);
+    const struct gi_vectors vectors = kt_random_vectors(run, width);
+    struct gi_stream stream = random_stream(run, width, 0);
+    gi_op_last_row(&run->recorder, &x, &vectors, 0, &stream);
+    return 12ull * width;
+}
+
+static const struct kt_axis row_axes[] = {WIDTHS, TOKENS};
+KT_DESCRIBE(last_row, row_axes);
+
+//-- norms -----------------------------------------------------------------------------------------
+
+enum norm_form { NORM_F32, NORM_HALF, NORM_ADDED, NORM_SCALED };
+static const char *const rmsnorm_forms[] = {"f32", "f16", "added", "added and scaled"};
+
+static uint64_t record_rmsnorm(struct kt_run *run, const uint32_t *v)
+{
+    const uint32_t width = v[0], n_tokens = v[1];
+    const enum norm_form form = (enum norm_form)v[2];
+    const struct gi_rows x = kt_random_rows(run, "x", n_tokens, width + 32, 2);
+    const struct gi_vectors vectors = kt_random_vectors(run, 2 * (size_t)width);
+    if (form == NORM_ADDED || form == NORM_SCALED) {
+        const struct gi_rows y = kt_random_rows(run, "y", n_tokens, width, 1);
+        gi_op_rmsnorm_add(&run->recorder, "norm", &x, width, &vectors, 0,
+                          form == NORM_SCALED ? width : UINT32_MAX, 0, &y);
+        return 12ull * width * n_tokens;
     }
-    free(x);
-    free(gamma);
-    free(want);
-    return is_good;
+    const struct gi_rows y = output_rows(run, n_tokens, width, form == NORM_HALF);
+    gi_op_rmsnorm(&run->recorder, "norm", &x, width, &vectors, 0, EPS, &y);
+    return 8ull * width * n_tokens;
 }
 
-const struct kt_suite kt_last_row = {"last_row", COUNT(row_widths) * COUNT(row_counts), row_name,
-                                     run_last_row};
+static const struct kt_axis rmsnorm_axes[] = {WIDTHS, TOKENS, {"form", 4, rmsnorm_forms, {0}}};
+KT_DESCRIBE(rmsnorm, rmsnorm_axes);
 
-//-- rmsnorm ---------------------------------------------------------------------------------------
-
-// Rows with a mean of their own; gamma, then beta, which rmsnorm does not take.
-struct norm_case {
-    uint32_t n_tokens, width, stride;
-    float *x, *weights;
-    double *want, *bound;
-    struct gi_rows rows, y;
-    struct gi_vectors vectors;
-};
-
-static void norm_init(struct norm_case *c, struct kt_run *run, uint32_t n_tokens, uint32_t width,
-                      uint32_t stride)
+// Rows with a mean of their own.
+static uint64_t record_layernorm(struct kt_run *run, const uint32_t *v)
 {
-    *c = (struct norm_case){.n_tokens = n_tokens, .width = width, .stride = stride};
-    const size_t n = (size_t)n_tokens * width, n_padded = (size_t)n_tokens * stride;
-    c->x = kt_alloc(n_padded, sizeof(float));
-    c->weights = kt_alloc(2 * (size_t)width, sizeof(float));
-    c->want = kt_alloc(n, sizeof(double));
-    c->bound = kt_alloc(n, sizeof(double));
-    kt_fill(run, c->x, n_padded, -1, 2);
-    kt_fill(run, c->weights, 2 * (size_t)width, -2, 2);
-    c->rows = (struct gi_rows){kt_range(run, "x", c->x, n_padded * sizeof(float)), stride, false};
-    c->vectors = kt_vectors(run, c->weights, 2 * (size_t)width, 0);
-    c->y = kt_rows(run, "y", NULL, n_tokens, width);
-}
-
-// The index-th of row_counts for each of row_widths.
-static void norm_init_rows(struct norm_case *c, struct kt_run *run, size_t index)
-{
-    const uint32_t width = row_widths[index / COUNT(row_counts)];
-    norm_init(c, run, row_counts[index % COUNT(row_counts)], width, width + 32);
-}
-
-// A sum of width / 64 terms an invocation, six more levels, the root and two products.
-#define NORM_ROUNDINGS 16
-
-static void want_rmsnorm(struct norm_case *c, float eps)
-{
-    for (size_t m = 0; m < c->n_tokens; m++) {
-        ref_rmsnorm(c->x + m * c->stride, c->weights, c->width, (double)eps,
-                    c->want + m * c->width);
-    }
-    for (size_t i = 0; i < (size_t)c->n_tokens * c->width; i++) {
-        c->bound[i] = NORM_ROUNDINGS * (double)FLT_EPSILON * fabs(c->want[i]);
-    }
-}
-
-// Computes the wanted rows of a layernorm and their bounds.
-static void want_layernorm(struct norm_case *c, float eps)
-{
-    for (size_t m = 0; m < c->n_tokens; m++) {
-        ref_layernorm(c->x + m * c->stride, c->weights, c->weights + c->width, c->width,
-                      (double)eps, c->want + m * c->width, c->bound + m * c->width);
-    }
-    for (size_t i = 0; i < (size_t)c->n_tokens * c->width; i++) {
-        c->bound[i] *= NORM_ROUNDINGS * (double)FLT_EPSILON;
-    }
-}
-
-// Replays what was recorded and compares all rows.
-static bool norm_check(struct norm_case *c, struct kt_run *run)
-{
-    return kt_seal(run) && kt_replay(run, 3, c->n_tokens) &&
-           kt_compare_rows(run, "y", &c->y, c->n_tokens, 0, c->width, c->want, c->bound) &&
-           kt_bench(run, 3, c->n_tokens, (uint64_t)c->n_tokens * c->width * 8);
-}
-
-static void norm_finish(struct norm_case *c)
-{
-    free(c->x);
-    free(c->weights);
-    free(c->want);
-    free(c->bound);
-}
-
-static bool run_rmsnorm(struct kt_run *run, size_t index)
-{
-    const float eps = 1e-5f;
-    struct norm_case c;
-    norm_init_rows(&c, run, index);
-    want_rmsnorm(&c, eps);
-    gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps, &c.y);
-    bool is_good = norm_check(&c, run);
-    norm_finish(&c);
-    return is_good;
-}
-
-const struct kt_suite kt_rmsnorm = {"rmsnorm", COUNT(row_widths) * COUNT(row_counts), row_name,
-                                    run_rmsnorm};
-
-// The same added to what y holds. Every other case multiplies the sum, by beta's first number.
-static bool run_rmsnorm_add(struct kt_run *run, size_t index)
-{
-    const bool is_scaled = index % 2 == 1;
-    const float eps = 1e-5f;
-    struct norm_case c;
-    norm_init_rows(&c, run, index);
-    want_rmsnorm(&c, eps);
-    size_t n = (size_t)c.n_tokens * c.width;
-    float *before = kt_alloc(n, sizeof(float));
-    kt_fill(run, before, n, -1, 1);
-    const double scale = is_scaled ? (double)c.weights[c.width] : 1;
-    for (size_t i = 0; i < n; i++) {
-        c.want[i] = scale * (c.want[i] + (double)before[i]);
-        c.bound[i] = fabs(scale) * c.bound[i] + 2 * (double)FLT_EPSILON * fabs(c.want[i]);
-    }
-    bool is_good = kt_write(run, &c.y.range, 0, before, n * sizeof(float));
-    if (is_good) {
-        gi_op_rmsnorm_add(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0,
-                          is_scaled ? c.width : UINT32_MAX, eps, &c.y);
-    }
-    is_good = is_good && norm_check(&c, run);
-    free(before);
-    norm_finish(&c);
-    return is_good;
-}
-
-const struct kt_suite kt_rmsnorm_add = {"rmsnorm_add", COUNT(row_widths) * COUNT(row_counts),
-                                        row_name, run_rmsnorm_add};
-
-//-- layernorm -------------------------------------------------------------------------------------
-
-static bool run_layernorm(struct kt_run *run, size_t index)
-{
-    const float eps = 1e-5f;
-    struct norm_case c;
-    norm_init_rows(&c, run, index);
-    want_layernorm(&c, eps);
-    gi_op_layernorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, c.width, eps, &c.y);
-    bool is_good = norm_check(&c, run);
-    norm_finish(&c);
-    return is_good;
-}
-
-const struct kt_suite kt_layernorm = {"layernorm", COUNT(row_widths) * COUNT(row_counts), row_name,
-                                      run_layernorm};
-
-static void layernorm_step_name(size_t index, char *text, size_t size)
-{
-    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " as a stage" : "");
-}
-
-// The stream's norm, and a sum of squares that makes the consumers' 1 / rms 1.
-static bool run_layernorm_step(struct kt_run *run, size_t index)
-{
-    const float eps = 1e-5f;
-    const uint32_t width = row_widths[index / 2];
-    struct gi_stream stream = {0};
-    struct norm_case c;
-    norm_init(&c, run, 1, width, width);
-    want_layernorm(&c, eps);
-    size_t size = (size_t)gi_stream_layout(&stream, width, 2, eps);
-    float *values = kt_alloc(size, 1), ssq = 0;
-    kt_fill(run, values, size / sizeof(float), -1, 1);
-    memcpy(values + stream.residual, c.x, width * sizeof(float));
-    stream.n_ssq = 3;
-    run->recorder.form.group_size = index % 2 ? kt_uniform_size(run) : 0;
-    stream.range = kt_range(run, "stream", values, size);
-    gi_op_layernorm_step(&run->recorder, "norm", &c.vectors, 0, width, &stream);
-    bool is_good = kt_seal(run) && kt_replay(run, 3, 1) &&
-                   kt_compare_f32(run, "norm", &stream.range, stream.norm * sizeof(float), c.want,
-                                  c.bound, width) &&
-                   kt_read(run, &stream.range, stream.ssq * sizeof(float), &ssq, sizeof(ssq));
-    if (is_good) {
-        const double rms = (double)ssq / width + (double)eps;
-        is_good = (stream.n_ssq == 1 && fabs(rms - 1) <= 4 * (double)FLT_EPSILON) ||
-                  kt_fail(run, "the mean of squares is %.9g with eps, want 1", rms);
-    }
+    const uint32_t width = v[0], n_tokens = v[1];
+    float *values = kt_alloc((size_t)n_tokens * (width + 32), sizeof(*values));
+    kt_fill(run, values, (size_t)n_tokens * (width + 32), -1, 2);
+    const struct gi_rows x = {
+        kt_range(run, "x", values, (size_t)n_tokens * (width + 32) * sizeof(*values)), width + 32,
+        false};
+    const struct gi_vectors vectors = kt_random_vectors(run, 2 * (size_t)width);
+    const struct gi_rows y = output_rows(run, n_tokens, width, v[2] == NORM_HALF);
+    gi_op_layernorm(&run->recorder, "norm", &x, width, &vectors, 0, width, EPS, &y);
     free(values);
-    norm_finish(&c);
-    return is_good;
+    return 8ull * width * n_tokens;
 }
 
-const struct kt_suite kt_layernorm_step = {"layernorm_step", 2 * COUNT(row_widths),
-                                           layernorm_step_name, run_layernorm_step};
+static const struct kt_axis layernorm_axes[] = {WIDTHS, TOKENS, {"form", 2, rmsnorm_forms, {0}}};
+KT_DESCRIBE(layernorm, layernorm_axes);
 
-static void post_norm_name(size_t index, char *text, size_t size)
+static const char *const stages[] = {"alone", "as a stage"};
+
+static uint64_t record_layernorm_step(struct kt_run *run, const uint32_t *v)
 {
-    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " before a norm, scaled" : "");
+    const struct gi_vectors vectors = kt_random_vectors(run, 2 * (size_t)v[0]);
+    struct gi_stream stream = random_stream(run, v[0], EPS);
+    run->recorder.form.group_size = v[1] ? kt_uniform_size(run) : 0;
+    gi_op_layernorm_step(&run->recorder, "norm", &vectors, 0, v[0], &stream);
+    return 8ull * v[0];
 }
 
-// residual += norm(y), and what the stream's next consumer reads of it. The scale of a scaled one
-// is gamma's first number.
-static bool run_post_norm(struct kt_run *run, size_t index)
+static const struct kt_axis step_axes[] = {WIDTHS, {"stage", 2, stages, {0}}};
+KT_DESCRIBE(layernorm_step, step_axes);
+
+static const char *const post_forms[] = {"at the end", "before a norm", "before a norm, scaled"};
+
+static uint64_t record_post_norm(struct kt_run *run, const uint32_t *v)
 {
-    const uint32_t n = row_widths[index / 2];
-    const bool has_gamma = index % 2 == 1;
-    const float eps = 1e-5f;
-    struct gi_stream stream = {0};
-    float *y = kt_alloc(n, sizeof(float)), *gamma = kt_alloc(2 * (size_t)n, sizeof(float));
-    double *want = kt_alloc(2 * (size_t)n, sizeof(double)), ssq = 0;
-    size_t size = (size_t)gi_stream_layout(&stream, n, 2, eps);
-    float *values = kt_alloc(size, 1);
-    kt_fill(run, values, size / sizeof(float), 0.5f, 1); // sums without cancellation
-    kt_fill(run, y, n, 0.5f, 3);
-    kt_fill(run, gamma, 2 * (size_t)n, 0.5f, 2);
-    ref_rmsnorm(y, gamma, n, (double)eps, want);
-    const double scale = has_gamma ? (double)gamma[0] : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        want[i] = scale * (want[i] + (double)values[stream.residual + i]);
-        want[n + i] = has_gamma ? want[i] * (double)gamma[n + i] : (double)values[stream.norm + i];
-        ssq += want[i] * want[i];
+    const uint32_t width = v[0];
+    const struct gi_range y = kt_random_rows(run, "y", 1, width, 3).range;
+    const struct gi_vectors vectors = kt_random_vectors(run, 2 * (size_t)width);
+    struct gi_stream stream = random_stream(run, width, EPS);
+    gi_op_post_norm(&run->recorder, "post_norm", y, &vectors, 0, v[1] > 0 ? width : UINT32_MAX,
+                    v[1] == 2 ? 0 : UINT32_MAX, &stream);
+    return 16ull * width;
+}
+
+static const struct kt_axis post_axes[] = {WIDTHS, {"form", 3, post_forms, {0}}};
+KT_DESCRIBE(post_norm, post_axes);
+
+//-- activations -----------------------------------------------------------------------------------
+
+enum glu_form { GLU_WHOLE, GLU_PARTS, GLU_APART, GLU_HALF, GLU_HALF_PARTS, N_GLU_FORM };
+static const char *const glu_forms[] = {"whole", "in parts", "apart", "f16", "f16 in parts"};
+static const char *const activation_names[] = {"silu",    "gelu", "relu squared",
+                                               "clamped", "relu", "xielu"};
+
+// Sets the rows of the parts of a gate_up weight, all that glu reads. Networks of two activations
+// have no gate.
+static struct gi_weight gate_up_weight(uint32_t n_ff, enum glu_form form,
+                                       enum gi_activation activation)
+{
+    const bool is_ungated =
+        activation == GI_ACTIVATION_RELU_SQUARED || activation == GI_ACTIVATION_XIELU;
+    const bool is_split = form == GLU_APART && !is_ungated;
+    struct gi_weight weight = {.name = "gate_up",
+                               .n_rows = is_ungated ? (n_ff + 15) / 16 * 16
+                                         : is_split ? (n_ff + 15) / 16 * 32
+                                                    : (n_ff + 7) / 8 * 16,
+                               .is_split = is_split,
+                               .is_ungated = is_ungated};
+    const uint32_t n_part = form == GLU_PARTS        ? weight.n_rows / 3 / 16 * 16 + 16
+                            : form == GLU_HALF_PARTS ? 1024
+                                                     : weight.n_rows;
+    for (uint32_t begin = 0; begin < weight.n_rows; begin += n_part) {
+        const uint32_t left = weight.n_rows - begin;
+        weight.parts[weight.n_parts++] =
+            (struct gi_weight_part){.row_begin = begin, .n_rows = left < n_part ? left : n_part};
     }
-    stream.range = kt_range(run, "stream", values, size);
-    struct gi_range y_range = kt_range(run, "y", y, n * sizeof(float));
-    struct gi_range norm_range = {stream.range.buffer, stream.range.offset + 4 * stream.norm,
-                                  4 * (uint64_t)gi_x_size(n)};
-    struct gi_vectors vectors = kt_vectors(run, gamma, 2 * (size_t)n, 0);
-    gi_op_post_norm(&run->recorder, "post_norm", y_range, &vectors, 0, has_gamma ? n : UINT32_MAX,
-                    has_gamma ? 0 : UINT32_MAX, &stream);
-    bool is_good = kt_seal(run) && kt_replay(run, 5, 1) &&
-                   kt_check_stream(run, &stream, want, want + n, ssq, 16) &&
-                   (!stream.has_sums || kt_check_sums(run, &norm_range, n));
-    free(y);
-    free(gamma);
-    free(want);
-    free(values);
-    return is_good;
+    return weight;
 }
 
-const struct kt_suite kt_post_norm = {"post_norm", 2 * COUNT(row_widths), post_norm_name,
-                                      run_post_norm};
-
-// Without eps, 4096 x gives what x gives, bit by bit: the factor is a power of 4.
-static bool run_rmsnorm_scale(struct kt_run *run, size_t index)
+static uint64_t record_glu(struct kt_run *run, const uint32_t *v)
 {
-    struct norm_case c;
-    norm_init_rows(&c, run, index);
-    want_rmsnorm(&c, 0);
-    size_t n = (size_t)c.n_tokens * c.stride;
-    for (size_t i = 0; i < n; i++) {
-        c.x[i] *= 4096;
-    }
-    gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, 0, &c.y);
-    bool is_good = kt_seal(run) && kt_replay(run, 0, c.n_tokens) &&
-                   kt_compare_rows(run, "y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound) &&
-                   kt_write(run, &c.rows.range, 0, c.x, n * sizeof(float)) &&
-                   kt_replay(run, 0, c.n_tokens) &&
-                   kt_compare_rows(run, "scaled y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound);
-    norm_finish(&c);
-    return is_good;
+    const enum gi_activation activation = (enum gi_activation)v[0];
+    const enum glu_form form = (enum glu_form)v[1];
+    const uint32_t n_ff = v[2], n_tokens = v[3];
+    const bool is_half = form == GLU_HALF || form == GLU_HALF_PARTS;
+    const struct gi_activation_rule rule = {activation, {0.8f, 1.3f, 0.5f, -1e-6f}};
+    const struct gi_weight weight = gate_up_weight(n_ff, form, activation);
+    const struct gi_rows gate_up =
+        kt_random_rows(run, "gate_up", n_tokens, kt_pad32(weight.n_rows), 12);
+    struct gi_rows act = output_rows(run, n_tokens, is_half ? n_ff : kt_pad32(n_ff), is_half);
+    act.stride = kt_pad32(n_ff);
+    gi_op_glu(&run->recorder, "glu", &weight, &gate_up, n_ff, &rule, &act);
+    return 12ull * n_tokens * n_ff;
 }
 
-const struct kt_suite kt_rmsnorm_scale = {"rmsnorm_scale", COUNT(row_widths) * COUNT(row_counts),
-                                          row_name, run_rmsnorm_scale};
+static const struct kt_axis glu_axes[] = {{"activation", 6, activation_names, {0}},
+                                          {"form", N_GLU_FORM, glu_forms, {0}},
+                                          {"columns", 4, NULL, {32, 100, 1536, 2052}},
+                                          {"tokens", 4, NULL, {1, 7, 33, 190}}};
+KT_DESCRIBE(glu, glu_axes);
+
+//-- forms of rows ---------------------------------------------------------------------------------
+
+static const char *const sizes[] = {"1e-36", "1e-6", "1", "1e30"};
+static const float size_values[] = {1e-36f, 1e-6f, 1, 1e30f};
+static const char *const half_forms[] = {"large tiles", "small tiles", "packed"};
+
+// Packs rows as inputs of a weight of q4_0.
+static void record_pack_rows(struct kt_run *run, struct gi_rows *x, uint32_t width)
+{
+    const struct gi_weight weight = {.n_parts = 1,
+                                     .parts = {{.quant = gi_quant_find(GI_GGML_TYPE_Q4_0)}}};
+    kt_set(run, "GLINFER_BATCH", "lane");
+    run->recorder.packs_rows = true;
+    gi_op_pack_rows(&run->recorder, "pack_rows", x, width, &weight);
+    if (!x->is_half) {
+        kt_fail(run, "rows are not packed");
+    }
+}
+
+// Tiles of few tokens and packed rows of as many as there are in such batches.
+static uint64_t record_half_rows(struct kt_run *run, const uint32_t *v)
+{
+    const uint32_t width = v[1], is_small = v[2] == 1;
+    const uint32_t n_tokens = v[3], stride = kt_pad32(width) + 32;
+    const uint32_t n_rows = n_tokens < 33 && v[2] == 2 ? 33 : n_tokens;
+    struct gi_rows x = kt_random_rows(run, "x", n_rows, stride, size_values[v[0]]);
+    if (v[2] == 2) {
+        record_pack_rows(run, &x, width);
+        return 6ull * n_tokens * width;
+    }
+    const struct gi_rows y = output_rows(
+        run, n_tokens, width,
+        is_small && n_tokens <= GI_SMALL_BATCH ? GI_HALF_FORM_SMALL : GI_HALF_FORM_LARGE);
+    gi_op_half_rows(&run->recorder, "half_rows", &x, width, &y);
+    return 6ull * n_tokens * width;
+}
+
+static const struct kt_axis half_axes[] = {{"up to", 4, sizes, {0}},
+                                           {"width", 4, NULL, {32, 96, 320, 612}},
+                                           {"form", 3, half_forms, {0}},
+                                           {"tokens", 4, NULL, {1, 5, 32, 257}}};
+KT_DESCRIBE(half_rows, half_axes);

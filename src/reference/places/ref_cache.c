@@ -1,4 +1,4 @@
-#include "reference/ref_cache.h"
+#include "reference/places/ref_cache.h"
 
 #include "quant/quant.h"
 

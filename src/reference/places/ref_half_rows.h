@@ -27,4 +27,24 @@ void gi_ref_half_expect(struct gi_ref *ref, const char *what, const struct gi_re
                         uint32_t token, uint32_t column, struct gi_ref_value expected,
                         double slack);
 
+// The form of the rows of activations at binding 0: f32 from word `begin` on, or tiles of f16.
+struct gi_ref_rows_form {
+    uint32_t half; // enum gi_half_form
+    uint64_t begin, stride;
+    uint32_t n_tile; // of a row in f16
+};
+// Returns the number of rows for which the binding has room.
+uint32_t gi_ref_rows_room(const struct gi_ref *ref, const struct gi_ref_rows_form *form);
+// Returns the row to work out after row i of n. In tiles a sampled reference works out three.
+uint32_t gi_ref_next_row(const struct gi_ref *ref, const struct gi_ref_rows_form *form, uint32_t i,
+                         uint32_t n, uint64_t n_value);
+// Lists n columns of a row from `column` on, in f16 a multiple of 64; up to the end of a tile of
+// f16 the columns after them are zero.
+void gi_ref_expect_row(struct gi_ref *ref, const char *what, const struct gi_ref_rows_form *form,
+                       uint32_t row, uint32_t column, const struct gi_ref_value *values,
+                       uint32_t n);
+// Lists a row of n columns packed from word `begin` of binding 0 on.
+void gi_ref_expect_packed(struct gi_ref *ref, uint64_t begin, const struct gi_ref_value *values,
+                          uint32_t n);
+
 #endif

@@ -1,7 +1,6 @@
-// Activations in f16 (ops/gemm/half_rows.h) from every kernel that writes them, against what the
-// same kernel writes in f32: its own suite holds that to the reference.
+// Attention with results in f16 (ops/gemm/half_rows.h), against what the same kernel writes in f32:
+// its own suite holds that to the reference.
 #include "ops/attention/attention.h"
-#include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
 #include "tests/kernel/fixture/kernel_test.h"
 
@@ -10,52 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum source {
-    SOURCE_X,
-    SOURCE_RMSNORM,
-    SOURCE_LAYERNORM,
-    SOURCE_GLU,
-    SOURCE_ATTENTION, // heads of 64, with width 256 or more of 128
-};
-static const char *const source_names[] = {"x", "rmsnorm", "layernorm", "glu", "attention"};
-
-static const struct half_case {
-    enum source source;
+static const struct half_case { // heads of 64, with width 256 or more of 128
     uint32_t n_tokens, width;
     float size; // of the largest input
     uint32_t n_past, window;
     float softcap;
     uint32_t n_spare; // columns of rows after width
 } cases[] = {
-    {SOURCE_X, 1, 32, 1, 0, 0, 0, 0},
-    {SOURCE_X, 130, 612, 1, 0, 0, 0, 0},
-    {SOURCE_X, 5, 64, 1e-36f, 0, 0, 0, 0},
-    {SOURCE_X, 33, 96, 1e-6f, 0, 0, 0, 0},
-    {SOURCE_X, 257, 320, 1e30f, 0, 0, 0, 0},
-    {SOURCE_RMSNORM, 1, 36, 1, 0, 0, 0, 0},
-    {SOURCE_RMSNORM, 130, 576, 1, 0, 0, 0, 0},
-    {SOURCE_RMSNORM, 7, 4096, 100, 0, 0, 0, 0},
-    {SOURCE_LAYERNORM, 3, 96, 1, 0, 0, 0, 0},
-    {SOURCE_LAYERNORM, 130, 2048, 1, 0, 0, 0, 0},
-    {SOURCE_GLU, 1, 32, 12, 0, 0, 0, 0},
-    {SOURCE_GLU, 129, 1536, 12, 0, 0, 0, 0},
-    {SOURCE_GLU, 7, 2052, 1e4f, 0, 0, 0, 0},
-    {SOURCE_ATTENTION, 1, 64, 1, 3, 0, 0, 0},
-    {SOURCE_ATTENTION, 130, 192, 1, 3, 0, 0, 0},
-    {SOURCE_ATTENTION, 70, 256, 1, 3, 0, 0, 0},
-    {SOURCE_ATTENTION, 33, 128, 8, 167, 0, 0, 0},
-    {SOURCE_ATTENTION, 70, 64, 4, 60, 17, 5, 0},
-    {SOURCE_ATTENTION, 40, 384, 2, 130, 0, 20, 0},
-    {SOURCE_GLU, 190, 96, 12, 0, 0, 0, 160},
-    {SOURCE_ATTENTION, 190, 128, 1, 3, 0, 0, 256},
+    {1, 64, 1, 3, 0, 0, 0},      {130, 192, 1, 3, 0, 0, 0}, {70, 256, 1, 3, 0, 0, 0},
+    {33, 128, 8, 167, 0, 0, 0},  {70, 64, 4, 60, 17, 5, 0}, {40, 384, 2, 130, 0, 20, 0},
+    {190, 128, 1, 3, 0, 0, 256},
 };
 
 static void half_name(size_t index, char *text, size_t size)
 {
     const struct half_case *c = &cases[index];
-    snprintf(text, size, "%s, %u tokens of %u of %u at %u, up to %g, window %u, cap %g",
-             source_names[c->source], c->n_tokens, c->width, c->width + c->n_spare, c->n_past,
-             (double)c->size, c->window, (double)c->softcap);
+    snprintf(text, size, "%u tokens of %u of %u at %u, up to %g, window %u, cap %g", c->n_tokens,
+             c->width, c->width + c->n_spare, c->n_past, (double)c->size, c->window,
+             (double)c->softcap);
 }
 
 //-- the layout, as glsl/gemm/half_rows.glsl has it ------------------------------------------------
@@ -108,7 +79,7 @@ static bool compare(struct kt_run *run, const struct half_case *c, const struct 
                     const struct gi_rows *floats)
 {
     const uint32_t n_tile = gi_half_row_tiles(c->width);
-    const double slack = c->source == SOURCE_ATTENTION ? 4e-3 : 0x1p-28;
+    const double slack = 4e-3;
     const size_t n = (size_t)c->n_tokens * floats->stride;
     uint32_t *rows = kt_alloc((size_t)halves->range.size, 1);
     float *want = kt_alloc(n, sizeof(float));
@@ -162,74 +133,20 @@ static void record_attention(struct kt_run *run, const struct half_case *c,
     gi_op_attention_batch(&run->recorder, "f16", &kv, &rule, &q, halves);
 }
 
-static void record_norm(struct kt_run *run, const struct half_case *c, const struct gi_rows *floats,
-                        const struct gi_rows *halves)
-{
-    struct gi_recorder *recorder = &run->recorder;
-    const struct gi_rows x = random_rows(run, c->n_tokens, floats->stride, c->size);
-    const struct gi_vectors vectors = {random_rows(run, 2, floats->stride, 1).range, 0};
-    const uint32_t beta = floats->stride;
-    if (c->source == SOURCE_RMSNORM) {
-        gi_op_rmsnorm(recorder, "f32", &x, c->width, &vectors, 0, 1e-5f, floats);
-        gi_op_rmsnorm(recorder, "f16", &x, c->width, &vectors, 0, 1e-5f, halves);
-        return;
-    }
-    gi_op_layernorm(recorder, "f32", &x, c->width, &vectors, 0, beta, 1e-5f, floats);
-    gi_op_layernorm(recorder, "f16", &x, c->width, &vectors, 0, beta, 1e-5f, halves);
-}
-
-// Gate and up in two parts where they are long.
-static void record_glu(struct kt_run *run, const struct half_case *c, const struct gi_rows *floats,
-                       const struct gi_rows *halves)
-{
-    const uint32_t n_rows = (2 * c->width + 15) / 16 * 16, first = n_rows > 1024 ? 1024 : n_rows;
-    const struct gi_weight weight = {
-        .n_rows = n_rows,
-        .n_parts = n_rows > first ? 2 : 1,
-        .parts = {{.row_begin = 0, .n_rows = first},
-                  {.row_begin = first, .n_rows = n_rows - first}},
-    };
-    const struct gi_rows gate_up = random_rows(run, c->n_tokens, (n_rows + 31) / 32 * 32, c->size);
-    const struct gi_activation_rule silu = {.activation = GI_ACTIVATION_SILU};
-    gi_op_glu(&run->recorder, "f32", &weight, &gate_up, c->width, &silu, floats);
-    gi_op_glu(&run->recorder, "f16", &weight, &gate_up, c->width, &silu, halves);
-}
-
-static void record(struct kt_run *run, const struct half_case *c, struct gi_rows *floats,
-                   const struct gi_rows *halves, bool *is_there)
-{
-    *is_there = true;
-    switch (c->source) {
-    case SOURCE_X:
-        *floats = random_rows(run, c->n_tokens, floats->stride, c->size);
-        gi_op_half_rows(&run->recorder, "f16", floats, c->width, halves);
-        return;
-    case SOURCE_GLU:
-        record_glu(run, c, floats, halves);
-        return;
-    case SOURCE_ATTENTION:
-        record_attention(run, c, floats, halves, is_there);
-        return;
-    default:
-        record_norm(run, c, floats, halves);
-        return;
-    }
-}
-
 static bool run_half(struct kt_run *run, size_t index)
 {
     const struct half_case *c = &cases[index];
     const uint32_t stride = (c->width + 31) / 32 * 32 + c->n_spare;
     const size_t size = (size_t)c->n_tokens * stride * sizeof(float);
-    struct gi_rows floats = {kt_range(run, "f32", NULL, size), stride, false};
+    const struct gi_rows floats = {kt_range(run, "f32", NULL, size), stride, false};
     const struct gi_rows halves = {
         kt_range(run, "f16", NULL, (size_t)gi_half_rows_size(c->n_tokens, stride)), stride, true};
     bool is_there;
     kt_set(run, "GLINFER_BATCH", "split");
-    record(run, c, &floats, &halves, &is_there);
+    record_attention(run, c, &floats, &halves, &is_there);
     kt_set(run, "GLINFER_BATCH", NULL);
     return !is_there || (kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
                          compare(run, c, &halves, &floats));
 }
 
-const struct kt_suite kt_half_rows = {"half_rows", COUNT(cases), half_name, run_half};
+const struct kt_suite kt_attention_half = {"attention_half", COUNT(cases), half_name, run_half};

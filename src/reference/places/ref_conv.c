@@ -1,4 +1,4 @@
-#include "reference/ref_conv.h"
+#include "reference/places/ref_conv.h"
 
 #include <math.h>
 

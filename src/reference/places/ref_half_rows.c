@@ -1,9 +1,10 @@
-#include "reference/ref_half_rows.h"
+#include "reference/places/ref_half_rows.h"
 
 #include "base/round.h"
 #include "ops/gemm/half_rows.h"
 #include "quant/quant.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint32_t tile_tokens(const struct gi_ref_half_rows *rows)
@@ -91,5 +92,89 @@ void gi_ref_half_expect(struct gi_ref *ref, const char *what, const struct gi_re
 {
     uint64_t at;
     const struct gi_ref_place place = place_of(rows, token, column, &at);
+    if (column % GI_HALF_COLUMNS == 0) {
+        gi_ref_expect_written(ref, "scale", rows->binding, place.scale / 2, 1);
+    }
     gi_ref_expect_at(ref, what, rows->binding, at, place, expected, slack);
+}
+
+//-- rows of activations ---------------------------------------------------------------------------
+
+static struct gi_ref_half_rows tiles_of(const struct gi_ref_rows_form *form)
+{
+    return (struct gi_ref_half_rows){0, 0, form->n_tile, form->half == GI_HALF_FORM_SMALL};
+}
+
+uint32_t gi_ref_rows_room(const struct gi_ref *ref, const struct gi_ref_rows_form *form)
+{
+    const uint64_t n_word = ref->dispatch->bindings[0].size / sizeof(uint32_t);
+    const struct gi_ref_half_rows tiles = tiles_of(form);
+    return (uint32_t)(form->half ? n_word / tile_words(&tiles) / form->n_tile * tile_tokens(&tiles)
+                                 : (n_word - form->begin) / form->stride);
+}
+
+uint32_t gi_ref_next_row(const struct gi_ref *ref, const struct gi_ref_rows_form *form, uint32_t i,
+                         uint32_t n, uint64_t n_value)
+{
+    const uint32_t step = n / 2;
+    return !form->half || !ref->is_sampled ? gi_ref_next(ref, i, n, n_value)
+           : i + 1 >= n                    ? n
+           : i + step < n && step > 0      ? i + step
+                                           : n - 1;
+}
+
+static double largest_of(const struct gi_ref_value *values, uint32_t n)
+{
+    double largest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const double size = fabs(values[i].value); // not fmax: GCC 12 for arm64 fails on it
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+// Returns the rounding of a half beside the largest value of its scale: half a unit in the last
+// place, and of denormals one. A user's driver may flush denormals.
+static double half_rounding(const struct gi_ref *ref, double value, double largest)
+{
+    return ref->is_sampled ? largest / 2048 : 0x1p-11 * fabs(value) + 0x1p-28 * largest + 0x1p-126;
+}
+
+void gi_ref_expect_row(struct gi_ref *ref, const char *what, const struct gi_ref_rows_form *form,
+                       uint32_t row, uint32_t column, const struct gi_ref_value *values, uint32_t n)
+{
+    const struct gi_ref_half_rows tiles = tiles_of(form);
+    const uint32_t n_column = form->half ? (uint32_t)gi_round_up(n, GI_HALF_COLUMNS) : n;
+    double largest = 0;
+    for (uint32_t i = 0; i < n_column; i++) {
+        const struct gi_ref_value value = i < n ? values[i] : (struct gi_ref_value){0, 0};
+        if (!form->half) {
+            gi_ref_expect(ref, what, 0, form->begin + row * form->stride + column + i, value.value,
+                          1e-6 + value.magnitude);
+            continue;
+        }
+        if (i % GI_HALF_COLUMNS == 0) {
+            largest = largest_of(values + i, n - i < GI_HALF_COLUMNS ? n - i : GI_HALF_COLUMNS);
+        }
+        gi_ref_half_expect(ref, what, &tiles, row, column + i, value,
+                           half_rounding(ref, value.value, largest));
+    }
+}
+
+void gi_ref_expect_packed(struct gi_ref *ref, uint64_t begin, const struct gi_ref_value *values,
+                          uint32_t n)
+{
+    const uint32_t n_column = (uint32_t)gi_round_up(n, GI_QUANT_BLOCK);
+    const uint64_t scale = begin + n_column / 2;
+    const double largest = largest_of(values, n);
+    for (uint32_t i = 0; i < n_column; i++) {
+        const struct gi_ref_value value = i < n ? values[i] : (struct gi_ref_value){0, 0};
+        gi_ref_expect_at(ref, "packed", 0, begin + i / 2,
+                         (struct gi_ref_place){GI_REF_TILE_F16, i % 2, 2 * scale}, value,
+                         half_rounding(ref, value.value, largest));
+    }
+    gi_ref_expect_written(ref, "scale", 0, scale, 1);
+    for (uint32_t i = 1; i < 4; i++) {
+        gi_ref_expect_bits(ref, "after the scale", 0, scale + i, 0);
+    }
 }
