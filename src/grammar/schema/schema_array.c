@@ -325,6 +325,10 @@ uint32_t gi_schema_build_array(struct gi_schema_compiler *c, const struct gi_cas
 {
     const struct gi_span span = gi_schema_span(c, one, "minItems", "maxItems");
     struct list list = {.c = c, .one = one, .least = span.least, .most = span.most};
+    if (span.least > span.most) {
+        gi_schema_note_dead(c, "'minItems' exceeds the number of allowed items");
+        return GI_BUILD_NOTHING;
+    }
     uint32_t first = GI_BUILD_NOTHING;
     for (uint32_t i = 0; i < one->count; i++) {
         const struct gi_condition *condition = &one->conditions[i];

@@ -229,7 +229,13 @@ static bool allows_condition(struct gi_schema_compiler *c, const struct gi_condi
 
 bool gi_schema_allows(struct gi_schema_compiler *c, const struct gi_case *one, const cJSON *value)
 {
+    const bool is_list = cJSON_IsArray(value);
     bool is_ok = (types_of(value) & one->types) != 0;
+    if (is_ok && (is_list || cJSON_IsObject(value))) {
+        const struct gi_span span = gi_schema_span(c, one, is_list ? "minItems" : "minProperties",
+                                                   is_list ? "maxItems" : "maxProperties");
+        is_ok = gi_span_has(span, (uint32_t)cJSON_GetArraySize(value));
+    }
     for (uint32_t i = 0; is_ok && i < one->count; i++) {
         is_ok = allows_condition(c, &one->conditions[i], value);
     }
@@ -241,11 +247,6 @@ bool gi_schema_allows(struct gi_schema_compiler *c, const struct gi_case *one, c
         }
         is_ok = gi_span_has(strings.span, n) &&
                 (!strings.dfa || gi_dfa_allows(strings.dfa, value->valuestring));
-    } else if (is_ok && (cJSON_IsArray(value) || cJSON_IsObject(value))) {
-        const bool is_list = cJSON_IsArray(value);
-        const struct gi_span span = gi_schema_span(c, one, is_list ? "minItems" : "minProperties",
-                                                   is_list ? "maxItems" : "maxProperties");
-        is_ok = gi_span_has(span, (uint32_t)cJSON_GetArraySize(value));
     }
     return is_ok && allows_children(c, one, value) && !c->build.has_failed;
 }
