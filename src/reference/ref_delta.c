@@ -52,23 +52,27 @@ static double rate_of(double x)
     return 1 / (1 + exp(-x));
 }
 
-// Changes a head's matrix by a token, and reads column j of it with q.
+// Changes a head's matrix by a token, and reads column j of it with q. qk is the product of q and
+// k.
 static struct gi_ref_value change_and_read(double *matrix, uint32_t n, uint32_t j, const double *q,
-                                           const double *k, double v, double decay, double rate)
+                                           const double *k, double qk, double v, double decay,
+                                           double rate)
 {
-    double read = 0;
-    struct gi_ref_value o = {0, 0};
+    struct gi_ref_value o = {0, 0}, read = {0, 0};
     for (uint32_t i = 0; i < n; i++) {
         double *s = &matrix[(size_t)i * n + j];
         *s *= decay;
-        read += *s * k[i];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        double *s = &matrix[(size_t)i * n + j];
-        *s += k[i] * rate * (v - read);
+        read.value += *s * k[i];
+        read.magnitude += fabs(*s * k[i]);
         o.value += *s * q[i];
         o.magnitude += fabs(*s * q[i]);
     }
+    const double change = rate * (v - read.value);
+    for (uint32_t i = 0; i < n; i++) {
+        matrix[(size_t)i * n + j] += k[i] * change;
+    }
+    o.value += qk * change;
+    o.magnitude += fabs(qk * rate) * (fabs(v) + read.magnitude);
     return o;
 }
 
@@ -109,7 +113,8 @@ void gi_ref_delta_step(struct gi_ref *ref)
         const size_t n_memory = ref->memory.count;
         double *matrix = gi_ref_matrix(ref, first, (size_t)n * n);
         for (uint32_t j = 0; matrix && j < n; j++) {
-            o[j] = change_and_read(matrix, n, j, row + at.q, row + at.k, row[at.v + j], decay,
+            o[j] = change_and_read(matrix, n, j, row + at.q, row + at.k,
+                                   product(row + at.q, row + at.k, n), row[at.v + j], decay,
                                    rate_of(x_rate[head]))
                        .value;
         }
@@ -155,7 +160,8 @@ void gi_ref_delta_conv(struct gi_ref *ref)
     }
 }
 
-// The scan takes the decay, the rate and q, k and v as the convolution left them.
+// The scan takes the decay, the rate, q, k, v and q k as the convolution left them. The self-test
+// may find values of another kernel there: q k is then not the product of q and k.
 void gi_ref_delta_scan(struct gi_ref *ref)
 {
     const struct gi_delta_params *p = ref->params;
@@ -163,7 +169,7 @@ void gi_ref_delta_scan(struct gi_ref *ref)
     struct gi_ref_conv conv = {.n_taps = gi_ref_define(ref, "TAPS"),
                                .n_channel = (2 * p->n_k_head + n_head) * n,
                                .x_stride = p->x_stride};
-    const size_t n_row = conv.n_channel + 2 * (size_t)n_head;
+    const size_t n_row = conv.n_channel + 2 * (size_t)n_head + p->n_k_head;
     conv.x = gi_ref_rows(ref, 2, 0, p->x_stride, conv.n_channel);
     const float *y = gi_ref_rows(ref, 1, 0, p->y_stride, n_row);
     double *q = gi_ref_memory(ref, n, sizeof(*q)), *k = gi_ref_memory(ref, n, sizeof(*k));
@@ -180,13 +186,14 @@ void gi_ref_delta_scan(struct gi_ref *ref)
         for (uint32_t m = 0; matrix && m < n_tokens; m++) {
             const float *row = y + (size_t)m * p->y_stride;
             const float *scalars = row + conv.n_channel + (size_t)2 * head;
+            const double qk = row[conv.n_channel + 2 * n_head + at.q / n];
             for (uint32_t i = 0; i < n; i++) {
                 q[i] = row[at.q + i];
                 k[i] = row[at.k + i];
             }
             for (uint32_t j = 0; j < n; j++) {
                 const struct gi_ref_value o =
-                    change_and_read(matrix, n, j, q, k, row[at.v + j], scalars[0], scalars[1]);
+                    change_and_read(matrix, n, j, q, k, qk, row[at.v + j], scalars[0], scalars[1]);
                 gi_ref_expect(ref, "o", 0, (uint64_t)m * p->o_stride + (uint64_t)head * n + j,
                               o.value, 0.1 + o.magnitude);
             }
