@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
-#include "engine/selftest/test_case.h"
 #include "engine/selftest/test_rows.h"
 #include "gpu/program/quarantine.h"
 
@@ -160,12 +159,36 @@ static void init_test(const struct gi_selftest_run *run, uint32_t entry, uint32_
     test->sample = find_sample(run, entry);
 }
 
+static const struct {
+    enum gi_program_id first, last;
+    gi_test_check check;
+} checks[] = {
+    {GI_PROGRAM_EMBED_TOKEN, GI_PROGRAM_EMBED_TOKEN, gi_check_embed_token},
+    {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed_batch},
+    {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF, gi_check_gemm},
+    {GI_PROGRAM_ADJUST_64, GI_PROGRAM_ADJUST_1024, gi_check_adjusted},
+    {GI_PROGRAM_ARGMAX_64, GI_PROGRAM_ARGMAX_1024, gi_check_sampled},
+    {GI_PROGRAM_TOP_K_64, GI_PROGRAM_TOP_K_1024, gi_check_sampled},
+    {GI_PROGRAM_FULL_BINS_64, GI_PROGRAM_FULL_BINS_1024, gi_check_full_bins},
+    {GI_PROGRAM_FULL_SAMPLE_64, GI_PROGRAM_FULL_SAMPLE_1024, gi_check_sampled},
+};
+
+gi_test_check gi_selftest_find_check(enum gi_program_id id)
+{
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        if (id >= checks[i].first && id <= checks[i].last) {
+            return checks[i].check;
+        }
+    }
+    return gi_kernel_find(id) ? gi_check_reference : NULL;
+}
+
 // Returns the check of an entry's program; NULL if it has no check or no sampled weights.
 static gi_test_check find_check(const struct gi_selftest_run *run, uint32_t entry)
 {
     const uint32_t program = gi_dispatch_table_at(run->list, entry)->program;
     const struct gi_program_key *key = gi_program_key(programs_of(run), program);
-    return key->quant == GI_QUANT_NONE || find_sample(run, entry) ? gi_test_find_check(key->id)
+    return key->quant == GI_QUANT_NONE || find_sample(run, entry) ? gi_selftest_find_check(key->id)
                                                                   : NULL;
 }
 

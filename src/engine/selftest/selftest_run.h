@@ -3,6 +3,7 @@
 #define GI_ENGINE_SELFTEST_RUN_H
 
 #include "engine/selftest/selftest.h"
+#include "engine/selftest/test_case.h"
 
 struct gi_selftest_run {
     struct gi_tested tested;
@@ -19,6 +20,8 @@ static inline struct gi_gpu *gi_selftest_gpu(const struct gi_selftest_run *run)
     return run->tested.recorder->gpu;
 }
 
+// Returns the check of a program; NULL if no answer needs the program.
+gi_test_check gi_selftest_find_check(enum gi_program_id id);
 // Returns true if an entry is tested: the first of each program, and further ones that may show
 // another error: a parameter that was zero in all earlier entries, another shape of weights, or the
 // parameters of the last layer.

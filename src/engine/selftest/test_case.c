@@ -199,29 +199,3 @@ void gi_test_find_slot(struct gi_test *test)
         test->slot_begins[0] = (uint64_t)test->slot * params->stride * sizeof(uint32_t);
     }
 }
-
-//-- checks ----------------------------------------------------------------------------------------
-
-static const struct {
-    enum gi_program_id first, last;
-    gi_test_check check;
-} checks[] = {
-    {GI_PROGRAM_EMBED_TOKEN, GI_PROGRAM_EMBED_TOKEN, gi_check_embed_token},
-    {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed_batch},
-    {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF, gi_check_gemm},
-    {GI_PROGRAM_ADJUST_64, GI_PROGRAM_ADJUST_1024, gi_check_adjusted},
-    {GI_PROGRAM_ARGMAX_64, GI_PROGRAM_ARGMAX_1024, gi_check_sampled},
-    {GI_PROGRAM_TOP_K_64, GI_PROGRAM_TOP_K_1024, gi_check_sampled},
-    {GI_PROGRAM_FULL_BINS_64, GI_PROGRAM_FULL_BINS_1024, gi_check_full_bins},
-    {GI_PROGRAM_FULL_SAMPLE_64, GI_PROGRAM_FULL_SAMPLE_1024, gi_check_sampled},
-};
-
-gi_test_check gi_test_find_check(enum gi_program_id id)
-{
-    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-        if (id >= checks[i].first && id <= checks[i].last) {
-            return checks[i].check;
-        }
-    }
-    return gi_kernel_find(id) ? gi_check_reference : NULL;
-}

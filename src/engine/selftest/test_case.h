@@ -96,8 +96,6 @@ int32_t gi_test_define(const struct gi_test *test, const char *name);
 //-- checks ----------------------------------------------------------------------------------------
 
 typedef void (*gi_test_check)(struct gi_test *test);
-// Returns the check of a program, NULL if there is none.
-gi_test_check gi_test_find_check(enum gi_program_id id);
 
 // Checks a kernel that has a reference (src/reference).
 void gi_check_reference(struct gi_test *test);

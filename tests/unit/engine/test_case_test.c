@@ -1,5 +1,5 @@
 // Holds every row of programs.def to a case of the self-test.
-#include "engine/selftest/test_case.h"
+#include "engine/selftest/selftest_run.h"
 #include "tests/unit/cmocka_test.h"
 
 static const char *const names[] = {
@@ -16,7 +16,7 @@ static bool is_without_case(const char *name)
 TEST(every_program_of_an_answer_has_a_case)
 {
     for (uint32_t i = 0; i < GI_PROGRAM_COUNT; i++) {
-        const bool has_case = gi_test_find_check((enum gi_program_id)i) != NULL;
+        const bool has_case = gi_selftest_find_check((enum gi_program_id)i) != NULL;
         if (has_case == is_without_case(names[i])) {
             fail_msg("%s has %s self-test case", names[i], has_case ? "a" : "no");
         }
