@@ -51,7 +51,7 @@ static void expect_token(struct gi_ref *ref, const float *logits, const float *b
     const double scale = gating == GI_GATING_CHOSEN ? 1 : p->scale;
     for (uint32_t i = 0; !ref->has_failed && i < p->n_used; i++) {
         const uint32_t found = gi_ref_index(routes[GI_ROUTE_FLOATS * i], p->n_expert);
-        const double share = scale * shares[found] / divisor; // with the rounding of exp's argument
+        const double share = scale * shares[found] / divisor; // exp's error grows with its argument
         const double argument = logits[found] - (gating == GI_GATING_SIGMOID ? 0 : largest);
         gi_ref_expect(ref, "share", 0, at + GI_ROUTE_FLOATS * i + 1, share,
                       1e-6 + fabs(share) * (1 + fabs(argument)));

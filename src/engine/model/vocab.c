@@ -33,7 +33,7 @@ static struct gi_gguf_array read_array(struct reader *reader, const char *key,
     return array;
 }
 
-// Returns fresh memory for the elements of an array; NULL if there are none, or on failure.
+// Returns zeroed memory for the elements of an array; NULL if it fails, or reading has failed.
 static void *allocate(struct reader *reader, const char *key, size_t count, size_t size)
 {
     void *data = reader->has_failed ? NULL : gi_array_zeroed(count, size, key, reader->err);

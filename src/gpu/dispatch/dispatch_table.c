@@ -66,7 +66,7 @@ static bool is_same_grid(const struct gi_grid_slot *a, const struct gi_grid_slot
            memcmp(a->size, b->size, sizeof(a->size)) == 0;
 }
 
-// Returns a slot with this grid, which is added if there is none yet.
+// Returns the slot with this grid; adds it if the table lacks it.
 static uint32_t find_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     const struct gi_grid *grid = &dispatch->grid;

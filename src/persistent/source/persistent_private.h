@@ -67,7 +67,7 @@ bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
                                    const struct gi_dispatch *dispatch);
 // Bytes of an element of a storage array; 0: of a struct.
 uint32_t gi_persistent_element_size(struct gi_stage_word type);
-// Returns the view of a buffer by a type, and its place there; NULL if there is none.
+// Returns the view of a buffer by a type, and its place there; NULL if the buffer has no such view.
 const struct gi_persistent_view *gi_persistent_find_view(const struct gi_persistent_maker *m,
                                                          struct gi_stage_word type,
                                                          const struct gi_buffer *buffer,

@@ -45,7 +45,7 @@ bool gi_stage_is_equal(struct gi_stage_word a, struct gi_stage_word b);
 bool gi_stage_is_sign(const struct gi_stage_tokens *tokens, uint32_t at, char sign);
 bool gi_stage_is_word(const struct gi_stage_tokens *tokens, uint32_t at, const char *text);
 // Returns the first token from `at` that is neither a space nor in a line of the preprocessor;
-// count if there is none.
+// count if only such tokens follow.
 uint32_t gi_stage_skip(const struct gi_stage_tokens *tokens, uint32_t at);
 
 enum gi_stage_statement_kind {
