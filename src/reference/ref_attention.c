@@ -248,8 +248,10 @@ static struct projected read_projected(struct gi_ref *ref, const struct layer *l
     const struct gi_attention_params *p = layer->params;
     const uint32_t n = layer->head_dim, n_kv = p->n_kv_head * n;
     const uint32_t width = gi_ref_define(ref, "NORM") ? n : 0;
+    // In pair order, the last 16 rows of a section are in use even where it has fewer values.
     struct projected projected = {
-        gi_ref_floats(ref, 1, (uint64_t)ref->slot * p->q_stride, 4ull * p->v_begin + n_kv),
+        gi_ref_floats(ref, 1, (uint64_t)ref->slot * p->q_stride,
+                      4ull * p->v_begin + gi_round_up(n_kv, 16)),
         gi_ref_floats(ref, 2, 4ull * (p->rope + (uint64_t)ref->n_past * p->rope_stride), p->n_rot),
         {{NULL, 4 * p->q_begin, layer->width, width, p->norm_eps, false, false},
          {NULL, 4 * p->k_begin, n_kv, width, p->norm_eps, false, false},
