@@ -1,7 +1,9 @@
 // Thoughts told from answers, piece by piece.
 #include "cli/common/cli_reasoning.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Reads an answer in steps of `step` bytes; thoughts are in parentheses.
@@ -37,54 +39,24 @@ static void expect(int kind, const char *text, size_t step, const char *expected
     cli_reasoning_finish(&reasoning);
 }
 
-static void expect_in_any_steps(int kind, const char *text, const char *expected)
+static void check_thoughts(const char *const fields[])
 {
+    int kind = CLI_REASONING_PLAIN, mark;
+    if (sscanf(fields[0], "open %d", &mark) == 1) {
+        kind = CLI_REASONING_OPEN + mark;
+    } else if (strcmp(fields[0], "channels") == 0) {
+        kind = CLI_REASONING_CHANNELS;
+    } else if (strcmp(fields[0], "throughout") == 0) {
+        kind = CLI_REASONING_THROUGHOUT;
+    }
     for (size_t step = 1; step < 40; step += step < 6 ? 1 : 7) {
-        expect(kind, text, step, expected);
+        expect(kind, fields[1], step, fields[2]);
     }
 }
 
-TEST(marks_end_what_they_begin)
+TEST(thoughts_are_told_from_answers)
 {
-    expect_in_any_steps(CLI_REASONING_PLAIN, "<think>a < b</think>c", "(a < b)c");
-    expect_in_any_steps(CLI_REASONING_PLAIN, "[THINK]a </think>[/THINK]c", "(a </think>)c");
-    expect_in_any_steps(CLI_REASONING_PLAIN, "<seed:think>a</seed:think>c", "(a)c");
-    expect_in_any_steps(CLI_REASONING_PLAIN, "a <thin [THIN", "a <thin [THIN");
-    expect_in_any_steps(CLI_REASONING_OPEN, "a</think>c", "(a)c");
-    expect_in_any_steps(CLI_REASONING_OPEN + 1, "a</think>[/THINK]c", "(a</think>)c");
-}
-
-TEST(thoughts_of_gemma_come_anywhere)
-{
-    const int kind = CLI_REASONING_THROUGHOUT;
-    expect_in_any_steps(kind, "<|channel>thought\na<channel|>b", "(\na)b");
-    expect_in_any_steps(kind, "b<|channel>thought\n<channel|>c<channel|>", "b(\n)c");
-    expect_in_any_steps(kind, "<think>b", "<think>b");
-    expect_in_any_steps(kind, "b<|channel>x", "b<|channel>x");
-    expect_in_any_steps(CLI_REASONING_OPEN + 4, "a<channel|>b<|channel>thought\nc", "(a)b(\nc");
-    expect_in_any_steps(CLI_REASONING_PLAIN, "<|channel>thought\na<channel|>b", "(\na)b");
-}
-
-TEST(channels_are_told_by_headers)
-{
-    const int kind = CLI_REASONING_CHANNELS;
-    expect_in_any_steps(
-        kind,
-        "<|channel|>analysis<|message|>a < b<|end|><|start|>assistant<|channel|>final"
-        "<|message|>c",
-        "(a < b)c");
-    expect_in_any_steps(kind, "<|channel|>final<|message|>c", "c");
-    expect_in_any_steps(kind, "<|message|>c", "c");
-    expect_in_any_steps(
-        kind,
-        "<|channel|>commentary<|message|>p<|end|><|start|>assistant<|channel|>commentary "
-        "to=functions.f <|constrain|>json<|message|>{}",
-        "pto=functions.f <|constrain|>json<|message|>{}");
-    expect_in_any_steps(kind, " to=functions.f<|channel|>commentary json<|message|>{}",
-                        "to=functions.f<|channel|>commentary json<|message|>{}");
-    expect_in_any_steps(kind, "{\"a\": 1}", "{\"a\": 1}");
-    expect_in_any_steps(kind, "<|channel|>anal", "");
-    expect_in_any_steps(kind, "tomorrow", "tomorrow");
+    each_case("cli_reasoning.cases", "thoughts", check_thoughts);
 }
 
 TEST(a_header_that_does_not_end_is_text)

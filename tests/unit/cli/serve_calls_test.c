@@ -2,6 +2,7 @@
 #include "cli/common/cli_memory.h"
 #include "cli/serve/calls/serve_calls.h"
 #include "cli/serve/calls/serve_styles.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -115,101 +116,32 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
     cJSON_Delete(tools);
 }
 
+static const struct {
+    const char *name;
+    enum serve_style style;
+} styles[] = {
+    {"TAGGED", SERVE_STYLE_TAGGED},   {"PLAIN", SERVE_STYLE_PLAIN},
+    {"LISTED", SERVE_STYLE_LISTED},   {"MISTRAL", SERVE_STYLE_MISTRAL},
+    {"HARMONY", SERVE_STYLE_HARMONY}, {"QWEN", SERVE_STYLE_QWEN},
+    {"SEED", SERVE_STYLE_SEED},       {"MINICPM", SERVE_STYLE_MINICPM},
+    {"LFM2", SERVE_STYLE_LFM2},       {"OLMO3", SERVE_STYLE_OLMO3},
+    {"GEMMA", SERVE_STYLE_GEMMA},
+};
+
+static void check_calls(const char *const fields[])
+{
+    size_t i = 0;
+    while (i < sizeof(styles) / sizeof(styles[0]) && strcmp(styles[i].name, fields[0]) != 0) {
+        i++;
+    }
+    assert_true(i < sizeof(styles) / sizeof(styles[0]));
+    const size_t shown = strcmp(fields[3], "whole") == 0 ? WHOLE : strtoul(fields[3], NULL, 10);
+    expect_calls(&serve_styles[styles[i].style], fields[1], fields[2], shown);
+}
+
 TEST(calls_are_read)
 {
-    const struct serve_call_style *tagged = &serve_styles[SERVE_STYLE_TAGGED],
-                                  *plain = &serve_styles[SERVE_STYLE_PLAIN];
-    expect_calls(tagged,
-                 "hm <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>",
-                 "f{\"a\":1};", 3);
-    expect_calls(tagged,
-                 "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n<tool_call>\n"
-                 "{\"name\":\"g\",\"arguments\":{}}",
-                 "f{};g{};", 0);
-    expect_calls(tagged, "<tool_call>\n{\"name\": \"f\", \"argu", "", WHOLE);
-    expect_calls(tagged, "<tool_call>\n{\"name\": 1, \"arguments\": {}}", "", WHOLE);
-    expect_calls(tagged, "no call", "", WHOLE);
-    expect_calls(plain, "{\"name\": \"f\", \"parameters\": {\"a\": [1]}}", "f{\"a\":[1]};", 0);
-    expect_calls(&serve_styles[SERVE_STYLE_LISTED],
-                 "well [TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", "
-                 "\"arguments\": {\"a\": 1}, \"id\": \"x\"}]",
-                 "f{};g{\"a\":1};", 5);
-    expect_calls(&serve_styles[SERVE_STYLE_LISTED], "[TOOL_CALLS][{\"name\": \"f\", \"ar", "",
-                 WHOLE);
-    expect_calls(plain, "{\"names\": 1}", "", WHOLE);
-}
-
-TEST(arguments_keep_their_digits_and_come_in_pieces)
-{
-#define LONG_ID "12345678901234567890123"
-    static const char wanted[] = "long_name{\"n\":" LONG_ID ",\"x\":[1.0,1e5],\"s\":\"a \\\"b\"};";
-    static const char json[] = "{\"n\": " LONG_ID ", \"x\": [1.0, 1e5], \"s\": \"a \\\"b\"}";
-    char text[256];
-    snprintf(text, sizeof(text),
-             "<tool_call>\n{\"name\": \"long_name\", \"arguments\": %s}\n</tool_call>", json);
-    expect_calls(&serve_styles[SERVE_STYLE_TAGGED], text, wanted, 0);
-    snprintf(text, sizeof(text), "{\"name\": \"long_name\", \"parameters\": %s}", json);
-    expect_calls(&serve_styles[SERVE_STYLE_PLAIN], text, wanted, 0);
-    snprintf(text, sizeof(text), "[TOOL_CALLS]long_name[ARGS]%s", json);
-    expect_calls(&serve_styles[SERVE_STYLE_MISTRAL], text, wanted, 0);
-    expect_calls(&serve_styles[SERVE_STYLE_QWEN],
-                 "<tool_call>\n<function=long_name>\n<parameter=n>\n" LONG_ID
-                 "\n</parameter>\n<parameter=x>\n[1.0, 1e5]\n</parameter>\n<parameter=s>\n"
-                 "a \"b\n</parameter>\n</function>\n</tool_call>",
-                 wanted, 0);
-    expect_calls(&serve_styles[SERVE_STYLE_OLMO3],
-                 "<function_calls>long_name(n=" LONG_ID
-                 ", x=[1.0, 1e5], s='a \"b')</function_calls>",
-                 wanted, 0);
-    expect_calls(&serve_styles[SERVE_STYLE_GEMMA],
-                 "<|tool_call>call:long_name{n:" LONG_ID
-                 ",x:[1.0,1e5],s:<|\"|>a \"b<|\"|>}<tool_call|>",
-                 wanted, 0);
-}
-
-TEST(names_before_arguments_are_read)
-{
-    const struct serve_call_style *mistral = &serve_styles[SERVE_STYLE_MISTRAL];
-    expect_calls(mistral, "so [TOOL_CALLS]f[ARGS]{\"a\": 1}[TOOL_CALLS]g_2.x[ARGS] {}",
-                 "f{\"a\":1};g_2.x{};", 3);
-    expect_calls(mistral, "[TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS]{}", "f{};", 0);
-    expect_calls(mistral, "[TOOL_CALLS]f[ARGS]{\"a\": ", "", WHOLE);
-    expect_calls(mistral, "[TOOL_CALLS]f{\"a\": 1}", "", WHOLE);
-    const struct serve_call_style *harmony = &serve_styles[SERVE_STYLE_HARMONY];
-    expect_calls(harmony, "to=functions.f <|constrain|>json<|message|>{\"a\": 1}", "f{\"a\":1};",
-                 0);
-    expect_calls(harmony, "to=functions.f<|channel|>commentary json<|message|>{}", "f{};", 0);
-}
-
-TEST(tags_are_read)
-{
-    const struct serve_call_style *qwen = &serve_styles[SERVE_STYLE_QWEN];
-    expect_calls(
-        qwen,
-        "ok\n<tool_call>\n<function=f>\n<parameter=s>\n12\n</parameter>\n<parameter=n>\n12\n"
-        "</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=g>\n</function>\n"
-        "</tool_call>",
-        "f{\"s\":\"12\",\"n\":12};g{};", 3);
-    expect_calls(
-        qwen,
-        "<function=f>\n<parameter=s>\n\n a </b>\n\n</parameter>\n<parameter=r>\n1\n</parameter>"
-        "\n<parameter=o>\n[1]\n</parameter>\n<parameter=x>\n[True, 'a']\n</parameter>\n"
-        "</function>\n</tool_call>",
-        "f{\"s\":\"\\n a </b>\\n\",\"r\":\"1\",\"o\":\"[1]\",\"x\":[true,\"a\"]};", 0);
-    expect_calls(
-        qwen,
-        "<function=f>\n<parameter=u>\n\"a\"\n</parameter>\n<parameter=v>\n'b'\n</parameter>"
-        "\n<parameter=w>\n\"c</parameter>d\"\n</parameter>\n</function>\n</tool_call>",
-        "f{\"u\":\"a\",\"v\":\"b\",\"w\":\"c</parameter>d\"};", 0);
-    expect_calls(qwen, "<tool_call>\n<function=f>\n<parameter=s>\n12", "", WHOLE);
-    expect_calls(&serve_styles[SERVE_STYLE_SEED],
-                 "<seed:tool_call>\n<function=f>\n<parameter=s>a\nb</parameter>\n</function>\n"
-                 "</seed:tool_call>",
-                 "f{\"s\":\"a\\nb\"};", 0);
-    expect_calls(&serve_styles[SERVE_STYLE_MINICPM],
-                 "<function name=\"f\"><param name=\"s\"><![CDATA[a < b]]></param><param "
-                 "name=\"n\">7</param></function>",
-                 "f{\"s\":\"a < b\",\"n\":7};", 0);
+    each_case("serve_calls.cases", "calls", check_calls);
 }
 
 TEST(names_of_tools_are_those_that_calls_are_read_with)
@@ -224,45 +156,6 @@ TEST(names_of_tools_are_those_that_calls_are_read_with)
     assert_false(serve_is_name(name));
     assert_false(serve_is_name(""));
     assert_false(serve_is_name("a/b"));
-}
-
-TEST(python_is_read)
-{
-    const struct serve_call_style *lfm2 = &serve_styles[SERVE_STYLE_LFM2];
-    expect_calls(
-        lfm2,
-        "<|tool_call_start|>[f(s=\"a\", n=1, o=None), g(x=[True, 'it's', (1,)], y={'k': "
-        "-1.5})]<|tool_call_end|>",
-        "f{\"s\":\"a\",\"n\":1,\"o\":null};g{\"x\":[true,\"it's\",[1]],\"y\":{\"k\":-1.5}};", 0);
-    expect_calls(lfm2, "<|tool_call_start|>[f(s='\\u00e9\\n\\q')]", "f{\"s\":\"é\\n\\\\q\"};", 0);
-    expect_calls(lfm2, "<|tool_call_start|>[f(s='\\ud83d\\ude00\\U0001F600\\x41')]",
-                 "f{\"s\":\"😀😀A\"};", 0);
-    expect_calls(lfm2, "<|tool_call_start|>[f(s='\\u +41\\x-1\\ud83dz')]",
-                 "f{\"s\":\"\\\\u +41\\\\x-1\\\\ud83dz\"};", 0);
-    expect_calls(lfm2, "<|tool_call_start|>[f(s=\"a", "", WHOLE);
-    expect_calls(lfm2, "<|tool_call_start|>[f($ a=1, x = 2)]", "f{\"$ a\":1,\"x\":2};", 0);
-    expect_calls(lfm2, "<|tool_call_start|>[f(\"a\", x=2)]", "", WHOLE);
-    expect_calls(lfm2, "<|tool_call_start|>[f(\"a\")]", "", WHOLE);
-    expect_calls(&serve_styles[SERVE_STYLE_OLMO3],
-                 "<function_calls>f(s=\"a\")\ng()</function_calls>", "f{\"s\":\"a\"};g{};", 0);
-}
-
-TEST(dictionaries_are_read)
-{
-    const struct serve_call_style *gemma = &serve_styles[SERVE_STYLE_GEMMA];
-    expect_calls(gemma,
-                 "so <|tool_call>call:f{s:<|\"|>a \"b\", {c}\n<|\"|>,n:-1.5e3,o:null}<tool_call|>"
-                 "<|tool_call>call:g{}<tool_call|>",
-                 "f{\"s\":\"a \\\"b\\\", {c}\\n\",\"n\":-1.5e3,\"o\":null};g{};", 3);
-    expect_calls(gemma,
-                 "<|tool_call>call:f{x:{theme:<|\"|>dark<|\"|>,k:[true, <|\"|><|\"|>,[]], "
-                 "<|\"|>q: r<|\"|>:{}}}",
-                 "f{\"x\":{\"theme\":\"dark\",\"k\":[true,\"\",[]],\"q: r\":{}}};", 0);
-    expect_calls(gemma, "<|tool_call>call:f{s:Rome, the city}", "", WHOLE);
-    expect_calls(gemma, "<|tool_call>call:f{s: Rome }", "f{\"s\":\"Rome\"};", 0);
-    expect_calls(gemma, "<|tool_call>call:f{s:<|\"|>a", "", WHOLE);
-    expect_calls(gemma, "<|tool_call>call:f{s:}", "", WHOLE);
-    expect_calls(gemma, "<|tool_call>f{}", "", WHOLE);
 }
 
 TEST(names_of_parameters_are_those_that_calls_are_read_with)
@@ -286,19 +179,6 @@ TEST(names_of_parameters_are_those_that_calls_are_read_with)
     }
     assert_true(serve_is_key(&serve_styles[SERVE_STYLE_MINICPM], "a>b"));
     assert_false(serve_is_key(&serve_styles[SERVE_STYLE_MINICPM], "a\">b"));
-}
-
-TEST(the_first_of_arguments_of_a_name_counts)
-{
-    expect_calls(&serve_styles[SERVE_STYLE_LFM2],
-                 "<|tool_call_start|>[f(n=1, s={'k': 1, 'k': 2}, n=22)]",
-                 "f{\"n\":1,\"s\":{\"k\":2}};", 0);
-    expect_calls(&serve_styles[SERVE_STYLE_MINICPM],
-                 "<function name=\"f\"><param name=\"n\">1</param><param name=\"n\">22</param>"
-                 "<param name=\"s\">a</param><param name=\"s\">bcd</param></function>",
-                 "f{\"n\":1,\"s\":\"a\"};", 0);
-    expect_calls(&serve_styles[SERVE_STYLE_GEMMA], "<|tool_call>call:f{n:1,n:22,m:3}<tool_call|>",
-                 "f{\"n\":1,\"m\":3};", 0);
 }
 
 TEST(calls_are_written_as_they_are_read)

@@ -1,5 +1,6 @@
 // Tests the values that GLINFER_ variables take, and those that are refused.
 #include "gpu/device/settings.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdlib.h>
@@ -53,95 +54,37 @@ TEST(numbers_may_be_left_out_from_the_end)
     assert_int_equal(setting->group_size, 64);
 }
 
+static void check_wrong_dispatch(const char *const fields[])
+{
+    const struct gi_dispatch_setting *setting = set_dispatch("persistent:2");
+    if (gi_settings_set(&settings, "GLINFER_DISPATCH", fields[0])) {
+        fail_msg("%s was taken", fields[0]);
+    }
+    assert_false(setting->is_set);
+    assert_int_equal(setting->takeover, GI_TAKEOVER_NEVER);
+    assert_int_equal(setting->n_groups, 0);
+}
+
 TEST(ill_formed_settings_are_refused)
 {
-    static const char *const texts[] = {
-        "persistent:0:256:0",
-        "persistent:0",
-        "persistent:132:0",
-        "persistent:",
-        "persistent:132:",
-        "persistent:132:256:",
-        "persistent:132:256:10:1",
-        "persistent:132:256:1 ",
-        "persistent:65536",
-        "persistent:132:1025",
-        "persistent:132:2048",
-        "persistent:132:32",
-        "persistent:132:129",
-        "persistent:8:7",
-        "persistent:-1",
-        "persistent: 1",
-        "persistent:+1",
-        "persistent:1x",
-        "persistent:99999999999999999999",
-        "persistent::256",
-        "persistent132",
-        "persistent:132:256:4294967296",
-        "background:0",
-        "backgroundx",
-        "ordinary",
-        "multi:1",
-        "direct:1",
-        "Direct",
-        "direct ",
-        "yes",
-    };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const struct gi_dispatch_setting *setting = set_dispatch("persistent:2");
-        if (gi_settings_set(&settings, "GLINFER_DISPATCH", texts[i])) {
-            fail_msg("%s was taken", texts[i]);
-        }
-        assert_false(setting->is_set);
-        assert_int_equal(setting->takeover, GI_TAKEOVER_NEVER);
-        assert_int_equal(setting->n_groups, 0);
-    }
+    each_case("settings.cases", "wrong dispatches", check_wrong_dispatch);
+}
+
+static void check_taken(const char *const fields[])
+{
+    assert_true(gi_settings_set(&settings, fields[0], fields[1]));
+}
+
+static void check_refused(const char *const fields[])
+{
+    assert_false(gi_settings_set(&settings, fields[0], fields[1]));
 }
 
 TEST(words_of_kernels_are_known)
 {
-    static const char *const good[][2] = {
-        {"GLINFER_GEMV", "split"},
-        {"GLINFER_GEMV", "f16:256:4:66"},
-        {"GLINFER_GEMM", "64x64:3"},
-        {"GLINFER_GEMM", "128x64"},
-        {"GLINFER_GEMM", "few"},
-        {"GLINFER_GEMM", "few:64:1:1:4"},
-        {"GLINFER_BATCH", "lane"},
-        {"GLINFER_HALF", "no"},
-        {"GLINFER_PAGES", "large"},
-        {"GLINFER_LIMITS", "es31"},
-        {"GLINFER_LIMITS",
-         "es31,blocks=8,invocations=128,shared=16384,alignment=256,uniform=65536"},
-        {"GLINFER_QUIRKS", "V3D@22.3-25=no-timer,direct;=no-half"},
-    };
-    static const char *const bad[][2] = {
-        {"GLINFER_GEMV", "splits"},
-        {"GLINFER_GEMV", "split:"},
-        {"GLINFER_GEMM", "64x32"},
-        {"GLINFER_GEMM", "few:64"},
-        {"GLINFER_GEMM", "few:00000000000000000000000000064:1:1:4"},
-        {"GLINFER_BATCH", "rows"},
-        {"GLINFER_HALF", "1"},
-        {"GLINFER_PAGES", "smal"},
-        {"GLINFER_LIMITS", "es32"},
-        {"GLINFER_LIMITS", "es31,"},
-        {"GLINFER_LIMITS", "blocks"},
-        {"GLINFER_LIMITS", "blocks=3"},
-        {"GLINFER_LIMITS", "alignment=24"},
-        {"GLINFER_LIMITS", "shared=16384;uniform=65536"},
-        {"GLINFER_QUIRKS", "V3D"},
-        {"GLINFER_QUIRKS", "V3D=slow"},
-        {"GLINFER_QUIRKS", "V3D@22.3=direct"},
-        {"GLINFER_QUIRKS", "V3D@22.3-25direct"},
-        {"GLINFER_QUIRKS", "V3D=direct;Mali"},
-        {"GLINFER_GLSL_DIR", "/no/where"},
-    };
     static const struct gi_settings none;
     memset(&settings, 0, sizeof(settings));
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        assert_true(gi_settings_set(&settings, good[i][0], good[i][1]));
-    }
+    each_case("settings.cases", "taken", check_taken);
     assert_int_equal(settings.gemv.shape.form, GI_GEMV_FORM_F16);
     assert_int_equal(settings.gemv.shape.max_groups, 66);
     assert_string_equal(settings.gemm, "few:64:1:1:4");
@@ -152,9 +95,7 @@ TEST(words_of_kernels_are_known)
     assert_int_equal(settings.limits.blocks, 8);
     assert_int_equal(settings.limits.uniform, 65536);
     assert_string_equal(settings.quirks, "V3D@22.3-25=no-timer,direct;=no-half");
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_false(gi_settings_set(&settings, bad[i][0], bad[i][1]));
-    }
+    each_case("settings.cases", "refused", check_refused);
     assert_memory_equal(&settings, &none, sizeof(none));
 }
 

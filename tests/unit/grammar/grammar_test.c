@@ -2,6 +2,7 @@
 // grammars themselves.
 #include "grammar/grammar.h"
 #include "grammar/grammar_matcher.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 
@@ -59,63 +60,15 @@ static void expect(const char *grammar_text, const char *texts, int result)
     gi_grammar_destroy(grammar);
 }
 
-struct language {
-    const char *grammar;
-    const char *allowed; // texts with '~' between
-    const char *refused; // may be the beginnings of allowed ones
-};
-
-static void expect_all(const struct language *languages, size_t count)
+static void check_language(const char *const fields[])
 {
-    for (size_t i = 0; i < count; i++) {
-        expect(languages[i].grammar, languages[i].allowed, 1);
-        expect(languages[i].grammar, languages[i].refused, -1);
-    }
-}
-#define EXPECT_ALL(languages) expect_all(languages, sizeof(languages) / sizeof((languages)[0]))
-
-TEST(literals_and_classes_match_characters)
-{
-    const struct language languages[] = {
-        {"root ::= \"ab\"", "ab", "~a~abc~b"},
-        {"root ::= \"\"", "", "a"},
-        {"root ::=", "", "a"},
-        {"root ::= \"\\n\\t\\r\\\\\\\"\\x41\\u00e9\\U0001F600\"",
-         "\n\t\r\\\"A\xC3\xA9\xF0\x9F\x98\x80", "\n\t\r\\\"A\xC3\xA9"},
-        {"root ::= [a-c\\]\\-x]", "a~c~]~-~x", "d~aa~\\"},
-        {"root ::= [-a] [a-]", "-a~a-", "--b~b-"},
-        {"root ::= [^a-z\\n]", "A~\xC3\xA9~\xF0\x9F\x98\x80~ ", "a~\n~AA~\xC3"},
-        {"root ::= .", "a~\n~\xE6\x97\xA5",
-         "~\xFF~\xC0\x80~\xED\xA0\x80~\xE0\x80\x80~\xF4\x90\x80\x80~ab"},
-        {"root ::= [\xD0\x90-\xD1\x8F\xE3\x81\x81-\xE3\x82\x93]+",
-         "\xD0\xBF\xD1\x80~\xE3\x81\x82\xD0\xBF", "\xD1\x90~\xE3\x80\x81~p"},
-        {"root ::= [\\u0700-\\u0810\\u0900-\\u0901]", "\xDC\x80~\xE0\xA0\x90~\xE0\xA4\x81",
-         "\xE0\x9C\x80~\xE0\xA0\x91~\xE0\xA4\x82"},
-        {"root ::= [^\\u0080-\\U0010FFFF]", "\x7F~a", "\xC2\x80"},
-        {"root ::= [\\uD7FF-\\uE000]", "\xED\x9F\xBF~\xEE\x80\x80", "\xED\xA0\x80~\xEE\x80\x81"},
-    };
-    EXPECT_ALL(languages);
+    expect(fields[0], fields[1], 1);
+    expect(fields[0], fields[2], -1);
 }
 
-TEST(repetitions_count)
+TEST(grammars_mean_their_languages)
 {
-    const struct language languages[] = {
-        {"root ::= \"a\"*", "~a~aaaa", "b~ab"},
-        {"root ::= \"a\"+", "a~aaaa", "~ab"},
-        {"root ::= \"a\"?", "~a", "aa"},
-        {"root ::= [a]{2}", "aa", "a~aaa"},
-        {"root ::= [a]{2,}", "aa~aaaaa", "a"},
-        {"root ::= [a]{ 1 , 3 }", "a~aaa", "~aaaa"},
-        {"root ::= [a]{0,2} \"b\"", "b~ab~aab", "aaab~a"},
-        {"root ::= [a]{0}", "", "a"},
-        {"root ::= [a]{0,}", "~aa", "b"},
-        {"root ::= (\"ab\" | \"c\"){2,3}", "abc~cc~ababab", "ab~cccc~abca"},
-        {"root ::= ((\"a\"{2}){2}){2} \"b\"?", "aaaaaaaa~aaaaaaaab", "aaaa~aaaaaaaaa"},
-        {"root ::= (\"a\"?)* (\"b\"*)+", "~aab~b", "ba"},
-        {"root ::= (\"a\"*){0,40} \"x\"", "x~aaax", "a~xa"},
-        {"root ::= \"ab\"*", "~abab", "aba~abb"},
-    };
-    EXPECT_ALL(languages);
+    each_case("grammar.cases", "languages", check_language);
 }
 
 static const char json_text[] =
@@ -129,67 +82,18 @@ static const char json_text[] =
     "number ::= \"-\"? (\"0\" | [1-9] [0-9]*) (\".\" [0-9]+)? ws\n"
     "ws     ::= [ \\n]{0,4}\n";
 
-TEST(rules_nest)
+static void check_refusal(const char *const fields[])
 {
-    const struct language languages[] = {
-        {"root  ::= (expr \"=\" term \"\\n\")+\n"
-         "expr  ::= term ([-+*/] term)*\n"
-         "term  ::= [0-9]+ | \"(\" expr \")\"",
-         "1=2\n~(1+2)*((3))=44\n1=1\n", "1+=2\n~(1=2\n~1=2"},
-        {"# comment\nroot ::= a # another\n\n\na ::= ( # within\n \"x\" |\n\n \"y\" )\n \n", "x~y",
-         "z~xy"},
-        {"root ::= \"(\" root \")\" | \"\"", "~()~((()))", "(~())~)"},
-        {"root ::= \"a\" root | \"b\"", "b~aaab", "a~ba"},
-        {"root ::= x y\nx ::= \"a\"?\ny ::= \"a\" \"b\" |\n \"c\"", "ab~aab~c~ac", "aaab~b"},
-        {json_text, "{}~{\"a\": [1, -2.5, {\"b\":null}], \"\xC3\xA9\\n\":\"\"}  ",
-         "[]~{\"a\":01}~{\"a\":\"\n\"}~{\"a\":tru}~{}      ~{,}"},
-    };
-    EXPECT_ALL(languages);
+    struct glinfer_error err = {0};
+    struct gi_grammar *grammar = gi_grammar_create(fields[0], strlen(fields[0]), NULL, &err);
+    if (grammar || !strstr(err.message, fields[1])) {
+        fail_msg("%s: \"%s\", expected \"%s\"", fields[0], err.message, fields[1]);
+    }
 }
 
 TEST(what_is_wrong_is_named_with_its_place)
 {
-    static const char *const cases[][2] = {
-        {"", "missing rule 'root'"},
-        {"a ::= \"x\"", "missing rule 'root'"},
-        {"root ::= a", "line 1, column 10: the rule 'a' is not"},
-        {"root ::= \"a\n", "line 1, column 10: missing closing quote"},
-        {"root ::= \"\xC3\xA9\" [a", "column 14: missing closing bracket"},
-        {"root ::= (\"a\"\n", "line 1, column 10: missing closing parenthesis"},
-        {"root ::= \"a\"\nroot ::= \"b\"", "line 2, column 1: duplicate rule"},
-        {"root := \"a\"", "column 6: expected \"::=\""},
-        {"root ::= \"a\"\n| \"b\"", "line 2, column 1: expected the name of a rule"},
-        {"root ::= \"a\" )", "column 14: unexpected text after a rule"},
-        {"root ::= *", "unexpected text after a rule"},
-        {"root ::= \"\\q\"", "column 11: unknown escape"},
-        {"root ::= \"\\x4\"", "\\x takes 2 hexadecimal digits"},
-        {"root ::= \"\\uD800\"", "not a Unicode character"},
-        {"root ::= \"\\U00110000\"", "not a Unicode character"},
-        {"root ::= \"\xFF\"", "invalid UTF-8"},
-        {"root ::= [z-a]", "invalid range: its end is before its beginning"},
-        {"root ::= []", "empty character class"},
-        {"root ::= [^\\x00-\\U0010FFFF]", "empty character class"},
-        {"root ::= \"a\"{10001}", "a repetition is {m}, {m,} or {m,n} of"},
-        {"root ::= \"a\"{99999999999999999999}", "a repetition is {m}, {m,} or {m,n} of"},
-        {"root ::= \"a\"{,3}", "a repetition is {m}, {m,} or {m,n} of"},
-        {"root ::= \"a\"{3,2}", "the maximum is below"},
-        {"root ::= \"a\"{3", "a repetition is"},
-        {"root ::= \"a\" root", "'root' never ends"},
-        {"root ::= x | \"b\" root\nx ::= [a-z] x", "'root' never ends"},
-        {"root ::= root \"a\" | \"b\"", "'root' is left-recursive"},
-        {"root ::= a\na ::= b \"x\"\nb ::= \"\"* a", "line 2, column 1: the rule 'a' is left"},
-        {"root ::= (\"x\"? root)* \"y\"", "left-recursive"},
-        {"root ::= <think>", "column 10: tokens such as"},
-        {"root ::= !a", "expected '<' and a token"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct glinfer_error err = {0};
-        struct gi_grammar *grammar =
-            gi_grammar_create(cases[i][0], strlen(cases[i][0]), NULL, &err);
-        if (grammar || !strstr(err.message, cases[i][1])) {
-            fail_msg("%s: \"%s\", expected \"%s\"", cases[i][0], err.message, cases[i][1]);
-        }
-    }
+    each_case("grammar.cases", "refusals", check_refusal);
 }
 
 TEST(nesting_is_bounded)

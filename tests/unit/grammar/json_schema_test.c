@@ -2,6 +2,7 @@
 // schemas, by its name. tests/unit/grammar/schema_samples.py has random schemas.
 #include "grammar/grammar_matcher.h"
 #include "grammar/schema/json_schema.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 
@@ -53,73 +54,15 @@ static void expect(const char *schema, const char *texts, bool is_allowed)
     gi_grammar_destroy(grammar);
 }
 
-struct keyword_case {
-    const char *schema, *allowed, *refused;
-};
-
-static void expect_all(const struct keyword_case *cases, size_t count)
+static void check_keyword(const char *const fields[])
 {
-    for (size_t i = 0; i < count; i++) {
-        expect(cases[i].schema, cases[i].allowed, true);
-        expect(cases[i].schema, cases[i].refused, false);
-    }
-}
-#define EXPECT_ALL(cases) expect_all(cases, sizeof(cases) / sizeof((cases)[0]))
-
-TEST(types_allow_their_values)
-{
-    static const struct keyword_case cases[] = {
-        {"{}", "1~\"a\"~[1, {\"a\": null}]~{\n  \"b\": [ ]\n}~-0.5e+10~\"\\ud83d\\ude00\"",
-         "~01~'a'~[1,]~{\"a\" 1}~\"\\ud83d\"~\"\\x\"~1 ~{   }~[1 2]"},
-        {"true", "1~[]", "x"},
-        {"{\"type\":\"object\"}", "{}~{\"a\":1,\"b\":[{}]}", "[]~1~{\"a\"}~{1:2}"},
-        {"{\"type\":\"string\"}", "\"\"~\"a\\n\\u00e9\xC3\xA9\"", "a~1~\"\n\"~\"\\\""},
-        {"{\"type\":\"integer\"}", "0~-12~99999999999999999999",
-         "01~1.0~--1~+1~999999999999999999999"},
-        {"{\"type\":\"number\"}", "0~-1.50~1e5~2E-10", "1.~.5~1e~1e100"},
-        {"{\"type\":[\"boolean\",\"null\"]}", "true~false~null", "0~True"},
-        {"{\"type\":\"array\"}", "[]~[1,[2]]~[\n 1 ,2 ]", "[~[,]"},
-        {"{\"title\":\"t\",\"description\":\"d\",\"default\":1,\"$schema\":\"s\",\"$id\":\"i\"}",
-         "1", "x"},
-    };
-    EXPECT_ALL(cases);
+    expect(fields[0], fields[1], true);
+    expect(fields[0], fields[2], false);
 }
 
-TEST(constants_are_literal)
+TEST(keywords_allow_their_values)
 {
-    static const struct keyword_case cases[] = {
-        {"{\"const\":\"a\\\"b\\n\"}", "\"a\\\"b\\n\"", "\"a\"~a"},
-        {"{\"const\":{\"a\":[1,null]}}", "{\"a\":[1,null]}", "{}"},
-        {"{\"enum\":[\"red\",5,null,\"\xC3\xA9\"]}", "\"red\"~5~null~\"\xC3\xA9\"",
-         "red~6~\"green\""},
-        {"{\"type\":\"string\",\"enum\":[\"a\",1]}", "\"a\"", "1"},
-        {"{\"type\":\"integer\",\"enum\":[1,2.5]}", "1", "2.5"},
-    };
-    EXPECT_ALL(cases);
-}
-
-TEST(strings_have_sizes_patterns_and_formats)
-{
-    static const struct keyword_case cases[] = {
-        {"{\"type\":\"string\",\"minLength\":2}", "\"ab\"~\"\\n\xC3\xA9z\"", "\"a\"~\"\""},
-        {"{\"maxLength\":2}", "\"\"~\"\\u00e9\xE6\x97\xA5\"", "\"abc\"~1"},
-        {"{\"minLength\":1,\"maxLength\":1}", "\"\\ud83d\\ude00\"", "\"\"~\"ab\""},
-        {"{\"pattern\":\"^[a-f]{2,3}\\\\d?$\"}", "\"ab\"~\"abc1\"", "\"a\"~\"abcd\"~\"ab12\""},
-        {"{\"pattern\":\"^(\\\\(\\\\d{3}\\\\))?\\\\d+-(?:x|y)*$\"}", "\"(123)4-\"~\"4-xyx\"",
-         "\"()4-\"~\"-x\""},
-        {"{\"pattern\":\"^.[^a-z\\\\s]$\"}", "\"aA\"~\"\\\"\\\\\"~\"\xC3\xA9_\"",
-         "\"ab\"~\"A\"~\"A \"~\"\\n1\""},
-        {"{\"pattern\":\"^\\\"\\\\\\\\\\\\n\\\\x41\\\\u00e9$\"}", "\"\\\"\\\\\\nA\xC3\xA9\"",
-         "\"A\""},
-        {"{\"pattern\":\"^\\\\w\\\\W+?$\"}", "\"_-+\"", "\"-_\"~\"__\""},
-        {"{\"format\":\"date\"}", "\"2024-02-29\"~\"1999-12-31\"~\"2000-02-29\"",
-         "\"2023-02-29\"~\"1900-02-29\"~\"2024-13-01\"~\"2024-04-31\"~\"0000-01-01\""},
-        {"{\"format\":\"time\"}", "\"23:59:59Z\"~\"00:00:00.123+05:30\"",
-         "\"24:00:00Z\"~\"12:60:00Z\"~\"12:00:00\""},
-        {"{\"format\":\"date-time\"}", "\"2024-01-01T00:00:00Z\"", "\"2024-01-01 00:00:00Z\""},
-        {"{\"format\":\"uuid\"}", "\"01234567-89ab-cdef-0123-456789ABCDEF\"", "\"0123\""},
-    };
-    EXPECT_ALL(cases);
+    each_case("json_schema.cases", "keywords", check_keyword);
 }
 
 TEST(integers_have_bounds)
@@ -141,155 +84,20 @@ TEST(integers_have_bounds)
         }
         gi_grammar_destroy(grammar);
     }
-    static const struct keyword_case cases[] = {
-        {"{\"type\":\"integer\",\"minimum\":5}", "5~10~9999999999999999", "4~-5~05"},
-        {"{\"type\":\"integer\",\"maximum\":-3}", "-3~-123456789", "-2~3~0"},
-        {"{\"type\":\"integer\",\"exclusiveMinimum\":-1,\"exclusiveMaximum\":2}", "0~1", "-1~2"},
-    };
-    EXPECT_ALL(cases);
 }
 
-TEST(arrays_have_items)
+static void check_refusal(const char *const fields[])
 {
-    static const struct keyword_case cases[] = {
-        {"{\"items\":{\"type\":\"integer\"}}", "[]~[1]~[1, 2,3]", "[\"a\"]~[1,]~1"},
-        {"{\"type\":\"array\",\"minItems\":2}", "[1,\"a\"]~[1,2,3]", "[]~[1]"},
-        {"{\"items\":{\"type\":\"null\"},\"minItems\":1,\"maxItems\":2}", "[null]~[null,null]",
-         "[]~[null,null,null]"},
-        {"{\"items\":{},\"maxItems\":0}", "[]", "[1]"},
-        {"{\"items\":false}", "[]", "[1]"},
-        {"{\"prefixItems\":[{\"type\":\"integer\"},{\"const\":\"a\"}]}", "[1, \"a\"]",
-         "[]~[1]~[1,\"a\",2]~[\"a\",1]"},
-        {"{\"prefixItems\":[{\"type\":\"integer\"}],\"items\":{\"type\":\"null\"},\"minItems\":2}",
-         "[1,null]~[1,null,null]", "[1]~[null,null]"},
-        {"{\"prefixItems\":[true,true],\"maxItems\":1}", "[1]", "[]~[1,2]"},
-        {"{\"prefixItems\":[{\"type\":\"integer\"}],\"minItems\":2,\"maxItems\":2}", "[1,\"x\"]",
-         "[1]~[1,2,3]"},
-        {"{\"items\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}", "[1,null]", "[1]~[null,1]"},
-    };
-    EXPECT_ALL(cases);
+    struct glinfer_error err = {0};
+    if (compile(fields[0], &err) || !strstr(err.message, fields[1]) ||
+        strstr(err.message, "line ")) {
+        fail_msg("%s: \"%s\", expected \"%s\"", fields[0], err.message, fields[1]);
+    }
 }
-
-TEST(objects_have_properties_in_order)
-{
-    static const struct keyword_case cases[] = {
-        {"{\"properties\":{\"b\":{\"type\":\"integer\"},\"a\":{\"type\":\"null\"}}}",
-         "{}~{\"b\":1}~{\"a\":null}~{\"b\": 1, \"a\": null}",
-         "{\"a\":null,\"b\":1}~{\"c\":1}~{\"b\":1,}~{,\"a\":null}"},
-        {"{\"properties\":{\"a\":{},\"b\":{\"const\":1},\"c\":{}},\"required\":[\"b\"]}",
-         "{\"b\":1}~{\"a\":[],\"b\":1}~{\"b\":1,\"c\":0}", "{}~{\"a\":1}~{\"a\":1,\"c\":1}"},
-        {"{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}", "{}~{ }",
-         "{\"a\":1}"},
-        {"{\"additionalProperties\":{\"type\":\"integer\"}}", "{}~{\"x\":1,\"\":2}",
-         "{\"x\":\"a\"}"},
-        {"{\"properties\":{\"ab\":{\"const\":1},\"a\\\"\":{\"const\":2}},\"additionalProperties\":{"
-         "\"const\":0}}",
-         "{\"ab\":1,\"a\":0,\"abc\":0,\"\":0,\"a\\\\\":0}~{\"a\\\"\":2}~{\"a\\\"x\":0,\"\\n\":0}",
-         "{\"ab\":0}~{\"a\\\"\":0}~{\"\\u0061b\":0}~{\"x\":1}"},
-        {"{\"required\":[\"z\"],\"additionalProperties\":{\"const\":3}}",
-         "{\"z\":3}~{\"z\":3,\"y\":3}", "{}~{\"z\":1}"},
-        {"{\"required\":[\"z\"]}", "{\"z\":[1]}", "{}~{\"a\":1}"},
-        {"{\"properties\":{\"\\n\xC3\xA9\":true},\"required\":[\"\\n\xC3\xA9\"]}",
-         "{\"\\n\xC3\xA9\":1}", "{}"},
-    };
-    EXPECT_ALL(cases);
-}
-
-TEST(schemas_combine)
-{
-    static const struct keyword_case cases[] = {
-        {"{\"anyOf\":[{\"type\":\"integer\"},{\"const\":\"x\"}]}", "1~\"x\"", "\"y\"~null"},
-        {"{\"oneOf\":[{\"type\":\"null\"},{\"type\":\"boolean\"}],\"title\":\"t\"}", "null~true",
-         "1"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"const\":1}},\"anyOf\":[{\"required\":["
-         "\"a\"]},{\"properties\":{\"b\":"
-         "{\"const\":2}},\"required\":[\"b\"]}]}",
-         "{\"a\":1}~{\"b\":2}~{\"a\":1,\"b\":2}", "{}"},
-        {"{\"allOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]},{"
-         "\"properties\":{\"b\":{},\"a\":"
-         "{\"minimum\":3}},\"required\":[\"b\"]}]}",
-         "{\"a\":3,\"b\":1}", "{\"a\":2,\"b\":1}~{\"a\":3}~{\"b\":1}"},
-        {"{\"allOf\":[{\"$ref\":\"#/$defs/"
-         "x\"},{\"required\":[\"k\"]}],\"$defs\":{\"x\":{\"properties\":{\"k\":{\"const\":1}}}}}",
-         "{\"k\":1}", "{}"},
-        {"{\"$ref\":\"#/$defs/"
-         "n\",\"$defs\":{\"n\":{\"properties\":{\"v\":{\"type\":\"integer\"},\"next\":{\"$ref\":"
-         "\"#/$defs/n\"}},\"required\":[\"v\"]}}}",
-         "{\"v\":1}~{\"v\":1,\"next\":{\"v\":2,\"next\":{\"v\":3}}}", "{\"next\":{\"v\":1}}"},
-        {"{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}", "[]~[[],[[]]]", "[1]"},
-        {"{\"properties\":{\"a\":{\"$ref\":\"#/definitions/q~1~0%20\"}},\"definitions\":{\"q/~ "
-         "\":{\"const\":1}}}",
-         "{\"a\":1}", "{\"a\":2}"},
-    };
-    // '~' separates texts, not schemas.
-    EXPECT_ALL(cases);
-}
-
-// A schema and a part of the sentence that refuses it.
-static const char *const refusals[][2] = {
-    {"{\"properties\":{\"a\":{\"items\":{\"multipleOf\":0}}}}",
-     "#/properties/a/items/multipleOf: 'multipleOf' must be greater than 0"},
-    {"{\"type\":\"number\",\"multipleOf\":12345.5}", "#/multipleOf: 'multipleOf' of more than 4"},
-    {"{\"type\":\"array\",\"uniqueItems\":true}", "#: 'uniqueItems' is supported for constants"},
-    {"{\"type\":\"object\",\"minProperties\":2,\"additionalProperties\":true}",
-     "#: 'minProperties' above the number"},
-    {"{\"type\":\"thing\"}", "#/type: 'type' \"thing\""},
-    {"{\"type\":[]}", "#/type: 'type' is an empty list"},
-    {"{\"pattern\":\"^\\\\bx$\"}", "#/pattern: 'pattern', at byte 2: this escape is not"},
-    {"{\"pattern\":\"^(a)\\\\1$\"}", "this escape is not supported"},
-    {"{\"pattern\":\"x(?=a)\"}", "at byte 3: groups that begin with (?"},
-    {"{\"pattern\":\"^(?=a)a|b\"}", "beside lookahead"},
-    {"{\"pattern\":\"^(a$\"}", "missing closing parenthesis"},
-    {"{\"pattern\":\"^[a$\"}", "missing closing bracket"},
-    {"{\"pattern\":\"^[b-a]$\"}", "not a range"},
-    {"{\"pattern\":\"^a{3,2}$\"}", "not a repetition"},
-    {"{\"pattern\":\"^*$\"}", "not supported here"},
-    {"{\"pattern\":\"[01]*1[01]{16}$\"}", "of more than 20000 states"},
-    {"{\"$ref\":\"http://x/y\"}", "#/$ref: '$ref' \"http://x/y\" is not supported: it is outside"},
-    {"{\"$ref\":\"#/$defs/none\"}", "#/$ref: unresolved '$ref' \"#/$defs/none\""},
-    {"{\"$ref\":\"#\"}", "#/$ref: '$ref' refers to itself in a cycle"},
-    {"{\"allOf\":[{\"$ref\":\"#\"}]}", "#/allOf/0/$ref: '$ref' refers to itself"},
-    {"{\"anyOf\":[{\"$ref\":\"#/$defs/a\"}],\"$defs\":{\"a\":{\"$ref\":\"#\"}}}", "in a cycle"},
-    {"{\"properties\":{\"p\":{\"$ref\":\"#/$defs/a~1b\"}},\"$defs\":{\"a/"
-     "b\":{\"pattern\":\"(\"}}}",
-     "#/$defs/a~1b/pattern: 'pattern'"},
-    {"{\"minLength\":-1}", "#/minLength: expected a whole number"},
-    {"{\"minLength\":3,\"maxLength\":2}", "#: no string satisfies"},
-    {"{\"items\":{},\"minItems\":3,\"maxItems\":2}", "#: 'minItems' exceeds"},
-    {"{\"items\":false,\"minItems\":3}", "#: 'minItems' exceeds"},
-    {"{\"type\":\"integer\",\"minimum\":5,\"maximum\":4}", "#/maximum: no number satisfies"},
-    {"{\"type\":\"integer\",\"minimum\":1e300}", "#/minimum: no number satisfies"},
-    {"{\"type\":\"integer\",\"minimum\":1e99999}", "#/minimum: expected a number of at most"},
-    {"{\"enum\":[\"a\"],\"minLength\":2}", "#/enum: no value of 'enum'"},
-    {"{\"enum\":[]}", "#/enum: no value of 'enum'"},
-    {"{\"required\":[\"a\"],\"additionalProperties\":false}", "other keywords exclude \"a\""},
-    {"{\"properties\":[]}", "#: 'properties' is not an object"},
-    {"{\"anyOf\":[]}", "#: 'anyOf' is not a list of schemas"},
-    {"{\"allOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}", "no type is allowed by all"},
-    {"{\"not\":{}}", "every value matches this schema"},
-    {"{\"not\":{\"propertyNames\":{\"maxLength\":1}}}", "#: cannot express the values that 'not'"},
-    {"false", "#: no value is allowed"},
-    {"{\"properties\":{\"n\":{\"$ref\":\"#\"}},\"required\":[\"n\"]}", "without end"},
-    {"3", "a schema must be an object"},
-    {"{\"not\":{\"properties\":{\"a\":[1]}}}", "#/not/properties/a: a schema must be an object"},
-    {"{\"type\":", "invalid JSON"},
-    {"{\"a\":01}", "byte 5: invalid JSON"},
-    {"{} x", "byte 3: unexpected text"},
-    {"{\"type\":\"string\",\"type\":\"integer\"}", "#: the name \"type\" occurs twice"},
-    {"{\"properties\":{\"p\":{\"a\":1,\"b\":2,\"a\":3}}}", "#/properties/p: the name \"a\" occurs"},
-    {"{\"const\":\"a\\u0000b\"}", "\\u0000 is not supported"},
-    {"{\"const\":\"\xFF\"}", "invalid UTF-8"},
-};
 
 TEST(refusals_name_the_place)
 {
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct glinfer_error err = {0};
-        if (compile(refusals[i][0], &err) || !strstr(err.message, refusals[i][1]) ||
-            strstr(err.message, "line ")) {
-            fail_msg("%s: \"%s\", expected \"%s\"", refusals[i][0], err.message, refusals[i][1]);
-        }
-    }
+    each_case("json_schema.cases", "refusals", check_refusal);
 }
 
 // Unknown keywords and those that only describe ask for nothing.

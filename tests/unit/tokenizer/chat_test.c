@@ -1,22 +1,12 @@
 #include "jinja/jinja.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 #include "tests/unit/wrap.h"
 
 #include <stdio.h>
 
-// Three ways in which files write ChatML.
-#define SMOLLM2                                                                                    \
-    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"         \
-    "{{ '<|im_start|>system\\nhello<|im_end|>\\n' }}{% endif %}{{'<|im_start|>' + "                \
-    "message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}"
-#define QWEN2                                                                                      \
-    "{%- if messages[0]['role'] == 'system' %}{{- '<|im_start|>system\\n' + "                      \
-    "messages[0]['content'] + '<|im_end|>\\n' }}{%- else %}"                                       \
-    "{{- '<|im_start|>system\\nhello<|im_end|>\\n' }}{%- endif %}{%- for message in messages %}"   \
-    "{%- if message.role != 'system' %}{{- '<|im_start|>' + message.role + '\\n' + "               \
-    "message.content + '<|im_end|>\\n' }}{%- endif %}{%- endfor %}{{- '<|im_start|>assistant\\n' " \
-    "}}"
+// One of the ways in which files write ChatML.
 #define PLAIN "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>'}}"
 
 // The conversation encodes as this text does with its special tokens.
@@ -38,34 +28,24 @@ static void expect_chat(const char *template, const struct glinfer_message *mess
 
 static const struct glinfer_message user[] = {{"user", "ll"}};
 static const struct glinfer_message system_user[] = {{"system", "he"}, {"user", "ll"}};
-static const struct glinfer_message long_chat[] = {{"user", "a"}, {"assistant", "b"}, {"user", ""}};
-
-TEST(chatml_writes_turns)
+static void check_chat(const char *const fields[])
 {
-    expect_chat(PLAIN, user, 1, "<|im_start|>user\nll<|im_end|>\n<|im_start|>assistant\n");
-    expect_chat(PLAIN, system_user, 2,
-                "<|im_start|>system\nhe<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
-                "<|im_start|>assistant\n");
-    expect_chat(PLAIN, long_chat, 3,
-                "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n"
-                "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n");
-    expect_chat(PLAIN, NULL, 0, "<|im_start|>assistant\n");
+    static const struct glinfer_message long_chat[] = {
+        {"user", "a"}, {"assistant", "b"}, {"user", ""}};
+    if (strcmp(fields[0], "none") == 0) {
+        expect_chat(fields[1], NULL, 0, fields[2]);
+    } else if (strcmp(fields[0], "system user") == 0) {
+        expect_chat(fields[1], system_user, 2, fields[2]);
+    } else if (strcmp(fields[0], "long") == 0) {
+        expect_chat(fields[1], long_chat, 3, fields[2]);
+    } else {
+        expect_chat(fields[1], user, 1, fields[2]);
+    }
 }
 
-TEST(chatml_adds_the_default_system_message)
+TEST(templates_write_their_turns)
 {
-    const char *expected = "<|im_start|>system\nhello<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
-                           "<|im_start|>assistant\n";
-    expect_chat(SMOLLM2, user, 1, expected);
-    expect_chat(QWEN2, user, 1, expected);
-}
-
-TEST(chatml_keeps_a_given_system_message)
-{
-    const char *expected = "<|im_start|>system\nhe<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
-                           "<|im_start|>assistant\n";
-    expect_chat(SMOLLM2, system_user, 2, expected);
-    expect_chat(QWEN2, system_user, 2, expected);
+    each_case("chat.cases", "chats", check_chat);
 }
 
 TEST(contents_are_data)
@@ -106,7 +86,7 @@ TEST(contents_cannot_complete_a_special_token)
 TEST(templates_are_chosen_by_name)
 {
     struct glinfer_error err;
-    struct gi_tokenizer *tokenizer = small_vocab_create(SMOLLM2);
+    struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
     size_t n = 0;
     for (const char *name; (name = gi_tokenizer_template_at(n)); n++) {
         assert_true(gi_tokenizer_set_template(tokenizer, name, &err));
@@ -168,40 +148,17 @@ TEST(templates_are_tried_no_more_than_it_takes)
     expect_renders(NO_SYSTEM, 4);
 }
 
-static void expect_template_name(const char *template, const char *name)
+static void check_name(const char *const fields[])
 {
-    struct gi_tokenizer *tokenizer = small_vocab_create(template);
-    assert_string_equal(gi_tokenizer_template_name(tokenizer), name);
+    struct gi_tokenizer *tokenizer = small_vocab_create(fields[0]);
+    assert_string_equal(gi_tokenizer_template_name(tokenizer), fields[1]);
     gi_tokenizer_destroy(tokenizer);
-}
-
-TEST(templates_are_run_as_they_are)
-{
-    expect_chat(TURNS, system_user, 2, "<|system|>he<|end|><|user|>ll<|end|>");
-    expect_chat("{{ messages[-1].content | upper }}", user, 1, "LL");
-    expect_template_name(TURNS, "jinja");
 }
 
 // A template that looks like a format is only called so if it writes the same.
 TEST(a_format_is_known_by_what_it_writes)
 {
-    expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
-                         "'<|im_end|>' }}{% endfor %}{{ '<|im_start|>assistant\n' }}",
-                         "jinja");
-    expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
-                         "'<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}",
-                         "chatml");
-    expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
-                         "'<|im_end|>\n' }}{% endfor %}",
-                         "chatml"); // the answer's beginning is appended
-    expect_template_name(NO_SYSTEM, "gemma");
-}
-
-TEST(what_a_template_refuses_its_format_writes)
-{
-    expect_chat(NO_SYSTEM, user, 1, "<start_of_turn>user\nll<end_of_turn>\n<start_of_turn>model\n");
-    expect_chat(NO_SYSTEM, system_user, 2,
-                "<start_of_turn>user\nhe\nll<end_of_turn>\n<start_of_turn>model\n");
+    each_case("chat.cases", "names", check_name);
 }
 
 TEST(a_refusal_without_a_format_is_the_templates)
@@ -293,29 +250,6 @@ TEST(a_templates_bos_is_written_once)
     gi_tokenizer_destroy(tokenizer);
 }
 
-//-- default system messages -------------------------------------------------------------------
-
-// The templates forget to begin the answer, so their formats stand in.
-TEST(default_system_messages_are_what_the_template_writes)
-{
-    expect_chat(
-        "{%- set g4_default_system_message = 'he' + \"\\n\" %}"
-        "{%- if messages[0].role != 'system' %}{{- '<|start_of_role|>system<|end_of_role|>' "
-        "+ g4_default_system_message + '<|end_of_text|>\\n' }}{%- endif %}"
-        "{%- for message in messages %}{{- '<|start_of_role|>' + message.role + "
-        "'<|end_of_role|>' + message.content + '<|end_of_text|>\\n' }}{%- endfor %}",
-        user, 1,
-        "<|start_of_role|>system<|end_of_role|>he\n<|end_of_text|>\n"
-        "<|start_of_role|>user<|end_of_role|>ll<|end_of_text|>\n"
-        "<|start_of_role|>assistant<|end_of_role|>");
-    expect_chat("{%- for message in messages %}{%- if loop.first and message.role != 'system' %}"
-                "{{- '<|im_start|>system\\nhello<|im_end|>\\n' }}{%- endif %}{{- '<|im_start|>' + "
-                "message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}",
-                user, 1,
-                "<|im_start|>system\nhello<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
-                "<|im_start|>assistant\n");
-}
-
 TEST(formats_with_default_system_messages_need_a_template_that_runs)
 {
     struct gi_tokenizer *tokenizer =
@@ -342,12 +276,12 @@ TEST(roles_outside_the_template_are_refused)
     gi_tokenizer_destroy(tokenizer);
 }
 
-static void expect_no_chat(const char *template, const char *name)
+static void check_no_chat(const char *const fields[])
 {
-    struct gi_tokenizer *tokenizer = small_vocab_create(template);
     struct gi_ids ids = {0};
     struct glinfer_error err;
-    assert_string_equal(gi_tokenizer_template_name(tokenizer), name);
+    struct gi_tokenizer *tokenizer = small_vocab_create(fields[0]);
+    assert_string_equal(gi_tokenizer_template_name(tokenizer), fields[1]);
     assert_fails(gi_tokenizer_encode_chat(tokenizer, user, 1, GLINFER_CHAT_END_ANSWER, &ids, &err),
                  err, UNSUPPORTED, "");
     gi_tokenizer_destroy(tokenizer);
@@ -355,10 +289,7 @@ static void expect_no_chat(const char *template, const char *name)
 
 TEST(missing_and_unknown_templates_are_refused)
 {
-    expect_no_chat("", "none");
-    expect_no_chat("[INST] {{ message }} [/INST]", "unknown");
-    expect_no_chat("<|start_of_role|> <|end_of_role|>", "unknown");
-    expect_no_chat("<|im_start|>system\n## Metadata\n\n<|im_end|>", "unknown");
+    each_case("chat.cases", "no chat", check_no_chat);
 }
 
 TEST(odd_templates_do_no_harm)
