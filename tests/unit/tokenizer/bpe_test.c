@@ -6,10 +6,17 @@
 
 //-- helpers -----------------------------------------------------------------------------------
 
+static struct small_vocab small; // the vocabulary of a test
+
+static int setup(void **state)
+{
+    (void)state;
+    small_vocab_init(&small);
+    return 0;
+}
+
 static struct gi_tokenizer *create_small(const char *pre)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.pre = small_text(pre);
     return must_create(&small.vocab);
 }
@@ -89,8 +96,6 @@ TEST(bpe_encodes_broken_bytes_as_replacements)
 
 TEST(bpe_drops_bytes_that_have_no_token)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.tokens['z'] = small_text("zz");
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "azb", 0, 'a', 'b');
@@ -137,8 +142,6 @@ TEST(gpt2_leaves_the_last_space_to_the_word)
 
 TEST(llama_takes_a_word_that_is_a_token)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.n_merges = 1;
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "hello", 0, SMALL_HE, 'l', 'l', 'o');
@@ -191,8 +194,6 @@ TEST(user_defined_tokens_are_always_found_longest_first)
 
 TEST(longer_tokens_win_over_earlier_ones)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.tokens[SMALL_TOOL] = small_text("ab");
     small.tokens[SMALL_TOOL_CALL] = small_text("bcd");
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
@@ -203,8 +204,6 @@ TEST(longer_tokens_win_over_earlier_ones)
 
 TEST(bos_and_eos_follow_the_file)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.bos = SMALL_IM_START;
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, 'l');
@@ -233,8 +232,6 @@ TEST(stop_ids_are_known_by_spelling)
 
 TEST(stop_ids_leave_out_end_where_return_and_call_are)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.tokens[SMALL_TOOL] = small_text("<|end|>");
     small.tokens[SMALL_TOOL_CALL] = small_text("<|return|>");
     small.tokens[SMALL_UNUSED] = small_text("<|call|>");
@@ -270,8 +267,6 @@ TEST(bytes_of_tokens)
 
 TEST(create_refuses_unknown_kinds)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.pre = small_text("no-such-pre");
     expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "no-such-pre");
     expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "smollm");
@@ -283,16 +278,12 @@ TEST(create_refuses_unknown_kinds)
 
 TEST(create_refuses_an_empty_vocabulary)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.n_tokens = 0;
     expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "0 tokens");
 }
 
 TEST(create_refuses_ids_out_of_range)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.eos = SMALL_COUNT;
     expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "eos_token_id");
     small.vocab.eos = GI_NO_TOKEN;
@@ -305,7 +296,6 @@ TEST(create_refuses_ids_out_of_range)
 
 TEST(create_refuses_merges_that_name_no_token)
 {
-    struct small_vocab small;
     static const char *const merges[] = {"", " ", "h", "he", "h qq", "qq h", "h  e", " h", "l h"};
     for (size_t i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
         small_vocab_init(&small);
@@ -316,8 +306,6 @@ TEST(create_refuses_merges_that_name_no_token)
 
 TEST(create_takes_odd_vocabularies)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.tokens[SMALL_UNUSED] = (struct gi_text){NULL, 0};
     small.types[SMALL_UNUSED] = GI_TOKEN_TYPE_CONTROL;
     small.tokens[SMALL_TOOL] = small_text("hello");
@@ -341,8 +329,6 @@ TEST(create_takes_odd_vocabularies)
 
 TEST(create_takes_a_long_token)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     size_t size = 1 << 20;
     char *text = malloc(size);
     memset(text, 'x', size);
@@ -357,8 +343,6 @@ TEST(create_takes_a_long_token)
 
 TEST(create_survives_failing_allocations)
 {
-    struct small_vocab small;
-    small_vocab_init(&small);
     small.vocab.chat_template = small_text("'<|im_start|>system\\nHi<|im_end|>'");
     gi_tokenizer_destroy(create_in_the_end(&small.vocab));
 }
@@ -372,4 +356,4 @@ TEST(encode_survives_failing_allocations)
     gi_tokenizer_destroy(tokenizer);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, setup, NULL)

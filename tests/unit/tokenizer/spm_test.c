@@ -8,6 +8,17 @@
 
 #define BYTE(value) (SPM_BYTES + (value))
 
+// The vocabulary of a test, which puts no space in front of texts unless the test says so.
+static struct small_spm small;
+
+static int setup(void **state)
+{
+    (void)state;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    return 0;
+}
+
 static void expect_ids_of(const struct gi_vocab *vocab, const char *text, int flags,
                           const int32_t *expected, size_t n_expected)
 {
@@ -16,215 +27,174 @@ static void expect_ids_of(const struct gi_vocab *vocab, const char *text, int fl
     gi_tokenizer_destroy(tokenizer);
 }
 
-#define EXPECT_IDS(vocab, text, flags, ...) expect_ids_of(vocab, text, flags, IDS(__VA_ARGS__))
+#define EXPECT_IDS(text, flags, ...) expect_ids_of(&small.vocab, text, flags, IDS(__VA_ARGS__))
 
 //-- pieces ------------------------------------------------------------------------------------
 
 TEST(spm_merges_the_best_score_first)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "hello", 0, SPM_HELLO);
-    EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
-    EXPECT_IDS(&small.vocab, " hell", 0, SPM_SPACE, SPM_HELL);
-    EXPECT_IDS(&small.vocab, " he", 0, SPM_SPACE_HE);
+    EXPECT_IDS("hello", 0, SPM_HELLO);
+    EXPECT_IDS("hel", 0, SPM_HE, SPM_L);
+    EXPECT_IDS(" hell", 0, SPM_SPACE, SPM_HELL);
+    EXPECT_IDS(" he", 0, SPM_SPACE_HE);
     small.scores[SPM_EL] = 1;
-    EXPECT_IDS(&small.vocab, "hell", 0, SPM_H, SPM_EL, SPM_L);
+    EXPECT_IDS("hell", 0, SPM_H, SPM_EL, SPM_L);
 }
 
 TEST(spm_merges_the_leftmost_of_equals)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "lllll", 0, SPM_LL, SPM_LL, SPM_L);
+    EXPECT_IDS("lllll", 0, SPM_LL, SPM_LL, SPM_L);
     small.vocab.scores = NULL;
-    EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
+    EXPECT_IDS("hel", 0, SPM_HE, SPM_L);
 }
 
 TEST(spm_takes_scores_that_are_no_numbers_last)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
     small.scores[SPM_HE] = NAN;
-    EXPECT_IDS(&small.vocab, "hel", 0, SPM_H, SPM_EL);
+    EXPECT_IDS("hel", 0, SPM_H, SPM_EL);
     small.scores[SPM_HE] = -INFINITY;
-    EXPECT_IDS(&small.vocab, "hel", 0, SPM_H, SPM_EL);
+    EXPECT_IDS("hel", 0, SPM_H, SPM_EL);
     small.scores[SPM_HE] = INFINITY;
-    EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
+    EXPECT_IDS("hel", 0, SPM_HE, SPM_L);
 }
 
 TEST(spm_merges_words_apart_unless_a_token_spans_them)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "he he hell", 0, SPM_HE, SPM_SPACE_HE, SPM_SPACE, SPM_HELL);
-    EXPECT_IDS(&small.vocab, "l l", 0, SPM_L, SPM_SPACE, SPM_L);
+    EXPECT_IDS("he he hell", 0, SPM_HE, SPM_SPACE_HE, SPM_SPACE, SPM_HELL);
+    EXPECT_IDS("l l", 0, SPM_L, SPM_SPACE, SPM_L);
     small.tokens[SPM_EL] = small_text("l\xe2\x96\x81");
     small.scores[SPM_EL] = 1;
-    EXPECT_IDS(&small.vocab, "l l l", 0, SPM_EL, SPM_EL, SPM_L);
-    EXPECT_IDS(&small.vocab, "ll he", 0, SPM_L, SPM_EL, SPM_HE);
+    EXPECT_IDS("l l l", 0, SPM_EL, SPM_EL, SPM_L);
+    EXPECT_IDS("ll he", 0, SPM_L, SPM_EL, SPM_HE);
     // Three bytes that a broken character takes begin no word.
-    EXPECT_IDS(&small.vocab, "l\xf0 l", 0, SPM_L, BYTE(0xf0), BYTE(0xe2), BYTE(0x96), BYTE(0x81),
-               SPM_L);
+    EXPECT_IDS("l\xf0 l", 0, SPM_L, BYTE(0xf0), BYTE(0xe2), BYTE(0x96), BYTE(0x81), SPM_L);
 }
 
 TEST(spm_writes_other_characters_in_bytes)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "h\xc3\xa9\n", 0, SPM_H, BYTE(0xc3), BYTE(0xa9), BYTE('\n'));
-    EXPECT_IDS(&small.vocab, "\xf0\x9f\x91\x81", 0, BYTE(0xf0), BYTE(0x9f), BYTE(0x91), BYTE(0x81));
+    EXPECT_IDS("h\xc3\xa9\n", 0, SPM_H, BYTE(0xc3), BYTE(0xa9), BYTE('\n'));
+    EXPECT_IDS("\xf0\x9f\x91\x81", 0, BYTE(0xf0), BYTE(0x9f), BYTE(0x91), BYTE(0x81));
 }
 
 TEST(line_bpe_writes_other_characters_in_bytes)
 {
     const struct gi_text merges[] = {small_text("h e"), small_text("l l")};
-    struct small_spm small;
-    small_spm_init(&small);
+    small.vocab.add_space_prefix = -1; // the default
     small.vocab.model = small_text("gemma4");
     small.vocab.merges = merges;
     small.vocab.n_merges = 2;
-    EXPECT_IDS(&small.vocab, "hell\xc3\xa9 \n", 0, SPM_HE, SPM_LL, BYTE(0xc3), BYTE(0xa9),
-               SPM_SPACE, BYTE('\n'));
+    EXPECT_IDS("hell\xc3\xa9 \n", 0, SPM_HE, SPM_LL, BYTE(0xc3), BYTE(0xa9), SPM_SPACE, BYTE('\n'));
     // Broken text is repaired before, and a byte without a token is left out.
     small.tokens[BYTE(0xbf)] = small_text("no byte");
-    EXPECT_IDS(&small.vocab, "l\xff", 0, SPM_L, BYTE(0xef), BYTE(0xbd));
+    EXPECT_IDS("l\xff", 0, SPM_L, BYTE(0xef), BYTE(0xbd));
 }
 
 TEST(spm_takes_broken_characters_as_they_are)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "\x80h\xff", 0, BYTE(0x80), SPM_H, BYTE(0xff));
-    EXPECT_IDS(&small.vocab, "l\xf0\x9f", 0, SPM_L, SPM_EYE);
+    EXPECT_IDS("\x80h\xff", 0, BYTE(0x80), SPM_H, BYTE(0xff));
+    EXPECT_IDS("l\xf0\x9f", 0, SPM_L, SPM_EYE);
 }
 
 TEST(spm_writes_unknown_where_bytes_have_no_token)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
     small.tokens[BYTE('x')] = small_text("x no byte");
-    EXPECT_IDS(&small.vocab, "hxh", 0, SPM_H, SPM_UNKNOWN, SPM_H);
+    EXPECT_IDS("hxh", 0, SPM_H, SPM_UNKNOWN, SPM_H);
     small.vocab.unk = SPM_COUNT;
-    EXPECT_IDS(&small.vocab, "hxh", 0, SPM_H, SPM_H);
+    EXPECT_IDS("hxh", 0, SPM_H, SPM_H);
     small.tokens[BYTE(0xc3)] = small_text("\xc3");
-    EXPECT_IDS(&small.vocab, "\xc3\xa9", 0, BYTE(0xc3), BYTE(0xa9));
+    EXPECT_IDS("\xc3\xa9", 0, BYTE(0xc3), BYTE(0xa9));
 }
 
 //-- spaces ------------------------------------------------------------------------------------
 
 TEST(spm_puts_a_space_in_front)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    EXPECT_IDS(&small.vocab, "he", 0, SPM_SPACE_HE);
-    EXPECT_IDS(&small.vocab, " he", 0, SPM_SPACE, SPM_SPACE_HE);
+    small.vocab.add_space_prefix = -1; // the default
+    EXPECT_IDS("he", 0, SPM_SPACE_HE);
+    EXPECT_IDS(" he", 0, SPM_SPACE, SPM_SPACE_HE);
     small.vocab.add_space_prefix = 1;
-    EXPECT_IDS(&small.vocab, "he", 0, SPM_SPACE_HE);
+    EXPECT_IDS("he", 0, SPM_SPACE_HE);
     small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "he", 0, SPM_HE);
+    EXPECT_IDS("he", 0, SPM_HE);
 }
 
 TEST(spm_puts_no_space_in_front_of_nothing)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    EXPECT_IDS(&small.vocab, "", ADD_SPECIAL, SPM_BOS);
-    EXPECT_IDS(&small.vocab, "<tool>", 0, SPM_TOOL);
-    EXPECT_IDS(&small.vocab, "<tool><tool>", 0, SPM_TOOL, SPM_TOOL);
+    small.vocab.add_space_prefix = -1; // the default
+    EXPECT_IDS("", ADD_SPECIAL, SPM_BOS);
+    EXPECT_IDS("<tool>", 0, SPM_TOOL);
+    EXPECT_IDS("<tool><tool>", 0, SPM_TOOL, SPM_TOOL);
 }
 
 TEST(spm_puts_a_space_after_special_tokens)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    EXPECT_IDS(&small.vocab, "he<tool>he", 0, SPM_SPACE_HE, SPM_TOOL, SPM_SPACE_HE);
-    EXPECT_IDS(&small.vocab, "<|user|> he", PARSE_SPECIAL, SPM_USER, SPM_SPACE, SPM_SPACE_HE);
+    small.vocab.add_space_prefix = -1; // the default
+    EXPECT_IDS("he<tool>he", 0, SPM_SPACE_HE, SPM_TOOL, SPM_SPACE_HE);
+    EXPECT_IDS("<|user|> he", PARSE_SPECIAL, SPM_USER, SPM_SPACE, SPM_SPACE_HE);
 }
 
 TEST(phi3_drops_white_space_after_special_tokens)
 {
-    struct small_spm small;
-    small_spm_init(&small);
+    small.vocab.add_space_prefix = -1; // the default
     small.vocab.name = small_text("Tiny Phi-3 of sorts");
-    EXPECT_IDS(&small.vocab, "<|user|> \n\the<|end|>\n", PARSE_SPECIAL, SPM_USER, SPM_SPACE_HE,
-               SPM_END);
-    EXPECT_IDS(&small.vocab, "<|end|> <|user|>", PARSE_SPECIAL, SPM_END, SPM_USER);
-    EXPECT_IDS(&small.vocab, "<s> he", PARSE_SPECIAL, SPM_BOS, SPM_SPACE, SPM_SPACE_HE);
+    EXPECT_IDS("<|user|> \n\the<|end|>\n", PARSE_SPECIAL, SPM_USER, SPM_SPACE_HE, SPM_END);
+    EXPECT_IDS("<|end|> <|user|>", PARSE_SPECIAL, SPM_END, SPM_USER);
+    EXPECT_IDS("<s> he", PARSE_SPECIAL, SPM_BOS, SPM_SPACE, SPM_SPACE_HE);
 }
 
 //-- special tokens ----------------------------------------------------------------------------
 
 TEST(spm_finds_user_defined_tokens_in_any_text)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "he\t\t\the", 0, SPM_HE, SPM_TAB, BYTE('\t'), SPM_HE);
-    EXPECT_IDS(&small.vocab, "<s>he", PARSE_SPECIAL, SPM_BOS, SPM_HE);
+    EXPECT_IDS("he\t\t\the", 0, SPM_HE, SPM_TAB, BYTE('\t'), SPM_HE);
+    EXPECT_IDS("<s>he", PARSE_SPECIAL, SPM_BOS, SPM_HE);
 }
 
 TEST(spm_makes_no_control_token_of_text)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "<s>", 0, SPM_LESS_S, SPM_GREATER);
+    EXPECT_IDS("<s>", 0, SPM_LESS_S, SPM_GREATER);
     small.types[SPM_BOS] = GI_TOKEN_TYPE_NORMAL;
-    EXPECT_IDS(&small.vocab, "<s>", 0, SPM_BOS);
+    EXPECT_IDS("<s>", 0, SPM_BOS);
 }
 
 TEST(spm_takes_the_first_of_equal_special_tokens)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
     small.tokens[SPM_END] = small_text("<|user|>");
-    EXPECT_IDS(&small.vocab, "<|user|>", PARSE_SPECIAL, SPM_USER);
+    EXPECT_IDS("<|user|>", PARSE_SPECIAL, SPM_USER);
     // In plain text only a user-defined one is found.
     small.types[SPM_END] = GI_TOKEN_TYPE_USER_DEFINED;
-    EXPECT_IDS(&small.vocab, "<|user|>", PARSE_SPECIAL, SPM_USER);
-    EXPECT_IDS(&small.vocab, "<|user|>", 0, SPM_END);
+    EXPECT_IDS("<|user|>", PARSE_SPECIAL, SPM_USER);
+    EXPECT_IDS("<|user|>", 0, SPM_END);
 }
 
 TEST(spm_adds_bos_unless_the_file_says_otherwise)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_BOS, SPM_SPACE_HE);
+    small.vocab.add_space_prefix = -1; // the default
+    EXPECT_IDS("he", ADD_SPECIAL, SPM_BOS, SPM_SPACE_HE);
     small.vocab.add_bos = 0;
     small.vocab.add_eos = 1;
-    EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_SPACE_HE, SPM_EOS);
+    EXPECT_IDS("he", ADD_SPECIAL, SPM_SPACE_HE, SPM_EOS);
     small.vocab.add_bos = 1;
     small.vocab.bos = SPM_USER;
-    EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_USER, SPM_SPACE_HE, SPM_EOS);
+    EXPECT_IDS("he", ADD_SPECIAL, SPM_USER, SPM_SPACE_HE, SPM_EOS);
 }
 
 TEST(spm_has_no_default_ids_that_the_vocabulary_lacks)
 {
-    struct small_spm small;
-    small_spm_init(&small);
+    small.vocab.add_space_prefix = -1; // the default
     small.vocab.n_tokens = 1;
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     int32_t stop_ids[16];
     assert_int_equal(gi_tokenizer_stop_ids(tokenizer, stop_ids), 0);
     gi_tokenizer_destroy(tokenizer);
-    EXPECT_IDS(&small.vocab, "h", ADD_SPECIAL, SPM_UNKNOWN, SPM_UNKNOWN, SPM_UNKNOWN, SPM_UNKNOWN);
+    EXPECT_IDS("h", ADD_SPECIAL, SPM_UNKNOWN, SPM_UNKNOWN, SPM_UNKNOWN, SPM_UNKNOWN);
 }
 
 //-- bytes -------------------------------------------------------------------------------------
 
 TEST(spm_bytes_of_tokens)
 {
-    struct small_spm small;
-    small_spm_init(&small);
+    small.vocab.add_space_prefix = -1; // the default
     small.tokens[SPM_H] = small_text("\u2581h\u2581\xe2\x96");
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     expect_bytes(tokenizer, SPM_SPACE_HE, " he");
@@ -260,9 +230,6 @@ static void expect_run(const struct gi_tokenizer *tokenizer, char byte, int32_t 
 
 TEST(spm_encodes_long_runs)
 {
-    struct small_spm small;
-    small_spm_init(&small);
-    small.vocab.add_space_prefix = 0;
     struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     expect_run(tokenizer, 'l', SPM_LL);
     expect_run(tokenizer, ' ', SPM_SPACES);
@@ -272,24 +239,22 @@ TEST(spm_encodes_long_runs)
 
 TEST(spm_takes_odd_vocabularies)
 {
-    struct small_spm small;
-    small_spm_init(&small);
+    small.vocab.add_space_prefix = -1; // the default
     small.vocab.types = NULL;
-    EXPECT_IDS(&small.vocab, "<s>", 0, SPM_SPACE, SPM_BOS);
+    EXPECT_IDS("<s>", 0, SPM_SPACE, SPM_BOS);
     small.tokens[SPM_SPACE] = small_text("h");
     small.tokens[SPM_L] = small_text("");
     small.vocab.add_space_prefix = 0;
-    EXPECT_IDS(&small.vocab, "h l", 0, SPM_H, BYTE(0xe2), BYTE(0x96), BYTE(0x81), BYTE('l'));
+    EXPECT_IDS("h l", 0, SPM_H, BYTE(0xe2), BYTE(0x96), BYTE(0x81), BYTE('l'));
 }
 
 TEST(spm_survives_failing_allocations)
 {
-    struct small_spm small;
-    small_spm_init(&small);
+    small.vocab.add_space_prefix = -1; // the default
     struct gi_tokenizer *tokenizer = create_in_the_end(&small.vocab);
     encode_in_the_end(tokenizer, small_text("hello hello hello<|end|>\xff\xff\xff"),
                       ADD_SPECIAL | PARSE_SPECIAL);
     gi_tokenizer_destroy(tokenizer);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, setup, NULL)
