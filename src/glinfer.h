@@ -606,7 +606,7 @@ struct glinfer_logit_bias {
 struct glinfer_samplers {
     size_t struct_size;
     // The samplers in order: names separated by semicolons, or their letters. Samplers not listed
-    // are disabled. NULL:
+    // are disabled. NULL: GLINFER_SAMPLER_ORDER,
     // "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", "edskypmxt".
     const char *order;
     uint32_t min_keep; // minimum number of tokens that typ_p, top_p, min_p and xtc keep
@@ -653,6 +653,18 @@ struct glinfer_samplers {
     const struct glinfer_logit_bias *logit_bias;
     size_t n_logit_bias;
 };
+
+// The samplers in the default order: a name for C, the name, the letter.
+#define GLINFER_SAMPLER_ORDER(X)                                                                   \
+    X(PENALTIES, "penalties", "e")                                                                 \
+    X(DRY, "dry", "d")                                                                             \
+    X(TOP_N_SIGMA, "top_n_sigma", "s")                                                             \
+    X(TOP_K, "top_k", "k")                                                                         \
+    X(TYPICAL, "typ_p", "y")                                                                       \
+    X(TOP_P, "top_p", "p")                                                                         \
+    X(MIN_P, "min_p", "m")                                                                         \
+    X(XTC, "xtc", "x")                                                                             \
+    X(TEMPERATURE, "temperature", "t")
 
 // The numbers of struct glinfer_samplers: type, field, default, minimum, maximum. Values out of
 // range fail with INVALID_ARGUMENT.

@@ -241,82 +241,20 @@ static uint32_t choose_adaptive(struct gi_sampler_chain *chain, uint32_t positio
 
 //-- the chain -------------------------------------------------------------------------------------
 
-bool gi_sampler_is_active(const struct gi_sampler_params *params, enum gi_sampler_kind kind)
-{
-    const struct glinfer_samplers *values = &params->values;
-    const struct gi_penalties *penalties = &params->penalties;
-    switch (kind) {
-    case GI_SAMPLER_PENALTIES:
-        return penalties->last_n > 0 && (penalties->repeat != 1.0f || penalties->presence != 0.0f ||
-                                         penalties->frequency != 0.0f);
-    case GI_SAMPLER_DRY:
-        return params->dry.multiplier != 0.0f && params->dry.base >= 1.0f && params->dry.last_n > 0;
-    case GI_SAMPLER_TOP_N_SIGMA:
-        return values->top_n_sigma > 0.0f;
-    case GI_SAMPLER_TOP_K:
-        return params->top_k > 0;
-    case GI_SAMPLER_TYPICAL:
-        return values->typical_p < 1.0f;
-    case GI_SAMPLER_TOP_P:
-        return params->top_p > 0.0f && params->top_p < 1.0f;
-    case GI_SAMPLER_MIN_P:
-        return params->min_p > 0.0f;
-    case GI_SAMPLER_XTC:
-        return values->xtc_probability > 0.0f && values->xtc_threshold <= 0.5f;
-    case GI_SAMPLER_TEMPERATURE:
-        return true;
-    case GI_SAMPLER_ADAPTIVE_P: // last in every chain, not by the order
-    case GI_SAMPLER_COUNT:
-        break;
-    }
-    return false;
-}
-
 static void apply_sampler(struct gi_sampler_chain *chain, enum gi_sampler_kind kind,
                           uint32_t position)
 {
     const struct gi_sampler_params *params = &chain->params;
-    struct gi_candidates *list = &chain->list;
-    const uint32_t min_keep = params->values.min_keep;
-    switch (kind) {
-    case GI_SAMPLER_PENALTIES:
-        gi_history_penalize(&chain->history, list);
-        break;
-    case GI_SAMPLER_DRY:
-        gi_history_dry(&chain->history, list);
-        break;
-    case GI_SAMPLER_TOP_N_SIGMA:
-        gi_filter_top_n_sigma(list, params->values.top_n_sigma);
-        break;
-    case GI_SAMPLER_TOP_K:
-        gi_filter_top_k(list, params->top_k);
-        break;
-    case GI_SAMPLER_TYPICAL:
-        gi_filter_typical(list, params->values.typical_p, min_keep);
-        break;
-    case GI_SAMPLER_TOP_P:
-        gi_filter_top_p(list, params->top_p, min_keep);
-        break;
-    case GI_SAMPLER_MIN_P:
-        gi_filter_min_p(list, params->min_p, min_keep);
-        break;
-    case GI_SAMPLER_XTC:
-        if (params->values.xtc_probability > 0.0f &&
-            gi_philox_uniform(params->seed, position, GI_SAMPLER_XTC) <=
-                params->values.xtc_probability) {
-            gi_filter_xtc(list, params->values.xtc_threshold, min_keep);
-        }
-        break;
-    case GI_SAMPLER_TEMPERATURE:
-        if (params->values.dynatemp_range > 0.0f) {
-            set_dynamic_temperature(list, params);
-        } else {
-            set_temperature(list, params->temperature);
-        }
-        break;
-    case GI_SAMPLER_ADAPTIVE_P: // last in every chain, not by the order
-    case GI_SAMPLER_COUNT:
-        break;
+    if (kind == GI_SAMPLER_PENALTIES) {
+        gi_history_penalize(&chain->history, &chain->list);
+    } else if (kind == GI_SAMPLER_DRY) {
+        gi_history_dry(&chain->history, &chain->list);
+    } else if (kind != GI_SAMPLER_TEMPERATURE) {
+        gi_filter_apply(&chain->list, params, kind, position);
+    } else if (params->values.dynatemp_range > 0.0f) {
+        set_dynamic_temperature(&chain->list, params);
+    } else {
+        set_temperature(&chain->list, params->temperature);
     }
 }
 

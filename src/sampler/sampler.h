@@ -31,9 +31,6 @@ struct gi_sampler_params {
 // Sets all to values that do nothing but temperature 1, in the default order.
 void gi_sampler_params_init(struct gi_sampler_params *params, uint32_t n_vocab);
 
-// Returns true if a sampler changes or drops any token.
-bool gi_sampler_is_active(const struct gi_sampler_params *params, enum gi_sampler_kind kind);
-
 struct gi_sampler_chain;
 
 // Copies what params points to. Fails with NO_MEMORY.

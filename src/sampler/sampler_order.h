@@ -4,18 +4,7 @@
 
 #include "base/error.h"
 
-// kind, name as --samplers has it, letter as --sampler-seq has it
-#define GI_SAMPLER_MAP(X)                                                                          \
-    X(PENALTIES, "penalties", "e")                                                                 \
-    X(DRY, "dry", "d")                                                                             \
-    X(TOP_N_SIGMA, "top_n_sigma", "s")                                                             \
-    X(TOP_K, "top_k", "k")                                                                         \
-    X(TYPICAL, "typ_p", "y")                                                                       \
-    X(TOP_P, "top_p", "p")                                                                         \
-    X(MIN_P, "min_p", "m")                                                                         \
-    X(XTC, "xtc", "x")                                                                             \
-    X(TEMPERATURE, "temperature", "t")                                                             \
-    X(ADAPTIVE_P, "adaptive_p", "a")
+#define GI_SAMPLER_MAP(X) GLINFER_SAMPLER_ORDER(X) X(ADAPTIVE_P, "adaptive_p", "a")
 
 #define GI_SAMPLER_ENUM(kind, name, letter) GI_SAMPLER_##kind,
 enum gi_sampler_kind {

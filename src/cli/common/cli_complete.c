@@ -72,18 +72,17 @@ static void offer_devices(const char *beginning)
     }
 }
 
-// Offers the next name of a list of samplers; the flag's help ends with all of the default ones.
-static void offer_samplers(const struct cli_flag *flag, const char *beginning)
+// Offers the next name of a list of samplers.
+static void offer_samplers(const char *beginning)
 {
-    char list[256], word[300];
-    const char *names = strstr(flag->help, "default ");
+#define NAME(kind, name, letter) name,
+    static const char *const names[] = {GLINFER_SAMPLER_ORDER(NAME) "adaptive_p"};
+#undef NAME
+    char word[300];
     const char *last = strrchr(beginning, ';');
     const int size = last ? (int)(last + 1 - beginning) : 0;
-    char *rest = NULL;
-    snprintf(list, sizeof(list), "%s;adaptive_p", names ? names + strlen("default ") : "");
-    for (char *name = strtok_r(list, ";", &rest); name && size < 200;
-         name = strtok_r(NULL, ";", &rest)) {
-        snprintf(word, sizeof(word), "%.*s%s", size, beginning, name);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && size < 200; i++) {
+        snprintf(word, sizeof(word), "%.*s%s", size, beginning, names[i]);
         offer(beginning, word, "a sampler");
     }
 }
@@ -106,7 +105,7 @@ static void offer_values(const struct cli_command *command, const struct cli_fla
             offer(beginning, name, "a chat template");
         }
     } else if (flag == cli_find_flag(command, "--samplers")) {
-        offer_samplers(flag, beginning);
+        offer_samplers(beginning);
     }
     if (is_model) {
         puts(":file\t.gguf");

@@ -58,12 +58,15 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
 #define CLI_SAMPLER(field, names_, value_, help_)                                                  \
     CLI_ROW(NUMBER, sampling.samplers.values, names_, value_, help_,                               \
             .number = &cli_sampler_numbers[CLI_SAMPLER_##field])
+#define CLI_SAMPLER_NAME(kind, name, letter)   name ";"
+#define CLI_SAMPLER_LETTER(kind, name, letter) letter
 #define CLI_SAMPLER_FLAGS                                                                          \
     CLI_TEXT(sampling.samplers.values.order, "--samplers", "NAMES",                                \
-             "the samplers in order, with a semicolon between them; default "                      \
-             "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"),                 \
+             "the samplers in order, with a semicolon after each; default " GLINFER_SAMPLER_ORDER( \
+                 CLI_SAMPLER_NAME)),                                                               \
         CLI_TEXT(sampling.samplers.values.order, "--sampler-seq, --sampling-seq", "LETTERS",       \
-                 "the same by letters, default edskypmxt; a is adaptive_p"),                       \
+                 "the same by letters, default " GLINFER_SAMPLER_ORDER(                            \
+                     CLI_SAMPLER_LETTER) "; a is adaptive_p"),                                     \
         CLI_SAMPLER(repeat_last_n, "--repeat-last-n", "N",                                         \
                     "tokens that penalties look at, default 64; 0: none; -1: all"),                \
         CLI_SAMPLER(repeat_penalty, "--repeat-penalty", "X",                                       \

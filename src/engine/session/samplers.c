@@ -3,6 +3,7 @@
 #include "base/arguments.h"
 #include "base/array.h"
 #include "engine/session/breakers.h"
+#include "sampler/filters.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -28,8 +28,8 @@ TEST(orders_are_names_or_letters)
     assert_order("top-k;temp;typical;nucleus;top-n-sigma;adaptive-p", "ktypsa");
     assert_order("", "");
     gi_sampler_order_default(&order);
-    assert_int_equal(order.n, 9);
-    assert_int_equal(order.kinds[8], GI_SAMPLER_TEMPERATURE);
+    assert_int_equal(order.n, GI_SAMPLER_ADAPTIVE_P);
+    assert_int_equal(order.kinds[order.n - 1], GI_SAMPLER_TEMPERATURE);
     assert_fails(gi_sampler_order_parse(&order, "top_k;tail_free", &err), err, INVALID_ARGUMENT,
                  "'tail_free'");
     assert_false(gi_sampler_order_parse(&order, "kzt", &err));
