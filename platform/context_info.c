@@ -36,7 +36,7 @@ static bool is_software_renderer(const char *renderer)
     return false;
 }
 
-// True if resets are reported: a driver may take the attribute and still not do so.
+// Returns true if resets are reported: a driver may take the attribute and still not do so.
 static bool reports_resets(const struct gi_platform_info *info)
 {
     const char *extensions = (const char *)glGetString(GL_EXTENSIONS);

@@ -1,4 +1,4 @@
-// Tells what the current context is and can do. Private to platform/.
+// Describes the current context and its abilities. Private to platform/.
 #ifndef GI_PLATFORM_CONTEXT_INFO_H
 #define GI_PLATFORM_CONTEXT_INFO_H
 
@@ -8,9 +8,9 @@
 // NO_DEVICE if it is older than OpenGL ES 3.1.
 bool gi_context_read_info(struct gi_platform_info *info, const struct gi_egl_display *display,
                           const struct gi_egl_context_features *got, struct glinfer_error *err);
-// True if the current context, which reports resets, reports one.
+// Returns true if the current context, which reports resets, reports one.
 bool gi_context_has_reset(void);
-// True if the context is one of OpenGL ES on the display, else false with NO_DEVICE.
+// Returns true if the context is one of OpenGL ES on the display, else false with NO_DEVICE.
 bool gi_context_check_api(const struct gi_egl_display *display, EGLContext context,
                           struct glinfer_error *err);
 

@@ -72,7 +72,7 @@ bool gi_egl_require(const char *name, const char *other, struct glinfer_error *e
 
 //-- display -----------------------------------------------------------------------------------
 
-// True if libEGL is 1.5 or newer; one that does not tell its version is older.
+// Returns true if libEGL is 1.5 or newer; one that does not tell its version is older.
 static bool is_client_1_5(void)
 {
     const char *version = eglQueryString(EGL_NO_DISPLAY, EGL_VERSION);

@@ -17,7 +17,7 @@
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 
-// True if a list separated by spaces holds the whole word; false for a NULL list.
+// Returns true if a list separated by spaces holds the whole word; false for a NULL list.
 bool gi_egl_has(const char *list, const char *name);
 // Returns "EGL_BAD_MATCH" and the like; "an unknown EGL error" for any other number.
 const char *gi_egl_error_name(EGLint code);

@@ -19,7 +19,7 @@ static bool check_fields(const struct glinfer_host_gl *gl, struct glinfer_error 
     return !wrong || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "the host's GL: %s", wrong);
 }
 
-// True if the host asked for a display that counts who has initialised it.
+// Returns true if the host asked for a display that counts who has initialised it.
 static bool is_tracked(EGLDisplay display)
 {
     PFNEGLQUERYDISPLAYATTRIBKHRPROC query =

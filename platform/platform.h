@@ -71,7 +71,7 @@ struct gi_platform_saved {
     void *display, *context, *surface, *read;
     uint32_t api;
 };
-// True if this process opened the platform, else false with INVALID_ARGUMENT.
+// Returns true if this process opened the platform, else false with INVALID_ARGUMENT.
 bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error *err);
 // Makes the context current and saves in *saved what was. Fails with GPU_LOST, DRIVER, and as
 // gi_platform_is_own.

@@ -3,7 +3,7 @@
 // Includers have vectors, with gamma at params.router_norm and R (4, n_embd) at params.router, params.eps
 // and n_quad, the quads of a row.
 
-// Returns what a quad of x adds to R (x * gamma).
+// Returns the addend of a quad of x to R (x * gamma).
 vec4 router_dots(uint quad, vec4 value)
 {
     uint at = params.router / 4u + quad;

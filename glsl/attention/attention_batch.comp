@@ -126,7 +126,7 @@ void store_values(Stage stage, Share share)
     store_stage(stage, V_TYPE, share);
 }
 
-// Returns where q of a token begins.
+// Returns the offset of q of a token.
 uint query_begin(Share share, uint token)
 {
     uint row = min(share.first_token + token, state.n_tokens - 1u);

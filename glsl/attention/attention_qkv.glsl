@@ -110,7 +110,7 @@ void write_vec8(int type, uint data, uint row, uvec4 first, uvec4 second)
     }
 }
 
-// True if the token's own key is one of the subgroup's; the same in all of it.
+// Returns true if the token's own key is one of the subgroup's; the same in all of it.
 bool has_fresh(Share share)
 {
     uint own = share.n_key - 1u, row = own / uint(N_SLOT) - share.seen / uint(N_SLOT);

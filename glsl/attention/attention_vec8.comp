@@ -378,7 +378,7 @@ bool is_last_range(Share share)
     return is_last == 1u;
 }
 
-// True if the partial results of the step before had tags, as those of this step have.
+// Returns true if the partial results of the step before had tags, as those of this step have.
 bool is_published_before(Share share)
 {
     uint n_before = (share.n_key - 2u) / uint(N_SLOT) + 1u;

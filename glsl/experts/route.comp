@@ -45,7 +45,7 @@ shared uint found[MAX_USED];
 #if GATING == 1
 float largest_of_all, sum_of_all;
 
-// Finds what the softmax of all logits divides by.
+// Finds the divisor of the softmax of all logits.
 void open_softmax(uint begin)
 {
     float best = LEAST, sum = 0.0;

@@ -20,7 +20,7 @@
 #define HALF_SCALES (8u * HALF_TOKENS)
 #define HALF_TILE (HALF_SCALES + HALF_QUADS_OF_TOKENS)
 
-// Returns where a tile begins; n_tile of them make a row.
+// Returns the offset of a tile; n_tile of them make a row.
 uint half_tile(uint token, uint tile, uint n_tile)
 {
     return (token / HALF_TOKENS * n_tile + tile) * HALF_TILE;

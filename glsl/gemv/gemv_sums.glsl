@@ -12,7 +12,7 @@ void gemv_note(uint pair, uint row, float value)
     gemv_noted[pair % GROUP_PAIRS * 8u + row] = value;
 }
 
-// True if this invocation has a sum of the group to write.
+// Returns true if this invocation has a sum of the group to write.
 bool gemv_has_sum(uint step)
 {
     uint pair = gl_LocalInvocationIndex * step;

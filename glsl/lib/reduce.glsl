@@ -43,7 +43,7 @@ float reduce_sum_by_eights(float value, uint count)
 
 shared uint reduce_indices[WG_SIZE];
 
-// True if (value, index) comes before (other, other_index): the larger value, or of equal ones the
+// Returns true if (value, index) comes before (other, other_index): the larger value, or of equal ones the
 // lower index.
 bool ranks_before(float value, uint index, float other, uint other_index)
 {

@@ -32,7 +32,7 @@
 
 STATES
 
-// True if the slot takes part in the step.
+// Returns true if the slot takes part in the step.
 bool is_live()
 {
 #if ROWS
@@ -42,7 +42,7 @@ bool is_live()
 #endif
 }
 
-// True if nothing is to be computed for the slot: it takes no part, or is done.
+// Returns true if nothing is to be computed for the slot: it takes no part, or is done.
 bool is_idle()
 {
 #if ROWS

@@ -32,7 +32,7 @@ void place_group(uint i)
                         i / (stage_n_groups.x * stage_n_groups.y));
 }
 
-// True if no group computes more than one of the stage's.
+// Returns true if no group computes more than one of the stage's.
 bool stage_is_whole()
 {
     return stage_n_groups.x * stage_n_groups.y * stage_n_groups.z <= gl_NumWorkGroups.x;

@@ -127,7 +127,7 @@ void set_last(uvec2 place, uvec2 mass)
     last_hi = mass.y;
 }
 
-// True if a token is the last one or before it.
+// Returns true if a token is the last one or before it.
 bool is_up_to(uvec2 place, uvec2 last)
 {
     return place.x < last.x || (place.x == last.x && place.y <= last.y);

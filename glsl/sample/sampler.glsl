@@ -50,7 +50,7 @@ bool is_allowed(uint id)
 
 //-- filters by order ------------------------------------------------------------------------------
 
-// True if top_k keeps out any token; greedy sampling needs no filter.
+// Returns true if top_k keeps out any token; greedy sampling needs no filter.
 bool limits_number()
 {
     return !is_greedy && top_k < n_allowed;
@@ -67,7 +67,7 @@ uvec2 mass_goal(uvec2 mass)
     return mass_share(mass, top_p);
 }
 
-// True if top_k and top_p pass a token with `rank` tokens before it, whose mass is `before`.
+// Returns true if top_k and top_p pass a token with `rank` tokens before it, whose mass is `before`.
 bool passes(uint rank, uvec2 before, uvec2 goal)
 {
     return rank < top_k && (top_p == 1.0 || is_below(before, goal));

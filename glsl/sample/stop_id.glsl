@@ -1,4 +1,4 @@
-// True if a token ends the answer. Needs lib/step_state.glsl.
+// Returns true if a token ends the answer. Needs lib/step_state.glsl.
 bool is_stop_id(uint token)
 {
     uvec4 hits = uvec4(0u);

@@ -172,7 +172,7 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
     return data;
 }
 
-// True if a path names the file that is open.
+// Returns true if a path names the file that is open.
 static bool is_still(const char *path, int fd)
 {
     struct stat open_file, named;
@@ -261,7 +261,7 @@ static int compare_ages(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// True if a name is one that write_part makes and renames.
+// Returns true if a name is one that write_part makes and renames.
 static bool is_part(const char *name)
 {
     const char *dot = strrchr(name, '.');

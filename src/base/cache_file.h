@@ -33,7 +33,7 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
 int gi_cache_lock(const char *folder, const char *name);
 // Removes folder/name; true too where there is none. False with errno.
 bool gi_cache_remove(const char *folder, const char *name);
-// True if others than this user and root may have written there.
+// Returns true if others than this user and root may have written there.
 bool gi_cache_is_foreign(const char *folder);
 // Removes what writers that were killed over an hour ago left of a file, and, while the files of a
 // folder have more than max_size bytes together, those that were used least recently. Returns how

@@ -17,7 +17,7 @@ static char *copy_text(const char *text, struct glinfer_error *err)
     return copy;
 }
 
-// Returns what stands for the source in messages; buffer is for a name that is made.
+// Returns the name of the source in messages; buffer is for a name that is made.
 static const char *find_name(const struct glinfer_source *from, char *buffer, size_t size)
 {
     if (from->name) {

@@ -60,7 +60,7 @@ struct gi_ggml_type_info {
     uint32_t block_bytes;
 };
 
-// Returns what a type number of a file stands for, NULL if it names no type.
+// Returns the type of a number in a file, NULL if it is unknown.
 const struct gi_ggml_type_info *gi_ggml_type_find(uint32_t type);
 
 #endif

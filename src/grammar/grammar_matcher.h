@@ -59,7 +59,7 @@ bool gi_grammar_accept_bytes(struct gi_grammar_state *state, const char *bytes, 
 // end. Fails with INVALID_ARGUMENT if the grammar does not allow it.
 bool gi_grammar_accept(struct gi_grammar_state *state, int32_t token, struct glinfer_error *err);
 
-// True if the text may end here; while a lazy grammar waits, it may.
+// Returns true if the text may end here; while a lazy grammar waits, it may.
 bool gi_grammar_may_end(const struct gi_grammar_state *state);
 
 // Writes bit i % 32 of bits[i / 32] for token i: 1 if it may come next. bits has room for

@@ -366,7 +366,7 @@ void gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer)
 
 //-- a mixture of experts ------------------------------------------------------------------------
 
-// True if a batch sorts its tokens by expert: the rows are then laid out.
+// Returns true if a batch sorts its tokens by expert: the rows are then laid out.
 static bool sorts_rows(const struct gi_graph *graph, struct gi_sorted_rows *rows)
 {
     const struct gi_rows *act = &graph->ffn_act_rows;

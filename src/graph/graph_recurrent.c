@@ -1,7 +1,7 @@
 #include "base/round.h"
 #include "graph/graph_private.h"
 
-// Returns where kernels with a state leave their result in a decode step.
+// Returns the range of results of kernels with a state in a decode step.
 static struct gi_step_x state_x(const struct gi_graph *graph)
 {
     return (struct gi_step_x){graph->ffn_act, 0, false};

@@ -25,7 +25,7 @@ static void set_router(const struct gi_graph *graph, uint32_t layer, enum gi_nor
     params->coefs = norm_offset(graph, layer, coefs);
 }
 
-// Returns where gi_graph_project_aside leaves its result.
+// Returns the range of the result of gi_graph_project_aside.
 static const struct gi_rows *aside(const struct gi_graph *graph)
 {
     return graph->is_batch ? &graph->norm : &graph->row;

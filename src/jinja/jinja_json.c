@@ -45,7 +45,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*a, *b);
 }
 
-// True if members of an object have the same name, of which the last counts.
+// Returns true if members of an object have the same name, of which the last counts.
 static bool has_same_names(struct gi_jinja_pool *pool, const cJSON *json)
 {
     const size_t n = (size_t)cJSON_GetArraySize(json);

@@ -40,7 +40,7 @@ struct gi_jinja_lexer {
 enum gi_jinja_tag gi_jinja_next_tag(struct gi_jinja_lexer *lexer, struct gi_jinja_string *text);
 // Steps to the next token of the tag.
 void gi_jinja_advance(struct gi_jinja_lexer *lexer);
-// True if this name or sign follows the token.
+// Returns true if this name or sign follows the token.
 bool gi_jinja_is_followed_by(const struct gi_jinja_lexer *lexer, const char *word);
 // Fails with what was expected, what was found and the line.
 void gi_jinja_expect_failed(struct gi_jinja_lexer *lexer, const char *expected);

@@ -79,7 +79,7 @@ const struct gi_jinja_string *gi_jinja_string_argument(const struct gi_jinja_cal
 // Returns an argument that is a number from least to most, else fallback.
 int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const char *name,
                               int64_t least, int64_t most, int64_t fallback);
-// True if the language has a name for a use.
+// Returns true if the language has a name for a use.
 bool gi_jinja_has(struct gi_jinja_string name, enum gi_jinja_use use);
 // Applies a filter, test, function or method. Refuses an unknown one.
 struct gi_jinja_value gi_jinja_apply(const struct gi_jinja_call *call, enum gi_jinja_use use);

@@ -131,7 +131,7 @@ const char *gi_jinja_kind_name(enum gi_jinja_kind kind);
 void gi_jinja_charge(struct gi_jinja_pool *pool, struct gi_jinja_value value);
 // Returns the number of elements, keys or characters; 0 for what has none.
 size_t gi_jinja_count(struct gi_jinja_value value);
-// Returns what a loop walks over: elements, keys, characters. Fails for what has none.
+// Returns the items of a loop: elements, keys, characters. Fails for values without items.
 struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jinja_value value);
 // Returns object[key]: an element, the value of a key, a character; undefined if it is missing.
 struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_value object,
@@ -139,7 +139,7 @@ struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_
 // Returns the value at a path such as function.name, or at a key that is not a string.
 struct gi_jinja_value gi_jinja_attribute(struct gi_jinja_pool *pool, struct gi_jinja_value object,
                                          struct gi_jinja_value path);
-// True if `what` is an element, key or part of `where`.
+// Returns true if `what` is an element, key or part of `where`.
 bool gi_jinja_contains(struct gi_jinja_pool *pool, struct gi_jinja_value where,
                        struct gi_jinja_value what);
 

@@ -12,7 +12,7 @@ struct gi_jinja_json_form {
     bool is_sorted;                      // keys of mappings are
 };
 
-// Returns what a print of the value writes.
+// Returns the text that printing the value writes.
 struct gi_jinja_string gi_jinja_to_string(struct gi_jinja_pool *pool, struct gi_jinja_value value);
 struct gi_jinja_value gi_jinja_to_json(struct gi_jinja_pool *pool, struct gi_jinja_value value,
                                        const struct gi_jinja_json_form *form);

@@ -3,7 +3,7 @@
 #include "gpu/device/device_class.h"
 #include "gpu/device/settings.h"
 
-// True if groups may have this size. Without subgroups, attention has groups of 128 alone.
+// Returns true if groups may have this size. Without subgroups, attention has groups of 128 alone.
 static bool is_possible_size(const struct gi_limits *limits, uint32_t size)
 {
     return limits->subgroup_size ? size <= limits->max_invocations : size == 128;

@@ -95,7 +95,7 @@ static const char *refusal_of(const struct gi_verdict *verdict)
     }
 }
 
-// True if the executor is to be taken up: it is faster, or it is slower and asked for.
+// Returns true if the executor is to be taken up: it is faster, or it is slower and asked for.
 static bool is_accepted(const struct gi_upgrade *u)
 {
     return u->verdict.kind == GI_VERDICT_FASTER ||

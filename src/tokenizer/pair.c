@@ -8,7 +8,7 @@
 #define QUERY "{query}"
 #define TEXT  "{document}"
 
-// Returns where a name is in a template; NULL if it is not there once.
+// Returns the place of a name in a template; NULL unless it occurs once.
 static const char *find_once(struct gi_text template, const char *name)
 {
     const char *at = gi_text_find(template, name);

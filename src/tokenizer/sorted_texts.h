@@ -28,7 +28,7 @@ static inline struct gi_text gi_sorted_texts_at(const struct gi_sorted_texts *so
     return gi_text_list_at(sorted->list, (size_t)sorted->ids[i]);
 }
 
-// True if the texts at i and j are equal.
+// Returns true if the texts at i and j are equal.
 bool gi_sorted_texts_is_equal(const struct gi_sorted_texts *sorted, size_t i, size_t j);
 
 // Narrows texts [*low, *high), which share `depth` bytes, to those whose next byte is that one.

@@ -33,7 +33,7 @@ static inline bool gi_text_is(struct gi_text text, const char *string)
     return text.size == strlen(string) && gi_text_begins(text, gi_text_of(string));
 }
 
-// Returns where `what`, which is not empty, is in text; NULL if it is not.
+// Returns the place of `what`, which is not empty, in text; NULL if it does not occur.
 static inline const char *gi_text_find(struct gi_text text, const char *what)
 {
     return text.size ? memmem(text.data, text.size, what, strlen(what)) : NULL;

@@ -52,7 +52,7 @@ static struct glinfer_model *load(struct tiny_model *f, const char *path, uint32
     return glinfer_model_load(f->device, &params, err);
 }
 
-// Returns what is reckoned for a model and its sessions, without a budget.
+// Returns the memory estimate of a model and its sessions, without a budget.
 static struct glinfer_model_info reckon(struct tiny_model *f, const char *path, uint32_t n_ctx,
                                         uint32_t n_sessions)
 {

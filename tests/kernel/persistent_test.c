@@ -327,7 +327,7 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
     return table;
 }
 
-// True if the last entry consumes its input by tags.
+// Returns true if the last entry consumes its input by tags.
 static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buffer *end)
 {
     const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};

@@ -32,7 +32,7 @@ static bool begin(struct loop *loop, const struct glinfer_tokenizer *tokenizer, 
            glinfer_begin(loop->session, &params, err);
 }
 
-// True if a key was pressed. A keyboard that has ended is not looked at again.
+// Returns true if a key was pressed. A keyboard that has ended is not looked at again.
 static bool key_pressed(struct loop *loop)
 {
     char bytes[64];

@@ -19,7 +19,7 @@ struct cli_thoughts {
 void cli_thoughts_begin(struct cli_thoughts *thoughts, int kind);
 // Writes a piece of an answer; false if it did not arrive.
 bool cli_thoughts_write(struct cli_thoughts *thoughts, const char *text, size_t size);
-// Writes what waits, ends dim text and an open line.
+// Writes the pending text, ends dim text and an open line.
 void cli_thoughts_end(struct cli_thoughts *thoughts);
 void cli_thoughts_finish(struct cli_thoughts *thoughts);
 

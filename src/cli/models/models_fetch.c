@@ -41,7 +41,7 @@ static const char *host_of(const char *url, char host[128])
     return host;
 }
 
-// Prints what an answer's status means.
+// Prints the meaning of an answer's status.
 static bool refuse_status(const struct models_wanted *wanted, long status)
 {
     char host[128], shown[MODELS_MAX_URL];

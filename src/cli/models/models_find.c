@@ -44,7 +44,7 @@ static bool refuse_folder(const char *path)
     return cli_fail(CLI_EXIT_FAILED, "%s is a folder; -m takes a GGUF file", path);
 }
 
-// Returns what a file that does not begin as GGUF is, by its first bytes; NULL: something else.
+// Returns the format of a file that is not GGUF by its first bytes; NULL: unknown.
 static const char *recognise(const unsigned char *head, size_t size, const char *path)
 {
     const char *text = (const char *)head;

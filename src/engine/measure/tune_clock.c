@@ -104,7 +104,7 @@ void gi_tune_clock_finish(struct gi_tune_clock *clock)
 
 //-- measuring -------------------------------------------------------------------------------------
 
-// Writes what the run reads; the grids, too, before anything is timed.
+// Writes the inputs of the run; the grids, too, before anything is timed.
 static bool write_state(struct gi_tune_clock *clock, const struct gi_tune_run *run)
 {
     struct gi_runner *runner = &clock->session->runner;

@@ -122,9 +122,9 @@ double gi_tune_median(const double *values, uint32_t n)
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-// True if the candidate is faster than the table's shape beyond the noise. Samples of a round are
-// compared with each other alone, because what disturbs the device comes and goes: it has to win
-// nearly all rounds.
+// Returns true if the candidate is faster than the table's shape beyond the noise. Samples of a
+// round are compared with each other alone, because what disturbs the device comes and goes: it has
+// to win nearly all rounds.
 static bool is_faster(const struct gi_tune_candidate *table,
                       const struct gi_tune_candidate *candidate)
 {

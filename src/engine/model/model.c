@@ -264,7 +264,7 @@ void gi_model_release(struct glinfer_model *model)
     gi_weight_store_finish(&model->store, model->device->gpu);
 }
 
-// True if the file still holds what was loaded from it, as far as its sizes tell.
+// Returns true if the file still holds what was loaded from it, as far as its sizes tell.
 static bool check_same(const struct glinfer_model *model, const struct gi_gguf *gguf,
                        struct glinfer_error *err)
 {

@@ -29,7 +29,7 @@ static uint32_t find_slot(const struct gi_model_plan *plan, uint32_t index)
     return index < plan->hparams.n_layer * GI_SLOT_COUNT ? index % GI_SLOT_COUNT : index;
 }
 
-// True if a later weight has parts of this kind.
+// Returns true if a later weight has parts of this kind.
 static bool is_followed(const struct gi_model_plan *plan, uint32_t index,
                         const struct gi_weight_sample *kind)
 {
@@ -45,7 +45,7 @@ static bool is_followed(const struct gi_model_plan *plan, uint32_t index,
     return false;
 }
 
-// True if two parts of this kind were kept: programs of the first layer may differ from the
+// Returns true if two parts of this kind were kept: programs of the first layer may differ from the
 // others', by what lies in front of it.
 static bool is_known(const struct gi_weight_samples *samples, const struct gi_weight_sample *kind)
 {

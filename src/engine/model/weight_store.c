@@ -365,7 +365,7 @@ static bool copy_weights(struct gi_weight_store *store, const struct gi_model_pl
 // and as words, and most devices have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
 
-// True if two weights have the same program.
+// Returns true if two weights have the same program.
 static bool is_alike(const struct gi_weight *a, const struct gi_weight *b)
 {
     return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->n_parts == b->n_parts &&

@@ -160,8 +160,8 @@ static void choose_pages(struct gi_gpu *gpu)
 
 //-- debug messages --------------------------------------------------------------------------------
 
-// True if NVIDIA's driver says that it moved a buffer to host memory (its message 131186). It says
-// so of a buffer of indirect counts, too, which stays where it is and costs nothing.
+// Returns true if NVIDIA's driver says that it moved a buffer to host memory (its message 131186).
+// It says so of a buffer of indirect counts, too, which stays where it is and costs nothing.
 static bool is_host_move(const char *message)
 {
     return strstr(message, "VIDEO memory to HOST memory") &&

@@ -69,7 +69,7 @@ bool gi_gpu_restore(struct gi_gpu *gpu, struct gi_platform *platform, struct gli
 // Marks the gpu as lost.
 void gi_gpu_abandon(struct gi_gpu *gpu);
 
-// True if neither the device's class nor GLINFER_DISPATCH says how grids that change are
+// Returns true if neither the device's class nor GLINFER_DISPATCH says how grids that change are
 // dispatched: measurement may then say so with gi_gpu_set_indirect, for tables that are recorded
 // afterwards.
 bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu);
@@ -82,7 +82,7 @@ uint32_t gi_gpu_quirks(const struct gi_gpu *gpu); // flags of quirk.h
 // Returns the form of a prompt batch's kernels, from the class or from a measurement.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
-// True if ranges are better joined in few buffers: an executor has all of a model bound at once.
+// Returns true if few buffers are better for ranges: an executor binds all of a model at once.
 bool gi_gpu_joins_ranges(const struct gi_gpu *gpu);
 void gi_gpu_set_joined(struct gi_gpu *gpu, bool is_joined);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);

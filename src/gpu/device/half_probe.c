@@ -108,7 +108,7 @@ static void write_words(struct probe *probe, uint32_t n_round)
 
 //-- what mediump is -------------------------------------------------------------------------------
 
-// True if the dot product is right to within its roundings.
+// Returns true if the dot product is right to within its roundings.
 static bool is_block_right(double found)
 {
     double sum = 0, magnitude = 0;

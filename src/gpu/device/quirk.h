@@ -31,9 +31,9 @@ uint32_t gi_quirks_find(const char *renderer, const char *version, const char *a
 // Writes the names of flags, a comma between two, or "none".
 void gi_quirks_print(uint32_t quirks, char *text, uint32_t size);
 
-// True if text is rows of GLINFER_QUIRKS: RENDERER[@FROM-TO]=FLAG[,FLAG...], a ";" between two.
-// RENDERER is a part of GL_RENDERER, letter case aside, "" any. FROM is the first version of the
-// driver, as in 22.3, TO the first that does not belong; either may be left out.
+// Returns true if text is rows of GLINFER_QUIRKS: RENDERER[@FROM-TO]=FLAG[,FLAG...], a ";" between
+// two. RENDERER is a part of GL_RENDERER, letter case aside, "" any. FROM is the first version of
+// the driver, as in 22.3, TO the first that does not belong; either may be left out.
 bool gi_quirks_parse(const char *text);
 
 #endif

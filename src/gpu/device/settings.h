@@ -91,7 +91,7 @@ void gi_settings_read(struct gi_settings *settings, const struct gi_log *log);
 // cleared, if the text is not known.
 bool gi_settings_set(struct gi_settings *settings, const char *variable, const char *text);
 
-// True if the setting breaks programs of this name in this way.
+// Returns true if the setting breaks programs of this name in this way.
 bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kind,
                     const char *program);
 

@@ -13,8 +13,8 @@ uint64_t gi_dispatch_flops(const struct gi_dispatch *dispatch, uint32_t n_past, 
 double gi_dispatch_estimate(const struct gi_dispatch *dispatch, const struct gi_device_class *class,
                             uint32_t n_past, uint32_t n_tokens);
 
-// True if that is long enough for the dispatch to run in pieces, so that its program should take a
-// first group.
+// Returns true if that is long enough for the dispatch to run in pieces, so that its program should
+// take a first group.
 bool gi_dispatch_wants_pieces(const struct gi_dispatch *dispatch,
                               const struct gi_device_class *class, uint32_t n_past,
                               uint32_t n_tokens);

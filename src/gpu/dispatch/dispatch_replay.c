@@ -125,7 +125,7 @@ static void dispatch_groups(const struct gi_dispatch_table *table, struct bound 
     }
 }
 
-// True if the dispatch is of a slot that takes no part.
+// Returns true if the dispatch is of a slot that takes no part.
 static bool is_left_out(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
 {
     return dispatch->slot > 0 && replay->joint &&

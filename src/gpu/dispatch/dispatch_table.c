@@ -111,8 +111,8 @@ static bool is_overlap(const struct gi_range *a, const struct gi_range *b)
            b->offset < a->offset + a->size;
 }
 
-// True if the dispatch reads what was written, or writes what was read or written, since the last
-// barrier. All read step_state, so what writes it comes after all.
+// Returns true if the dispatch reads what was written, or writes what was read or written, since
+// the last barrier. All read step_state, so what writes it comes after all.
 static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     if (dispatch->writes_state && table->n_accesses > 0) {

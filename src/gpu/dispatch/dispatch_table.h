@@ -136,7 +136,7 @@ uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table);
 uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
 // Returns entry i.
 const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
-// True if no earlier entry than i has its program.
+// Returns true if no earlier entry than i has its program.
 bool gi_dispatch_table_is_first(const struct gi_dispatch_table *table, uint32_t i);
 
 // Returns the parameter block of entry i: params_size bytes with its padding.
@@ -149,7 +149,7 @@ const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *t
 // Returns GL's barrier bits before entry i, or those at the end for i = count. For tests.
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i);
 
-// True if grids with a rule are dispatched with counts that the GPU keeps.
+// Returns true if grids with a rule are dispatched with counts that the GPU keeps.
 bool gi_dispatch_table_is_indirect(const struct gi_dispatch_table *table);
 
 // Writes the counts of all slots for n_past from the host, before a chain that follows a host write

@@ -6,7 +6,7 @@
 
 #include "gpu/dispatch/step_state.h"
 
-// Tells where the sequences of a joint chain are.
+// Holds the places of the sequences of a joint chain.
 struct gi_joint_place {
     uint32_t live;                // bit i: slot i takes part; dispatches of others are left out
     uint32_t left;                // bit i: nobody waits for slot i of a chain in flight

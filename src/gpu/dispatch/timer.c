@@ -76,7 +76,7 @@ void gi_timer_destroy(struct gi_timer *timer)
     }
 }
 
-// True if the clock jumped since the last call: GL resets the flag when it is read.
+// Returns true if the clock jumped since the last call: GL resets the flag when it is read.
 static bool is_disjoint(void)
 {
     GLint disjoint = GL_FALSE;

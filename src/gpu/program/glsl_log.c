@@ -46,7 +46,7 @@ static const char *parse_number(const char *text, uint32_t *number)
 }
 
 // Reads a place in one of the two spellings, "0:20:" with a column "(5)" or without, and "0(20) :".
-// Returns where the message begins, NULL if there is no place.
+// Returns the beginning of the message, NULL without a place.
 static const char *parse_place(const char *text, uint32_t *line)
 {
     uint32_t ignored;

@@ -77,7 +77,7 @@ static bool is_same_hash(const struct gi_hash *a, const struct gi_hash *b)
 
 //-- loading ---------------------------------------------------------------------------------------
 
-// True if the file is whole and of this key. Copies its header.
+// Returns true if the file is whole and of this key. Copies its header.
 static bool is_sound(const char *file, size_t size, const struct gi_hash *key,
                      struct header *header)
 {

@@ -108,10 +108,10 @@ const char *gi_program_half_refusal(struct gi_program_table *table);
 
 // Returns a name for messages: "gemv_qkv.comp q4_0 HEAD_DIM=64".
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
-// True if its dispatches are counted (gpu/dispatch/run_count.h): those of a row are, where the
-// driver counts.
+// Returns true if its dispatches are counted (gpu/dispatch/run_count.h): those of a row are, where
+// the driver counts.
 bool gi_program_is_counted(const struct gi_program_table *table, uint32_t index);
-// True if GLINFER_FAULT breaks this program in this way.
+// Returns true if GLINFER_FAULT breaks this program in this way.
 bool gi_program_has_fault(const struct gi_program_table *table, uint32_t index,
                           enum gi_fault_kind kind);
 

@@ -15,7 +15,7 @@ const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, 
 // Lets all programs out, for lists of another form that are tested anew; those that were found to
 // be wrong come back when they are asked for.
 void gi_quarantine_clear(struct gi_gpu *gpu);
-// True if any program is in quarantine.
+// Returns true if any program is in quarantine.
 bool gi_quarantine_has_any(const struct gi_gpu *gpu);
 // Returns true if the device has the program's capabilities and may use it for weights of this
 // type.

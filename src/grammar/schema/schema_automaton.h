@@ -93,7 +93,7 @@ const struct gi_dfa *gi_dfa_product(struct gi_schema_compiler *c, const struct g
 const struct gi_dfa *gi_dfa_complement(struct gi_schema_compiler *c, const struct gi_dfa *a);
 
 bool gi_dfa_is_empty(const struct gi_dfa *dfa);
-// True if the automaton has the UTF-8 text.
+// Returns true if the automaton has the UTF-8 text.
 bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text);
 // Returns the number of characters of its shortest text, and of its longest; UINT32_MAX if there is
 // none.

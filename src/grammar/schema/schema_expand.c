@@ -58,7 +58,7 @@ static void go_on(struct expander *x, uint32_t at, int types, size_t count)
 
 //-- schemas that hold -----------------------------------------------------------------------------
 
-// True if a schema is one of those that the condition is a part of.
+// Returns true if a schema is one of those that the condition is a part of.
 static bool is_within(const struct expander *x, uint32_t at, const cJSON *schema, bool fails)
 {
     for (uint32_t i = at; i != GI_NO_OWNER; i = x->now.data[i].owner) {
@@ -482,7 +482,7 @@ void gi_schema_cases_finish(struct gi_cases *cases)
 
 //-- what allows nothing ---------------------------------------------------------------------------
 
-// True if it is plain that nothing satisfies a set; it looks `depth` members deep.
+// Returns true if it is plain that nothing satisfies a set; it looks `depth` members deep.
 static bool is_dead(struct gi_schema_compiler *c, const struct gi_schema_set *set, int depth)
 {
     struct gi_cases cases = {0};
@@ -507,7 +507,7 @@ static bool is_dead_together(struct expander *x, const cJSON *one, const cJSON *
     return is_so;
 }
 
-// True if the case asks for a member that nothing can be.
+// Returns true if the case asks for a member that nothing can be.
 static bool has_dead_member(struct gi_schema_compiler *c, const struct gi_case *one,
                             const char *name, int depth)
 {

@@ -17,7 +17,7 @@ static inline bool gi_schema_is_number(const cJSON *value)
     return cJSON_IsRaw(value);
 }
 
-// True if two values of JSON are equal: numbers by value, objects in any order.
+// Returns true if two values of JSON are equal: numbers by value, objects in any order.
 bool gi_schema_is_equal(const cJSON *a, const cJSON *b);
 
 // Writes the JSON pointer from root to an item within it, cut to size; nothing if it is not there.

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// True if a condition is a part of the one at index `of`, or that one, and not of what fails.
+// Returns true if a condition is the one at index `of` or a part of it, and not one that fails.
 static bool is_part(const struct gi_case *one, uint32_t i, uint32_t of)
 {
     for (; i != GI_NO_OWNER && i != of; i = one->conditions[i].owner) {

@@ -25,7 +25,7 @@ void gi_schema_item_set(struct gi_schema_compiler *c, const struct gi_case *one,
 // Returns how many items schemas name one by one.
 uint32_t gi_schema_count_first(struct gi_schema_compiler *c, const struct gi_case *one);
 
-// True if the names of members may be name.
+// Returns true if the names of members may be name.
 bool gi_schema_allows_name(struct gi_schema_compiler *c, const struct gi_case *one,
                            const char *name);
 

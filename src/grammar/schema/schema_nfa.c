@@ -127,7 +127,7 @@ static bool intern(struct subsets *s, uint32_t first, bool has_match, uint32_t *
            gi_schema_note(s->c, gi_index_add(&s->index, key, *index, purpose, s->c->build.err));
 }
 
-// True if the text may end in a set.
+// Returns true if the text may end in a set.
 static bool find_end(struct subsets *s, uint32_t index, bool *is_end)
 {
     const struct subset set = s->sets.data[index];

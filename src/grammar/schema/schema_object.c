@@ -131,8 +131,8 @@ static void find_rules(struct object *object)
 
 //-- members that no property names ----------------------------------------------------------------
 
-// True if the schemas ask for members beyond the properties. Others would allow them too, but
-// nothing says what they are.
+// Returns true if the schemas ask for members beyond the properties. Others would allow them too,
+// but nothing says what they are.
 static bool asks_for_extra(const struct object *object)
 {
     static const char *const keywords[] = {"additionalProperties", "patternProperties",

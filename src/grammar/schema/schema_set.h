@@ -81,7 +81,7 @@ static inline const cJSON *gi_schema_holding(const struct gi_condition *conditio
     return condition->kind == GI_HOLDS && cJSON_IsObject(condition->schema) ? condition->schema
                                                                             : NULL;
 }
-// True if the schema false is in a set.
+// Returns true if the schema false is in a set.
 bool gi_schema_is_never(const struct gi_schema_set *set);
 
 // Returns the value of `const`, or the first of `enum`; NULL if the list is empty.
@@ -99,7 +99,7 @@ static inline const cJSON *gi_schema_next_value(const cJSON *item, const cJSON *
 struct gi_span {
     uint32_t least, most; // UINT32_MAX: any number
 };
-// Returns what a case asks of a size by two keywords, such as minItems and maxItems.
+// Returns the bounds of a size that a case sets by two keywords, such as minItems and maxItems.
 struct gi_span gi_schema_span(struct gi_schema_compiler *c, const struct gi_case *one,
                               const char *least, const char *most);
 static inline bool gi_span_has(struct gi_span span, uint32_t count)

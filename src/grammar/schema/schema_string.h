@@ -10,7 +10,7 @@ struct gi_strings {
     struct gi_span span;      // characters
 };
 
-// Returns what a case asks of strings, without its constants.
+// Returns the conditions of a case on strings, without its constants.
 struct gi_strings gi_schema_strings_of(struct gi_schema_compiler *c, const struct gi_case *one);
 // Returns the automaton of all of it.
 const struct gi_dfa *gi_strings_automaton(struct gi_schema_compiler *c,

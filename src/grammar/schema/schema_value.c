@@ -37,7 +37,7 @@ static bool is_one_of(const cJSON *value, const cJSON *item)
     return false;
 }
 
-// True if a schema holds, or fails, for a value.
+// Returns true if a schema holds, or fails, for a value.
 static bool satisfies(struct gi_schema_compiler *c, const cJSON *schema, bool fails,
                       const cJSON *value);
 
@@ -140,7 +140,7 @@ static bool has_names(const cJSON *names, const cJSON *value)
     return true;
 }
 
-// True if one keyword of a schema holds; those of sizes, members and items are looked at elsewhere.
+// Returns true if one keyword of a schema holds; ignores keywords of sizes, members and items.
 static bool holds_keyword(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                           const cJSON *value)
 {
@@ -180,7 +180,7 @@ static bool breaks_keyword(struct gi_schema_compiler *c, const struct gi_conditi
 
 //-- values ----------------------------------------------------------------------------------------
 
-// True if each member or item satisfies what the case asks of it.
+// Returns true if each member or item satisfies what the case asks of it.
 static bool allows_children(struct gi_schema_compiler *c, const struct gi_case *one,
                             const cJSON *value)
 {

@@ -52,8 +52,8 @@ static bool may_be_tall(const struct gi_gpu *gpu, const struct gi_kv_layer *laye
            limits->max_group_size[0] >= 512;
 }
 
-// True if the tiles of glsl/attention/attention_batch.comp and q of their tokens fit into shared
-// memory.
+// Returns true if the tiles of glsl/attention/attention_batch.comp and q of their tokens fit into
+// shared memory.
 static bool has_room_for_q(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     const uint32_t size = layer->head_dim <= 64 ? 32 << 10 : 48 << 10;
@@ -303,7 +303,7 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
     return key;
 }
 
-// Returns what the kernels of steps and of batches have in common.
+// Returns the parameters that kernels of steps and of batches share.
 static struct gi_attention_params common_params(const struct gi_kv_layer *layer,
                                                 const struct gi_score_rule *rule)
 {

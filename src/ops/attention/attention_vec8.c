@@ -32,7 +32,7 @@ static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t wg_size)
     return wg_size / SUBGROUP * (layer->head_dim * 4 + 8) + 16;
 }
 
-// True if the kernel can do it, in whatever list.
+// Returns true if the kernel can do it, in whatever list.
 static bool is_possible(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     const uint32_t dim = layer->head_dim, size = find_wg_size(recorder);
@@ -90,7 +90,7 @@ void gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
 
 //-- q, k and v from their projection --------------------------------------------------------------
 
-// True if heads of q and k are normed one by one, or not at all.
+// Returns true if heads of q and k are normed one by one, or not at all.
 static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
 {
     return norm->q_width == 0 ||

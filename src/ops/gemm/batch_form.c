@@ -3,7 +3,7 @@
 #include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
 
-// True if the device has the program and the registers for a form.
+// Returns true if the device has the program and the registers for a form.
 static bool has_form(const struct gi_gpu *gpu, enum gi_batch_form form)
 {
     static const enum gi_program_id programs[] = {
@@ -15,7 +15,7 @@ static bool has_form(const struct gi_gpu *gpu, enum gi_batch_form form)
            (form != GI_BATCH_FORM_SPLIT || !gi_gpu_class(gpu)->is_short_of_registers);
 }
 
-// True if GLINFER_BATCH names a form that the device has.
+// Returns true if GLINFER_BATCH names a form that the device has.
 static bool is_form_asked(const struct gi_gpu *gpu)
 {
     const struct gi_settings *settings = gi_gpu_settings(gpu);

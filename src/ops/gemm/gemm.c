@@ -100,7 +100,7 @@ static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
     return tile;
 }
 
-// True if the device may use one of the tiles for x in f32.
+// Returns true if the device may use one of the tiles for x in f32.
 static bool has_tile(const struct gi_gpu *gpu)
 {
     return is_tile_possible(gpu, class_tile(gpu, 64, 64));

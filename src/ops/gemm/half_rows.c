@@ -46,7 +46,7 @@ enum gi_half_form gi_half_form(const struct gi_rows *rows)
                                                   : GI_HALF_FORM_LARGE;
 }
 
-// True if products of that many tokens in f16 have a kernel and room.
+// Returns true if products of that many tokens in f16 have a kernel and room.
 static bool has_room(const struct gi_gpu *gpu, const struct gi_rows *rows)
 {
     const uint32_t n_tokens = count_tokens(rows), width = rows->stride;

@@ -44,7 +44,7 @@ static uint32_t choose_batch(const struct gi_gemv_part *part)
     return n;
 }
 
-// True if no group takes more than one turn.
+// Returns true if no group takes more than one turn.
 static bool has_one_turn(const struct gi_gemv_part *part)
 {
     return (part->n_pair + part->shape.pairs - 1) / part->shape.pairs <= part->shape.max_groups;
@@ -68,8 +68,8 @@ static bool is_of_experts(enum gi_gemv_kernel kernel)
     return kernel == GI_GEMV_EXPERT || kernel == GI_GEMV_EXPERT_GLU;
 }
 
-// True if all that a kernel writes is published by tags. Where gate and up are apart it is not: a
-// factor lies in the place of the result, and could be taken for that.
+// Returns true if all that a kernel writes is published by tags. Where gate and up are apart it is
+// not: a factor lies in the place of the result, and could be taken for that.
 static bool publishes_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
     return kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_PLAIN ||
@@ -135,8 +135,8 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
     }
 }
 
-// True if an invocation has no registers for two rows of the type. Mali T has none for two of an
-// expert at all, whose weights lie where the dispatch before says.
+// Returns true if an invocation has no registers for two rows of the type. Mali T has none for two
+// of an expert at all, whose weights lie where the dispatch before says.
 static bool is_serial(const struct gi_recorder *recorder, enum gi_gemv_kernel kernel,
                       const struct gi_gemv_part *part)
 {

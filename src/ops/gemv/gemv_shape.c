@@ -83,7 +83,7 @@ bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weigh
     return recorder->is_half && has_f16(recorder, part);
 }
 
-// True if products in f16 are wanted, or GLINFER_GEMV asks for them, and x fits shared memory.
+// Returns true if the shape or GLINFER_GEMV asks for products in f16 and x fits shared memory.
 static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
                             const struct gi_weight_part *part, uint32_t n_block)
 {
@@ -93,8 +93,8 @@ static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_r
                gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
 
-// True if an invocation of the form for Mali G has registers for the rows of several pairs: for
-// nibbles or bytes with scales of their own, but neither for gates and ups of slices nor for
+// Returns true if an invocation of the form for Mali G has registers for the rows of several pairs:
+// for nibbles or bytes with scales of their own, but neither for gates and ups of slices nor for
 // experts.
 static bool has_room(const struct gi_gemv_shape *shape, enum gi_program_id first,
                      const struct gi_quant *quant)

@@ -25,7 +25,7 @@ static void record_part(struct gi_recorder *recorder, const char *label,
     gi_recorder_add(recorder, &key, &dispatch);
 }
 
-// True if each part has rows of gate and as many of up.
+// Returns true if each part has rows of gate and as many of up.
 static bool has_pairs(const struct gi_weight *weight)
 {
     return !weight->is_split && !weight->is_ungated;

@@ -82,7 +82,7 @@ static bool write_stages(struct gi_persistent_maker *m, bool has_sizes_only)
     return true;
 }
 
-// True if an earlier stage, or this one before, declares the same.
+// Returns true if an earlier stage, or this one before, declares the same.
 static bool is_declared(const struct gi_persistent_maker *m, uint32_t index, uint32_t i)
 {
     const struct gi_stage_shared *shared = &m->stages[index].text.shared[i];

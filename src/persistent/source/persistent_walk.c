@@ -68,7 +68,7 @@ static bool is_same_range(const struct gi_range *a, const struct gi_range *b)
     return a->buffer == b->buffer && a->offset == b->offset;
 }
 
-// True if the same invocations own the same elements of binding 0 in two entries.
+// Returns true if the same invocations own the same elements of binding 0 in two entries.
 static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
     const struct gi_dispatch *first = entry_at(m, a), *second = entry_at(m, b);
@@ -77,7 +77,7 @@ static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uin
            memcmp(&first->owners, &second->owners, sizeof(first->owners)) == 0;
 }
 
-// True if a barrier stays in front of an entry; known of those before the one that is looked at.
+// Returns true if a barrier precedes an entry; valid before the entry that is being walked.
 static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
 {
     return has_barrier(m, entry) && !m->is_consumed[entry];
@@ -90,8 +90,8 @@ static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry
     return grid->rule == GI_GRID_FIXED ? grid->size[0] * grid->size[1] * grid->size[2] : UINT32_MAX;
 }
 
-// True if all groups that work for an entry have consumed something for an earlier one. Where keys
-// have ranges those of one range alone may do so.
+// Returns true if all groups that work for an entry have consumed something for an earlier one.
+// Where keys have ranges those of one range alone may do so.
 static bool have_consumed(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
@@ -114,8 +114,8 @@ static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
     return n;
 }
 
-// True if the residual, which an entry reads in its own binding 0, is there: its invocations wrote
-// it themselves, or there was a barrier since.
+// Returns true if the residual, which an entry reads in its own binding 0, is there: its
+// invocations wrote it themselves, or there was a barrier since.
 static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t entry)
 {
     for (uint32_t i = entry; i-- > 0;) {
@@ -129,7 +129,7 @@ static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t e
     return true;
 }
 
-// True if an entry can consume all that the one before it publishes, without a barrier.
+// Returns true if an entry can consume all that the one before it publishes, without a barrier.
 // Nothing is written over before it was read then: who writes has consumed results of all who read,
 // or a barrier lies between.
 static bool can_consume(const struct gi_persistent_maker *m, uint32_t entry)

@@ -33,7 +33,7 @@ static uint64_t row_of(const struct gi_ref_cache *cache, uint32_t head, uint32_t
     return (uint64_t)head * cache->n_ctx + position;
 }
 
-// Returns where element i of a row lies: in word *at from the row on.
+// Returns the place of element i of a row: in word *at from the row on.
 static struct gi_ref_place place_of(const struct gi_ref_cache *cache, uint64_t row, uint32_t i,
                                     uint32_t *at)
 {

@@ -27,7 +27,7 @@ bool gi_ref_is_small_half(const struct gi_program_key *key)
     return is_small;
 }
 
-// Returns where a column of a token's row lies: in word *at of the binding.
+// Returns the place of a column of a token's row: in word *at of the binding.
 static struct gi_ref_place place_of(const struct gi_ref_half_rows *rows, uint32_t token,
                                     uint32_t column, uint64_t *at)
 {

@@ -41,7 +41,7 @@ static const struct glinfer_message talk[] = {
 static const struct glinfer_message told_talk[] = {
     {"system", "zeroth"}, {"user", "first"}, {"assistant", ANSWER}, {"user", "third"}};
 
-// True if the template writes the content of a user's message.
+// Returns true if the template writes the content of a user's message.
 static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_output *question,
                      struct glinfer_error *err)
 {
@@ -56,7 +56,7 @@ static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_outpu
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "it does not write the user's message");
 }
 
-// True if the first n segments make up the text.
+// Returns true if the first n segments make up the text.
 static bool is_same(const struct gi_segments *segments, size_t n, struct gi_text text)
 {
     for (size_t i = 0; i < n; i++) {

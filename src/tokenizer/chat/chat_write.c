@@ -105,7 +105,7 @@ static struct gi_text history_of(struct gi_text content, unsigned trims)
     return content;
 }
 
-// Writes what follows a turn's content, unless the model continues that.
+// Writes the end of a turn, unless the model continues its content.
 static void add_after(struct script *script, const struct gi_chat_turn *turn, bool is_open)
 {
     if (!is_open) {

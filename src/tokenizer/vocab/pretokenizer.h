@@ -16,9 +16,9 @@ struct gi_pretokenizer *gi_pretokenizer_create_wordpiece(struct glinfer_error *e
 void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer);
 
 const char *gi_pretokenizer_name(const struct gi_pretokenizer *pretokenizer);
-// True if a word that is a token as a whole is not merged from its parts.
+// Returns true if a word that is a token as a whole is not merged from its parts.
 bool gi_pretokenizer_ignores_merges(const struct gi_pretokenizer *pretokenizer);
-// True if BOS starts a text unless the file says otherwise.
+// Returns true if BOS starts a text unless the file says otherwise.
 bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer);
 
 // The ends of consecutive words; zero-initialised, data is freed by the owner.

@@ -7,7 +7,7 @@
 #define GI_SPACE      "\u2581"
 #define GI_SPACE_SIZE (sizeof(GI_SPACE) - 1)
 
-// True if the text has U+2581 at byte i.
+// Returns true if the text has U+2581 at byte i.
 bool gi_is_space_at(struct gi_text text, size_t i);
 // Turns U+2581 into spaces, in place; returns the bytes that are left.
 size_t gi_unescape_spaces(char *text, size_t size);

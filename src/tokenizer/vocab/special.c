@@ -206,8 +206,8 @@ static bool is_element(struct gi_text name)
     return i < COUNT_OF(names);
 }
 
-// True if a user-defined token looks like a mark of a conversation's parts, such as <tool_call> or
-// [THINK], and not like text: white space, letters, tags of HTML.
+// Returns true if a user-defined token looks like a mark of a conversation's parts, such as
+// <tool_call> or [THINK], and not like text: white space, letters, tags of HTML.
 static bool is_mark(struct gi_text token)
 {
     static const char opening[] = "<[{|", closing[] = ">]}|";

@@ -28,7 +28,7 @@ void gi_special_finish(struct gi_special *special);
 // Adds a token that ends an answer, if there is room.
 void gi_special_add_stop(struct gi_special *special, int32_t id);
 
-// True if the white space after this special token is skipped, as in Phi-3.
+// Returns true if the white space after this special token is skipped, as in Phi-3.
 bool gi_special_trims_after(const struct gi_special *special, int32_t id);
 
 struct gi_special_match {

@@ -11,7 +11,7 @@ static const struct altup_case {
     bool is_stage;        // of a list whose groups are all alike
 } shapes[] = {
     {64, 0, false},
-    {320, 0, true},
+    {640, 0, true}, // two groups
     {576, 5, false},
 };
 

@@ -27,8 +27,8 @@ struct kt_gemv_variant {
 struct kt_gemv_variant kt_gemv_variant_at(size_t index);
 // Writes the type and the shape, followed by a blank; returns the number of characters.
 int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size);
-// True if the device's groups are large enough for it. Those of 1,024 run only where there are
-// subgroups.
+// Returns true if the device's groups are large enough for it. Those of 1,024 run only where there
+// are subgroups.
 bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant);
 // Makes the ops of the case take the variant's shape.
 bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant);

@@ -221,7 +221,7 @@ static uint32_t count_kept(const struct sampling *d, double slack)
     return ref_sample_filter(d->sorted, test->n_vocab, &filter);
 }
 
-// True if the token is the best of the first n candidates, for an n that rounding allows.
+// Returns true if the token is the best of the first n candidates, for an n that rounding allows.
 static bool is_best(const struct sampling *d, uint32_t token, uint64_t seed, uint32_t position)
 {
     const double temperature = d->test->temperature;

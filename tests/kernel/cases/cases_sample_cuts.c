@@ -32,7 +32,7 @@ static const struct cut_case {
     {5, 0.9F, {0, 1, 10, 0, {0}, 0}},
 };
 
-// True if a mass, in units of 2^-44, is that of the first count tokens.
+// Returns true if a mass, in units of 2^-44, is that of the first count tokens.
 static bool is_mass(const uint32_t mass[2], uint32_t count)
 {
     double want = 0;

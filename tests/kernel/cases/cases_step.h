@@ -33,7 +33,8 @@ bool kt_step_chain(struct kt_run *run, uint32_t n);
 // Reads a ring entry.
 bool kt_step_entry(struct kt_run *run, const struct kt_step *step, uint32_t slot,
                    struct gi_ring_entry *entry);
-// True if a chain samples what single steps from the host sample, with n_probs log-probabilities.
+// Returns true if a chain samples what single steps from the host sample, with n_probs
+// log-probabilities.
 bool kt_step_compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs);
 
 #endif

@@ -30,7 +30,7 @@ static void enter(bool is_output, bool is_errors)
     close(null);
 }
 
-// Reads what the terminal has received; it puts a return before each line's end.
+// Reads the bytes that the terminal received; it puts a return before each line's end.
 static void leave(char *text, size_t size)
 {
     size_t used = 0;

@@ -202,7 +202,7 @@ TEST(gguf_obeys_the_alignment_key)
 
 //-- files -------------------------------------------------------------------------------------
 
-// Writes what was built to a path that the caller unlinks.
+// Writes the built file to a path that the caller unlinks.
 static void write_file(char path[64], const struct gguf_builder *b)
 {
     snprintf(path, 64, "%s", "/tmp/glinfer-gguf-XXXXXX");

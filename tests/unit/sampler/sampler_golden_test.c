@@ -62,7 +62,7 @@ static void read_biases(const char *value, struct gi_sampler_params *params)
     params->bias = biases;
 }
 
-// True if the setting is a float or a count.
+// Returns true if the setting is a float or a count.
 static bool set_number(struct gi_sampler_params *params, const char *key, const char *value)
 {
     const struct {

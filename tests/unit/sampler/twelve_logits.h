@@ -12,7 +12,7 @@ extern const float logits[N];
 struct gi_sampler_params plain(void);
 // A failure fails the test.
 struct gi_sampler_chain *create(const struct gi_sampler_params *params);
-// Returns what the chain chooses of the logits at a position.
+// Returns the choice of the chain from the logits at a position.
 uint32_t apply(struct gi_sampler_chain *chain, uint32_t position);
 
 #endif

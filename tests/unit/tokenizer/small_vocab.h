@@ -39,7 +39,7 @@ void small_vocab_init(struct small_vocab *small);
 struct gi_tokenizer *small_vocab_create(const char *template);
 // Makes SMALL_TOOL the BOS that a text begins with.
 void small_vocab_set_bos(struct small_vocab *small);
-// True if a chat of one message is encoded and begins with SMALL_TOOL once.
+// Returns true if a chat of one message is encoded and begins with SMALL_TOOL once.
 bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
                              const struct glinfer_message *message);
 struct gi_text small_text(const char *text);

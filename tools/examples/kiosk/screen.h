@@ -27,7 +27,7 @@ struct screen {
 // Opens a card such as /dev/dri/card0, or with "auto" the first one that has a display. Returns
 // NULL, or what failed; screen_close is called in either case.
 const char *screen_open(struct screen *screen, const char *card);
-// True if the surface has room for a picture: the last one is shown. Waits for nothing.
+// Returns true if the surface has room for a picture: the last one is shown. Waits for nothing.
 bool screen_is_ready(struct screen *screen);
 // Shows what eglSwapBuffers has put into the surface, from the next refresh on. Returns NULL, or
 // what failed.

@@ -58,7 +58,7 @@ static void plan_layer_norms(struct gi_model_plan *plan, uint32_t layer)
     }
 }
 
-// True if the norm before the output adds a vector, as those of layers do.
+// Returns true if the norm before the output adds a vector, as those of layers do.
 static bool has_output_shift(const struct gi_model_plan *plan)
 {
     const struct gi_model_family *family = plan->family;
@@ -109,7 +109,7 @@ static const char *source_name(const struct gi_model_plan *plan, const struct gi
     return instead && !gi_plan_has(plan, pattern, layer, "weight") ? instead : pattern;
 }
 
-// True if a layer has the matrix, or the source of one.
+// Returns true if a layer has the matrix, or the source of one.
 static bool has_source(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                        uint32_t source, uint32_t layer)
 {

@@ -64,7 +64,7 @@ static uint32_t find_section(const struct gi_plan_sections *sections, uint32_t r
     return i;
 }
 
-// True if rows of gate and up alternate.
+// Returns true if rows of gate and up alternate.
 static bool is_paired(const struct gi_plan_weight *weight)
 {
     return gi_plan_has_gate(weight->order) && !weight->weight.is_split;

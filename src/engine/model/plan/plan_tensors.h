@@ -11,7 +11,7 @@
 void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
                   char name[GI_PLAN_NAME_SIZE]);
 
-// True if the file has the tensor.
+// Returns true if the file has the tensor.
 bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                  const char *suffix);
 

@@ -205,7 +205,7 @@ static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_
     return (uint32_t)gi_round_up(rows, two_tiles);
 }
 
-// True if gate and up, the sources from first on, are of different types.
+// Returns true if gate and up, the sources from first on, are of different types.
 static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
 {
     return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
