@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/log.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -43,31 +44,16 @@ TEST(error_set_cuts_at_a_character)
     }
 }
 
+static void check_message(const char *const fields[])
+{
+    struct glinfer_error err;
+    gi_error_set(&err, GLINFER_STATUS_IO, "%s", fields[0]);
+    assert_string_equal(err.message, fields[1]);
+}
+
 TEST(error_set_keeps_the_terminal_safe)
 {
-    static const struct {
-        const char *in, *out;
-    } cases[] = {
-        {"\033[2J", "?[2J"},
-        {"a\nb\tc", "a\nb\tc"},
-        {"\x7F", "?"},
-        {"\xC2\x9B"
-         "1m",
-         "??1m"},                       // CSI as one character
-        {"caf\xC3\xA9", "caf\xC3\xA9"}, // e acute
-        {"\xFF\xFE", "??"},             // no UTF-8
-        {"\xC0\xAF", "??"},             // overlong
-        {"\xE0\x80\xAF.", "???."},      // overlong
-        {"\xED\xA0\x80.", "???."},      // surrogate
-        {"\xF4\x90\x80\x80.", "????."}, // past U+10FFFF
-        {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
-        {"\xE2\x82x", "??x"}, // ends too early
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct glinfer_error err;
-        gi_error_set(&err, GLINFER_STATUS_IO, "%s", cases[i].in);
-        assert_string_equal(err.message, cases[i].out);
-    }
+    each_case("error.cases", "messages", check_message);
 }
 
 TEST(error_message_is_never_empty)

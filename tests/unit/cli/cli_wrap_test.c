@@ -1,5 +1,6 @@
 // Lines of an answer end between words, in pieces of any size; code, tables and wide characters.
 #include "cli/chat/cli_wrap.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <locale.h>
@@ -35,34 +36,18 @@ static char *wrap(const char *text, size_t n_columns, size_t piece)
     return shown;
 }
 
+static void check_lines(const char *const fields[])
+{
+    for (size_t piece = 1; piece < 20; piece += 3) {
+        char *shown = wrap(fields[1], strtoul(fields[0], NULL, 10), piece);
+        assert_string_equal(shown, fields[2]);
+        free(shown);
+    }
+}
+
 TEST(lines_end_between_words)
 {
-    static const struct {
-        size_t n_columns;
-        const char *text, *shown;
-    } cases[] = {
-        {0, "a long line of words", "a long line of words"},
-        {10, "", ""},
-        {10, "short", "short"},
-        {10, "two words and more", "two words\nand more"},
-        {10, "ten chars. more", "ten chars.\nmore"},
-        {10, "one\n\n  two words and", "one\n\n  two\nwords and"},
-        {10, "0123456789abc de", "0123456789\nabc de"},
-        {10, "a 0123456789abc", "a\n0123456789\nabc"},
-        {10, "0123456789   \nnext", "0123456789\nnext"},
-        {10, "caf\u00e9 na\u00efve x", "caf\u00e9 na\u00efve\nx"},
-        {10, "\u4f60\u597d\u4e16\u754c\u4f60\u597d", "\u4f60\u597d\u4e16\u754c\u4f60\n\u597d"},
-        {10, "a\n```c\nint a_long_line = 1;\n```\nwords again and",
-         "a\n```c\nint a_long_line = 1;\n```\nwords\nagain and"},
-        {10, "| a | table | row |\nwords again and", "| a | table | row |\nwords\nagain and"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        for (size_t piece = 1; piece < 20; piece += 3) {
-            char *shown = wrap(cases[i].text, cases[i].n_columns, piece);
-            assert_string_equal(shown, cases[i].shown);
-            free(shown);
-        }
-    }
+    each_case("cli_wrap.cases", "lines", check_lines);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 // The grammar of calls of tools.
 #include "cli/serve/calls/serve_call_grammar.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cli/call_language.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -72,74 +73,34 @@ TEST(parameters_whose_names_end_too_early_are_refused)
     serve_task_unref(make_grammar(&serve_styles[SERVE_STYLE_TAGGED], parameters));
 }
 
-// Checks if Gemma's grammar of a tool with these parameters allows the arguments.
+// Checks if Gemma's grammar of a tool with these parameters allows arguments, with ~ between them.
 static void expect_arguments(const char *parameters, const char *arguments, bool is_allowed)
 {
     char text[256];
     struct call_language language;
     struct serve_task *task = make_grammar(&serve_styles[SERVE_STYLE_GEMMA], parameters);
-    snprintf(text, sizeof(text), "<|tool_call>call:f{%s}<tool_call|>", arguments);
     call_language_open(&language, &task->grammar);
-    if (call_language_has(&language, text) != is_allowed) {
-        fail_msg("%s: %s", parameters, text);
+    for (const char *end; arguments; arguments = *end ? end + 1 : NULL) {
+        end = strchrnul(arguments, '~');
+        snprintf(text, sizeof(text), "<|tool_call>call:f{%.*s}<tool_call|>", (int)(end - arguments),
+                 arguments);
+        if (call_language_has(&language, text) != is_allowed) {
+            fail_msg("%s: %s", parameters, text);
+        }
     }
     call_language_close(&language);
     serve_task_unref(task);
 }
 
-TEST(dictionaries_have_values_by_schema)
+static void check_arguments(const char *const fields[])
 {
-#define Q SERVE_GEMMA_QUOTE
-    static const char parameters[] =
-        "{\"type\":\"object\",\"required\":[\"b\"],\"properties\":{\"b\":{\"type\":\"string\"},"
-        "\"A\":{\"enum\":[\"x\",1]},\"c\":{\"type\":[\"object\",\"null\"],\"properties\":{\"d\":"
-        "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}},\"e\":{\"anyOf\":[{\"type\":"
-        "\"integer\"},{\"$ref\":\"#\"}]}}}";
-    static const struct {
-        const char *arguments;
-        bool is_allowed;
-    } cases[] = {
-        {"b:" Q "y" Q, true},
-        {"A:" Q "x" Q ",b:" Q Q, true},
-        {"A:1,b:" Q "<|" Q ",c:{d:[" Q "z" Q "]},e:-7", true},
-        {"b:" Q "y" Q ",c:null,e:{k:[true,1.5e3]}", true},
-        {"b:" Q "y" Q ",c:{}", true},
-        {"", false},                    // "b" is required
-        {"b:" Q "y" Q ",A:1", false},   // in the order of their names
-        {"A:2,b:" Q "y" Q, false},      // a value that is not listed
-        {"b:y", false},                 // a string without quotes
-        {"b:" Q "y" Q ",c:[1]", false}, // another type
-        {"b:" Q "y" Q ",c:{d:[1]}", false},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        expect_arguments(parameters, cases[i].arguments, cases[i].is_allowed);
-    }
-    expect_arguments("{\"properties\":{}}", "any:" Q "thing" Q, true);
-    expect_arguments("{\"properties\":[1]}", "", true);
-#undef Q
+    expect_arguments(fields[0], fields[1], true);
+    expect_arguments(fields[0], fields[2], false);
 }
 
-TEST(lists_in_dictionaries_have_their_numbers_of_items)
+TEST(dictionaries_have_values_by_schema)
 {
-    static const struct {
-        const char *schema, *allowed, *refused;
-    } cases[] = {
-        {"\"items\":{\"type\":\"null\"}", "a:[null,null,null]", "a:[1]"},
-        {"\"items\":{\"type\":\"null\"},\"minItems\":2,\"maxItems\":2", "a:[null,null]",
-         "a:[null]"},
-        {"\"items\":{\"type\":\"null\"},\"minItems\":1", "a:[null,null]", "a:[]"},
-        {"\"maxItems\":3", "a:[1,2,3]", "a:[1,2,3,4]"},
-        {"\"maxItems\":0", "a:[]", "a:[1]"},
-        {"\"minItems\":3,\"maxItems\":1", "a:[1,2,3,4]", "a:[1,2]"},
-        {"\"maxItems\":9007199254740993", "a:[1,2,3,4]", "a:[1,]"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[256];
-        snprintf(text, sizeof(text), "{\"properties\":{\"a\":{\"type\":\"array\",%s}}}",
-                 cases[i].schema);
-        expect_arguments(text, cases[i].allowed, true);
-        expect_arguments(text, cases[i].refused, false);
-    }
+    each_case("serve_call_grammar.cases", "arguments", check_arguments);
 }
 
 // Types that are listed often add their rules once, or lists in lists would multiply them.

@@ -1,5 +1,6 @@
 // How kernels are put together, and how a driver's log finds its way back to file and line.
 #include "gpu/program/glsl_log.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -174,6 +175,14 @@ TEST(source_changes_what_a_wrong_kernel_stores)
     gi_glsl_source_finish(&source);
 }
 
+static const char *included; // the folder of the files that sources include
+
+static void check_refusal(const char *const fields[])
+{
+    const struct gi_glsl_params params = {.file = "k.comp", .text = fields[0], .dir = included};
+    expect_failure(&params, fields[1]);
+}
+
 TEST(source_refuses_bad_includes)
 {
     struct folder folder;
@@ -187,24 +196,8 @@ TEST(source_refuses_bad_includes)
         snprintf(text, sizeof(text), "#include \"d%d.glsl\"\n", i + 1);
         add_file(&folder, name, text);
     }
-    static const struct {
-        const char *text, *words;
-    } cases[] = {
-        {"int a;\n#include \"none.glsl\"\n", "k.comp:2: there is no shader file none.glsl"},
-        {"#include \"self.glsl\"\n", "self.glsl:2: self.glsl includes itself"},
-        {"#include \"ping.glsl\"\n", "pong.glsl:1: ping.glsl includes itself"},
-        {"#include \"d0.glsl\"\n", "nested more than 8 deep"},
-        {"\n\n#include QUANT_FILE\n", "k.comp:3: QUANT_FILE is included"},
-        {"#include nothing\n", "k.comp:1: #include needs"},
-        {"#include \"open\n", "k.comp:1: #include needs"},
-        {"#include \"\"\n", "k.comp:1: #include needs"},
-        {"\n#version 310 es\n", "k.comp:2: a kernel carries no #version"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct gi_glsl_params params = {
-            .file = "k.comp", .text = cases[i].text, .dir = folder.path};
-        expect_failure(&params, cases[i].words);
-    }
+    included = folder.path;
+    each_case("glsl_source.cases", "refusals", check_refusal);
     remove_folder(&folder);
 }
 
@@ -254,31 +247,22 @@ TEST(line_map_finds_file_and_line)
     remove_folder(&folder);
 }
 
+static const struct gi_glsl_source *mapped; // by make_mapped
+
+static void check_log(const char *const fields[])
+{
+    char out[256];
+    gi_glsl_source_log(mapped, fields[0], out, sizeof(out));
+    assert_string_equal(out, fields[1]);
+}
+
 TEST(log_names_files_in_the_words_of_each_driver)
 {
-    static const struct {
-        const char *log, *expected;
-    } cases[] = {
-        {"0:5(12): error: `x' undeclared\n0:6(1): warning: w\n",
-         "part.glsl:2: error: `x' undeclared\nk.comp:3: warning: w"},
-        {"0(5) : error C1503: undefined variable \"x\"\n",
-         "part.glsl:2: error C1503: undefined variable \"x\""},
-        {"ERROR: 0:4: 'x' : undeclared identifier\nERROR: 1 compilation errors.\n",
-         "part.glsl:1: ERROR: 'x' : undeclared identifier\nERROR: 1 compilation errors."},
-        {"0:3: S0001: Type mismatch", "k.comp:1: S0001: Type mismatch"},
-        {"0:99(1): error: past the end", "0:99(1): error: past the end"},
-        {"link failed: 0: no place", "link failed: 0: no place"},
-        {"0(5: odd\n0:\n0:5(3 error\n", "0(5: odd\n0:\n0:5(3 error"},
-        {"", ""},
-    };
     struct folder folder;
     struct gi_glsl_source source;
-    char out[256];
     make_mapped(&folder, &source);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        gi_glsl_source_log(&source, cases[i].log, out, sizeof(out));
-        assert_string_equal(out, cases[i].expected);
-    }
+    mapped = &source;
+    each_case("glsl_source.cases", "logs", check_log);
     gi_glsl_source_finish(&source);
     remove_folder(&folder);
 }
