@@ -4,6 +4,7 @@
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct fixture {
@@ -189,6 +190,8 @@ REFUSED_WITH("0 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 0, ses
              struct glinfer_session *sessions[1])
 REFUSED_WITH("17 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 17, sessions, err),
              struct glinfer_session *sessions[17])
+REFUSED_WITH("context", glinfer_session_create, (f->tiny.model, &params, err),
+             WITH(glinfer_session_params, params, params.n_ctx = UINT32_MAX))
 REFUSED_WITH("batch of 513", glinfer_session_create, (f->tiny.model, &params, err),
              WITH(glinfer_session_params, params, params.n_batch = 513))
 
@@ -209,6 +212,18 @@ REFUSED_WITH("struct_size", glinfer_generate, (f->session, &params, &stats, err)
 REFUSED_WITH("struct_size", glinfer_generate, (f->session, &params, NULL, err),
              struct glinfer_generate_params params = ask(prompt, 2, 1, NULL);
              params.struct_size = offsetof(struct glinfer_generate_params, stop) + 1)
+static const int32_t wrong_ids[] = {3, 1 << 30};
+REFUSED_WITH("prompt token 1 is 1073741824", glinfer_generate, (f->session, &params, NULL, err),
+             const struct glinfer_generate_params params = ask(wrong_ids, 2, 1, NULL))
+REFUSED_WITH("65 log-probabilities", glinfer_generate, (f->session, &params, NULL, err),
+             struct glinfer_generate_params params = ask(prompt, 2, 1, NULL);
+             params.n_probs = 65)
+REFUSED_WITH("temperature", glinfer_generate, (f->session, &params, NULL, err),
+             struct glinfer_generate_params params = ask(prompt, 2, 1, NULL);
+             params.temperature = NAN)
+REFUSED_WITH("min_p", glinfer_generate, (f->session, &params, NULL, err),
+             struct glinfer_generate_params params = ask(prompt, 2, 1, NULL);
+             params.temperature = 1.0F; params.min_p = NAN)
 REFUSED("session is NULL", glinfer_begin, (NULL, NULL, err))
 REFUSED("prompt has no tokens", glinfer_begin, (f->session, NULL, err))
 REFUSED_WITH("device is NULL", glinfer_step, (NULL, 1000, &event, err),
@@ -270,8 +285,7 @@ IGNORED(glinfer_dispatch_name, const enum glinfer_dispatch dispatch = (enum glin
         return strcmp(glinfer_dispatch_name(dispatch), "unknown") == 0)
 IGNORED(glinfer_version, return glinfer_version()[0] != 0)
 
-//-- tests
-//-------------------------------------------------------------------------------------------
+//-- tests -----------------------------------------------------------------------------------------
 
 TEST(what_cannot_be_taken_is_refused)
 {

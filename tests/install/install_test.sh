@@ -2,7 +2,7 @@
 # install_test.sh BUILD SOURCE SCRATCH
 #
 # Installs BUILD into SCRATCH, checks its soname and man pages, builds installed_answer.c as an outside program by
-# pkg-config, as C11, C99 and C++20, and by find_package, and steps.c by pkg-config, and runs all with the model of GLINFER_TEST_MODEL or of
+# pkg-config, as C11, C99 and C++20, and by find_package, and runs all with the model of GLINFER_TEST_MODEL or of
 # tools/fetch-model.
 set -euo pipefail
 build=$1 source=$2 scratch=$3
@@ -44,7 +44,6 @@ build_program() { # source program compiler flags...: as an outside program has 
 programs=("$scratch/answer" "$scratch/answer-c99" "$scratch/consumer/build/answer")
 build_program installed_answer.c answer "$compiler" -std=c11 -Wpedantic
 build_program installed_answer.c answer-c99 "$compiler" -std=c99 -pedantic
-build_program steps.c steps "$compiler" -std=c11 -Wpedantic -Wno-missing-field-initializers
 if [ -n "${CXX:-}" ] && [[ $CXX != *NOTFOUND ]]; then
     build_program installed_answer.c answer-c++ "$CXX" -x c++ -std=c++20 -pedantic -Wno-missing-field-initializers
     programs+=("$scratch/answer-c++")
@@ -72,5 +71,3 @@ for program in "${programs[@]}"; do
     "$program" "$model" | tee "$scratch/answer.txt"
     grep -qx '8 tokens' "$scratch/answer.txt" || die "$program did not print 8 tokens"
 done
-"$scratch/steps" "$model" | tee "$scratch/steps.txt"
-grep -qx '5 tokens, cancelled, then 7' "$scratch/steps.txt" || die "steps did not cancel and recover"

@@ -157,23 +157,6 @@ TEST(penalties_go_on_behind_an_answer)
     assert_same(&answers[0], &answers[1]);
 }
 
-TEST(the_chain_length_does_not_matter)
-{
-    struct glinfer_samplers samplers = defaults();
-    samplers.repeat_penalty = 1.3f;
-    samplers.frequency_penalty = 0.2f;
-    samplers.dry_multiplier = 0.8f;
-    for (int i = 0; i < 2; i++) {
-        const struct glinfer_generate_params params = ask_sampled(NULL, i ? 0.8f : 0, 7);
-        const struct answer one = answer_of(*state, params, &samplers, 1, NULL);
-        const struct answer other = answer_of(*state, params, &samplers, 32, NULL);
-        const struct answer plain = answer_of(*state, params, NULL, 32, NULL);
-        assert_int_equal(one.n, N_TOKENS);
-        assert_same(&one, &other);
-        assert_memory_not_equal(one.ids, plain.ids, sizeof(one.ids[0]) * N_TOKENS);
-    }
-}
-
 static bool is_among(int32_t id, const int32_t *ids, int n)
 {
     for (int i = 0; i < n; i++) {

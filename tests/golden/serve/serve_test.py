@@ -202,24 +202,6 @@ def echoes_the_prompt(server):
     same(server.ask(path, prompt="x", max_tokens=0, echo=True)["choices"][0]["text"], "x", "the prompt alone")
 
 
-def answers_a_web_front_end(server):
-    """As Open WebUI asks: the models, a chat by events with usage, a title."""
-    who = {"Authorization": "Bearer none", "Content-Type": "application/json", "X-OpenWebUI-User-Name": "Ann"}
-    model = server.get("/v1/models", **who)[2]["data"][0]
-    same((model["object"], model["owned_by"] != ""), ("model", True), "model")
-    body = {"stream": True, "model": model["id"], "stream_options": {"include_usage": True}, "max_tokens": 8, "messages": [
-        {"role": "system", "content": "User Context:\n\nBe brief."},
-        {"role": "user", "content": [{"type": "text", "text": "hi there"}]}]}
-    status, headers, text = server.post("/v1/chat/completions", body, **who)
-    same((status, headers["Content-Type"].split(";")[0]), (200, "text/event-stream"), "stream")
-    events = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: {")]
-    same((events[-1]["choices"], events[-1]["usage"]["completion_tokens"] <= 8), ([], True), "usage")
-    true(text.endswith("data: [DONE]\n\n"), "end")
-    title = {"model": model["id"], "stream": False, "max_completion_tokens": 8, "messages": [
-        {"role": "user", "content": "### Task:\nGenerate a concise title.\n### Chat History:\nUSER: hi\n"}]}
-    same(server.post("/v1/chat/completions", title, **who)[2]["choices"][0]["message"]["role"], "assistant", "title")
-
-
 def keeps_to_json(server):
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 9}, "ok": {"type": "boolean"}},
               "required": ["n", "ok"], "additionalProperties": False}
@@ -412,7 +394,7 @@ def calls_tools(server):
     server.ask("/v1/chat/completions", **{**body, "tool_choice": "auto", "max_tokens": 5})
 
 
-SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, continues_an_answer, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, echoes_the_prompt, answers_a_web_front_end, keeps_to_json, tells_thoughts_from_answers,
+SHARED = [tells_of_tools_where_the_template_does_not, tells_of_itself, serves_a_page_that_runs_nothing_else, turns_text_into_tokens, continues_an_answer, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, echoes_the_prompt, keeps_to_json, tells_thoughts_from_answers,
           stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
           frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
 

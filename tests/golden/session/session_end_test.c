@@ -5,12 +5,9 @@
 #include "tests/unit/cmocka_test.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-//-- refusals --------------------------------------------------------------------------------------
 
 static void expect_refusal(struct glinfer_session *session,
                            const struct glinfer_generate_params *params, enum glinfer_status status)
@@ -21,50 +18,7 @@ static void expect_refusal(struct glinfer_session *session,
     assert_true(err.message[0] != 0);
 }
 
-TEST(wrong_requests_are_refused_and_nothing_is_lost)
-{
-    struct answer before = {0}, after = {0}, none = {0};
-    SESSION *session = open_session(*state, 8, 24, 0);
-    answer_more(session, prompt, N_PROMPT, 4, &before);
-    glinfer_session_reset(session);
-    int32_t long_prompt[30] = {0};
-    struct glinfer_generate_params params = ask(long_prompt, 30, 4, &none);
-    expect_refusal(session, &params, GLINFER_STATUS_CONTEXT_FULL);
-    params = ask(prompt, 0, 4, &none);
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    const int32_t wrong[] = {3, 1 << 30};
-    params = ask(wrong, 2, 4, &none);
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    params = ask(prompt, N_PROMPT, 4, &none);
-    params.n_probs = 65;
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    params.n_probs = 1;
-    params.temperature = NAN;
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    params.temperature = 1.0F;
-    params.min_p = NAN;
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_int_equal(none.n, 0);
-    answer_more(session, prompt, N_PROMPT, 4, &after);
-    assert_same(&before, &after);
-}
-
-TEST(a_context_that_fits_no_storage_block_is_refused)
-{
-    struct tiny_model *f = *state;
-    const uint32_t contexts[] = {1u << 24, UINT32_MAX};
-    for (int i = 0; i < 2; i++) {
-        struct glinfer_session_params params;
-        struct glinfer_error err = {0};
-        glinfer_session_params_init(&params);
-        params.n_ctx = contexts[i];
-        assert_fails(glinfer_session_create(f->model, &params, &err), err, INVALID_ARGUMENT,
-                     "context");
-    }
-}
-
-//-- a file that is refused
-//---------------------------------------------------------------------------
+//-- a file that is refused ------------------------------------------------------------------------
 
 static void copy_file(const char *from, const char *to)
 {
@@ -208,26 +162,6 @@ TEST(compiling_is_cancelled_between_two_programs)
     tiny_model_close(&tiny);
 }
 
-static void *cancel_soon(void *session)
-{
-    usleep(20000);
-    glinfer_session_cancel(session);
-    return NULL;
-}
-
-TEST(another_thread_may_cancel)
-{
-    SESSION *session = open_session(*state, 1, 0, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, NULL);
-    pthread_t thread;
-    params.on_token = NULL;
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, session), 0);
-    struct glinfer_error err = {0};
-    const bool ok = glinfer_generate(session, &params, NULL, &err);
-    pthread_join(thread, NULL);
-    assert_true(ok || err.status == GLINFER_STATUS_CANCELLED); // a fast device may be done
-}
-
 // A stop button may be pressed in the moment in which the answer ends.
 TEST(cancelling_an_idle_session_does_nothing)
 {
@@ -253,25 +187,6 @@ TEST(cancelling_an_idle_session_does_nothing)
         assert_true(glinfer_step(f->device, 1000, &event, &err));
     } while (event.kind != GLINFER_EVENT_END);
     assert_same(&wanted, &stepped);
-}
-
-TEST(stop_strings_end_the_answer)
-{
-    struct answer whole = {0}, stopped = {0};
-    SESSION *session = open_session(*state, 8, 256, 0);
-    answer_more(session, prompt, N_PROMPT, 60, &whole);
-    assert_true(whole.text_size > 12);
-    char word[4] = {whole.text[8], whole.text[9], whole.text[10], 0};
-    const char *const words[] = {"never to be found", word};
-    glinfer_session_reset(session);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &stopped);
-    params.stop = words;
-    params.n_stop = 2;
-    const struct glinfer_stats stats = must_generate(session, &params);
-    const char *hit = strstr(whole.text, word);
-    assert_int_equal(stats.stop, GLINFER_STOP_WORD);
-    assert_int_equal(stopped.text_size, (size_t)(hit - whole.text));
-    assert_memory_equal(stopped.text, whole.text, stopped.text_size);
 }
 
 //-- others who use the GPU ------------------------------------------------------------------------

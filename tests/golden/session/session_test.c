@@ -216,19 +216,6 @@ TEST(what_is_expected_may_be_of_an_older_caller)
 
 //-- prompts ---------------------------------------------------------------------------------------
 
-TEST(a_prompt_in_parts_is_the_whole_prompt)
-{
-    struct answer whole = {0}, parts = {0};
-    SESSION *session = open_session(*state, 8, 256, 0);
-    answer_more(session, prompt, N_PROMPT, 20, &whole);
-    glinfer_session_reset(session);
-    struct glinfer_generate_params params = ask(prompt, 5, 0, &parts);
-    assert_int_equal(must_generate(session, &params).n_past, 5);
-    answer_more(session, prompt + 5, 1, 0, &parts);
-    answer_more(session, prompt + 6, N_PROMPT - 6, 20, &parts);
-    assert_same(&whole, &parts);
-}
-
 TEST(small_batches_are_one_large_batch)
 {
     int32_t ids[200];

@@ -219,19 +219,6 @@ static void write_sound_file(char path[64])
     write_file(path, &b);
 }
 
-TEST(gguf_opens_a_path)
-{
-    char path[64];
-    write_sound_file(path);
-    GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
-    unlink(path);
-    assert_non_null(gguf);
-    assert_string_equal(gi_gguf_path(gguf), path);
-    const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
-    assert_int_equal(first_byte(gguf, t), 96);
-    gi_gguf_close(NULL);
-}
-
 // Blocks that the cursor reads end anywhere.
 TEST(gguf_of_a_path_has_what_memory_has)
 {
