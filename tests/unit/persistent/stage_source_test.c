@@ -1,57 +1,23 @@
 // A kernel's text as a stage of a larger program.
 #include "persistent/source/stage_source.h"
+#include "tests/data/test_data.h"
+#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char kernel[] =
-    "#version 310 es\n"
-    "#define WG_SIZE 64\n"
-    "precision highp float;\n"
-    "layout(local_size_x = WG_SIZE) in;\n"
-    "#ifdef STEP_STATE_WRITTEN\n"
-    "layout(std430, binding = 2) restrict buffer StepState\n"
-    "#else\n"
-    "layout(std140, binding = 1) uniform StepState\n"
-    "#endif\n"
-    "{\n"
-    "    uint token, n_past;\n"
-    "} state;\n"
-    "layout(std140, binding = 0) uniform Params\n"
-    "{\n"
-    "    uint n_row, begin; // of the part\n"
-    "    float scale;\n"
-    "} params;\n"
-    "layout(std430, binding = 0) restrict writeonly buffer Dst { float dst[]; };\n"
-    "layout(std430, binding = 1) restrict readonly buffer Source { vec4 source[]; };\n"
-    "struct Item {\n"
-    "    uint key, sum;\n"
-    "};\n"
-    "layout(std430, binding = 3) restrict buffer Ring { Item ring[]; };\n"
-    "#define SOURCE params.begin\n"
-    "#define second(i) \\\n"
-    "    source[(i) + 1u]\n"
-    "shared float sums[WG_SIZE];\n"
-    "const float half_scale = 0.5;\n"
-    "float sum = 0.0, best = max(-1.0, -2.0); // of this invocation\n"
-    "vec4 load(uint i);\n"
-    "vec4 load(uint i)\n"
-    "{\n"
-    "    return source[SOURCE + (i == 0u ? 1u : 2u)] * params.scale;\n"
-    "}\n"
-    "float early;\n"
-    "#define STAGE_PREFETCH\n"
-    "void prefetch()\n"
-    "{\n"
-    "    early = half_scale;\n"
-    "}\n"
-    "void main()\n"
-    "{\n"
-    "    sums[gl_LocalInvocationIndex] = load(gl_WorkGroupID.x).x * half_scale;\n"
-    "    dst[uint(sums[0]) + params.n_row] = sum + source[state.n_past].x;\n"
-    "    ring[state.token % 4u].sum = ring[0].key;\n"
-    "}\n";
+static char kernel[4096]; // data/stage.comp
+
+static int read_kernel(void **state)
+{
+    (void)state;
+    FILE *file = fopen(test_data("unit/data/stage.comp"), "r");
+    assert_non_null(file);
+    kernel[fread(kernel, 1, sizeof(kernel) - 1, file)] = '\0';
+    return fclose(file);
+}
 
 static bool read(const char *text, struct gi_stage *stage, struct glinfer_error *err)
 {
@@ -110,42 +76,26 @@ TEST(what_a_kernel_declares_is_found)
     gi_stage_finish(&stage);
 }
 
+static char *stage_text; // of data/stage.comp
+
+static void check_part(const char *const fields[])
+{
+    if (!strstr(stage_text, fields[0])) {
+        fail_msg("no '%s' in\n%s", fields[0], stage_text);
+    }
+}
+
+static void check_absent(const char *const fields[])
+{
+    assert_null(strstr(stage_text, fields[0]));
+}
+
 TEST(a_stage_has_names_of_its_own)
 {
-    static const char *const parts[] = {
-        "vec4 load_s3(uint i)",
-        "return cold[entry + (SOURCE + (i == 0u ? 1u : 2u))] * uintBitsToFloat(5u);",
-        "#define SOURCE table[1].y",
-        "#define second(i) cold[entry + ((i) + 1u)]",
-        "void stage_s3()",
-        "sums_float[gl_LocalInvocationIndex] = load_s3(stage_group.x).x * half_scale_s3;",
-        "hot[7u + (uint(sums_float[0]) + 12u)] = sum_s3 + cold[entry + (step_now.n_past)].x;",
-        "layout(std430, binding = 9) coherent buffer Ring_s3 { Item_s3 ring_s3[]; };",
-        "ring_s3[step_now.token % 4u].sum = ring_s3[0].key;",
-        "uint key, sum;",
-        "#define RESET_s3_sum sum_s3 = 0.0;",
-        "#define RESET_s3_best best_s3 = max(-1.0, -2.0);",
-        "void run_s3()\n{\n#ifdef RESET_s3_sum\n    RESET_s3_sum\n#endif\n",
-        "#ifdef RESET_s3_best\n    RESET_s3_best\n#endif\n    stage_s3();\n}",
-        "void prefetch_s3()",
-        "early_s3 = half_scale_s3;",
-        "#ifdef STAGE_PREFETCH\n#define PREFETCH_s3() prefetch_s3()\n#undef "
-        "STAGE_PREFETCH\n#else\n",
-        "#undef SOURCE",
-        "#undef WG_SIZE",
-    };
-    static const char *const absent[] = {"#version", "precision",           "local_size_x",
-                                         "uniform",  "RESET_s3_half_scale", "of the part"};
-    char *text = write_stage(kernel, false);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (!strstr(text, parts[i])) {
-            fail_msg("no '%s' in\n%s", parts[i], text);
-        }
-    }
-    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
-        assert_null(strstr(text, absent[i]));
-    }
-    free(text);
+    stage_text = write_stage(kernel, false);
+    each_case("stage.cases", "parts", check_part);
+    each_case("stage.cases", "absent", check_absent);
+    free(stage_text);
 }
 
 TEST(shared_memory_is_declared_by_the_caller)
@@ -198,4 +148,4 @@ TEST(what_a_stage_cannot_have_is_refused)
                    "array[i]");
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(read_kernel, NULL)
