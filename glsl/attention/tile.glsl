@@ -18,7 +18,7 @@
 // over a tile have a bound that they do not know, a chunk is loaded when it is stored, and values
 // derived from an invocation's number are computed again for each tile, and after its scores.
 //
-// A kernel defines KEYS, HALF, QUAD_OF(lane), and in front of this file the structs Stage (a chunk
+// A kernel defines KEYS, HALF, QUAD_OF(lane), and before this file the structs Stage (a chunk
 // of k or v on its way to shared memory) and Scores (of a token and the invocation's keys of a
 // tile).
 #ifndef TALL

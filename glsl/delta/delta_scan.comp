@@ -1,8 +1,8 @@
 // The gated delta rule over a prompt's batch, token after token (delta/scan.glsl has the bindings).
 //
 // Group (tile, head) owns COLUMNS columns of a head's matrix, which it has in registers: an invocation
-// every N_SLICE-th row of one column. Tokens come by N_STAGED into shared memory; a token then takes
-// one barrier, in which the sums of the slices meet. Heads may run in pieces. Bound by the latency of
+// every N_SLICE-th row of one column. Shared memory takes N_STAGED tokens at a time; a token then needs
+// one barrier, after which the sums of the slices are added. Heads may run in pieces. Bound by the latency of
 // that barrier, and where groups are few by shared memory.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"

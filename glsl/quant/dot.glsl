@@ -144,7 +144,7 @@ void dot_unsigned(uint w, vec4 a, inout DotSum s)
 
 #elif DOT == DOT_BITS
 
-// 16 + a nibble at bit 19, 2^QUANT_BITS + the low bits of a byte in front of bit 23. More than one
+// 16 + a nibble at bit 19, 2^QUANT_BITS + the low bits of a byte below bit 23. More than one
 // nibble of a word could be taken where it lies, with larger constants: 12 % fewer instructions, and
 // sums that are off by more than roundings of f32.
 #define DOT_NIBBLE(w) uintBitsToFloat(((w) & 0x00780000u) | 0x41800000u)

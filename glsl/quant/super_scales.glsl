@@ -1,5 +1,5 @@
 // Five scale words a super-block: word 0 holds f16 numbers of the super-block, half b % 2 of word
-// 1 + b / 2 the two bytes of block b. A table of n_table words stands in front of all.
+// 1 + b / 2 the two bytes of block b. A table of n_table words precedes them.
 struct SuperScales {
     highp vec2 d;
     uint bytes; // of the block, in the low 16 bits

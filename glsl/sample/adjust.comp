@@ -1,5 +1,5 @@
 // Adjusts the logits of a step before a token is chosen from them, in place: bias, penalties of
-// tokens that the text has, the mask of a grammar. Takes their partial results anew.
+// tokens that the text has, the mask of a grammar. Recomputes their partial results.
 //
 //   logit = logit + bias; logit over 0 ? logit / repeat : logit * repeat, less count * frequency + presence where the
 //   token is `count` > 0 times in the window; -infinity where a bias or the mask bans it

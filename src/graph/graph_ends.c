@@ -57,7 +57,7 @@ static void embed_batch(struct gi_graph *graph)
 static void embed_step(struct gi_graph *graph)
 {
     const struct gi_hparams *hparams = graph->hparams;
-    // If no norm is in front of the first projection nothing reads this one; the output's serves.
+    // If no norm precedes the first projection, nothing reads this one; the output's serves.
     uint32_t gamma = gi_norm_offset(&graph->norm_layout, 0, GI_NORM_ATTN);
     if (gamma == UINT32_MAX) {
         gamma = gi_norm_offset(&graph->norm_layout, hparams->n_layer - 1, GI_NORM_NEXT);

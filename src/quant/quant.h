@@ -11,7 +11,7 @@
 //
 // Neighbouring invocations own neighbouring rows. A quad is 16 bytes, mostly of quants.
 // Quads and scales lie in ranges of their own; a table that all rows share, if the type has one,
-// stands in front of the scales.
+// precedes the scales.
 //
 // The table of iq1, iq2 and iq3 is their grid. Files of types say how many quads and scale words
 // they have, the unpackers in glsl/quant what lies where in them.
@@ -41,7 +41,7 @@ struct gi_quant {
     uint32_t n_quad;       // uvec4 a row and group of quad_blocks
     uint32_t scale_blocks; // blocks of 32 that share scale words; 0: the type has no scales
     uint32_t scale_words;  // uints a row and group of scale_blocks
-    const uint32_t *table; // words that kernels find in front of the scales; NULL: none
+    const uint32_t *table; // words before the scales; NULL: none
     uint32_t table_words;
     bool has_f16;    // the unpacker takes products in f16 (glsl/quant/half_dot.glsl)
     bool has_eights; // the unpacker gives eight weights at a time (QUANT_SPLIT of quant.glsl)

@@ -147,8 +147,8 @@ static void step_until_held(struct tiny_model *f, int fd, struct answer *answer)
     }
 }
 
-// Answers once, in whole, and again in steps, with fences: n tokens, and until the GPU is held.
-// Returns the descriptor.
+// Answers once in one call, and again in steps with fences: n tokens, and then until the GPU is
+// held. Returns the descriptor.
 static int begin_held(struct tiny_model *f, struct glinfer_session *session, int n,
                       struct answer *whole, struct answer *answer)
 {

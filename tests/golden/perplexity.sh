@@ -1,7 +1,7 @@
 #!/bin/sh
 # perplexity.sh GLINFER MODEL TEXT REFERENCE [--bos]: `glinfer perplexity` finds what an independent
 # engine found (tools/golden/perplexity_reference.py), within 0.05 %. With --bos on a copy of the model that
-# wants BOS in front of texts. Status 77: no device.
+# wants BOS before texts. Status 77: no device.
 glinfer=$1
 model=$2
 text=$3

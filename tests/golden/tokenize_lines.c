@@ -1,4 +1,4 @@
-// tokenize_lines MODEL.gguf: encodes what comes on stdin with the model's vocabulary, one line of
+// tokenize_lines MODEL.gguf: encodes standard input with the model's vocabulary, one line of
 // ids for each record. Numbers are 32-bit in the host's order.
 //   text:  flags (GLINFER_TOKENIZE_*), size, bytes
 //   chat:  0xffffffff, number of messages, then for each: size, role, size, content

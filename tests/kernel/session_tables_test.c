@@ -109,7 +109,7 @@ static bool note_id(void *user, const struct glinfer_token *token)
 }
 
 // Answers in JSON with penalties, on a device that passes for one of hardware if is_early: the
-// logits of a step are then submitted before the token in front of them is read.
+// logits of a step are then submitted before the token before them is read.
 static struct ids answer_in_json(struct glinfer_session *session, bool is_early)
 {
     struct gi_platform_info *platform =

@@ -1,4 +1,4 @@
-// A quad in front of the quants of a super-block that holds pairs of six-bit numbers for its 8
+// A quad before the quants of a super-block that holds pairs of six-bit numbers for its 8
 // blocks:
 //
 //   word 0      f16 numbers of the super-block

@@ -46,7 +46,7 @@ static bool is_followed(const struct gi_model_plan *plan, uint32_t index,
 }
 
 // Returns true if two parts of this kind were kept: programs of the first layer may differ from the
-// others', by what lies in front of it.
+// others', by what precedes it.
 static bool is_known(const struct gi_weight_samples *samples, const struct gi_weight_sample *kind)
 {
     uint32_t n = 0;

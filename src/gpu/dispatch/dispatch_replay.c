@@ -317,7 +317,7 @@ static bool replay_pieces(struct gi_dispatch_table *table, struct bound *bound,
     return true;
 }
 
-// Leaves an entry out, but for the barrier in front of it, which later ones rely on.
+// Leaves an entry out, but not the barrier before it, on which later ones rely.
 static void pass_over(const struct gi_dispatch_entry *entry, const struct gi_time_box *box)
 {
     if (entry->barrier && !box->plan) {

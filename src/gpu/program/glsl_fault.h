@@ -6,7 +6,7 @@
 
 #include "gpu/program/glsl_source.h"
 
-// Defines those functions on one line, to stand in front of the kernel.
+// Defines those functions on one line, which precedes the kernel.
 extern const char gi_glsl_fault_head[];
 
 // Rewrites the stores in source->text; lines stay where they are. Fails with NO_MEMORY.

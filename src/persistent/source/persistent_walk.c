@@ -30,7 +30,7 @@ static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
     }
 }
 
-// begin<suffix>() is what can be done of an entry before the barrier in front of it, all<suffix>()
+// begin<suffix>() is what can be done of an entry before its barrier, all<suffix>()
 // the rest.
 static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
 {
@@ -239,7 +239,7 @@ static struct period find_period(const struct gi_persistent_maker *m)
     uint32_t n_saved = 0;
     for (uint32_t size = 1; size <= MAX_PERIOD; size++) {
         for (uint32_t begin = 0, end; begin + size < count; begin = end + 1) {
-            // The edge in front of the first entry is written apart.
+            // The edge before the first entry is written separately.
             for (end = begin; end + size < count && m->stage_of[end] == m->stage_of[end + size] &&
                               (end == begin || is_same_edge(m, end, end + size));) {
                 end++;
@@ -254,7 +254,7 @@ static struct period find_period(const struct gi_persistent_maker *m)
     return best;
 }
 
-// Writes the beginning of an entry, between the two halves of the barrier in front of it.
+// Writes the beginning of an entry, between the two halves of the barrier before it.
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
     const bool is_consumed = m->n_tag > 0 && m->is_consumed[entry];

@@ -303,7 +303,7 @@ TEST(heads_may_be_listed_by_layer)
     expect_refusal(&below, GLINFER_STATUS_UNSUPPORTED, "head_count_kv");
     static const int32_t mixed[] = {KV_HEADS, 0}, unlike[] = {KV_HEADS, HEADS};
     const struct wrong hybrid = {.kv_list = mixed, .n_layer = 2};
-    expect_refusal(&hybrid, GLINFER_STATUS_UNSUPPORTED, "layer 1 has no heads of k and v");
+    expect_refusal(&hybrid, GLINFER_STATUS_UNSUPPORTED, "layer 1 has no key or value heads");
     const struct wrong uneven = {.kv_list = unlike, .n_layer = 2};
     expect_refusal(&uneven, GLINFER_STATUS_UNSUPPORTED, "head_count_kv");
     check_places(&(struct wrong){.kv_list = &usual});

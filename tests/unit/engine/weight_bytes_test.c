@@ -1,6 +1,6 @@
 // Tests the GPU memory of files of true shapes: no more than 3 % over the bytes of their tensors,
 // whatever mixture of types they have, and every part is of its tensor's type. Nothing is read of
-// the weights: the file is a header in front of pages that are never touched.
+// the weights: the file is a header before pages that are never touched.
 #include "engine/model/plan/model_plan.h"
 #include "engine/model/plan/plan_rows.h"
 #include "tests/unit/cmocka_test.h"

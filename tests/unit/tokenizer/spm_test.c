@@ -8,7 +8,7 @@
 
 #define BYTE(value) (SPM_BYTES + (value))
 
-// The vocabulary of a test, which puts no space in front of texts unless the test says so.
+// The vocabulary of a test, which puts no space before texts unless the test says so.
 static struct small_spm small;
 
 static int setup(void **state)

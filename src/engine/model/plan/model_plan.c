@@ -368,13 +368,13 @@ static bool check_layers(const struct gi_model_plan *plan, struct glinfer_error 
 {
     if (plan->hparams.n_leading > 0 && !plan->family->leading) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: %u layers without experts, as no layer of \"%s\" may be",
+                            "%s: %u layers have no experts, which \"%s\" does not support",
                             gi_gguf_path(plan->gguf), plan->hparams.n_leading, plan->family->name);
     }
     for (uint32_t i = 0; !plan->family->recurrent && i < plan->hparams.n_layer; i++) {
         if (gi_layer_kind(&plan->hparams, i) == GI_LAYER_RECURRENT) {
             return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                                "%s: layer %u has no heads of k and v, as no layer of \"%s\" may",
+                                "%s: layer %u has no key or value heads; \"%s\" needs them",
                                 gi_gguf_path(plan->gguf), i, plan->family->name);
         }
     }
