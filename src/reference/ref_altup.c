@@ -2,7 +2,7 @@
 // glsl/altup have the formulas.
 #include "glsl/altup/altup_params.h"
 #include "ops/altup/altup.h"
-#include "reference/kernels.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

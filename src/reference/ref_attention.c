@@ -2,9 +2,9 @@
 #include "base/round.h"
 #include "glsl/attention/attention_params.h"
 #include "ops/gemm/half_rows.h"
-#include "reference/kernels.h"
 #include "reference/places/ref_half_rows.h"
 #include "reference/ref_rope.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // The gated delta rule of linear attention: glsl/delta has the formulas.
 #include "glsl/delta/delta_params.h"
-#include "reference/kernels.h"
 #include "reference/places/ref_conv.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // Logits of several rows, and how likely tokens are: glsl/sample.
 #include "glsl/sample/sample_params.h"
-#include "reference/kernels.h"
+#include "reference/reference.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "glsl/gemm/gemm_params.h"
 #include "glsl/norm/norm_params.h"
 #include "ops/gemm/half_rows.h"
-#include "reference/kernels.h"
 #include "reference/places/ref_half_rows.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

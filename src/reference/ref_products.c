@@ -3,8 +3,8 @@
 #include "glsl/experts/experts_params.h"
 #include "glsl/gemv/gemv_params.h"
 #include "ops/record/weight.h"
-#include "reference/kernels.h"
 #include "reference/ref_rope.h"
+#include "reference/reference.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "reference/ref_rope.h"
 
 #include "glsl/attention/attention_params.h"
-#include "reference/kernels.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "glsl/conv/conv_params.h"
 #include "glsl/embed/embed_params.h"
 #include "glsl/norm/norm_params.h"
-#include "reference/kernels.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // Mamba-2's state space model: glsl/ssm has the formulas.
 #include "glsl/ssm/ssm_params.h"
-#include "reference/kernels.h"
 #include "reference/places/ref_conv.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -3,17 +3,15 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "quant/quant.h"
-#include "reference/kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct gi_kernel kernels[] = {
-#define ROW(first, last, name, roundings, filled)                                                  \
+#define GI_KERNEL(first, last, name, roundings, filled)                                            \
     {GI_PROGRAM_##first, GI_PROGRAM_##last, gi_ref_##name, roundings, filled},
-    GI_KERNEL_MAP(ROW)
-#undef ROW
+#include "glsl/programs.def"
 };
 
 const struct gi_kernel *gi_kernel_find(enum gi_program_id id)

@@ -105,6 +105,9 @@ struct gi_kernel {
     uint32_t filled;  // bit i: the self-test fills binding i, which may hold halves
 };
 
+#define GI_KERNEL(first, last, name, ...) void gi_ref_##name(struct gi_ref *ref);
+#include "glsl/programs.def"
+
 // Returns the kernel of a program; NULL if there is no reference of it.
 const struct gi_kernel *gi_kernel_find(enum gi_program_id id);
 // Runs a kernel's reference and sorts its results by binding and word. Returns false with *err set.
