@@ -22,7 +22,7 @@ except ImportError:
     sys.exit(77)
 from pydantic import AfterValidator, AnyUrl, BaseModel, ConfigDict, Field, conint, conlist  # the client needs it
 
-from serving import Server
+from serving import start_or_skip
 
 HI = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "hi there"}]}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"],
@@ -148,11 +148,7 @@ def raises_errors(client, model):
 
 
 def main():
-    try:
-        server = Server(sys.argv[1], sys.argv[2], "--api-key", "secret", "-c", "2048")
-    except RuntimeError as problem:
-        print(problem)
-        sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+    server = start_or_skip(sys.argv[1], sys.argv[2], "--api-key", "secret", "-c", "2048")
     with server:
         client = openai.OpenAI(base_url=f"http://{server.host}:{server.port}/v1", api_key="secret", max_retries=0, timeout=60)
         model = client.models.list().data[0].id

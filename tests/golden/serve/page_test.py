@@ -13,7 +13,7 @@ import time
 from random import Random
 
 from browser import Browser, find_browser
-from serving import Server, same, true
+from serving import Server, same, start_or_skip, true
 
 GLINFER, MODEL = sys.argv[1:3]
 SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/script")
@@ -597,11 +597,7 @@ def main():
     if not find_browser():
         print("there is no chromium")
         sys.exit(77)
-    try:
-        server = Server(GLINFER, MODEL, *LONG)
-    except RuntimeError as problem:
-        print(problem)
-        sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+    server = start_or_skip(GLINFER, MODEL, *LONG)
     with Browser() as page:
         with server:
             for test in LONG_TESTS:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from serving import Server
+from serving import Server, start_or_skip
 
 GLINFER, MODEL, EXAMPLES = sys.argv[1:4]
 
@@ -69,11 +69,7 @@ def main():
         if not shutil.which("nginx"):
             print("there is no nginx")
             sys.exit(77)
-        try:
-            servers = [Server(GLINFER, MODEL) for _ in range(2)]
-        except RuntimeError as problem:
-            print(problem)
-            sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+        servers = [start_or_skip(GLINFER, MODEL) for _ in range(2)]
         body = {"prompt": "Once", "n_predict": 20, "temperature": 0}
         with servers[0], servers[1], Proxy(folder, servers) as proxy:
             wanted = proxy.ask("/completion", **body)["content"]

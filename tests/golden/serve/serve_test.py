@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from serving import Server, same, true, write_with_template
+from serving import Server, same, start_or_skip, true, try_out, write_with_template
 
 GLINFER, MODEL = sys.argv[1:3]
 HI = [{"role": "user", "content": "hi there"}]
@@ -696,32 +696,12 @@ ALONE = [tells_a_thought_that_the_template_opens, calls_tools_as_the_template_do
 
 
 def main():
-    wanted = sys.argv[3:]
-    failures = 0
-
-    def try_out(test, *args):
-        nonlocal failures
-        begin = time.monotonic()
-        try:
-            test(*args)
-            print(f"ok {test.__name__} {time.monotonic() - begin:.2f} s", flush=True)
-        except Exception as problem:  # the next test may tell more
-            failures += 1
-            print(f"FAIL {test.__name__}: {type(problem).__name__}: {problem}", flush=True)
-
-    try:
-        server = Server(GLINFER, MODEL, "-np", "2", "--metrics", "--max-body", "1M")
-    except RuntimeError as problem:
-        print(problem)
-        sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+    server = start_or_skip(GLINFER, MODEL, "-np", "2", "--metrics", "--max-body", "1M")
+    wanted = sys.argv[3:] or [test.__name__ for test in SHARED + ALONE]
     with server:
-        for test in SHARED:
-            if not wanted or test.__name__ in wanted:
-                try_out(test, server)
-    for test in ALONE:
-        if not wanted or test.__name__ in wanted:
-            try_out(test)
-    sys.exit(1 if failures else 0)
+        succeeded = [try_out(test, server) for test in SHARED if test.__name__ in wanted]
+    succeeded += [try_out(test) for test in ALONE if test.__name__ in wanted]
+    sys.exit(0 if all(succeeded) else 1)
 
 
 main()

@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -187,3 +188,24 @@ def write_with_template(model, template, path, n_tokens=None):
     head += data[begin:at]
     with open(path, "wb") as file:
         file.write(head + bytes(-len(head) % 32) + data[at + -at % 32:])
+
+
+def start_or_skip(*args):
+    """Returns a Server; ends the test where there is nothing to serve with."""
+    try:
+        return Server(*args)
+    except RuntimeError as problem:
+        print(problem)
+        sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+
+
+def try_out(test, *args):
+    """Runs one test and prints what became of it; returns True if it succeeded."""
+    begin = time.monotonic()
+    try:
+        test(*args)
+        print(f"ok {test.__name__} {time.monotonic() - begin:.2f} s", flush=True)
+        return True
+    except Exception as problem:  # the next test may tell more
+        print(f"FAIL {test.__name__}: {type(problem).__name__}: {problem}", flush=True)
+        return False

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-from serving import Server
+from serving import start_or_skip
 
 ANSWERS = ["/completion", "/v1/completions", "/v1/chat/completions"]
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}},
@@ -321,11 +321,7 @@ def main():
     options = parser.parse_args()
     # Freed memory in AddressSanitizer's quarantine would look like a leak.
     os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=8:malloc_context_size=8")
-    try:
-        server = Server(options.glinfer, options.model, "-np", "4", "-c", "1024", "--queue", "8", "--drain", "20", "--max-body", "1M")
-    except RuntimeError as error:
-        print(error)
-        return 77 if "no usable GPU" in str(error) else 1
+    server = start_or_skip(options.glinfer, options.model, "-np", "4", "-c", "1024", "--queue", "8", "--drain", "20", "--max-body", "1M")
     status = 0
     with server:
         for part in (stands_clients, stands_idle_clients, stands_wrong_requests):

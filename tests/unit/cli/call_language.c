@@ -1,8 +1,11 @@
 #include "tests/unit/cli/call_language.h"
 
+#include "cli/common/cli_json_read.h"
+#include "cli/serve/calls/serve_calls.h"
 #include "grammar/schema/json_schema.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void call_language_open(struct call_language *language, const struct glinfer_grammar *grammar)
@@ -87,4 +90,42 @@ void call_language_walk(struct call_language *language, const char *mark, unsign
         assert_true(gi_grammar_accept_bytes(&state, text + n, 1, NULL));
     }
     gi_grammar_state_finish(&state);
+}
+
+const char *call_member(const cJSON *call, const char *name)
+{
+    return cli_json_get_text(cli_json_get(call, "function"), name);
+}
+
+void call_expect_growth(const struct serve_call_style *style, const cJSON *tools, const char *text,
+                        const cJSON *whole)
+{
+    size_t before = 0, all = 0;
+    for (size_t size = 0; size <= strlen(text); size++) {
+        char *part = strndup(text, size); // so that reads past its end are found
+        cJSON *list = serve_read_begun_calls(style, tools, part, size);
+        const cJSON *call, *wanted = whole ? whole->child : NULL;
+        size_t now = 0;
+        cJSON_ArrayForEach(call, list)
+        {
+            const char *arguments = call_member(call, "arguments");
+            if (!wanted || strcmp(call_member(call, "name"), call_member(wanted, "name")) != 0 ||
+                strncmp(arguments, call_member(wanted, "arguments"), strlen(arguments)) != 0) {
+                fail_msg("%s: %s, not %s; whole: %s", part, arguments,
+                         wanted ? call_member(wanted, "arguments") : "a call", text);
+            }
+            now += 1 + strlen(arguments);
+            wanted = wanted ? wanted->next : NULL;
+        }
+        assert_true(now >= before);
+        before = now;
+        cJSON_Delete(list);
+        free(part);
+    }
+    const cJSON *call;
+    cJSON_ArrayForEach(call, whole)
+    {
+        all += 1 + strlen(call_member(call, "arguments"));
+    }
+    assert_int_equal(before, all);
 }

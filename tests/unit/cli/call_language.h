@@ -1,7 +1,8 @@
-// The texts that the grammar of a task allows.
+// The texts that the grammar of a task allows, and the calls that are read from texts.
 #ifndef CALL_LANGUAGE_H
 #define CALL_LANGUAGE_H
 
+#include "cli/serve/calls/serve_styles.h"
 #include "glinfer.h"
 #include "grammar/grammar_matcher.h"
 
@@ -22,5 +23,12 @@ bool call_language_has(struct call_language *language, const char *text);
 // bytes.
 void call_language_walk(struct call_language *language, const char *mark, unsigned *seed,
                         char *text, size_t size);
+
+// Returns the name or the arguments of a call.
+const char *call_member(const cJSON *call, const char *name);
+// Checks the calls that are read from every beginning of a text: they only grow, up to those of
+// the whole text.
+void call_expect_growth(const struct serve_call_style *style, const cJSON *tools, const char *text,
+                        const cJSON *whole);
 
 #endif

@@ -13,46 +13,6 @@
 
 enum { MAX_TEXT = 1 << 16, N_WALKS = 4 };
 
-static const char *member_of(const cJSON *call, const char *name)
-{
-    return cli_json_get_text(cli_json_get(call, "function"), name);
-}
-
-// Checks the calls that are read from every beginning of a text: they only grow, up to those of
-// the whole text.
-static void expect_growth(const struct serve_call_style *style, const cJSON *tools,
-                          const char *text, const cJSON *whole)
-{
-    size_t before = 0, all = 0;
-    for (size_t size = 0; size <= strlen(text); size++) {
-        char *part = strndup(text, size); // so that reads past its end are found
-        cJSON *list = serve_read_begun_calls(style, tools, part, size);
-        const cJSON *call, *wanted = whole ? whole->child : NULL;
-        size_t now = 0;
-        cJSON_ArrayForEach(call, list)
-        {
-            const char *arguments = member_of(call, "arguments");
-            if (!wanted || strcmp(member_of(call, "name"), member_of(wanted, "name")) != 0 ||
-                strncmp(arguments, member_of(wanted, "arguments"), strlen(arguments)) != 0) {
-                fail_msg("%s: %s, not %s; whole: %s", part, arguments,
-                         wanted ? member_of(wanted, "arguments") : "a call", text);
-            }
-            now += 1 + strlen(arguments);
-            wanted = wanted ? wanted->next : NULL;
-        }
-        assert_true(now >= before);
-        before = now;
-        cJSON_Delete(list);
-        free(part);
-    }
-    const cJSON *call;
-    cJSON_ArrayForEach(call, whole)
-    {
-        all += 1 + strlen(member_of(call, "arguments"));
-    }
-    assert_int_equal(before, all);
-}
-
 // Returns the calls of a text, all of which the grammar allows; also checks them as the text grows.
 static cJSON *read_all(const struct serve_call_style *style, const cJSON *tools, const char *text)
 {
@@ -65,7 +25,7 @@ static cJSON *read_all(const struct serve_call_style *style, const cJSON *tools,
     }
     assert_non_null(list);
     assert_int_equal(shown, 0);
-    expect_growth(style, tools, begin, list);
+    call_expect_growth(style, tools, begin, list);
     return list;
 }
 
@@ -140,9 +100,9 @@ static void expect_known(const cJSON *calls, const cJSON *arguments)
     const cJSON *call;
     cJSON_ArrayForEach(call, calls)
     {
-        const char *text = member_of(call, "arguments");
+        const char *text = call_member(call, "arguments");
         cJSON *read = cli_json_parse_all(text, strlen(text), NULL);
-        assert_string_equal(member_of(call, "name"), "do-it_2.x");
+        assert_string_equal(call_member(call, "name"), "do-it_2.x");
         char *own = cJSON_PrintUnformatted(read), *wanted = cJSON_PrintUnformatted(arguments);
         const bool is_same = cJSON_Compare(read, arguments, 1);
         if (!is_same) {
@@ -282,7 +242,7 @@ TEST(values_of_the_grammar_have_the_types_of_their_schemas)
             const cJSON *call, *item;
             cJSON_ArrayForEach(call, calls)
             {
-                const char *own = member_of(call, "arguments"), *name = member_of(call, "name");
+                const char *own = call_member(call, "arguments"), *name = call_member(call, "name");
                 cJSON *arguments = cli_json_parse_all(own, strlen(own), NULL);
                 assert_true(cJSON_IsObject(arguments) && strstr("abc", name));
                 const cJSON *all = name[0] == 'b' ? NULL : arguments;

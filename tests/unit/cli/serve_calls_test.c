@@ -3,6 +3,7 @@
 #include "cli/serve/calls/serve_calls.h"
 #include "cli/serve/calls/serve_styles.h"
 #include "tests/unit/case_file.h"
+#include "tests/unit/cli/call_language.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -55,41 +56,6 @@ static const char tools_text[] =
     "a\":{}},\"$defs\":{\"t\":{"
     "\"enum\":[\"1\",\"2\"]}}}}}]";
 
-static const char *member_of(const cJSON *call, const char *name)
-{
-    return cJSON_GetObjectItem(cJSON_GetObjectItem(call, "function"), name)->valuestring;
-}
-
-// Calls that are read from a text that grows go on as it does, up to those of the whole text.
-static void expect_growth(const struct serve_call_style *style, const cJSON *tools,
-                          const char *text, size_t shown, const cJSON *whole)
-{
-    size_t before = 0;
-    for (size_t size = shown; size <= strlen(text); size++) {
-        char *part = strndup(text + shown, size - shown); // so that reads past its end are found
-        cJSON *list = serve_read_begun_calls(style, tools, part, size - shown);
-        const cJSON *call, *wanted = whole->child;
-        size_t now = 0;
-        cJSON_ArrayForEach(call, list)
-        {
-            const char *arguments = member_of(call, "arguments");
-            assert_non_null(wanted);
-            assert_string_equal(member_of(call, "name"), member_of(wanted, "name"));
-            assert_memory_equal(arguments, member_of(wanted, "arguments"), strlen(arguments));
-            now += 1 + strlen(arguments);
-            wanted = wanted->next;
-        }
-        assert_true(now >= before);
-        before = now;
-        cJSON_Delete(list);
-        free(part);
-    }
-    for (const cJSON *call = whole->child; call; call = call->next) {
-        before -= 1 + strlen(member_of(call, "arguments"));
-    }
-    assert_int_equal(before, 0);
-}
-
 // Reads calls as "name arguments;" each.
 static void expect_calls(const struct serve_call_style *style, const char *text,
                          const char *expected, size_t expected_shown)
@@ -110,7 +76,7 @@ static void expect_calls(const struct serve_call_style *style, const char *text,
     assert_string_equal(found, expected);
     assert_int_equal(shown, expected_shown == WHOLE ? strlen(text) : expected_shown);
     if (list) {
-        expect_growth(style, tools, text, shown, list);
+        call_expect_growth(style, tools, text + shown, list);
     }
     cJSON_Delete(list);
     cJSON_Delete(tools);
