@@ -6,7 +6,9 @@
 
 //-- helpers -----------------------------------------------------------------------------------
 
-static struct small_vocab small; // the vocabulary of a test
+// The vocabulary of a test and the tokenizer that it made last.
+static struct small_vocab small;
+static struct gi_tokenizer *tokenizer;
 
 static int setup(void **state)
 {
@@ -15,10 +17,24 @@ static int setup(void **state)
     return 0;
 }
 
-static struct gi_tokenizer *create_small(const char *pre)
+static int teardown(void **state)
+{
+    (void)state;
+    gi_tokenizer_destroy(tokenizer);
+    tokenizer = NULL;
+    return 0;
+}
+
+static void create(void)
+{
+    gi_tokenizer_destroy(tokenizer);
+    tokenizer = must_create(&small.vocab);
+}
+
+static void create_small(const char *pre)
 {
     small.vocab.pre = small_text(pre);
-    return must_create(&small.vocab);
+    create();
 }
 
 static void expect_failure(const struct gi_vocab *vocab, enum glinfer_status status,
@@ -30,10 +46,10 @@ static void expect_failure(const struct gi_vocab *vocab, enum glinfer_status sta
     assert_says(err.message, words);
 }
 
-#define EXPECT_IDS(tokenizer, text, flags, ...)                                                    \
+#define EXPECT_IDS(text, flags, ...)                                                               \
     expect_ids(tokenizer, small_text(text), flags, IDS(__VA_ARGS__))
 
-static void expect_round_trip(const struct gi_tokenizer *tokenizer, struct gi_text text)
+static void expect_round_trip(struct gi_text text)
 {
     struct gi_ids ids = {0};
     struct glinfer_error err;
@@ -53,59 +69,54 @@ static void expect_round_trip(const struct gi_tokenizer *tokenizer, struct gi_te
 
 TEST(bpe_merges_by_rank)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
-    EXPECT_IDS(tokenizer, "hello", 0, SMALL_HELLO);
-    EXPECT_IDS(tokenizer, "hellhello", 0, SMALL_HELL, SMALL_HELLO);
-    EXPECT_IDS(tokenizer, "llll", 0, SMALL_LL, SMALL_LL);
-    EXPECT_IDS(tokenizer, "lll", 0, SMALL_LL, 'l');
-    EXPECT_IDS(tokenizer, "hehe", 0, SMALL_HE, SMALL_HE);
-    EXPECT_IDS(tokenizer, " w", 0, SMALL_SPACE_W);
-    gi_tokenizer_destroy(tokenizer);
+    create_small("smollm");
+    EXPECT_IDS("hello", 0, SMALL_HELLO);
+    EXPECT_IDS("hellhello", 0, SMALL_HELL, SMALL_HELLO);
+    EXPECT_IDS("llll", 0, SMALL_LL, SMALL_LL);
+    EXPECT_IDS("lll", 0, SMALL_LL, 'l');
+    EXPECT_IDS("hehe", 0, SMALL_HE, SMALL_HE);
+    EXPECT_IDS(" w", 0, SMALL_SPACE_W);
 }
 
 TEST(bpe_encodes_nothing_to_nothing)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
+    create_small("smollm");
     struct gi_ids ids = {0};
     assert_true(gi_tokenizer_encode(tokenizer, (struct gi_text){NULL, 0}, true, true, &ids, NULL));
     assert_int_equal(ids.count, 0);
     gi_ids_finish(&ids);
-    gi_tokenizer_destroy(tokenizer);
 }
 
 TEST(bpe_keeps_every_byte)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
+    create_small("smollm");
     char ascii[128];
     for (int byte = 0; byte < 128; byte++) {
         ascii[byte] = (char)byte;
     }
-    expect_round_trip(tokenizer, (struct gi_text){ascii, sizeof(ascii)});
-    expect_round_trip(tokenizer, small_text("\u00e9\u20ac\U0001f600 \u4e2d\u6587\n\t hello  12"));
-    gi_tokenizer_destroy(tokenizer);
+    expect_round_trip((struct gi_text){ascii, sizeof(ascii)});
+    expect_round_trip(small_text("\u00e9\u20ac\U0001f600 \u4e2d\u6587\n\t hello  12"));
 }
 
 TEST(bpe_encodes_broken_bytes_as_replacements)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
-    EXPECT_IDS(tokenizer, "\xff", 0, 0xef, 0xbf, 0xbd);
-    EXPECT_IDS(tokenizer, "\xc1\x81", 0, 'A');
-    EXPECT_IDS(tokenizer, "\xed\xa0\x80", 0, 0xed, 0xa0, 0x80);
-    gi_tokenizer_destroy(tokenizer);
+    create_small("smollm");
+    EXPECT_IDS("\xff", 0, 0xef, 0xbf, 0xbd);
+    EXPECT_IDS("\xc1\x81", 0, 'A');
+    EXPECT_IDS("\xed\xa0\x80", 0, 0xed, 0xa0, 0x80);
 }
 
 TEST(bpe_drops_bytes_that_have_no_token)
 {
     small.tokens['z'] = small_text("zz");
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "azb", 0, 'a', 'b');
-    EXPECT_IDS(tokenizer, "hzello", 0, 'h', 'e', SMALL_LL, 'o');
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("azb", 0, 'a', 'b');
+    EXPECT_IDS("hzello", 0, 'h', 'e', SMALL_LL, 'o');
 }
 
 TEST(bpe_encodes_long_runs)
 {
-    struct gi_tokenizer *tokenizer = create_small("llama-bpe");
+    create_small("llama-bpe");
     static char text[1 << 20];
     static const char runs[] = {'l', ' ', '\n', '1', '.', (char)0xff};
     for (size_t i = 0; i < sizeof(runs); i++) {
@@ -116,40 +127,34 @@ TEST(bpe_encodes_long_runs)
         assert_true(ids.count >= sizeof(text) / 2);
         gi_ids_finish(&ids);
     }
-    gi_tokenizer_destroy(tokenizer);
 }
 
 //-- words -------------------------------------------------------------------------------------
 
 TEST(smollm_parts_digits)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
-    EXPECT_IDS(tokenizer, "12", 0, '1', '2');
-    gi_tokenizer_destroy(tokenizer);
-    tokenizer = create_small("gpt-2");
-    EXPECT_IDS(tokenizer, "12", 0, SMALL_12);
-    gi_tokenizer_destroy(tokenizer);
+    create_small("smollm");
+    EXPECT_IDS("12", 0, '1', '2');
+    create_small("gpt-2");
+    EXPECT_IDS("12", 0, SMALL_12);
 }
 
 TEST(gpt2_leaves_the_last_space_to_the_word)
 {
-    struct gi_tokenizer *tokenizer = create_small("gpt-2");
-    EXPECT_IDS(tokenizer, "   w", 0, SMALL_TWO_SPACES, SMALL_SPACE_W);
-    EXPECT_IDS(tokenizer, "w   ", 0, 'w', SMALL_TWO_SPACES, ' ');
-    EXPECT_IDS(tokenizer, "l\u00a0l", 0, 'l', 0xc2, 0xa0, 'l');
-    gi_tokenizer_destroy(tokenizer);
+    create_small("gpt-2");
+    EXPECT_IDS("   w", 0, SMALL_TWO_SPACES, SMALL_SPACE_W);
+    EXPECT_IDS("w   ", 0, 'w', SMALL_TWO_SPACES, ' ');
+    EXPECT_IDS("l\u00a0l", 0, 'l', 0xc2, 0xa0, 'l');
 }
 
 TEST(llama_takes_a_word_that_is_a_token)
 {
     small.vocab.n_merges = 1;
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "hello", 0, SMALL_HE, 'l', 'l', 'o');
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("hello", 0, SMALL_HE, 'l', 'l', 'o');
     small.vocab.pre = small_text("llama-bpe");
-    tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "hello", 0, SMALL_HELLO);
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("hello", 0, SMALL_HELLO);
 }
 
 TEST(every_pretokenizer_compiles)
@@ -165,9 +170,8 @@ TEST(every_pretokenizer_compiles)
         "llama4",       "deepseek-coder", "bailingmoe",       "seed-coder",
         "minicpm5",     "bloom",          "viking",           ""};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct gi_tokenizer *tokenizer = create_small(names[i]);
-        expect_round_trip(tokenizer, small_text("Hello, w\u00f6rld!  It's 2024:\n\n\t x = 0xFF; "));
-        gi_tokenizer_destroy(tokenizer);
+        create_small(names[i]);
+        expect_round_trip(small_text("Hello, w\u00f6rld!  It's 2024:\n\n\t x = 0xFF; "));
     }
 }
 
@@ -175,59 +179,52 @@ TEST(every_pretokenizer_compiles)
 
 TEST(control_tokens_are_text_unless_parsed)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
-    EXPECT_IDS(tokenizer, "l<|im_end|>l", PARSE_SPECIAL, 'l', SMALL_IM_END, 'l');
-    EXPECT_IDS(tokenizer, "<unk>", PARSE_SPECIAL, SMALL_UNKNOWN);
-    EXPECT_IDS(tokenizer, "<unk>", 0, '<', 'u', 'n', 'k', '>');
-    EXPECT_IDS(tokenizer, "<|im_end|", PARSE_SPECIAL, '<', '|', 'i', 'm', '_', 'e', 'n', 'd', '|');
-    gi_tokenizer_destroy(tokenizer);
+    create_small("smollm");
+    EXPECT_IDS("l<|im_end|>l", PARSE_SPECIAL, 'l', SMALL_IM_END, 'l');
+    EXPECT_IDS("<unk>", PARSE_SPECIAL, SMALL_UNKNOWN);
+    EXPECT_IDS("<unk>", 0, '<', 'u', 'n', 'k', '>');
+    EXPECT_IDS("<|im_end|", PARSE_SPECIAL, '<', '|', 'i', 'm', '_', 'e', 'n', 'd', '|');
 }
 
 TEST(user_defined_tokens_are_always_found_longest_first)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
-    EXPECT_IDS(tokenizer, "<tool>", 0, SMALL_TOOL);
-    EXPECT_IDS(tokenizer, "<tool>call<tool>", 0, SMALL_TOOL_CALL, SMALL_TOOL);
-    EXPECT_IDS(tokenizer, "<tool><tool>cal", PARSE_SPECIAL, SMALL_TOOL, SMALL_TOOL, 'c', 'a', 'l');
-    gi_tokenizer_destroy(tokenizer);
+    create_small("smollm");
+    EXPECT_IDS("<tool>", 0, SMALL_TOOL);
+    EXPECT_IDS("<tool>call<tool>", 0, SMALL_TOOL_CALL, SMALL_TOOL);
+    EXPECT_IDS("<tool><tool>cal", PARSE_SPECIAL, SMALL_TOOL, SMALL_TOOL, 'c', 'a', 'l');
 }
 
 TEST(longer_tokens_win_over_earlier_ones)
 {
     small.tokens[SMALL_TOOL] = small_text("ab");
     small.tokens[SMALL_TOOL_CALL] = small_text("bcd");
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "abcd", 0, 'a', SMALL_TOOL_CALL);
-    EXPECT_IDS(tokenizer, "abab", 0, SMALL_TOOL, SMALL_TOOL);
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("abcd", 0, 'a', SMALL_TOOL_CALL);
+    EXPECT_IDS("abab", 0, SMALL_TOOL, SMALL_TOOL);
 }
 
 TEST(bos_and_eos_follow_the_file)
 {
     small.vocab.bos = SMALL_IM_START;
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, 'l');
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("l", ADD_SPECIAL, 'l');
     small.vocab.add_bos = small.vocab.add_eos = 1;
-    tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, SMALL_IM_START, 'l', SMALL_END);
-    EXPECT_IDS(tokenizer, "l", 0, 'l');
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("l", ADD_SPECIAL, SMALL_IM_START, 'l', SMALL_END);
+    EXPECT_IDS("l", 0, 'l');
     small.vocab.add_bos = small.vocab.add_eos = -1;
     small.vocab.pre = small_text("llama-bpe");
-    tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, SMALL_IM_START, 'l');
-    gi_tokenizer_destroy(tokenizer);
+    create();
+    EXPECT_IDS("l", ADD_SPECIAL, SMALL_IM_START, 'l');
 }
 
 TEST(stop_ids_are_known_by_spelling)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
+    create_small("smollm");
     int32_t ids[16];
     assert_int_equal(gi_tokenizer_stop_ids(tokenizer, ids), 2);
     assert_int_equal(ids[0], SMALL_END);
     assert_int_equal(ids[1], SMALL_IM_END);
-    gi_tokenizer_destroy(tokenizer);
 }
 
 TEST(stop_ids_leave_out_end_where_return_and_call_are)
@@ -235,17 +232,16 @@ TEST(stop_ids_leave_out_end_where_return_and_call_are)
     small.tokens[SMALL_TOOL] = small_text("<|end|>");
     small.tokens[SMALL_TOOL_CALL] = small_text("<|return|>");
     small.tokens[SMALL_UNUSED] = small_text("<|call|>");
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
+    create();
     int32_t ids[16];
     assert_int_equal(gi_tokenizer_stop_ids(tokenizer, ids), 4);
     assert_false(gi_tokenizer_is_control(tokenizer, SMALL_TOOL));
     assert_true(gi_tokenizer_is_control(tokenizer, SMALL_TOOL_CALL));
-    gi_tokenizer_destroy(tokenizer);
 }
 
 TEST(bytes_of_tokens)
 {
-    struct gi_tokenizer *tokenizer = create_small("smollm");
+    create_small("smollm");
     expect_bytes(tokenizer, SMALL_SPACE_W, " w");
     expect_bytes(tokenizer, 0xff, "\xff");
     expect_bytes(tokenizer, SMALL_IM_END, "<|im_end|>");
@@ -260,7 +256,6 @@ TEST(bytes_of_tokens)
     assert_false(gi_tokenizer_is_control(tokenizer, -1));
     assert_string_equal(gi_tokenizer_name(tokenizer), "gpt2/smollm");
     assert_int_equal(gi_tokenizer_size(tokenizer), SMALL_COUNT);
-    gi_tokenizer_destroy(tokenizer);
 }
 
 //-- hostile vocabularies ----------------------------------------------------------------------
@@ -311,10 +306,9 @@ TEST(create_takes_odd_vocabularies)
     small.tokens[SMALL_TOOL] = small_text("hello");
     small.types[SMALL_UNKNOWN] = 77;
     small.tokens[SMALL_BYTE] = small_text("<0xZZ>");
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
-    EXPECT_IDS(tokenizer, "hello", PARSE_SPECIAL, SMALL_TOOL);
+    create();
+    EXPECT_IDS("hello", PARSE_SPECIAL, SMALL_TOOL);
     expect_bytes(tokenizer, SMALL_UNUSED, "");
-    gi_tokenizer_destroy(tokenizer);
     small.vocab = (struct gi_vocab){.model = small_text("gpt2"),
                                     .tokens = small.tokens,
                                     .n_tokens = 1,
@@ -322,9 +316,8 @@ TEST(create_takes_odd_vocabularies)
                                     .eos = GI_NO_TOKEN,
                                     .eot = GI_NO_TOKEN,
                                     .eom = GI_NO_TOKEN};
-    tokenizer = must_create(&small.vocab);
+    create();
     expect_ids(tokenizer, (struct gi_text){"a\0b", 3}, 0, (const int32_t[]){0}, 1);
-    gi_tokenizer_destroy(tokenizer);
 }
 
 TEST(create_takes_a_long_token)
@@ -333,11 +326,10 @@ TEST(create_takes_a_long_token)
     char *text = malloc(size);
     memset(text, 'x', size);
     small.tokens[SMALL_TOOL] = (struct gi_text){text, size};
-    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
+    create();
     expect_ids(tokenizer, (struct gi_text){text, size}, 0, (const int32_t[]){SMALL_TOOL}, 1);
-    EXPECT_IDS(tokenizer, "xx", 0, 'x', 'x');
+    EXPECT_IDS("xx", 0, 'x', 'x');
     assert_int_equal(gi_tokenizer_bytes(tokenizer, SMALL_TOOL).size, size);
-    gi_tokenizer_destroy(tokenizer);
     free(text);
 }
 
@@ -349,11 +341,10 @@ TEST(create_survives_failing_allocations)
 
 TEST(encode_survives_failing_allocations)
 {
-    struct gi_tokenizer *tokenizer = create_small("llama-bpe");
+    create_small("llama-bpe");
     struct gi_text text =
         small_text("hello w\xed\xa0\x80<|im_end|> lllllllllllllllllllllllllllllll");
     encode_in_the_end(tokenizer, text, PARSE_SPECIAL);
-    gi_tokenizer_destroy(tokenizer);
 }
 
-RUN_TESTS_EACH(NULL, NULL, setup, NULL)
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

@@ -7,28 +7,30 @@
 
 enum { PAD, EOS, UNK, A, B, AB, SPACE, COUNT };
 
-struct small_unigram {
+// The vocabulary of a test.
+static struct {
     struct gi_vocab vocab; // puts no space in front
     struct gi_text tokens[COUNT];
     int32_t types[COUNT];
     float scores[COUNT];
-};
+} small;
 
-static void small_unigram_init(struct small_unigram *small)
+static int setup(void **state)
 {
+    (void)state;
     static const char *const texts[] = {"<pad>", "</s>", "<unk>", "a", "b", "ab", "\u2581"};
-    memset(small, 0, sizeof(*small));
+    memset(&small, 0, sizeof(small));
     for (int id = 0; id < COUNT; id++) {
-        small->tokens[id] = small_text(texts[id]);
-        small->types[id] = id < UNK ? GI_TOKEN_TYPE_CONTROL : GI_TOKEN_TYPE_NORMAL;
-        small->scores[id] = id == AB ? -3 : -2;
+        small.tokens[id] = small_text(texts[id]);
+        small.types[id] = id < UNK ? GI_TOKEN_TYPE_CONTROL : GI_TOKEN_TYPE_NORMAL;
+        small.scores[id] = id == AB ? -3 : -2;
     }
-    small->types[UNK] = GI_TOKEN_TYPE_UNKNOWN;
-    small->vocab = (struct gi_vocab){
+    small.types[UNK] = GI_TOKEN_TYPE_UNKNOWN;
+    small.vocab = (struct gi_vocab){
         .model = small_text("t5"),
-        .tokens = small->tokens,
-        .types = small->types,
-        .scores = small->scores,
+        .tokens = small.tokens,
+        .types = small.types,
+        .scores = small.scores,
         .n_tokens = COUNT,
         .bos = GI_NO_TOKEN,
         .eos = EOS,
@@ -38,81 +40,71 @@ static void small_unigram_init(struct small_unigram *small)
         .pad = PAD,
         .sep = GI_NO_TOKEN,
     };
+    return 0;
 }
 
-static void expect_ids_of(const struct gi_vocab *vocab, const char *text, const int32_t *expected,
-                          size_t n_expected)
+static void expect_ids_of(const char *text, const int32_t *expected, size_t n_expected)
 {
-    struct gi_tokenizer *tokenizer = must_create(vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     expect_ids(tokenizer, small_text(text), 0, expected, n_expected);
     gi_tokenizer_destroy(tokenizer);
 }
 
-#define EXPECT_IDS(vocab, text, ...) expect_ids_of(vocab, text, IDS(__VA_ARGS__))
+#define EXPECT_IDS(text, ...) expect_ids_of(text, IDS(__VA_ARGS__))
 
-static void expect_refused(const struct gi_vocab *vocab, const char *what)
+static void expect_refused(const char *what)
 {
     struct glinfer_error err;
-    assert_fails(gi_tokenizer_create(vocab, &err), err, BAD_FILE, what);
+    assert_fails(gi_tokenizer_create(&small.vocab, &err), err, BAD_FILE, what);
 }
 
 //-- scores ----------------------------------------------------------------------------------------
 
 TEST(unigram_takes_the_way_with_the_largest_sum)
 {
-    struct small_unigram small;
-    small_unigram_init(&small);
-    EXPECT_IDS(&small.vocab, "aab b", A, AB, SPACE, B);
+    EXPECT_IDS("aab b", A, AB, SPACE, B);
     small.scores[AB] = -5;
-    EXPECT_IDS(&small.vocab, "aab", A, A, B);
-    EXPECT_IDS(&small.vocab, "axxb", A, UNK, B);
+    EXPECT_IDS("aab", A, A, B);
+    EXPECT_IDS("axxb", A, UNK, B);
 }
 
 TEST(unigram_refuses_scores_that_are_no_numbers)
 {
     static const float scores[] = {NAN, INFINITY, -INFINITY};
-    struct small_unigram small;
-    small_unigram_init(&small);
     for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
         small.scores[B] = scores[i];
-        expect_refused(&small.vocab, "the score (tokenizer.ggml.scores) of token 4 is");
+        expect_refused("the score (tokenizer.ggml.scores) of token 4 is");
     }
     // That of a control token counts nowhere.
     small.scores[B] = -2;
     small.scores[PAD] = NAN;
-    EXPECT_IDS(&small.vocab, "a", A);
+    EXPECT_IDS("a", A);
 }
 
 TEST(unigram_without_normal_tokens_has_unknown_below_the_others)
 {
-    struct small_unigram small;
-    small_unigram_init(&small);
     for (int id = A; id < COUNT; id++) {
         small.types[id] = GI_TOKEN_TYPE_UNUSED;
     }
     // "a" is not a token, so the alternatives are unknown + "b" and "ab".
     small.tokens[A] = small_text("c");
-    EXPECT_IDS(&small.vocab, "ab", AB);
+    EXPECT_IDS("ab", AB);
 }
 
 //-- pieces ----------------------------------------------------------------------------------------
 
 TEST(unigram_takes_the_last_of_equal_pieces)
 {
-    struct small_unigram small;
-    small_unigram_init(&small);
     small.tokens[B] = small_text("a");
-    EXPECT_IDS(&small.vocab, "a", B);
+    EXPECT_IDS("a", B);
     small.types[B] = GI_TOKEN_TYPE_CONTROL;
-    EXPECT_IDS(&small.vocab, "a", A);
+    EXPECT_IDS("a", A);
 }
 
 // A walk over all of them at every byte would take many seconds.
 TEST(unigram_passes_equal_pieces_once)
 {
     enum { N_EQUAL = 200000, SIZE = 20000 };
-    struct small_unigram small;
-    small_unigram_init(&small);
     struct gi_text *tokens = calloc(N_EQUAL, sizeof(*tokens));
     char *text = malloc(SIZE);
     assert_true(tokens && text);
@@ -165,30 +157,26 @@ static void write_map(char map[MAP_SIZE], uint32_t replacement)
 TEST(unigram_reads_its_text_through_the_map)
 {
     char map[MAP_SIZE];
-    struct small_unigram small;
-    small_unigram_init(&small);
-    EXPECT_IDS(&small.vocab, "cb\xff", UNK, B, UNK);
+    EXPECT_IDS("cb\xff", UNK, B, UNK);
     write_map(map, 0);
     small.vocab.charsmap = (struct gi_text){map, MAP_SIZE};
-    EXPECT_IDS(&small.vocab, "cb\xff", AB, B, UNK);
+    EXPECT_IDS("cb\xff", AB, B, UNK);
     // A replacement past the end replaces nothing.
     write_map(map, 3);
-    EXPECT_IDS(&small.vocab, "cb", UNK, B);
+    EXPECT_IDS("cb", UNK, B);
 }
 
 TEST(unigram_refuses_a_damaged_map)
 {
     char map[MAP_SIZE];
-    struct small_unigram small;
-    small_unigram_init(&small);
     write_map(map, 0);
     for (size_t size = 1; size < MAP_SIZE; size++) {
         small.vocab.charsmap = (struct gi_text){map, size};
-        expect_refused(&small.vocab, "tokenizer.ggml.precompiled_charsmap of");
+        expect_refused("tokenizer.ggml.precompiled_charsmap of");
     }
     set_u32(map, UINT32_MAX);
     small.vocab.charsmap = (struct gi_text){map, MAP_SIZE};
-    expect_refused(&small.vocab, "is cut off");
+    expect_refused("is cut off");
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, setup, NULL)
