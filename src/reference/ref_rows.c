@@ -1,10 +1,69 @@
 // Kernels that work on each row by itself: glsl/norm, glsl/embed and glsl/conv.
+#include "base/round.h"
 #include "glsl/conv/conv_params.h"
 #include "glsl/embed/embed_params.h"
 #include "glsl/norm/norm_params.h"
+#include "ops/record/weight.h"
 #include "reference/reference.h"
 
 #include <math.h>
+
+//-- embeddings ------------------------------------------------------------------------------------
+
+static void expect_norm_sums(struct gi_ref *ref)
+{
+    const struct gi_embed_token_params *p = ref->params;
+    gi_ref_expect_sums(ref, 0, p->norm, p->n_embd, p->norm + gi_round_up(p->n_embd, 64));
+}
+
+// Only the part of the weights that has the token's row writes. The last group copies the
+// rotations.
+void gi_ref_embed_token(struct gi_ref *ref)
+{
+    const struct gi_embed_token_params *p = ref->params;
+    const uint32_t row = ref->token - p->row_begin;
+    const float *gamma = gi_ref_floats(ref, 1, p->gamma, p->n_embd);
+    const float *turns =
+        gi_ref_floats(ref, 1, p->rope_table + (uint64_t)ref->n_past * p->n_rot, p->n_rot);
+    float *values = gi_ref_memory(ref, ref->n_col, sizeof(*values));
+    double squares = 0;
+    if (ref->has_failed || row >= p->n_rows || !ref->weight(ref->user, row, values)) {
+        return;
+    }
+    for (uint32_t i = 0; i < p->n_embd; i++) {
+        const double x = (double)p->scale * values[i], norm = x * gamma[i];
+        gi_ref_expect(ref, "residual", 0, p->residual + i, x, 1e-6 + fabs(x));
+        gi_ref_expect(ref, "norm", 0, p->norm + i, norm, 1e-6 + fabs(norm));
+        squares += x * x;
+    }
+    for (uint32_t i = 0; i < p->n_rot; i++) {
+        gi_ref_expect(ref, "rope", 0, p->rope_row + i, turns[i], 0);
+    }
+    ref->roundings = 32;
+    gi_ref_expect_sum(ref, "ssq", 0, p->ssq, ref->dispatch->grid.size[0] - 1, squares, squares);
+    ref->after = gi_ref_define(ref, "WRITE_SUMS") ? expect_norm_sums : NULL;
+}
+
+// With STEP and ROWS there is one row, of the token of step_state.
+void gi_ref_embed_batch(struct gi_ref *ref)
+{
+    const struct gi_embed_batch_params *p = ref->params;
+    const bool is_one = gi_ref_define(ref, "STEP") || gi_ref_define(ref, "ROWS");
+    const uint32_t n = p->n_block * GI_QUANT_BLOCK, n_tokens = is_one ? 1 : ref->n_tokens;
+    const void *tokens = is_one ? (const void *)&ref->token : gi_ref_floats(ref, 1, 0, n_tokens);
+    float *values = gi_ref_memory(ref, n, sizeof(*values));
+    for (uint32_t m = 0; !ref->has_failed && m < n_tokens; m = gi_ref_next(ref, m, n_tokens, n)) {
+        const uint64_t at = (uint64_t)(ref->slot + m) * p->stride;
+        const uint32_t row = ((const uint32_t *)tokens)[m] - p->row_begin;
+        const bool is_known = row < p->n_rows && ref->weight(ref->user, row, values);
+        for (uint32_t i = 0; is_known && i < n; i++) {
+            const double x = (double)p->scale * values[i];
+            gi_ref_expect(ref, "x", 0, at + i, x, 1e-6 + fabs(x));
+        }
+    }
+}
+
+//-- networks and inputs of rows -------------------------------------------------------------------
 
 void gi_ref_sparse_glu(struct gi_ref *ref)
 {

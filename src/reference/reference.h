@@ -65,6 +65,7 @@ struct gi_ref {
     const struct gi_program_key *key;
     const void *params; // struct gi_<kernel>_params
     uint32_t n_past, n_tokens;
+    uint32_t token;  // of step_state
     uint32_t slot;   // of a dispatch for all slots of a joint list: the one to compute
     bool is_sampled; // a part of a large result is enough
     // Copies n words of a binding, from word `first` on, to words.

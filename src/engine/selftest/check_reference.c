@@ -20,8 +20,7 @@ static bool read_words(void *user, uint32_t binding, uint64_t first, size_t n, v
         return !test->has_failed;
     }
     const struct gi_range *range = &test->dispatch->bindings[binding];
-    const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
-    return gi_buffer_read(range->buffer, test->gpu, range->offset + begin, words,
+    return gi_buffer_read(range->buffer, test->gpu, range->offset + first * sizeof(uint32_t), words,
                           n * sizeof(uint32_t), test->err);
 }
 
@@ -155,6 +154,7 @@ void gi_test_compare(struct gi_test *test, uint32_t seed)
         .params = test->params,
         .n_past = test->n_past,
         .n_tokens = test->n_tokens,
+        .token = test->state.token,
         .slot = gi_test_is_of_slots(test) ? test->slot : 0,
         .is_sampled = true,
         .read = read_words,

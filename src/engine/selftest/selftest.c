@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
-#include "engine/selftest/test_rows.h"
 #include "gpu/program/quarantine.h"
 
 #include <stdio.h>
@@ -32,7 +31,7 @@ static void report(const struct gi_tested *tested, uint32_t program,
 static bool is_half(const struct gi_program_key *key)
 {
     bool is_half = key->id == GI_PROGRAM_GEMM_HALF || key->id == GI_PROGRAM_ATTENTION_HALF ||
-                   key->id == GI_PROGRAM_HALF_ROWS || gi_test_is_small_half(key) ||
+                   key->id == GI_PROGRAM_HALF_ROWS || key->id == GI_PROGRAM_GEMV_BATCH_HALF ||
                    gi_test_is_packed(key);
     for (uint32_t i = 0; i < key->n_defines; i++) {
         is_half =
@@ -163,8 +162,8 @@ static const struct {
     enum gi_program_id first, last;
     gi_test_check check;
 } checks[] = {
-    {GI_PROGRAM_EMBED_TOKEN, GI_PROGRAM_EMBED_TOKEN, gi_check_embed_token},
-    {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed_batch},
+    {GI_PROGRAM_EMBED_TOKEN, GI_PROGRAM_EMBED_TOKEN, gi_check_embed},
+    {GI_PROGRAM_EMBED_BATCH, GI_PROGRAM_EMBED_BATCH, gi_check_embed},
     {GI_PROGRAM_GEMM, GI_PROGRAM_GEMV_BATCH_HALF, gi_check_gemm},
     {GI_PROGRAM_ADJUST_64, GI_PROGRAM_ADJUST_1024, gi_check_adjusted},
     {GI_PROGRAM_ARGMAX_64, GI_PROGRAM_ARGMAX_1024, gi_check_sampled},
@@ -293,7 +292,6 @@ static bool run_slot(const struct gi_selftest_run *run, uint32_t entry, uint32_t
     if (!gi_selftest_write_states(run)) {
         return false;
     }
-    gi_test_find_slot(&test);
     if (check) {
         check(&test);
     } else {

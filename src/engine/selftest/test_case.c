@@ -1,7 +1,6 @@
 #include "engine/selftest/test_case.h"
 
 #include "base/array.h"
-#include "glsl/embed/embed_params.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
@@ -34,7 +33,7 @@ void *gi_test_memory(struct gi_test *test, size_t count, size_t size)
 uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
 {
     const struct gi_range *range = &test->dispatch->bindings[binding];
-    const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
+    const uint64_t begin = first * sizeof(uint32_t);
     uint32_t *words = gi_test_memory(test, n, sizeof(*words));
     assert(begin + n * sizeof(*words) <= range->size);
     if (words && n > 0 &&
@@ -56,19 +55,11 @@ float *gi_test_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint
     return gi_test_floats(test, binding, first, (test->n_tokens - 1) * stride + n);
 }
 
-uint32_t gi_test_next_token(const struct gi_test *test, uint32_t token, uint64_t n, bool is_half)
-{
-    enum { MOST_VALUES = 1 << 18 };
-    const uint32_t last = test->n_tokens - 1;
-    const uint64_t step = is_half ? (last + UINT64_C(1)) / 2 : 1 + n * test->n_tokens / MOST_VALUES;
-    return token == last ? test->n_tokens : token + step < last ? token + (uint32_t)step : last;
-}
-
 void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const void *words,
                    size_t n)
 {
     const struct gi_range *range = &test->dispatch->bindings[binding];
-    const uint64_t begin = test->slot_begins[binding] + first * sizeof(uint32_t);
+    const uint64_t begin = first * sizeof(uint32_t);
     test->has_failed =
         test->has_failed || !gi_buffer_write(range->buffer, test->gpu, range->offset + begin, words,
                                              n * sizeof(uint32_t), test->err);
@@ -104,8 +95,7 @@ static bool is_read_elsewhere(const struct gi_test *test, uint32_t binding, uint
 
 void gi_test_poison(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
 {
-    const uint64_t begin = test->dispatch->bindings[binding].offset + test->slot_begins[binding] +
-                           first * sizeof(uint32_t);
+    const uint64_t begin = test->dispatch->bindings[binding].offset + first * sizeof(uint32_t);
     const uint32_t n_memory = test->n_memory;
     if (n == 0 || is_read_elsewhere(test, binding, begin, begin + n * sizeof(uint32_t))) {
         return;
@@ -127,14 +117,6 @@ void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t fir
             snprintf(test->where, sizeof(test->where), "%s[%llu] is not written", what,
                      (unsigned long long)(first + i));
         }
-    }
-}
-
-void gi_test_expect_rows(struct gi_test *test, const char *what, const float *rows, uint64_t stride,
-                         size_t n)
-{
-    for (uint32_t token = 0; rows && token < test->n_tokens; token++) {
-        gi_test_expect_written(test, what, token * stride, rows + token * stride, n);
     }
 }
 
@@ -185,17 +167,18 @@ int32_t gi_test_define(const struct gi_test *test, const char *name)
     return 0;
 }
 
+bool gi_test_is_packed(const struct gi_program_key *key)
+{
+    bool is_packed = key->id == GI_PROGRAM_PACK_ROWS;
+    for (uint32_t i = 0; i < key->n_defines; i++) {
+        is_packed = is_packed || strcmp(key->defines[i].name, "PACKED") == 0;
+    }
+    return is_packed;
+}
+
 //-- slots -----------------------------------------------------------------------------------------
 
 bool gi_test_is_of_slots(const struct gi_test *test)
 {
     return test->joint && gi_test_define(test, "ROWS") > 0;
-}
-
-void gi_test_find_slot(struct gi_test *test)
-{
-    if (gi_test_is_of_slots(test) && test->key->id == GI_PROGRAM_EMBED_BATCH) {
-        const struct gi_embed_batch_params *params = (const void *)test->params;
-        test->slot_begins[0] = (uint64_t)test->slot * params->stride * sizeof(uint32_t);
-    }
 }

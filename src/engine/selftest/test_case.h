@@ -24,10 +24,8 @@ struct gi_test {
     uint32_t n_past, n_tokens;             // as in state
     struct gi_step_state state;            // copy of that on the GPU
     uint32_t run_past, run_tokens;         // values that the grid is computed from
-    // In a joint list, an entry of all slots is tested for this one: its part of each binding
-    // begins at this offset in bytes, and state is that of the slot.
+    // In a joint list, an entry of all slots is tested for this one, and state is that of the slot.
     uint32_t slot;
-    uint64_t slot_begins[GI_MAX_BINDINGS];
     uint32_t params[64]; // of the dispatch
     double tolerance;    // relative to the sum of magnitudes in a result
 
@@ -47,8 +45,6 @@ void gi_test_rewind(struct gi_test *test, uint32_t n_memory);
 
 // Returns true if the entry computes all slots of a joint list.
 bool gi_test_is_of_slots(const struct gi_test *test);
-// Sets slot_begins from params.
-void gi_test_find_slot(struct gi_test *test);
 
 // Allocates zeroed memory that the test owns. Returns NULL with has_failed.
 void *gi_test_memory(struct gi_test *test, size_t count, size_t size);
@@ -59,10 +55,6 @@ uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, 
 // with has_failed.
 float *gi_test_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
                     size_t n);
-// Returns the token to compare after `token`, where each has a row of n values; n_tokens or more:
-// done. All tokens are compared, or some of a large batch; of rows in f16, which are read one at a
-// time, the first, the middle and the last.
-uint32_t gi_test_next_token(const struct gi_test *test, uint32_t token, uint64_t n, bool is_half);
 // Runs the dispatch with the grid for run_past and run_tokens.
 void gi_test_run(struct gi_test *test);
 // Writes test->state to the list's step_state, or to that of the slot.
@@ -80,16 +72,14 @@ void gi_test_poison(struct gi_test *test, uint32_t binding, uint64_t first, size
 // Expects that the dispatch wrote n poisoned words; first: index of the first one, for messages.
 void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t first,
                             const void *words, size_t n);
-// Expects that the dispatch wrote the first n words of all tokens' rows, which were poisoned. Does
-// nothing if rows is NULL.
-void gi_test_expect_rows(struct gi_test *test, const char *what, const float *rows, uint64_t stride,
-                         size_t n);
 // Records an error in a row of a token, unless the test has found one before.
 void gi_test_fail(struct gi_test *test, const char *what, uint32_t row, uint32_t token);
 
 // Compares a result. magnitude: sum of the magnitudes in the result.
 void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, double expected,
                     double magnitude, double got);
+// Returns true for the program that packs rows (ops/gemm/pack_rows.h) and those that read them.
+bool gi_test_is_packed(const struct gi_program_key *key);
 // Returns the value of a define of the program; 0 if it is not defined.
 int32_t gi_test_define(const struct gi_test *test, const char *name);
 
@@ -103,8 +93,7 @@ void gi_check_reference(struct gi_test *test);
 void gi_test_compare(struct gi_test *test, uint32_t seed);
 void gi_check_adjusted(struct gi_test *test);
 void gi_check_gemm(struct gi_test *test);
-void gi_check_embed_token(struct gi_test *test);
-void gi_check_embed_batch(struct gi_test *test);
+void gi_check_embed(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
 void gi_check_full_bins(struct gi_test *test);
 
