@@ -1,377 +1,214 @@
-// A mixture of experts: routing, the projections of the chosen ones and their sum, in one table, of
-// a batch as it comes and of a step.
-#include "tests/kernel/cases/cases_experts.h"
+// A mixture of experts: routing, the products of the chosen ones and their sum, in one table: of a
+// step, of a batch as it comes, and of one that is sorted by expert.
+#include "ops/experts/experts.h"
+#include "tests/kernel/fixture/kernel_axes.h"
+#include "tests/kernel/fixture/kernel_rows.h"
 
-#include "tests/ref/ref_batch.h"
-#include "tests/ref/ref_gemv.h"
+#define NORM_EPS     1e-5f
+#define EXPERT_SCALE 0.75f // of the sum
 
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define ROUNDINGS 16
-#define NORM_EPS  1e-5f
-#define MAX_USED  8
-
-#define HALF_EPSILON 0x1p-10
-
-const struct kt_expert_case kt_expert_cases[KT_N_EXPERT_CASES] = {
-    {GI_GGML_TYPE_F32, 32, 16, 4, 1, 1, 0, false, {0}, 0},
-    {GI_GGML_TYPE_Q8_0, 64, 96, 6, 2, 1, 0, false, {GI_GATING_ALL, false, false, false, 1}, 0},
-    {GI_GGML_TYPE_Q4_0, 96, 64, 5, 3, 7, 2, false, {0}, 1},
-    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
-    {GI_GGML_TYPE_F16, 64, 40, 80, 4, 3, 16, false, {GI_GATING_SIGMOID, true, false, true, 1}, 2},
-    {GI_GGML_TYPE_Q4_0, 96, 32, 5, 3, 7, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
-    {GI_GGML_TYPE_F16, 64, 40, 6, 2, 1, 0, true, {0}, 0},
+static const struct mixture {
+    uint32_t type, n_embd, n_ff, n_expert, n_used, part_experts;
+    bool is_split;                // up is Q8_0, whatever gate is
+    struct gi_router_rule router; // zero: the softmax of the chosen ones
+    uint32_t n_shared;            // among both
+} mixtures[] = {
+    {GI_GGML_TYPE_F32, 32, 16, 4, 1, 0, false, {0}, 0},
+    {GI_GGML_TYPE_Q8_0, 64, 96, 6, 2, 0, false, {GI_GATING_ALL, false, false, false, 1}, 0},
+    {GI_GGML_TYPE_Q4_0, 96, 64, 5, 3, 2, false, {0}, 1},
+    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 80, 4, 16, false, {GI_GATING_SIGMOID, true, false, true, 1}, 2},
+    {GI_GGML_TYPE_Q4_0, 96, 32, 5, 3, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 6, 2, 0, true, {0}, 0},
+    // For products in f16.
+    {GI_GGML_TYPE_Q4_1, 64, 32, 2, 1, 0, false, {0}, 0},
+    {GI_GGML_TYPE_Q4_0, 96, 96, 5, 3, 2, false, {0}, 0},
+    {GI_GGML_TYPE_MXFP4, 160, 32, 4, 2, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 5, 2, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 1},
 };
 
-static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV
+// The buffers of a case.
+struct buffers {
+    const struct mixture *mixture;
+    struct gi_experts experts;
+    struct gi_weight gate_up, down;
+    struct gi_vectors vectors; // biases, and the gamma of the next norm
+    struct gi_rows logits, input, x, act, y;
+};
 
-uint32_t kt_expert_rows(uint32_t n, bool is_paired)
+// Returns the rows of an expert's weight, of n results or of n pairs of them.
+static uint32_t expert_rows(uint32_t n, bool is_paired)
 {
     return is_paired ? (n + 7) / 8 * 16 : (n + 15) / 16 * 16;
 }
 
-// Gate and up, or gate alone where that lies apart.
-static uint32_t gate_rows(const struct kt_expert_case *c)
-{
-    return kt_expert_rows(c->n_ff, !c->is_split);
-}
-
 // Mixtures of five experts have biases.
-static bool has_bias(const struct kt_expert_case *c)
+static void make_weights(struct kt_run *run, struct buffers *b)
 {
-    return c->n_expert == 5;
+    const struct mixture *m = b->mixture;
+    const uint32_t up_rows = expert_rows(m->n_ff, !m->is_split);
+    const uint32_t down_rows = expert_rows(m->n_embd, false);
+    struct kt_weight_params params = {
+        .type = m->type,
+        .is_split = m->is_split,
+        .up_type = GI_GGML_TYPE_Q8_0,
+        .n_rows = (m->is_split ? 2 : 1) * m->n_expert * up_rows,
+        .n_cols = m->n_embd,
+        .has_bias = m->n_expert == 5,
+        .max_part_rows = m->part_experts * up_rows,
+    };
+    b->gate_up = kt_weight(run, &params);
+    params.is_split = false;
+    params.n_rows = m->n_expert * down_rows;
+    params.n_cols = m->n_ff;
+    params.max_part_rows = m->part_experts * down_rows;
+    b->down = kt_weight(run, &params);
 }
 
-void kt_expert_name(const char *form, const struct kt_expert_case *c, char *text, size_t size)
+static struct buffers make_buffers(struct kt_run *run, uint32_t mixture, uint32_t n_tokens)
 {
-    snprintf(text, size, "%s %s %u of %u experts, %u x %u, %u tokens, parts of %u%s", form,
-             gi_ggml_type_find(c->type)->name, c->n_used, c->n_expert, c->n_ff, c->n_embd,
-             c->n_tokens, c->part_experts, c->is_split ? " apart" : "");
+    const struct mixture *m = &mixtures[mixture];
+    const uint32_t act_width = kt_pad32(m->n_ff), y_width = kt_pad32(m->n_embd),
+                   route = m->n_used * act_width;
+    struct buffers b = {.mixture = m,
+                        .experts = {.n_expert = m->n_expert,
+                                    .n_used = m->n_used,
+                                    .n_shared = m->n_shared,
+                                    .n_ff = m->n_ff,
+                                    .act_width = act_width,
+                                    .route = route,
+                                    .y_width = y_width,
+                                    .router = m->router}};
+    b.logits = kt_random_rows(run, "logits", n_tokens, kt_pad32(gi_router_rows(&b.experts)), 1.5f);
+    b.vectors = kt_random_vectors(run, kt_pad32(m->n_expert) + m->n_embd);
+    b.input = kt_random_rows(run, "input", n_tokens, y_width, 1);
+    b.x = kt_random_rows(run, "x", n_tokens, y_width, 1);
+    b.act = kt_random_rows(run, "act", n_tokens, kt_pad32(route + 4 * m->n_used), 1);
+    b.y = kt_random_rows(run, "y", n_tokens, m->n_used * y_width, 1);
+    make_weights(run, &b);
+    return b;
 }
 
-static void name_case(size_t index, char *text, size_t size)
+static uint64_t count_bytes(const struct buffers *b)
 {
-    kt_expert_name(shapes[index % COUNT(shapes)], &kt_expert_cases[index / COUNT(shapes)], text,
-                   size);
+    return kt_weight_bytes(&b->gate_up) + kt_weight_bytes(&b->down);
 }
 
-float *kt_expert_inputs(struct kt_run *run, const char *label, struct gi_rows *rows,
-                        uint32_t n_tokens, uint32_t stride, float span)
-{
-    size_t n = (size_t)n_tokens * stride;
-    float *values = kt_alloc(n, sizeof(float));
-    kt_fill(run, values, n, -span, span);
-    *rows = (struct gi_rows){kt_range(run, label, values, n * sizeof(float)), stride, false};
-    return values;
-}
-
-static bool init_weights(struct kt_mixture *m, struct kt_run *run)
-{
-    const struct kt_expert_case *c = m->c;
-    const uint32_t up_rows = gate_rows(c), down_rows = kt_expert_rows(c->n_embd, false);
-    const uint32_t n_halves = c->is_split ? 2 : 1;
-    return kt_weight_init(&m->gate_up, run,
-                          &(struct kt_weight_params){.type = c->type,
-                                                     .is_split = c->is_split,
-                                                     .up_type = GI_GGML_TYPE_Q8_0,
-                                                     .n_rows = n_halves * c->n_expert * up_rows,
-                                                     .n_cols = c->n_embd,
-                                                     .has_bias = has_bias(c),
-                                                     .max_part_rows = c->part_experts * up_rows}) &
-           kt_weight_init(&m->down, run,
-                          &(struct kt_weight_params){.type = c->type,
-                                                     .n_rows = c->n_expert * down_rows,
-                                                     .n_cols = c->n_ff,
-                                                     .has_bias = has_bias(c),
-                                                     .max_part_rows = c->part_experts * down_rows});
-}
-
-bool kt_mixture_init(struct kt_mixture *m, struct kt_run *run, const struct kt_expert_case *c)
-{
-    const uint32_t act_width = kt_pad32(c->n_ff), y_width = kt_pad32(c->n_embd),
-                   route = c->n_used * act_width;
-    memset(m, 0, sizeof(*m));
-    m->c = c;
-    m->experts = (struct gi_experts){.n_expert = c->n_expert,
-                                     .n_used = c->n_used,
-                                     .n_shared = c->n_shared,
-                                     .n_ff = c->n_ff,
-                                     .act_width = act_width,
-                                     .route = route,
-                                     .y_width = y_width,
-                                     .router = c->router};
-    m->logits = kt_expert_inputs(run, "logits", &m->logits_rows, c->n_tokens,
-                                 kt_pad32(gi_router_rows(&m->experts)), 3);
-    m->bias = kt_alloc(c->n_expert, sizeof(float));
-    kt_fill(run, m->bias, c->n_expert, -0.5f, 0.5f);
-    m->vectors.range = kt_range(run, "bias", m->bias, c->n_expert * sizeof(float));
-    m->residual = kt_expert_inputs(run, "x", &m->x, c->n_tokens, y_width, 1);
-    m->act =
-        kt_expert_inputs(run, "act", &m->act_rows, c->n_tokens, kt_pad32(route + 4 * c->n_used), 1);
-    m->y = kt_expert_inputs(run, "y", &m->y_rows, c->n_tokens, c->n_used * y_width, 1);
-    return init_weights(m, run) && !run->has_failed;
-}
-
-void kt_mixture_finish(struct kt_mixture *m)
-{
-    kt_weight_finish(&m->gate_up);
-    kt_weight_finish(&m->down);
-    free(m->logits);
-    free(m->bias);
-    free(m->input);
-    free(m->residual);
-    free(m->act);
-    free(m->y);
-}
-
-static bool read_back(struct kt_run *run, struct kt_mixture *m)
-{
-    const size_t n_tokens = m->c->n_tokens;
-    return kt_read(run, &m->act_rows.range, 0, m->act,
-                   n_tokens * m->act_rows.stride * sizeof(float)) &&
-           kt_read(run, &m->y_rows.range, 0, m->y, n_tokens * m->y_rows.stride * sizeof(float));
-}
-
-//-- checks ----------------------------------------------------------------------------------------
-
-// In f16 a value has the rounding of both factors and of short sums, of which each may be as large
-// as all: few of the activations are large. One that is stored so has that of the largest of its
-// row.
-static bool check_values(struct kt_run *run, const struct kt_mixture *m, const char *what,
-                         const float *found, const struct ref_value *want, uint32_t n,
-                         double largest)
-{
-    const double epsilon = m->is_half ? 4 * HALF_EPSILON : ROUNDINGS * (double)FLT_EPSILON;
-    for (uint32_t i = 0; i < n; i++) {
-        const double bound =
-            epsilon * want[i].magnitude + (m->is_half ? HALF_EPSILON * largest : 0);
-        if (!(fabs((double)found[i] - want[i].value) <= bound)) {
-            return kt_fail(run, "%s[%u] is %.9g, want %.9g +- %.3g", what, i, (double)found[i],
-                           want[i].value, bound);
-        }
-    }
-    return true;
-}
-
-static bool check_act(struct kt_run *run, const struct kt_mixture *m, uint32_t expert,
-                      const float *x, double factor, const float *found)
-{
-    const uint32_t n_ff = m->c->n_ff, n_embd = m->c->n_embd, rows = gate_rows(m->c);
-    const uint32_t up = m->c->is_split ? m->c->n_expert * rows : rows / 2;
-    const float *dense = m->gate_up.dense + (size_t)expert * rows * n_embd;
-    struct ref_value *y = kt_alloc(2 * (size_t)n_ff, sizeof(*y));
-    struct ref_value *act = kt_alloc(n_ff, sizeof(*act));
-    const float *bias = m->gate_up.bias + (size_t)expert * rows;
-    ref_gemv(y, dense, x, bias, n_ff, n_embd, factor);
-    ref_gemv(y + n_ff, dense + (size_t)up * n_embd, x, bias + up, n_ff, n_embd, factor);
-    double largest = 0;
-    for (uint32_t i = 0; i < n_ff; i++) {
-        act[i] = ref_gemv_glu(y[i], y[n_ff + i], REF_SILU);
-        largest = fmax(largest, fabs(act[i].value));
-    }
-    const bool is_good = check_values(run, m, "act", found, act, n_ff, largest);
-    free(act);
-    free(y);
-    return is_good;
-}
-
-static bool check_down(struct kt_run *run, const struct kt_mixture *m, uint32_t expert,
-                       const float *act, const float *found)
-{
-    const uint32_t n_embd = m->c->n_embd, n_ff = m->c->n_ff, rows = kt_expert_rows(n_embd, false);
-    struct ref_value *y = kt_alloc(rows, sizeof(*y));
-    const float *bias = m->down.bias + (size_t)expert * rows;
-    ref_gemv(y, m->down.dense + (size_t)expert * rows * n_ff, act, bias, rows, n_ff, 1);
-    const bool is_good = check_values(run, m, "y", found, y, n_embd, 0);
-    free(y);
-    return is_good;
-}
-
-// The experts and shares of a token, and each expert's results from what the GPU gave it.
-bool kt_mixture_check_token(struct kt_run *run, const struct kt_mixture *m, uint32_t token,
-                            const float *x, double factor)
-{
-    const struct gi_experts *e = &m->experts;
-    const float *act = m->act + (size_t)token * m->act_rows.stride;
-    const float *y = m->y + (size_t)token * m->y_rows.stride;
-    const float *logits = m->logits + (size_t)token * m->logits_rows.stride;
-    uint32_t experts[MAX_USED];
-    double shares[MAX_USED];
-    const struct gi_router_rule *rule = &m->c->router;
-    const float *gate = rule->has_shared_gate ? logits + gi_router_rows(e) - 16 : NULL;
-    const struct ref_router router = {.gating = (enum ref_gating)rule->gating, // numbered alike
-                                      .is_normalised = rule->is_normalised,
-                                      .scale = (double)rule->scale,
-                                      .bias = rule->has_bias ? m->bias : NULL,
-                                      .n_shared = e->n_shared,
-                                      .gate = gate};
-    ref_route(logits, &router, e->n_expert, e->n_used, experts, shares);
-    for (uint32_t i = 0; i < e->n_used; i++) {
-        const float *route = act + e->route + 4 * (size_t)i;
-        const double bound = ROUNDINGS * (double)FLT_EPSILON * shares[i];
-        if (route[0] != (float)experts[i] || !(fabs((double)route[1] - shares[i]) <= bound)) {
-            return kt_fail(run, "token %u takes expert %g by %.9g, want %u by %.9g", token,
-                           (double)route[0], (double)route[1], experts[i], shares[i]);
-        }
-        if (!check_act(run, m, experts[i], x, factor, act + (size_t)i * e->act_width) ||
-            !check_down(run, m, experts[i], act + (size_t)i * e->act_width,
-                        y + (size_t)i * e->y_width)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool kt_mixture_check_sum(struct kt_run *run, const struct kt_mixture *m, uint32_t token,
-                          const struct gi_range *range, size_t offset, const float *before)
-{
-    const struct gi_experts *e = &m->experts;
-    const uint32_t n = m->c->n_embd;
-    double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
-    for (uint32_t i = 0; i < n; i++) {
-        want[i] = (double)before[i];
-        bound[i] = fabs(want[i]);
-        for (uint32_t k = 0; k < e->n_used; k++) {
-            const double share =
-                (double)m->act[(size_t)token * m->act_rows.stride + e->route + 4 * (size_t)k + 1];
-            const double y =
-                (double)m->y[(size_t)token * m->y_rows.stride + (size_t)k * e->y_width + i];
-            want[i] += (double)KT_EXPERT_SCALE * share * y;
-            bound[i] += fabs((double)KT_EXPERT_SCALE * share * y);
-        }
-        bound[i] *= ROUNDINGS * (double)FLT_EPSILON;
-    }
-    const bool is_good = kt_compare_f32(run, "x", range, offset, want, bound, n);
-    free(want);
-    free(bound);
-    return is_good;
-}
+#define MIXTURES KT_NUMBERS("mixture", 0, 1, 2, 3, 4, 5, 6)
 
 //-- a batch ---------------------------------------------------------------------------------------
 
-static void record_batch(struct kt_run *run, struct kt_mixture *m, const struct gi_rows *input)
+static const char *const step_forms[] = {"split", "row", "texel", "stages of 128", "stages of 512"};
+
+static uint64_t record_experts(struct kt_run *run, const uint32_t *v)
 {
     struct gi_recorder *recorder = &run->recorder;
-    gi_op_route(recorder, &m->experts, GI_EXPERTS_BATCH, &m->logits_rows, &m->vectors, 0,
-                &m->act_rows);
-    gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight, NULL,
-                          input, &m->act_rows);
-    gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_BATCH, &m->down.weight, &m->act_rows,
-                      &m->y_rows);
-    gi_op_add_experts_batch(recorder, &m->experts, &m->act_rows, &m->y_rows, m->c->n_embd,
-                            KT_EXPERT_SCALE, &m->x);
-}
-
-static bool run_batch(struct kt_run *run, size_t index)
-{
-    const struct kt_expert_case *c = &kt_expert_cases[index / COUNT(shapes)];
-    struct kt_mixture m;
-    struct gi_rows input;
-    bool is_good = kt_mixture_init(&m, run, c);
-    m.input = kt_expert_inputs(run, "input", &input, c->n_tokens, kt_pad32(c->n_embd), 1);
-    is_good = is_good && kt_set(run, "GLINFER_GEMV", shapes[index % COUNT(shapes)]);
-    if (is_good) {
-        record_batch(run, &m, &input);
+    struct buffers b = make_buffers(run, v[0], v[2]);
+    if (run->has_failed || !kt_set(run, "GLINFER_GEMV", step_forms[v[1]])) {
+        return 0;
     }
-    is_good = is_good && kt_seal(run) && kt_replay(run, 0, c->n_tokens) && read_back(run, &m);
-    for (uint32_t t = 0; is_good && t < c->n_tokens; t++) {
-        const size_t row = (size_t)t * m.x.stride;
-        is_good =
-            kt_mixture_check_token(run, &m, t, m.input + (size_t)t * input.stride, 1) &&
-            kt_mixture_check_sum(run, &m, t, &m.x.range, row * sizeof(float), m.residual + row);
-    }
-    kt_mixture_finish(&m);
-    return is_good;
+    gi_op_route(recorder, &b.experts, GI_EXPERTS_BATCH, &b.logits, &b.vectors, 0, &b.act);
+    gi_op_gemv_expert_glu(recorder, &b.experts, GI_ACTIVATION_SILU, &b.gate_up, NULL, &b.input,
+                          &b.act);
+    gi_op_gemv_expert(recorder, &b.experts, GI_EXPERTS_BATCH, &b.down, &b.act, &b.y);
+    gi_op_add_experts_batch(recorder, &b.experts, &b.act, &b.y, b.mixture->n_embd, EXPERT_SCALE,
+                            &b.x);
+    return count_bytes(&b);
 }
 
-const struct kt_suite kt_experts = {"experts", COUNT(kt_expert_cases) * COUNT(shapes), name_case,
-                                    run_batch};
+static const struct kt_axis batch_axes[] = {MIXTURES, KT_NAMED("form", 3, step_forms),
+                                            KT_NUMBERS("tokens", 1, 7)};
+KT_DESCRIBE(experts, batch_axes);
 
-//-- a decode step ---------------------------------------------------------------------------------
-
-static void record_step(struct kt_run *run, struct kt_mixture *m, struct gi_stream *stream,
-                        const struct gi_vectors *vectors)
-{
-    struct gi_recorder *recorder = &run->recorder;
-    gi_op_route(recorder, &m->experts, GI_EXPERTS_STEP, &m->logits_rows, &m->vectors, 0,
-                &m->act_rows);
-    gi_op_gemv_expert_glu(recorder, &m->experts, GI_ACTIVATION_SILU, &m->gate_up.weight, stream,
-                          NULL, &m->act_rows);
-    gi_op_gemv_expert(recorder, &m->experts, GI_EXPERTS_STEP, &m->down.weight, &m->act_rows,
-                      &m->y_rows);
-    gi_op_add_experts(recorder, &m->experts, &m->act_rows, &m->y_rows, vectors, 0, KT_EXPERT_SCALE,
-                      stream);
-}
-
-// Sizes of stages: the cases after those of the shapes.
-static const uint32_t stages[] = {128, 512};
-
-#define N_STEP (COUNT(shapes) + COUNT(stages))
-
-static void name_step(size_t index, char *text, size_t size)
-{
-    const size_t form = index % N_STEP;
-    char stage[40];
-    if (form >= COUNT(shapes)) {
-        snprintf(stage, sizeof(stage), "stages of %u,", stages[form - COUNT(shapes)]);
-    }
-    kt_expert_name(form < COUNT(shapes) ? shapes[form] : stage, &kt_expert_cases[index / N_STEP],
-                   text, size);
-}
-
-static bool set_form(struct kt_run *run, size_t form)
-{
-    if (form < COUNT(shapes)) {
-        return kt_set(run, "GLINFER_GEMV", shapes[form]);
-    }
-    run->recorder.form.group_size = stages[form - COUNT(shapes)];
-    run->recorder.form.n_groups = 3;
-    return kt_set(run, "GLINFER_GEMV", NULL);
-}
-
-static bool fits(const struct kt_run *run, size_t form)
-{
-    return form < COUNT(shapes) ||
-           stages[form - COUNT(shapes)] <= gi_gpu_limits(run->gpu)->max_invocations;
-}
+//-- a step ----------------------------------------------------------------------------------------
 
 // The stream's norm is the input, its ssq the sum of squares that 1 / rms comes from.
-static bool run_step(struct kt_run *run, size_t index)
+static uint64_t record_experts_step(struct kt_run *run, const uint32_t *v)
 {
-    struct kt_expert_case c = kt_expert_cases[index / N_STEP];
-    if (!fits(run, index % N_STEP)) {
-        return true;
+    struct gi_recorder *recorder = &run->recorder;
+    struct buffers b = make_buffers(run, v[0], 1);
+    struct gi_stream stream = kt_stream(run, b.mixture->n_embd, 2, NORM_EPS, 1);
+    if (v[1] >= 3) {
+        recorder->form = (struct gi_list_form){.group_size = v[1] == 3 ? 128 : 512, .n_groups = 3};
     }
-    struct kt_mixture m;
-    struct gi_stream stream = {0};
-    c.n_tokens = 1;
-    bool is_good = kt_mixture_init(&m, run, &c);
-    const size_t size = (size_t)gi_stream_layout(&stream, c.n_embd, 2, NORM_EPS);
-    float *values = m.input = kt_alloc(size, 1);
-    float *gamma = kt_alloc(c.n_embd, sizeof(float));
-    kt_fill(run, values, size / sizeof(float), -1, 1);
-    kt_fill(run, gamma, c.n_embd, 0.5f, 2);
-    values[stream.ssq] = (float)c.n_embd;
-    stream.n_ssq = 1;
-    stream.range = kt_range(run, "stream", values, size);
-    const struct gi_vectors vectors = {kt_range(run, "gamma", gamma, c.n_embd * sizeof(float)), 0};
-    is_good = is_good && set_form(run, index % N_STEP);
-    if (is_good) {
-        record_step(run, &m, &stream, &vectors);
+    run->is_left_out = recorder->form.group_size > gi_gpu_limits(run->gpu)->max_invocations;
+    if (run->has_failed || run->is_left_out ||
+        !kt_set(run, "GLINFER_GEMV", v[1] < 3 ? step_forms[v[1]] : NULL)) {
+        return 0;
     }
-    is_good =
-        is_good && kt_seal(run) && kt_replay(run, 0, 1) && read_back(run, &m) &&
-        kt_mixture_check_token(run, &m, 0, values + stream.norm, 1 / sqrt(1 + (double)NORM_EPS)) &&
-        kt_mixture_check_sum(run, &m, 0, &stream.range, stream.residual * sizeof(float),
-                             values + stream.residual);
-    free(gamma);
-    kt_mixture_finish(&m);
-    return is_good;
+    gi_op_route(recorder, &b.experts, GI_EXPERTS_STEP, &b.logits, &b.vectors, 0, &b.act);
+    gi_op_gemv_expert_glu(recorder, &b.experts, GI_ACTIVATION_SILU, &b.gate_up, &stream, NULL,
+                          &b.act);
+    gi_op_gemv_expert(recorder, &b.experts, GI_EXPERTS_STEP, &b.down, &b.act, &b.y);
+    gi_op_add_experts(recorder, &b.experts, &b.act, &b.y, &b.vectors, kt_pad32(b.mixture->n_expert),
+                      EXPERT_SCALE, &stream);
+    return count_bytes(&b);
 }
 
-const struct kt_suite kt_experts_step = {"experts_step", COUNT(kt_expert_cases) * N_STEP, name_step,
-                                         run_step};
+static const struct kt_axis step_axes[] = {MIXTURES, KT_NAMED("form", 5, step_forms)};
+KT_DESCRIBE(experts_step, step_axes);
+
+//-- a sorted batch --------------------------------------------------------------------------------
+
+static void record_sorted(struct kt_run *run, uint32_t mixture, uint32_t n_tokens)
+{
+    struct gi_recorder *recorder = &run->recorder;
+    struct buffers b = make_buffers(run, mixture, n_tokens);
+    const struct gi_experts *e = &b.experts;
+    const uint32_t n = n_tokens * e->n_used, stride = 2 * expert_rows(b.mixture->n_ff, false);
+    // The range also has room for the tiles of cases with more experts than rows, and for rows in
+    // f16 up to whole tiles.
+    const struct gi_rows space =
+        kt_random_rows(run, "sorted", n_tokens + b.mixture->n_expert + 64, gi_sorted_width(e), 1);
+    struct gi_rows pairs =
+        kt_random_rows(run, "pairs", n, stride > e->y_width ? stride : e->y_width, 1);
+    const struct gi_rows y = {pairs.range, e->y_width, false};
+    struct gi_sorted_rows rows;
+    pairs.stride = kt_pad32(b.gate_up.n_rows / e->n_expert);
+    if (run->has_failed) {
+        return;
+    }
+    gi_sorted_rows_init(&rows, recorder, e, space.range, n_tokens);
+    gi_op_route_sorted(recorder, e, &b.logits, &b.vectors, 0, &rows);
+    gi_op_gather_rows(recorder, e, &b.input, &rows);
+    gi_op_gemm_experts(recorder, "gate_up", e, &b.gate_up, &rows, false, &pairs);
+    gi_op_glu_experts(recorder, e, GI_ACTIVATION_SILU, &b.gate_up, &pairs, &rows);
+    gi_op_gemm_experts(recorder, "down", e, &b.down, &rows, true, &y);
+    gi_op_add_sorted_experts(recorder, e, &rows, &y, b.mixture->n_embd, EXPERT_SCALE, &b.x);
+}
+
+// Forms of products: a batch's and, where it goes by tiles, theirs.
+static const char *const sorted_forms[] = {"row",           "lane",          "split 64x64",
+                                           "split 64x64:3", "split 32x64:2", "split narrow",
+                                           "split rolled",  "split short",   "split low"};
+
+static uint64_t record_experts_sorted(struct kt_run *run, const uint32_t *v)
+{
+    const char *form = sorted_forms[v[1]];
+    run->is_left_out = gi_gpu_limits(run->gpu)->is_indirect; // lists of prompts are always direct
+    if (!run->is_left_out && kt_set(run, "GLINFER_BATCH", v[1] < 2 ? form : "split") &&
+        kt_set(run, "GLINFER_GEMM", v[1] < 2 ? NULL : form + 6)) {
+        record_sorted(run, v[0], v[2]);
+    }
+    return 0;
+}
+
+static const struct kt_axis sorted_axes[] = {MIXTURES, KT_NAMED("form", 9, sorted_forms),
+                                             KT_NUMBERS("tokens", 1, 7, 33)};
+KT_DESCRIBE(experts_sorted, sorted_axes);
+
+// Products in f16, with more rows of an expert than a tile has and fewer.
+static uint64_t record_experts_half(struct kt_run *run, const uint32_t *v)
+{
+    run->is_left_out = gi_gpu_limits(run->gpu)->is_indirect ||
+                       !gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF);
+    run->recorder.is_half = true;
+    if (!run->is_left_out && kt_set(run, "GLINFER_BATCH", "split")) {
+        record_sorted(run, v[0], v[1]);
+    }
+    return 0;
+}
+
+static const struct kt_axis half_axes[] = {KT_NUMBERS("mixture", 7, 8, 9, 10),
+                                           KT_NUMBERS("tokens", 40, 150)};
+KT_DESCRIBE(experts_half, half_axes);

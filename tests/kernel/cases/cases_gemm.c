@@ -1,167 +1,175 @@
-// Products of a batch of a prompt with weights, in every form that devices have.
+// Products of a batch of rows with weights, in every form that devices have: of few rows, which
+// read a weight once for all of them, and of rows in f16.
+#include "ops/gemm/batch.h"
+#include "ops/gemm/half_rows.h"
+#include "ops/gemm/pack_rows.h"
+#include "tests/kernel/fixture/kernel_axes.h"
 #include "tests/kernel/fixture/kernel_rows.h"
-#include "tests/ref/ref_batch.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+enum input { INPUT_F32, INPUT_TILES, INPUT_SMALL_TILES, INPUT_PACKED };
 
-struct gemm_case {
-    uint32_t type, n_tokens, n_rows, n_cols, max_part_rows;
-    bool has_bias, is_added;
-};
-
-static const struct gemm_case gemm_cases[] = {
-    {GI_GGML_TYPE_F32, 1, 16, 32, 0, false, false},
-    {GI_GGML_TYPE_F16, 2, 32, 96, 16, true, false},
-    {GI_GGML_TYPE_Q4_0, 7, 80, 64, 48, false, true},
-    {GI_GGML_TYPE_Q4_1, 31, 96, 576, 0, true, true},
-    {GI_GGML_TYPE_Q8_0, 32, 144, 1536, 64, false, false},
-    {GI_GGML_TYPE_F32, 33, 176, 2048, 0, true, true},
-    {GI_GGML_TYPE_F16, 65, 576, 96, 0, false, true},
-    {GI_GGML_TYPE_Q4_0, 128, 960, 576, 0, false, false},
-    {GI_GGML_TYPE_Q4_1, 128, 576, 576, 0, false, true},
-    {GI_GGML_TYPE_Q4_1, 512, 960, 576, 0, false, false},
-    {GI_GGML_TYPE_Q4_1, 512, 3072, 576, 0, false, false},
-    {GI_GGML_TYPE_Q4_1, 512, 576, 1536, 0, false, true},
-    {GI_GGML_TYPE_Q8_0, 32, 3072, 576, 512, false, false},
-    {GI_GGML_TYPE_Q4_1, 16, 3072, 576, 0, false, false},
-    {GI_GGML_TYPE_Q5_0, 5, 48, 768, 32, false, false},
-    {GI_GGML_TYPE_Q4_K, 5, 48, 768, 32, false, false},
-    {GI_GGML_TYPE_Q6_K, 5, 48, 768, 32, false, false},
-    {GI_GGML_TYPE_IQ3_S, 5, 48, 768, 32, false, true},
-};
-
-static const struct batch_shape {
+static const struct form {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
-} batch_shapes[] = {
-    {"split", "split", "narrow"}, {"square", "split", "64x64:2"}, {"thin", "split", "thin"},
-    {"short", "split", "short"},  {"low", "split", "low"},        {"rolled", "split", "rolled"},
-    {"wide", "split", "32x64:2"}, {"lane", "lane", "narrow"},     {"row", "row", "narrow"},
+    enum input input;
+} forms[] = {
+    {"split", "split", "narrow", INPUT_F32},
+    {"square", "split", "64x64:2", INPUT_F32},
+    {"thin", "split", "thin", INPUT_F32},
+    {"short", "split", "short", INPUT_F32},
+    {"low", "split", "low", INPUT_F32},
+    {"rolled", "split", "rolled", INPUT_F32},
+    {"wide", "split", "32x64:2", INPUT_F32},
+    {"lane", "lane", "narrow", INPUT_F32},
+    {"row", "row", "narrow", INPUT_F32},
+    {"few", "split", "few", INPUT_F32},
+    {"few by quads", "split", "few:64:4:2:8", INPUT_F32},
+    {"few by lane", "lane", "few", INPUT_F32},
+    {"64x64", "split", "64x64", INPUT_TILES},
+    {"128x64", "split", "128x64", INPUT_TILES},
+    {"64x64:2", "split", "64x64:2", INPUT_TILES},
+    {"small", "split", NULL, INPUT_SMALL_TILES},
+    {"narrow", "lane", "narrow", INPUT_PACKED},
+    {"rolled", "lane", "rolled", INPUT_PACKED},
 };
 
-static void print_gemm(const struct gemm_case *c, const struct batch_shape *shape, char *text,
-                       size_t size)
+static const char *form_name(uint32_t form)
 {
-    snprintf(text, size, "%s %s %u tokens %ux%u in parts of %u%s%s",
-             gi_ggml_type_find(c->type)->name, shape->name, c->n_tokens, c->n_rows, c->n_cols,
-             c->max_part_rows, c->has_bias ? " bias" : "", c->is_added ? " added" : "");
+    return forms[form].name;
 }
 
-static void gemm_name(size_t index, char *text, size_t size)
+enum extra { PLAIN, BIAS, PARTS, ADDED, ALL, N_EXTRA };
+static const char *const extras[] = {"plain", "bias", "in parts", "added",
+                                     "in parts with bias, added"};
+
+static const char *const size_names[] = {"x up to 1", "x up to 1e-4", "x up to 3e6",
+                                         "x up to 1e-30", "x up to 1e30"};
+static const float sizes[] = {1, 1e-4f, 3e6f, 1e-30f, 1e30f};
+
+static bool is_available(const struct kt_run *run, enum input input)
 {
-    print_gemm(&gemm_cases[index / COUNT(batch_shapes)], &batch_shapes[index % COUNT(batch_shapes)],
-               text, size);
+    return input == INPUT_F32 || input == INPUT_PACKED ||
+           (gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF) &&
+            (input == INPUT_TILES || gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF)));
 }
 
-// x without its padding.
-static float *dense_rows(const float *values, uint32_t n_tokens, uint32_t stride, uint32_t width)
+// Records what makes of rows in f32 those that the product reads.
+static void record_input(struct kt_run *run, enum input input, uint32_t n_tokens, uint32_t n_cols,
+                         const struct gi_weight *weight, struct gi_rows *x)
 {
-    float *dense = kt_alloc((size_t)n_tokens * width, sizeof(float));
-    for (size_t m = 0; m < n_tokens; m++) {
-        memcpy(dense + m * width, values + m * stride, width * sizeof(float));
+    if (input == INPUT_PACKED) {
+        run->recorder.packs_rows = true;
+        gi_op_pack_rows(&run->recorder, "pack_rows", x, n_cols, weight);
+        if (!x->is_half) {
+            kt_fail(run, "rows are not packed");
+        }
+    } else if (input != INPUT_F32) {
+        // Rows of few tokens have the room that they would have in f32.
+        const uint64_t size = input == INPUT_SMALL_TILES
+                                  ? (uint64_t)n_tokens * n_cols * sizeof(float)
+                                  : gi_half_rows_size(n_tokens, n_cols);
+        const struct gi_rows halves = {kt_range(run, "halves", NULL, (size_t)size), n_cols, true};
+        run->recorder.is_half = true;
+        gi_op_half_rows(&run->recorder, "half_rows", x, n_cols, &halves);
+        *x = halves;
     }
-    return dense;
 }
 
-static bool check_gemm(struct kt_run *run, const struct gemm_case *c,
-                       const struct kt_weight *weight, const float *x, uint32_t x_stride,
-                       const float *before, double scale, const struct gi_rows *y)
+// Axes: type, form, tokens, rows, columns, what the product has, size of x.
+static uint64_t record_product(struct kt_run *run, const uint32_t *v)
 {
-    uint32_t n_rows = weight->weight.n_rows;
-    size_t n = (size_t)c->n_tokens * n_rows;
-    double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
-    float *dense = dense_rows(x, c->n_tokens, x_stride, c->n_cols);
-    ref_gemm(&(struct ref_gemm){dense, weight->dense, weight->bias, c->n_tokens, n_rows, c->n_cols},
-             want, bound);
-    // One running sum of n_cols products: random rounding errors grow with its root.
-    double slack = (4 + sqrt((double)c->n_cols)) * (double)FLT_EPSILON;
-    for (size_t i = 0; i < n; i++) {
-        double old = (double)before[i / n_rows * y->stride + i % n_rows];
-        want[i] = c->is_added ? old + scale * want[i] : want[i];
-        bound[i] = slack * (c->is_added ? fabs(old) + fabs(scale) * bound[i] : bound[i]);
+    const struct form *form = &forms[v[1]];
+    const uint32_t n_tokens = v[2], n_rows = v[3];
+    const enum extra extra = (enum extra)v[5];
+    const bool is_added = extra == ADDED || extra == ALL;
+    run->is_left_out = !is_available(run, form->input);
+    if (run->is_left_out) {
+        return 0;
     }
-    bool is_good = kt_compare_rows(run, "y", y, c->n_tokens, 0, n_rows, want, bound);
-    free(dense);
-    free(want);
-    free(bound);
-    return is_good;
-}
-
-static bool run_gemm_case(struct kt_run *run, const struct gemm_case *c,
-                          const struct batch_shape *shape)
-{
-    const float scale = 0.75f;
-    struct kt_weight weight;
-    uint32_t x_stride = kt_pad32(c->n_cols) + 32, y_stride = kt_pad32(c->n_rows) + 32;
-    float *x = kt_alloc((size_t)c->n_tokens * x_stride, sizeof(float));
-    float *before = kt_alloc((size_t)c->n_tokens * y_stride, sizeof(float));
-    struct gi_rows x_rows = kt_rows(run, "x", x, c->n_tokens, x_stride);
-    struct gi_rows y = kt_rows(run, "y", before, c->n_tokens, y_stride);
-    kt_set(run, "GLINFER_BATCH", shape->batch);
-    kt_set(run, "GLINFER_GEMM", shape->gemm);
-    bool is_good = kt_weight_init(&weight, run,
-                                  &(struct kt_weight_params){.type = c->type,
-                                                             .n_rows = c->n_rows,
-                                                             .n_cols = c->n_cols,
-                                                             .max_part_rows = c->max_part_rows,
-                                                             .has_bias = c->has_bias});
-    if (is_good) {
-        gi_op_gemm(&run->recorder, "gemm", &weight.weight, &x_rows, c->is_added, scale, &y);
+    const struct gi_weight weight = kt_weight(
+        run, &(struct kt_weight_params){
+                 .type = v[0],
+                 .n_rows = n_rows,
+                 .n_cols = v[4],
+                 .max_part_rows = extra == PARTS || extra == ALL ? n_rows / 32 * 16 + 16 : 0,
+                 .has_bias = extra == BIAS || extra == ALL});
+    const uint32_t n_cols = weight.n_cols;
+    const uint32_t x_stride = form->input == INPUT_F32 ? kt_pad32(n_cols) + 32 : n_cols;
+    struct gi_rows x = kt_random_rows(run, "x", n_tokens, x_stride, sizes[v[6]]);
+    const struct gi_rows y = kt_random_rows(run, "y", n_tokens, kt_pad32(n_rows) + 32, 1);
+    kt_set(run, "GLINFER_BATCH", form->batch);
+    kt_set(run, "GLINFER_GEMM", form->gemm);
+    if (!run->has_failed) {
+        record_input(run, form->input, n_tokens, n_cols, &weight, &x);
+        gi_op_gemm(&run->recorder, "gemm", &weight, &x, is_added, 0.75f, &y);
     }
-    is_good = is_good && kt_seal(run) && kt_replay(run, 9, c->n_tokens) &&
-              check_gemm(run, c, &weight, x, x_stride, before, (double)scale, &y) &&
-              kt_bench(run, 9, c->n_tokens, kt_weight_bytes(&weight.weight));
-    kt_weight_finish(&weight);
-    free(x);
-    free(before);
-    return is_good;
+    return kt_weight_bytes(&weight);
 }
 
-static bool run_gemm(struct kt_run *run, size_t index)
-{
-    const struct gemm_case *c = &gemm_cases[index / COUNT(batch_shapes)];
-    const size_t shape = index % COUNT(batch_shapes);
-    const bool is_large = (uint64_t)c->n_tokens * c->n_rows * c->n_cols > 1u << 27;
-    return (is_large && shape > 0 && kt_leave_out(run)) ||
-           run_gemm_case(run, c, &batch_shapes[shape]);
-}
+#define record_gemm            record_product
+#define record_gemm_quant      record_product
+#define record_gemv_batch      record_product
+#define record_gemm_half       record_product
+#define record_gemm_half_small record_product
+#define record_packed          record_product
 
-const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes), gemm_name,
-                                 run_gemm};
+static const struct kt_axis gemm_axes[] = {KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16,
+                                                    GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1,
+                                                    GI_GGML_TYPE_Q8_0),
+                                           KT_CHOICES("form", form_name, 0, 1, 2, 3, 4, 5, 6, 7, 8),
+                                           KT_NUMBERS("tokens", 1, 7, 32, 33, 65, 130),
+                                           KT_NUMBERS("rows", 16, 80, 144),
+                                           KT_NUMBERS("columns", 32, 96, 576, 1536),
+                                           KT_NAMED("with", N_EXTRA, extras),
+                                           KT_NAMED("size", 1, size_names)};
+KT_DESCRIBE(gemm, gemm_axes);
 
-// The other weight types: in a form of each way of reading, with more tokens than a tile, and than
-// gemv_batch has them with.
-static const struct batch_shape quant_shapes[] = {
-    {"rolled", "split", "rolled"},
-    {"wide", "split", "32x64:2"},
-    {"lane", "lane", "narrow"},
-};
+// All weight types: in a form of each way of reading, with more tokens than a tile.
+static const struct kt_axis quant_axes[] = {KT_ALL_TYPES,
+                                            KT_CHOICES("form", form_name, 5, 6, 7),
+                                            KT_NUMBERS("tokens", 33),
+                                            KT_NUMBERS("rows", 48),
+                                            KT_NUMBERS("columns", 768),
+                                            KT_NAMED("with", 2, extras),
+                                            KT_NAMED("size", 1, size_names)};
+KT_DESCRIBE(gemm_quant, quant_axes);
 
-static struct gemm_case quant_case(size_t index)
-{
-    return (struct gemm_case){.type = kt_other_type(index / COUNT(quant_shapes)),
-                              .n_tokens = 33,
-                              .n_rows = 48,
-                              .n_cols = 768,
-                              .max_part_rows = 32,
-                              .has_bias = index % 2 == 0,
-                              .is_added = index % 4 < 2};
-}
+static const struct kt_axis few_axes[] = {KT_ALL_TYPES,
+                                          KT_CHOICES("form", form_name, 9, 10, 11),
+                                          KT_NUMBERS("tokens", 1, 3, 16),
+                                          KT_NUMBERS("rows", 80, 2064),
+                                          KT_NUMBERS("columns", 96, 768),
+                                          KT_NAMED("with", N_EXTRA, extras),
+                                          KT_NAMED("size", 1, size_names)};
+KT_DESCRIBE(gemv_batch, few_axes);
 
-static void gemm_quant_name(size_t index, char *text, size_t size)
-{
-    const struct gemm_case c = quant_case(index);
-    print_gemm(&c, &quant_shapes[index % COUNT(quant_shapes)], text, size);
-}
+#define HALF_TYPES                                                                                 \
+    KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1,             \
+             GI_GGML_TYPE_Q8_0, GI_GGML_TYPE_Q4_K, GI_GGML_TYPE_Q6_K, GI_GGML_TYPE_IQ3_S)
 
-static bool run_gemm_quant(struct kt_run *run, size_t index)
-{
-    const struct gemm_case c = quant_case(index);
-    return run_gemm_case(run, &c, &quant_shapes[index % COUNT(quant_shapes)]);
-}
+static const struct kt_axis half_axes[] = {HALF_TYPES,
+                                           KT_CHOICES("form", form_name, 12, 13, 14),
+                                           KT_NUMBERS("tokens", 1, 7, 33, 65, 130),
+                                           KT_NUMBERS("rows", 16, 80, 144),
+                                           KT_NUMBERS("columns", 32, 96, 320, 832),
+                                           KT_NAMED("with", N_EXTRA, extras),
+                                           KT_NAMED("size", 3, size_names)};
+KT_DESCRIBE(gemm_half, half_axes);
 
-const struct kt_suite kt_gemm_quant = {"gemm_quant", KT_OTHER_TYPES *COUNT(quant_shapes),
-                                       gemm_quant_name, run_gemm_quant};
+static const struct kt_axis small_axes[] = {HALF_TYPES,
+                                            KT_CHOICES("form", form_name, 15),
+                                            KT_NUMBERS("tokens", 5, 8, 15, 16, 32),
+                                            KT_NUMBERS("rows", 48, 144, 4112),
+                                            KT_NUMBERS("columns", 96, 320, 2080),
+                                            KT_NAMED("with", N_EXTRA, extras),
+                                            KT_NAMED("size", 3, size_names)};
+KT_DESCRIBE(gemm_half_small, small_axes);
+
+static const struct kt_axis packed_axes[] = {
+    KT_TYPES(GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q4_K),
+    KT_CHOICES("form", form_name, 16, 17),
+    KT_NUMBERS("tokens", 17, 65),
+    KT_NUMBERS("rows", 16, 80),
+    KT_NUMBERS("columns", 32, 96, 576),
+    KT_NAMED("with", N_EXTRA, extras),
+    KT_NAMED("size", 5, size_names)};
+KT_DESCRIBE(packed, packed_axes);

@@ -1,167 +1,95 @@
 #include "tests/kernel/cases/cases_gemv.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-// |gpu - ref| <= ROUNDINGS * FLT_EPSILON * magnitude. An invocation adds up to 8 terms a block and
-// component, the blocks one after another; roundings of random sign cancel, so that the constant
-// does not grow with n_cols. Q4_0 has the factor 16 / 4 from nibbles that stand 8 too high.
-#define ROUNDINGS 16
-
-// With products and sums of a block in f16, of nibbles that stand 8 too high and bytes 128 too
-// high.
-#define F16_ROUNDINGS (8 * 4096)
-
-static double roundings = ROUNDINGS; // of the shape that was set
-
-//-- variants --------------------------------------------------------------------------------------
-
-// How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {
-    "split",    "split:96:3:2", "row:64:2:2",  "row:64:2",       "texel",
-    "halves",   "bytes:64:2:4", "places:32:2", "texbits:64:1:8", "texbits",
-    "f16:64:2", "f16:256:1:3",  "f16:128:4:2", "f16:448:7",      "f16:640:5"};
-
-static const struct stage {
-    uint32_t size, n; // invocations of a group, groups at most
+static const struct form {
+    const char *name; // of GLINFER_GEMV, or of a stage
+    uint32_t size, n; // of a stage: invocations of a group, groups at most
     bool is_half;
-} stages[] = {
-    {128, 3, false}, {128, 2, true}, {512, 2, false}, {512, 5, true}, {1024, 5, true},
+} forms[] = {
+    {"split", 0, 0, false},
+    {"split:96:3:2", 0, 0, false},
+    {"row:64:2:2", 0, 0, false},
+    {"row:64:2", 0, 0, false},
+    {"texel", 0, 0, false},
+    {"halves", 0, 0, false},
+    {"bytes:64:2:4", 0, 0, false},
+    {"places:32:2", 0, 0, false},
+    {"texbits:64:1:8", 0, 0, false},
+    {"texbits", 0, 0, false},
+    {"f16:64:2", 0, 0, true},
+    {"f16:256:1:3", 0, 0, true},
+    {"f16:128:4:2", 0, 0, true},
+    {"f16:448:7", 0, 0, true},
+    {"f16:640:5", 0, 0, true},
+    {"split:1024:1", 0, 0, false},
+    {"3 stages of 128", 128, 3, false},
+    {"2 stages of 128 in f16", 128, 2, true},
+    {"2 stages of 512", 512, 2, false},
+    {"5 stages of 512 in f16", 512, 5, true},
+    {"5 stages of 1024 in f16", 1024, 5, true},
 };
 
-static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
-                                 GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0};
-
-_Static_assert(COUNT(types) == KT_GEMV_TYPES && COUNT(stages) == KT_GEMV_STAGES &&
-                   COUNT(shape_names) == KT_GEMV_NAMED &&
-                   KT_GEMV_NAMED == KT_GEMV_SHAPES + KT_GEMV_DOTS,
-               "the header counts them");
-
-struct kt_gemv_variant kt_gemv_variant_at(size_t index)
+const char *kt_gemv_form_name(uint32_t form)
 {
-    return (struct kt_gemv_variant){types[index / KT_GEMV_SHAPES % KT_GEMV_TYPES],
-                                    index / KT_GEMV_SHAPES / KT_GEMV_TYPES, index % KT_GEMV_SHAPES};
+    return forms[form].name;
 }
 
-// NULL: a shape by name.
-static const struct stage *find_stage(const struct kt_gemv_variant *variant)
+// softpipe reads wrong texels past 32768; the library does not choose that form there.
+bool kt_gemv_set_form(struct kt_run *run, uint32_t form)
 {
-    return variant->shape < KT_GEMV_NAMED ? NULL : &stages[variant->shape - KT_GEMV_NAMED];
-}
-
-int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size)
-{
-    const struct stage *stage = find_stage(variant);
-    if (stage) {
-        return snprintf(text, size, "%s %u stages of %u%s ", gi_ggml_type_find(variant->type)->name,
-                        stage->n, stage->size, stage->is_half ? " in f16" : "");
-    }
-    return snprintf(text, size, "%s %s ", gi_ggml_type_find(variant->type)->name,
-                    shape_names[variant->shape]);
-}
-
-bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant)
-{
-    const struct stage *stage = find_stage(variant);
+    const struct form *own = &forms[form];
     const struct gi_limits *limits = gi_gpu_limits(run->gpu);
-    return !stage || (stage->size <= limits->max_invocations &&
-                      (stage->size <= 512 || limits->subgroup_size > 0));
-}
-
-// softpipe reads wrong texels past 32768; the library does not choose that shape there.
-bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant)
-{
-    const struct stage *stage = find_stage(variant);
-    if (stage) {
-        run->recorder.form.group_size = stage->size;
-        run->recorder.form.n_groups = stage->n;
-        run->recorder.is_half = stage->is_half;
-        roundings = stage->is_half ? F16_ROUNDINGS : ROUNDINGS;
-        return kt_set(run, "GLINFER_GEMV", NULL);
+    if (own->size == 0) {
+        const bool is_wrong =
+            strstr(own->name, "tex") && strstr(gi_gpu_platform(run->gpu)->renderer, "softpipe");
+        return kt_set(run, "GLINFER_GEMV", is_wrong ? NULL : own->name);
     }
-    bool is_texel = strstr(shape_names[variant->shape], "tex") != NULL;
-    roundings = strncmp(shape_names[variant->shape], "f16", 3) == 0 ? F16_ROUNDINGS : ROUNDINGS;
-    if (is_texel && strstr(gi_gpu_platform(run->gpu)->renderer, "softpipe")) {
-        return kt_set(run, "GLINFER_GEMV", NULL);
+    run->is_left_out =
+        own->size > limits->max_invocations || (own->size > 512 && limits->subgroup_size == 0);
+    run->recorder.form.group_size = own->size;
+    run->recorder.form.n_groups = own->n;
+    run->recorder.is_half = own->is_half;
+    return !run->is_left_out && kt_set(run, "GLINFER_GEMV", NULL);
+}
+
+struct gi_stream kt_gemv_stream(struct kt_run *run, uint32_t n_embd, uint32_t n_rot)
+{
+    return kt_stream(run, n_embd, n_rot, KT_GEMV_NORM_EPS, 1 + n_embd / 16 % 40);
+}
+
+//-- gemv_plain ------------------------------------------------------------------------------------
+
+static const char *const plain_inputs[] = {"x", "x with bias", "norm", "norm with bias"};
+
+static uint64_t record_gemv_plain(struct kt_run *run, const uint32_t *v)
+{
+    const uint32_t n_rows = v[2], n_cols = v[3];
+    const struct gi_range x = kt_random_rows(run, "x", 1, n_cols, 1).range;
+    const struct gi_range y = kt_range(run, "y", NULL, n_rows * sizeof(float));
+    const struct gi_stream stream = kt_gemv_stream(run, n_cols, 0);
+    const struct gi_weight weight =
+        kt_weight(run, &(struct kt_weight_params){.type = v[0],
+                                                  .n_rows = n_rows,
+                                                  .n_cols = n_cols,
+                                                  .max_part_rows = v[4] ? n_rows / 32 * 16 + 16 : 0,
+                                                  .has_bias = v[5] % 2});
+    if (run->has_failed || !kt_gemv_set_form(run, v[1])) {
+        return 0;
     }
-    return kt_set(run, "GLINFER_GEMV", shape_names[variant->shape]);
-}
-
-double kt_gemv_roundings(void)
-{
-    return roundings;
-}
-
-//-- the stream ------------------------------------------------------------------------------------
-
-bool kt_gemv_stream_init(struct kt_gemv_stream *test, struct kt_run *run, uint32_t n_embd,
-                         uint32_t n_rot, uint32_t n_ssq)
-{
-    struct gi_stream *stream = &test->stream;
-    size_t size = (size_t)gi_stream_layout(stream, n_embd, n_rot, KT_GEMV_NORM_EPS);
-    float *values = test->values = kt_alloc(size, 1);
-    kt_fill(run, values, size / sizeof(float), -1, 1);
-    kt_fill(run, values + stream->ssq, stream->max_ssq, 0, 2.0f * (float)n_embd / (float)n_ssq);
-    double sum = 0;
-    for (uint32_t i = 0; i < n_ssq; i++) {
-        sum += (double)values[stream->ssq + i];
+    if (v[5] >= 2) {
+        gi_op_gemv_norm(&run->recorder, "y", &weight, &stream, y);
+    } else {
+        gi_op_gemv(&run->recorder, "y", &weight, x, 0, false, y);
     }
-    for (uint32_t i = 0; i < n_rot; i += 2) {
-        float angle = kt_uniform(run, -3, 3);
-        values[stream->rope + i] = cosf(angle);
-        values[stream->rope + i + 1] = sinf(angle);
-    }
-    test->inv_rms = ref_inv_rms(sum, n_embd, (double)KT_GEMV_NORM_EPS);
-    stream->n_ssq = n_ssq;
-    stream->range = kt_range(run, "stream", values, size);
-    return !run->has_failed;
+    return kt_weight_bytes(&weight);
 }
 
-float *kt_gemv_x(struct kt_run *run, uint32_t n_cols, struct gi_range *range)
-{
-    size_t padded = (n_cols + 31) / 32 * 32;
-    float *x = kt_alloc(padded, sizeof(*x));
-    kt_fill(run, x, padded, -1, 1);
-    *range = kt_range(run, "x", x, padded * sizeof(*x));
-    return x;
-}
-
-//-- comparing -------------------------------------------------------------------------------------
-
-static double *bounds_of(const struct ref_value *values, double *want, size_t n)
-{
-    double *bounds = kt_alloc(n, sizeof(*bounds));
-    for (size_t i = 0; i < n; i++) {
-        want[i] = values[i].value;
-        bounds[i] = roundings * (double)FLT_EPSILON * values[i].magnitude;
-    }
-    return bounds;
-}
-
-bool kt_gemv_compare(struct kt_run *run, const char *what, const struct gi_range *range,
-                     size_t offset, const struct ref_value *values, size_t n)
-{
-    double *want = kt_alloc(n, sizeof(*want));
-    double *bounds = bounds_of(values, want, n);
-    bool is_good = kt_compare_f32(run, what, range, offset, want, bounds, n);
-    free(bounds);
-    free(want);
-    return is_good;
-}
-
-bool kt_gemv_compare_f16(struct kt_run *run, const char *what, const struct gi_range *range,
-                         size_t offset, const struct ref_value *values, size_t n)
-{
-    double *want = kt_alloc(n, sizeof(*want));
-    double *bounds = bounds_of(values, want, n);
-    for (size_t i = 0; i < n; i++) {
-        bounds[i] += fabs(want[i]) * 0x1p-10 + 0x1p-24; // a unit in the last place of f16
-    }
-    bool is_good = kt_compare_f16(run, what, range, offset, want, bounds, n);
-    free(bounds);
-    free(want);
-    return is_good;
-}
+static const char *const parts[] = {"whole", "in parts"};
+static const struct kt_axis plain_axes[] = {KT_GEMV_TYPES,
+                                            KT_GEMV_FORMS,
+                                            KT_NUMBERS("rows", 16, 48, 80, 960),
+                                            KT_NUMBERS("columns", 32, 64, 96, 576, 1536),
+                                            KT_NAMED("parts", 2, parts),
+                                            KT_NAMED("input", 4, plain_inputs)};
+KT_DESCRIBE(gemv_plain, plain_axes);

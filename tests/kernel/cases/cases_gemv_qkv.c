@@ -1,210 +1,71 @@
 #include "tests/kernel/cases/cases_gemv.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-struct qkv_size {
-    uint32_t n_embd, n_head, n_kv_head, head_dim, n_rot;
-    uint32_t part_rows; // 0: one part
-    uint32_t n_ssq;
-    bool has_bias, is_k_f32, is_v_f32;
+struct shape {
+    uint32_t n_head, n_kv_head, head_dim, n_rot;
 };
 
-static const struct qkv_size qkv_sizes[] = {
-    {32, 1, 1, 8, 8, 0, 1, false, false, false},
-    {96, 2, 1, 16, 8, 16, 7, true, true, false},
-    {64, 4, 4, 64, 64, 0, 3, false, false, true},
-    {160, 8, 1, 64, 32, 128, 5, true, false, false},
-    {96, 9, 3, 64, 64, 0, 36, false, false, false},
-    {64, 3, 3, 72, 40, 48, 2, false, true, true},
-    {2048, 2, 1, 128, 128, 0, 64, true, false, false},
-    {576, 9, 3, 64, 64, 0, 36, false, false, false},
-};
+static const char *const caches[] = {"f16", "k f32", "v f32"};
+static const char *const parts[] = {"whole", "in parts", "in parts with bias"};
 
-static void print_size(const struct kt_gemv_variant *variant, const struct qkv_size *s, char *text,
-                       size_t size)
+static uint64_t record_shape(struct kt_run *run, uint32_t type, uint32_t form, uint32_t n_embd,
+                             const struct shape *shape, uint32_t cache, uint32_t part)
 {
-    int n = kt_gemv_print(variant, text, size);
-    snprintf(text + n, size - (size_t)n, "%u heads %u/%u x %u rot %u%s%s k %s v %s", s->n_embd,
-             s->n_head, s->n_kv_head, s->head_dim, s->n_rot, s->part_rows ? " parts" : "",
-             s->has_bias ? " bias" : "", s->is_k_f32 ? "f32" : "f16", s->is_v_f32 ? "f32" : "f16");
-}
-
-static void name_qkv(size_t index, char *text, size_t size)
-{
-    const struct kt_gemv_variant variant = kt_gemv_variant_at(index);
-    print_size(&variant, &qkv_sizes[variant.size], text, size);
-}
-
-// The section of GPU rows from row begin on, as n_pair pairs in pair order, turned where asked.
-static struct ref_value *take_section(const struct ref_value *y, uint32_t begin, uint32_t n_pair,
-                                      uint32_t half_dim, uint32_t n_rot, const float *rope)
-{
-    struct ref_value *out = kt_alloc(2 * n_pair, sizeof(*out));
-    for (uint32_t p = 0; p < n_pair; p++) {
-        uint32_t row = begin + p / 8 * 16 + p % 8, i = p % half_dim;
-        out[2 * p] = y[row];
-        out[2 * p + 1] = y[row + 8];
-        if (i < n_rot / 2) {
-            ref_turn(&out[2 * p], &out[2 * p + 1], (double)rope[2 * i], (double)rope[2 * i + 1]);
-        }
-    }
-    return out;
-}
-
-// One position of one cache, head by head.
-static bool compare_cache(struct kt_run *run, const char *what, const struct gi_kv_layer *layer,
-                          uint32_t start, bool is_f32, uint32_t n_past,
-                          const struct ref_value *values)
-{
-    size_t element = is_f32 ? 4 : 2;
-    for (uint32_t h = 0; h < layer->n_kv_head; h++) {
-        size_t at = ((size_t)h * layer->n_ctx + n_past) * layer->head_dim * element;
-        const size_t offset = start * sizeof(uint32_t) + at;
-        const struct ref_value *head = values + (size_t)h * layer->head_dim;
-        if (!(is_f32
-                  ? kt_gemv_compare(run, what, &layer->range, offset, head, layer->head_dim)
-                  : kt_gemv_compare_f16(run, what, &layer->range, offset, head, layer->head_dim))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool compare_qkv(struct kt_run *run, const struct qkv_size *size,
-                        const struct gi_qkv_layout *layout, const struct gi_kv_layer *layer,
-                        uint32_t n_past, const struct ref_value *y, const float *rope)
-{
-    uint32_t half = size->head_dim / 2, n_kv = size->n_kv_head * half, n_q = size->n_head * half;
-    struct ref_value *q = take_section(y, layout->q_begin, n_q, half, size->n_rot, rope);
-    struct ref_value *k = take_section(y, layout->k_begin, n_kv, half, size->n_rot, rope);
-    struct ref_value *v = take_section(y, layout->v_begin, n_kv, half, 0, rope);
-    bool is_good =
-        kt_gemv_compare(run, "q", &layer->range, 0, q, 2 * (size_t)n_q) &&
-        compare_cache(run, "k", layer, layer->k, layer->type_k == GI_CACHE_F32, n_past, k) &&
-        compare_cache(run, "v", layer, layer->v, layer->type_v == GI_CACHE_F32, n_past, v);
-    free(q);
-    free(k);
-    free(v);
-    return is_good;
-}
-
-// Every position but n_past is left as it was.
-static bool check_other_positions(struct kt_run *run, const struct gi_kv_layer *layer,
-                                  uint32_t start, bool is_f32, uint32_t n_past)
-{
-    uint32_t words = layer->head_dim / (is_f32 ? 1 : 2);
-    uint32_t n = layer->n_kv_head * layer->n_ctx * words;
-    uint32_t *found = kt_alloc(n, sizeof(*found));
-    bool is_good = kt_read(run, &layer->range, start * sizeof(uint32_t), found, n * sizeof(*found));
-    uint32_t untouched = found[(n_past == 0 ? 1 : 0) * words];
-    for (uint32_t i = 0; is_good && i < n; i++) {
-        if (i / words % layer->n_ctx != n_past && found[i] != untouched) {
-            is_good = kt_fail(run, "cache word %u of another position was written", i);
-        }
-    }
-    free(found);
-    return is_good;
-}
-
-static bool run_size(struct kt_run *run, const struct kt_gemv_variant *variant,
-                     const struct qkv_size *size)
-{
-    const uint32_t n_ctx = 5, n_past = kt_index(run, n_ctx);
+    const struct gi_stream stream = kt_gemv_stream(run, n_embd, shape->n_rot);
     struct gi_qkv_layout layout;
     struct gi_kv_layer layer = {0};
-    struct kt_gemv_stream stream;
-    struct kt_weight weight;
-    gi_qkv_layout_init(&layout, size->n_head, size->n_kv_head, size->head_dim);
-    size_t layer_size = (size_t)gi_kv_layer_layout(
-        &layer, size->n_head, size->n_kv_head, size->head_dim, n_ctx,
-        size->is_k_f32 ? GI_CACHE_F32 : GI_CACHE_F16, size->is_v_f32 ? GI_CACHE_F32 : GI_CACHE_F16);
-    layer.range = kt_range(run, "layer", NULL, layer_size);
-    const struct kt_weight_params params = {.type = variant->type,
-                                            .n_rows = layout.n_rows,
-                                            .n_cols = size->n_embd,
-                                            .max_part_rows = size->part_rows,
-                                            .has_bias = size->has_bias};
-    bool is_good = kt_gemv_stream_init(&stream, run, size->n_embd, size->n_rot, size->n_ssq) &
-                   kt_weight_init(&weight, run, &params);
-    struct ref_value *y = kt_alloc(layout.n_rows, sizeof(*y));
-    ref_gemv(y, weight.dense, stream.values + stream.stream.norm, weight.bias, layout.n_rows,
-             size->n_embd, stream.inv_rms);
-    is_good = is_good && kt_gemv_set_shape(run, variant);
-    if (is_good) {
-        gi_op_gemv_qkv(&run->recorder, "attn_qkv", &weight.weight, &layout, stream.stream.n_rot,
-                       &stream.stream, &layer);
+    gi_qkv_layout_init(&layout, shape->n_head, shape->n_kv_head, shape->head_dim);
+    const size_t size = (size_t)gi_kv_layer_layout(
+        &layer, shape->n_head, shape->n_kv_head, shape->head_dim, 5,
+        cache == 1 ? GI_CACHE_F32 : GI_CACHE_F16, cache == 2 ? GI_CACHE_F32 : GI_CACHE_F16);
+    layer.range = kt_range(run, "layer", NULL, size);
+    const struct gi_weight weight =
+        kt_weight(run, &(struct kt_weight_params){.type = type,
+                                                  .n_rows = layout.n_rows,
+                                                  .n_cols = n_embd,
+                                                  .max_part_rows = part > 0 ? 48 : 0,
+                                                  .has_bias = part == 2});
+    if (!run->has_failed && kt_gemv_set_form(run, form)) {
+        gi_op_gemv_qkv(&run->recorder, "attn_qkv", &weight, &layout, stream.n_rot, &stream, &layer);
     }
-    is_good =
-        is_good && kt_seal(run) && kt_replay(run, n_past, 1) &&
-        compare_qkv(run, size, &layout, &layer, n_past, y, stream.values + stream.stream.rope) &&
-        check_other_positions(run, &layer, layer.k, size->is_k_f32, n_past) &&
-        check_other_positions(run, &layer, layer.v, size->is_v_f32, n_past) &&
-        kt_bench(run, n_past, 1, kt_weight_bytes(&weight.weight));
-    free(y);
-    free(stream.values);
-    kt_weight_finish(&weight);
-    return is_good;
+    return kt_weight_bytes(&weight);
 }
 
-static bool run_qkv(struct kt_run *run, size_t index)
+static uint64_t record_gemv_qkv(struct kt_run *run, const uint32_t *v)
 {
-    const struct kt_gemv_variant variant = kt_gemv_variant_at(index);
-    return run_size(run, &variant, &qkv_sizes[variant.size]);
+    static const struct shape shapes[] = {
+        {1, 1, 8, 8},   {2, 1, 16, 8},  {4, 4, 64, 64},   {8, 1, 64, 32},
+        {9, 3, 64, 64}, {3, 3, 72, 40}, {2, 1, 128, 128},
+    };
+    return record_shape(run, v[0], v[1], v[2], &shapes[v[3]], v[4], v[5]);
 }
 
-const struct kt_suite kt_gemv_qkv = {
-    .kernel = "gemv_qkv",
-    .n_case = COUNT(qkv_sizes) * KT_GEMV_TYPES * KT_GEMV_SHAPES,
-    .name = name_qkv,
-    .run = run_qkv,
+static const char *const shape_names[] = {
+    "1/1 x 8",  "2/1 x 16 rot 8",  "4/4 x 64",  "8/1 x 64 rot 32",
+    "9/3 x 64", "3/3 x 72 rot 40", "2/1 x 128",
 };
+static const struct kt_axis qkv_axes[] = {KT_GEMV_TYPES,
+                                          KT_GEMV_FORMS,
+                                          KT_NUMBERS("columns", 32, 96, 160, 2048),
+                                          KT_NAMED("heads", 7, shape_names),
+                                          KT_NAMED("cache", 3, caches),
+                                          KT_NAMED("parts", 3, parts),
+                                          KT_NUMBERS("past", 0, 4)};
+KT_DESCRIBE(gemv_qkv, qkv_axes);
 
-//-- head counts and head sizes ------------------------------------------------------------------
-
-// 1 to 9 heads of 8 to 128 in steps of 8: sections of q and k that end within a tile. Heads of one
-// size share a program, each size takes a form of the kernel in turn.
-enum {
-    HEADS_MAX = 9,
-    HEADS_DIMS = 16,
-};
-
-static void make_heads(size_t index, struct kt_gemv_variant *variant, struct qkv_size *size)
+// Sections of q and k that end within a tile. Heads of one size share a program, each size takes a
+// form of the kernel in turn.
+static uint64_t record_gemv_qkv_heads(struct kt_run *run, const uint32_t *v)
 {
-    const uint32_t n_head = (uint32_t)index % HEADS_MAX + 1;
-    const uint32_t dim = (uint32_t)(index / HEADS_MAX + 1) * 8;
-    *variant =
-        (struct kt_gemv_variant){.type = GI_GGML_TYPE_F16, .shape = dim / 8 % KT_GEMV_SHAPES};
-    *size = (struct qkv_size){.n_embd = 32,
-                              .n_head = n_head,
-                              .n_kv_head = n_head % 3 == 0   ? n_head / 3
-                                           : n_head % 2 == 0 ? n_head / 2
-                                                             : 1,
-                              .head_dim = dim,
-                              .n_rot = n_head % 4 == 3 ? dim / 2 : dim,
-                              .part_rows = n_head % 5 == 0 ? 48 : 0,
-                              .n_ssq = 1};
+    const uint32_t n = v[0], dim = v[1];
+    const struct shape shape = {n,
+                                n % 3 == 0   ? n / 3
+                                : n % 2 == 0 ? n / 2
+                                             : 1,
+                                dim, n % 4 == 3 ? dim / 2 : dim};
+    return record_shape(run, GI_GGML_TYPE_F16, dim / 8 % 5, 32, &shape, 0, n % 5 == 0);
 }
 
-static void name_heads(size_t index, char *text, size_t text_size)
-{
-    struct kt_gemv_variant variant;
-    struct qkv_size size;
-    make_heads(index, &variant, &size);
-    print_size(&variant, &size, text, text_size);
-}
-
-static bool run_heads(struct kt_run *run, size_t index)
-{
-    struct kt_gemv_variant variant;
-    struct qkv_size size;
-    make_heads(index, &variant, &size);
-    return run_size(run, &variant, &size);
-}
-
-const struct kt_suite kt_gemv_qkv_heads = {
-    .kernel = "gemv_qkv_heads",
-    .n_case = (size_t)HEADS_MAX * HEADS_DIMS,
-    .name = name_heads,
-    .run = run_heads,
-};
+static const struct kt_axis heads_axes[] = {
+    KT_NUMBERS("heads", 1, 2, 3, 4, 5, 6, 7, 8, 9),
+    KT_NUMBERS("head size", 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128)};
+KT_DESCRIBE(gemv_qkv_heads, heads_axes);

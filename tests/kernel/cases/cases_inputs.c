@@ -1,12 +1,8 @@
-// Inputs of layers: the row of a step's token, what the residual adds to the embeddings, and what a
-// layer makes of its own.
+// Inputs of layers: what the residual adds to the embeddings, and what a layer makes of its own.
 #include "ops/embed/inputs.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const struct input_case {
     uint32_t width, n_layer, n_tokens;
@@ -110,53 +106,3 @@ static bool run_gate_bench(struct kt_run *run, size_t index)
 const struct kt_suite kt_gate_input = {"gate_input", COUNT(cases), name_case, run_gate_case};
 const struct kt_suite kt_gate_input_bench = {"bench_gate_input", COUNT(benches), name_bench,
                                              run_gate_bench};
-
-//-- embed_row -------------------------------------------------------------------------------------
-
-static const struct row_case {
-    enum gi_ggml_type type;
-    uint32_t n_vocab, n_cols, max_part_rows, token;
-    bool is_stage;
-} row_cases[] = {
-    {GI_GGML_TYPE_Q8_0, 40, 96, 16, 33, false},
-    {GI_GGML_TYPE_F16, 40, 1120, 40, 0, true},
-};
-
-static void name_row(size_t index, char *text, size_t size)
-{
-    const struct row_case *c = &row_cases[index];
-    snprintf(text, size, "%s %ux%u split by %u%s", gi_ggml_type_find(c->type)->name, c->n_vocab,
-             c->n_cols, c->max_part_rows, c->is_stage ? ", as a stage" : "");
-}
-
-static bool run_row(struct kt_run *run, size_t index)
-{
-    const struct row_case *c = &row_cases[index];
-    const float scale = 16.0f;
-    struct kt_weight weight;
-    double *want = kt_alloc(c->n_cols, sizeof(double)),
-           *bound = kt_alloc(c->n_cols, sizeof(double));
-    struct gi_rows x = kt_rows(run, "x", NULL, 1, c->n_cols);
-    run->state.token = c->token;
-    run->recorder.form.group_size = c->is_stage ? kt_uniform_size(run) : 0;
-    bool is_good = kt_weight_init(&weight, run,
-                                  &(struct kt_weight_params){.type = c->type,
-                                                             .n_rows = c->n_vocab,
-                                                             .n_cols = c->n_cols,
-                                                             .max_part_rows = c->max_part_rows});
-    if (is_good) {
-        gi_op_embed_row(&run->recorder, &weight.weight, scale, &x);
-    }
-    is_good = is_good && kt_seal(run) && kt_replay(run, 5, 1);
-    for (uint32_t i = 0; is_good && i < c->n_cols; i++) {
-        want[i] = (double)scale * (double)weight.dense[(size_t)c->token * c->n_cols + i];
-        bound[i] = 2 * (double)FLT_EPSILON * fabs(want[i]);
-    }
-    is_good = is_good && kt_compare_rows(run, "x", &x, 1, 0, c->n_cols, want, bound);
-    kt_weight_finish(&weight);
-    free(want);
-    free(bound);
-    return is_good;
-}
-
-const struct kt_suite kt_embed_row = {"embed_row", COUNT(row_cases), name_row, run_row};

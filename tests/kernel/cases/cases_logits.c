@@ -54,9 +54,8 @@ static uint64_t record_logprob(struct kt_run *run, const uint32_t *v)
     return 8ull * n_tokens * n_vocab;
 }
 
-static const struct kt_axis logit_axes[] = {{"vocabulary", 5, NULL, {1, 33, 2049, 49152, 151936}},
-                                            {"tokens", 3, NULL, {1, 2, 7}},
-                                            {"rule", 3, rule_names, {0}},
-                                            {"values", N_VALUES, value_names, {0}}};
+static const struct kt_axis logit_axes[] = {
+    KT_NUMBERS("vocabulary", 1, 33, 2049, 49152, 151936), KT_NUMBERS("tokens", 1, 2, 7),
+    KT_NAMED("rule", 3, rule_names), KT_NAMED("values", N_VALUES, value_names)};
 KT_DESCRIBE(logit_rows, logit_axes);
 KT_DESCRIBE(logprob, logit_axes);

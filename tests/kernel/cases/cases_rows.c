@@ -12,20 +12,8 @@
 
 #define EPS 1e-5f
 
-#define WIDTHS                                                                                     \
-    {                                                                                              \
-        "width", 5, NULL,                                                                          \
-        {                                                                                          \
-            32, 96, 576, 1536, 2048                                                                \
-        }                                                                                          \
-    }
-#define TOKENS                                                                                     \
-    {                                                                                              \
-        "tokens", 4, NULL,                                                                         \
-        {                                                                                          \
-            1, 7, 33, 130                                                                          \
-        }                                                                                          \
-    }
+#define WIDTHS KT_NUMBERS("width", 32, 96, 576, 1536, 2048)
+#define TOKENS KT_NUMBERS("tokens", 1, 7, 33, 130)
 
 // Returns rows of NaN. What a range has room for decides about tiles, not the stride of f16.
 static struct gi_rows output_rows(struct kt_run *run, uint32_t n_tokens, uint32_t width,
@@ -39,21 +27,12 @@ static struct gi_rows output_rows(struct kt_run *run, uint32_t n_tokens, uint32_
                                   form == GI_HALF_FORM_SMALL ? 64 * n_tile + 64 : width, true};
 }
 
-// Returns a stream of a step of random values.
-static struct gi_stream random_stream(struct kt_run *run, uint32_t width, float eps)
-{
-    struct gi_stream stream = {0};
-    const uint64_t size = gi_stream_layout(&stream, width, 2, eps);
-    stream.range = kt_random_rows(run, "stream", 1, (uint32_t)(size / sizeof(float)), 1).range;
-    return stream;
-}
-
 static uint64_t record_last_row(struct kt_run *run, const uint32_t *v)
 {
     const uint32_t width = v[0], n_tokens = v[1];
     const struct gi_rows x = kt_random_rows(run, "x", n_tokens, width + 64, 2);
     const struct gi_vectors vectors = kt_random_vectors(run, width);
-    struct gi_stream stream = random_stream(run, width, 0);
+    struct gi_stream stream = kt_stream(run, width, 2, 0, 1);
     gi_op_last_row(&run->recorder, &x, &vectors, 0, &stream);
     return 12ull * width;
 }
@@ -83,7 +62,7 @@ static uint64_t record_rmsnorm(struct kt_run *run, const uint32_t *v)
     return 8ull * width * n_tokens;
 }
 
-static const struct kt_axis rmsnorm_axes[] = {WIDTHS, TOKENS, {"form", 4, rmsnorm_forms, {0}}};
+static const struct kt_axis rmsnorm_axes[] = {WIDTHS, TOKENS, KT_NAMED("form", 4, rmsnorm_forms)};
 KT_DESCRIBE(rmsnorm, rmsnorm_axes);
 
 // Rows with a mean of their own.
@@ -102,7 +81,7 @@ static uint64_t record_layernorm(struct kt_run *run, const uint32_t *v)
     return 8ull * width * n_tokens;
 }
 
-static const struct kt_axis layernorm_axes[] = {WIDTHS, TOKENS, {"form", 2, rmsnorm_forms, {0}}};
+static const struct kt_axis layernorm_axes[] = {WIDTHS, TOKENS, KT_NAMED("form", 2, rmsnorm_forms)};
 KT_DESCRIBE(layernorm, layernorm_axes);
 
 static const char *const stages[] = {"alone", "as a stage"};
@@ -110,13 +89,13 @@ static const char *const stages[] = {"alone", "as a stage"};
 static uint64_t record_layernorm_step(struct kt_run *run, const uint32_t *v)
 {
     const struct gi_vectors vectors = kt_random_vectors(run, 2 * (size_t)v[0]);
-    struct gi_stream stream = random_stream(run, v[0], EPS);
+    struct gi_stream stream = kt_stream(run, v[0], 2, EPS, 1);
     run->recorder.form.group_size = v[1] ? kt_uniform_size(run) : 0;
     gi_op_layernorm_step(&run->recorder, "norm", &vectors, 0, v[0], &stream);
     return 8ull * v[0];
 }
 
-static const struct kt_axis step_axes[] = {WIDTHS, {"stage", 2, stages, {0}}};
+static const struct kt_axis step_axes[] = {WIDTHS, KT_NAMED("stage", 2, stages)};
 KT_DESCRIBE(layernorm_step, step_axes);
 
 static const char *const post_forms[] = {"at the end", "before a norm", "before a norm, scaled"};
@@ -126,13 +105,13 @@ static uint64_t record_post_norm(struct kt_run *run, const uint32_t *v)
     const uint32_t width = v[0];
     const struct gi_range y = kt_random_rows(run, "y", 1, width, 3).range;
     const struct gi_vectors vectors = kt_random_vectors(run, 2 * (size_t)width);
-    struct gi_stream stream = random_stream(run, width, EPS);
+    struct gi_stream stream = kt_stream(run, width, 2, EPS, 1);
     gi_op_post_norm(&run->recorder, "post_norm", y, &vectors, 0, v[1] > 0 ? width : UINT32_MAX,
                     v[1] == 2 ? 0 : UINT32_MAX, &stream);
     return 16ull * width;
 }
 
-static const struct kt_axis post_axes[] = {WIDTHS, {"form", 3, post_forms, {0}}};
+static const struct kt_axis post_axes[] = {WIDTHS, KT_NAMED("form", 3, post_forms)};
 KT_DESCRIBE(post_norm, post_axes);
 
 //-- activations -----------------------------------------------------------------------------------
@@ -173,7 +152,7 @@ static uint64_t record_glu(struct kt_run *run, const uint32_t *v)
     const enum glu_form form = (enum glu_form)v[1];
     const uint32_t n_ff = v[2], n_tokens = v[3];
     const bool is_half = form == GLU_HALF || form == GLU_HALF_PARTS;
-    const struct gi_activation_rule rule = {activation, {0.8f, 1.3f, 0.5f, -1e-6f}};
+    const struct gi_activation_rule rule = kt_activation(activation);
     const struct gi_weight weight = gate_up_weight(n_ff, form, activation);
     const struct gi_rows gate_up =
         kt_random_rows(run, "gate_up", n_tokens, kt_pad32(weight.n_rows), 12);
@@ -183,10 +162,9 @@ static uint64_t record_glu(struct kt_run *run, const uint32_t *v)
     return 12ull * n_tokens * n_ff;
 }
 
-static const struct kt_axis glu_axes[] = {{"activation", 6, activation_names, {0}},
-                                          {"form", N_GLU_FORM, glu_forms, {0}},
-                                          {"columns", 4, NULL, {32, 100, 1536, 2052}},
-                                          {"tokens", 4, NULL, {1, 7, 33, 190}}};
+static const struct kt_axis glu_axes[] = {
+    KT_NAMED("activation", 6, activation_names), KT_NAMED("form", N_GLU_FORM, glu_forms),
+    KT_NUMBERS("columns", 32, 100, 1536, 2052), KT_NUMBERS("tokens", 1, 7, 33, 190)};
 KT_DESCRIBE(glu, glu_axes);
 
 //-- forms of rows ---------------------------------------------------------------------------------
@@ -226,8 +204,7 @@ static uint64_t record_half_rows(struct kt_run *run, const uint32_t *v)
     return 6ull * n_tokens * width;
 }
 
-static const struct kt_axis half_axes[] = {{"up to", 4, sizes, {0}},
-                                           {"width", 4, NULL, {32, 96, 320, 612}},
-                                           {"form", 3, half_forms, {0}},
-                                           {"tokens", 4, NULL, {1, 5, 32, 257}}};
+static const struct kt_axis half_axes[] = {
+    KT_NAMED("up to", 4, sizes), KT_NUMBERS("width", 32, 96, 320, 612),
+    KT_NAMED("form", 3, half_forms), KT_NUMBERS("tokens", 1, 5, 32, 257)};
 KT_DESCRIBE(half_rows, half_axes);

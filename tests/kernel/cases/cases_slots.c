@@ -54,7 +54,7 @@ bool kt_slots_check(const struct kt_slots *slots, struct kt_run *run)
     uint32_t n = 0;
     for (uint32_t i = 0; i < slots->n; i++) {
         if (slots->kinds[i] == KT_SLOT_LIVE) {
-            checks[n++] = (struct kt_check){i, slots->states[i].n_past, 1};
+            checks[n++] = (struct kt_check){i, slots->states[i].n_past, 1, 0};
         }
     }
     return kt_check_states(run, checks, n, most_past(slots), slots->n);
