@@ -2,6 +2,7 @@
 // attention's output.
 #include "ops/delta/delta.h"
 #include "ops/gemm/batch.h"
+#include "tests/kernel/fixture/kernel_axes.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 
 #include <stdio.h>
@@ -103,31 +104,20 @@ const struct kt_suite kt_delta_bench = {"bench_delta", COUNT(benches), name_benc
 
 //-- gates of attention's output -------------------------------------------------------------------
 
-static const struct gate_case {
-    uint32_t n_head, n_kv_head, head_dim, n_tokens;
-} gate_cases[] = {
-    {1, 1, 8, 1},
-    {4, 2, 24, 3},
-    {2, 1, 256, 33},
-};
-
-static void name_gate(size_t index, char *text, size_t size)
+static uint64_t record_gate_rows(struct kt_run *run, const uint32_t *v)
 {
-    const struct gate_case *c = &gate_cases[index];
-    snprintf(text, size, "%u heads of %u, %u tokens", c->n_head, c->head_dim, c->n_tokens);
-}
-
-static bool run_gate(struct kt_run *run, size_t index)
-{
-    const struct gate_case *c = &gate_cases[index];
+    const uint32_t n_head = v[0], head_dim = v[1], n_tokens = v[2];
     struct gi_qkv_layout layout;
-    gi_qkv_layout_init(&layout, c->n_head, c->n_kv_head, c->head_dim);
+    gi_qkv_layout_init(&layout, n_head, (n_head + 1) / 2, head_dim);
     gi_qkv_layout_add_gate(&layout);
     const struct gi_rows x =
-        kt_random_rows(run, "x", c->n_tokens, kt_pad32(c->n_head * c->head_dim) + 32, 2);
-    const struct gi_rows qkv = kt_random_rows(run, "qkv", c->n_tokens, kt_pad32(layout.n_rows), 9);
+        kt_random_rows(run, "x", n_tokens, kt_pad32(n_head * head_dim) + 32, 2);
+    const struct gi_rows qkv = kt_random_rows(run, "qkv", n_tokens, kt_pad32(layout.n_rows), 9);
     gi_op_gate_rows(&run->recorder, "attn_gate", &layout, &qkv, &x);
-    return kt_seal(run) && kt_check(run, 5, c->n_tokens);
+    return 12ull * n_tokens * n_head * head_dim;
 }
 
-const struct kt_suite kt_gate_rows = {"gate_rows", COUNT(gate_cases), name_gate, run_gate};
+static const struct kt_axis gate_axes[] = {KT_NUMBERS("heads", 1, 2, 4),
+                                           KT_NUMBERS("head size", 8, 24, 256),
+                                           KT_NUMBERS("tokens", 1, 3, 33)};
+KT_DESCRIBE(gate_rows, gate_axes);

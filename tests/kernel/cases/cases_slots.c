@@ -1,6 +1,5 @@
 #include "tests/kernel/cases/cases_slots.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool kt_slots_write(struct kt_slots *slots, struct kt_run *run)
@@ -43,11 +42,6 @@ static uint32_t most_past(const struct kt_slots *slots)
     return most;
 }
 
-bool kt_slots_replay(const struct kt_slots *slots, struct kt_run *run)
-{
-    return kt_replay(run, most_past(slots), slots->n);
-}
-
 bool kt_slots_check(const struct kt_slots *slots, struct kt_run *run)
 {
     struct kt_check checks[GI_MAX_ROWS];
@@ -66,22 +60,4 @@ bool kt_slots_turn(struct kt_slots *slots, struct kt_run *run)
         slots->kinds[i] = slots->kinds[i] == KT_SLOT_LIVE ? KT_SLOT_OUT : KT_SLOT_LIVE;
     }
     return kt_slots_write(slots, run);
-}
-
-struct gi_range kt_slot_range(const struct gi_range *whole, uint64_t stride, uint32_t i,
-                              uint64_t size)
-{
-    return (struct gi_range){whole->buffer, whole->offset + i * stride, size};
-}
-
-bool kt_slot_untouched(struct kt_run *run, const char *what, const struct gi_range *range,
-                       const void *before, size_t size)
-{
-    void *found = kt_alloc(size, 1);
-    bool is_good = kt_read(run, range, 0, found, size);
-    if (is_good && memcmp(found, before, size) != 0) {
-        is_good = kt_fail(run, "%s of an idle slot was written", what);
-    }
-    free(found);
-    return is_good;
 }

@@ -25,17 +25,8 @@ void kt_slots_init(struct kt_slots *slots, struct kt_run *run, uint32_t n, uint3
 bool kt_slots_write(struct kt_slots *slots, struct kt_run *run);
 // Makes live slots idle and the others live, except the first.
 bool kt_slots_turn(struct kt_slots *slots, struct kt_run *run);
-// Replays the list once.
-bool kt_slots_replay(const struct kt_slots *slots, struct kt_run *run);
 // Compares all entries with their references for the live slots (kt_check); expects that the others
 // are left as they are.
 bool kt_slots_check(const struct kt_slots *slots, struct kt_run *run);
-
-// Returns the range of slot i of a whole whose slots are `stride` bytes apart.
-struct gi_range kt_slot_range(const struct gi_range *whole, uint64_t stride, uint32_t i,
-                              uint64_t size);
-// Fails if a slot's bytes are not those of `before`.
-bool kt_slot_untouched(struct kt_run *run, const char *what, const struct gi_range *range,
-                       const void *before, size_t size);
 
 #endif

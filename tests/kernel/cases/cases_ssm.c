@@ -1,5 +1,6 @@
 // Tests Mamba-2: decode steps and batches from a nonzero state, and the norms after it.
 #include "ops/ssm/ssm.h"
+#include "tests/kernel/fixture/kernel_axes.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 
 #include <stdio.h>
@@ -91,29 +92,15 @@ const struct kt_suite kt_ssm_bench = {"bench_ssm", COUNT(benches), name_bench, r
 
 //-- norms -----------------------------------------------------------------------------------------
 
-static const struct norm_case {
-    uint32_t n_group, width, n_tokens;
-} norm_cases[] = {
-    {1, 4, 1},
-    {1, 1536, 1},
-    {3, 132, 5},
-};
-
-static void name_norm(size_t index, char *text, size_t size)
+static uint64_t record_ssm_norm(struct kt_run *run, const uint32_t *v)
 {
-    const struct norm_case *c = &norm_cases[index];
-    snprintf(text, size, "%u groups of %u, %u tokens", c->n_group, c->width, c->n_tokens);
+    const uint32_t n_group = v[0], width = v[1], n_tokens = v[2], n_row = n_group * width;
+    const struct gi_rows y = kt_random_rows(run, "y", n_tokens, kt_pad32(n_row) + 32, 2);
+    const struct gi_vectors vectors = kt_random_vectors(run, 4 + n_row);
+    gi_op_ssm_norm(&run->recorder, n_tokens > 1, n_group, width, &vectors, 4, 1e-5f, &y);
+    return 8ull * n_tokens * n_row;
 }
 
-static bool run_norm(struct kt_run *run, size_t index)
-{
-    const struct norm_case *c = &norm_cases[index];
-    const uint32_t n_row = c->n_group * c->width, gamma = 4;
-    const struct gi_rows y = kt_random_rows(run, "y", c->n_tokens, kt_pad32(n_row) + 32, 2);
-    const struct gi_vectors vectors = kt_random_vectors(run, gamma + n_row);
-    gi_op_ssm_norm(&run->recorder, c->n_tokens > 1, c->n_group, c->width, &vectors, gamma, 1e-5f,
-                   &y);
-    return kt_seal(run) && kt_check(run, 5, c->n_tokens);
-}
-
-const struct kt_suite kt_ssm_norm = {"ssm_norm", COUNT(norm_cases), name_norm, run_norm};
+static const struct kt_axis norm_axes[] = {
+    KT_NUMBERS("groups", 1, 3), KT_NUMBERS("width", 4, 132, 1536), KT_NUMBERS("tokens", 1, 5)};
+KT_DESCRIBE(ssm_norm, norm_axes);
