@@ -69,9 +69,10 @@ static void check_added(struct gi_test *test)
     const struct gi_gemm_params *params = (const void *)test->params;
     uint8_t *is_changed = gi_test_memory(test, (size_t)test->n_tokens * params->n_rows, 1);
     uint64_t lost = 0;
-    if (is_changed) {
-        run_added(test, SEED, is_changed);
+    if (!is_changed) {
+        return;
     }
+    run_added(test, SEED, is_changed);
     if (!test->has_failed && count_lost(test, is_changed, &lost) > 1) {
         run_added(test, OTHER_SEED, is_changed);
         if (count_lost(test, is_changed, &lost) > 1) {
