@@ -1,0 +1,51 @@
+// Finds the stretches of a stream that contain speech, from the probabilities of the VAD. Works on
+// a stream: stretches are complete as soon as the silence after them is long enough.
+//   whisper.cpp, whisper_vad_segments_from_probs; its names and defaults of the parameters
+#ifndef GI_SPEECH_VOICE_H
+#define GI_SPEECH_VOICE_H
+
+#include "speech/vad.h"
+
+#include <stddef.h>
+
+struct gi_voice_params {
+    float threshold;         // speech begins at this probability, 0 to 1; ends 0.15 below
+    uint32_t min_speech_ms;  // shorter speech is dropped
+    uint32_t min_silence_ms; // shorter silence does not end speech
+    float max_speech_s;      // longer speech is split at its last silence; 0: unlimited
+    uint32_t pad_ms;         // added before and after speech
+};
+// 0.5, 250 ms, 100 ms, unlimited, 30 ms
+#define GI_VOICE_DEFAULTS                                                                          \
+    ((struct gi_voice_params){                                                                     \
+        .threshold = 0.5F, .min_speech_ms = 250, .min_silence_ms = 100, .pad_ms = 30})
+
+// Samples [begin, end) of the stream.
+struct gi_stretch {
+    uint64_t begin, end;
+};
+
+struct gi_stretches {
+    struct gi_stretch *data;
+    size_t count, capacity;
+};
+
+// A stream in progress; zero-initialise, set params.
+struct gi_voice {
+    struct gi_voice_params params;
+    struct gi_stretches found; // in order; owned
+    uint64_t n_samples;        // of all windows so far
+    bool is_speech;
+    uint64_t begin;       // of the speech in progress
+    uint64_t silence;     // where the silence after it may have begun; 0: it has not
+    uint64_t split, next; // last silence that could split it, and where speech went on after it
+};
+
+// Adds the probability of the next GI_VAD_WINDOW samples. Fails with NO_MEMORY.
+bool gi_voice_push(struct gi_voice *voice, float probability, struct glinfer_error *err);
+// Ends the stream, of n_samples: completes the speech in progress, joins stretches with less than
+// 200 ms between them, and pads them. Fails with NO_MEMORY.
+bool gi_voice_end(struct gi_voice *voice, uint64_t n_samples, struct glinfer_error *err);
+void gi_voice_finish(struct gi_voice *voice);
+
+#endif
