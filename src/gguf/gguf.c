@@ -1,5 +1,5 @@
 #include "base/array.h"
-#include "gguf/gguf_file.h"
+#include "gguf/ggml_bin.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -109,7 +109,7 @@ bool gi_gguf_sort_names(struct gi_name_index *names, const char *what, const cha
 
 //-- metadata ----------------------------------------------------------------------------------
 
-static bool read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_pairs)
+bool gi_gguf_read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_pairs)
 {
     if (!check_room(r, n_pairs, GI_GGUF_PAIR_MIN_SIZE, "metadata keys")) {
         return false;
@@ -176,25 +176,23 @@ static bool read_tensor_dims(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
     if (t->n_dims < 1 || t->n_dims > 4) {
         return bad_tensor(r, t, "the number of dimensions", t->n_dims, "1 to 4");
     }
-    t->n_elements = 1;
     for (uint32_t i = 0; i < 4; i++) {
         t->dims[i] = 1;
         if (i < t->n_dims && !gi_gguf_reader_u64(r, &t->dims[i], "a dimension of a tensor")) {
             return false;
         }
-        if (t->dims[i] == 0 || t->dims[i] > INT64_MAX / t->n_elements) {
-            return bad_tensor(r, t, "a dimension", t->dims[i], "a product of 1 to 2^63 - 1");
-        }
-        t->n_elements *= t->dims[i];
     }
     return true;
 }
 
-static bool read_tensor_type(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
+bool gi_gguf_tensor_size(struct gi_gguf_tensor *t, uint32_t number, const struct gi_gguf_reader *r)
 {
-    uint32_t number;
-    if (!gi_gguf_reader_u32(r, &number, "the type of a tensor")) {
-        return false;
+    t->n_elements = 1;
+    for (uint32_t i = 0; i < t->n_dims; i++) {
+        if (t->dims[i] == 0 || t->dims[i] > INT64_MAX / t->n_elements) {
+            return bad_tensor(r, t, "a dimension", t->dims[i], "a product of 1 to 2^63 - 1");
+        }
+        t->n_elements *= t->dims[i];
     }
     t->type = gi_ggml_type_find(number);
     if (!t->type) {
@@ -269,7 +267,10 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
     gguf->n_tensors = n_tensors;
     for (size_t i = 0; i < n_tensors; i++) {
         struct gi_gguf_tensor *t = &gguf->tensors[i]; // file_offset counts from the data as yet
-        if (!read_tensor_name(t, r) || !read_tensor_dims(t, r) || !read_tensor_type(t, r) ||
+        uint32_t type;
+        if (!read_tensor_name(t, r) || !read_tensor_dims(t, r) ||
+            !gi_gguf_reader_u32(r, &type, "the type of a tensor") ||
+            !gi_gguf_tensor_size(t, type, r) ||
             !gi_gguf_reader_u64(r, &t->file_offset, "the offset of a tensor")) {
             return false;
         }
@@ -289,10 +290,13 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
                                .path = gguf->source.name,
                                .err = err};
     size_t n_tensors = 0, n_pairs = 0;
+    if (gi_ggml_bin_is(&r)) {
+        return gi_ggml_bin_read(gguf, &r);
+    }
     return check_magic(&r) && check_version(&r) &&
            read_count(&r, "the number of tensors", &n_tensors) &&
            read_count(&r, "the number of metadata keys", &n_pairs) &&
-           read_pairs(gguf, &r, n_pairs) && read_tensors(gguf, &r, n_tensors);
+           gi_gguf_read_pairs(gguf, &r, n_pairs) && read_tensors(gguf, &r, n_tensors);
 }
 
 struct gi_gguf *gi_gguf_open_file(const struct glinfer_source *source, struct glinfer_error *err)

@@ -20,6 +20,11 @@ struct gi_gguf {
 
 // Opens one file, which may be a piece of a model. Fails as gi_gguf_open does.
 struct gi_gguf *gi_gguf_open_file(const struct glinfer_source *source, struct glinfer_error *err);
+// Reads n_pairs pairs. Fails as gi_gguf_open does.
+bool gi_gguf_read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_pairs);
+// Finds the type, n_elements and size of a tensor whose name and sizes are read. Fails with
+// BAD_FILE, UNSUPPORTED (an unknown type).
+bool gi_gguf_tensor_size(struct gi_gguf_tensor *t, uint32_t type, const struct gi_gguf_reader *r);
 // Sorts an index whose entries are filled; fails with BAD_FILE if a name appears twice.
 bool gi_gguf_sort_names(struct gi_name_index *names, const char *what, const char *path,
                         struct glinfer_error *err);
