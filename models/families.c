@@ -22,7 +22,8 @@ const char *gi_model_family_names(char names[GI_FAMILY_NAMES_SIZE])
     for (size_t i = 0; gi_model_families[i]; i++) {
         const char *name = gi_model_families[i]->name;
         const size_t size = strlen(name);
-        if (strcmp(name, last) != 0 && used + size + 3 < GI_FAMILY_NAMES_SIZE) {
+        const bool is_tower = strchr(name, '.');
+        if (!is_tower && strcmp(name, last) != 0 && used + size + 3 < GI_FAMILY_NAMES_SIZE) {
             used += (size_t)snprintf(names + used, GI_FAMILY_NAMES_SIZE - used, "%s%s",
                                      used > 0 ? ", " : "", name);
         }

@@ -27,7 +27,7 @@ static void record_ssm_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_ffn_block(graph, layer);
 }
 
-static const struct gi_recurrent_layers ssm_layers = {
+static const struct gi_other_layers ssm_layers = {
     GI_WEIGHTS(ssm_weights),
     GI_NORMS(ssm_norms),
     .record_layer = record_ssm_layer,
@@ -54,7 +54,7 @@ static void record_ssm_expert_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static const struct gi_recurrent_layers ssm_expert_layers = {
+static const struct gi_other_layers ssm_expert_layers = {
     GI_WEIGHTS(ssm_expert_weights),
     GI_NORMS(ssm_norms),
     .record_layer = record_ssm_expert_layer,
@@ -65,7 +65,7 @@ static const struct gi_model_family mixture = {
     .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
     .read_hparams = read_expert_hparams,
     GI_EXPERT_BLOCKS,
-    .recurrent = &ssm_expert_layers,
+    .others = &ssm_expert_layers,
 };
 
 const struct gi_model_family gi_model_family_granitehybrid = {
@@ -73,6 +73,6 @@ const struct gi_model_family gi_model_family_granitehybrid = {
     .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
     .read_hparams = read_hparams,
     GI_PRE_NORM_BLOCKS,
-    .recurrent = &ssm_layers,
+    .others = &ssm_layers,
     .with_experts = &mixture,
 };

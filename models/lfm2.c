@@ -60,7 +60,7 @@ static void record_conv_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_ffn_block(graph, layer);
 }
 
-static const struct gi_recurrent_layers conv_layers = {
+static const struct gi_other_layers conv_layers = {
     GI_WEIGHTS(conv_weights),
     GI_NORMS(conv_norms),
     .record_layer = record_conv_layer,
@@ -74,7 +74,7 @@ const struct gi_model_family gi_model_family_lfm2 = {
     GI_NORMS(gi_head_norm_norms),
     .record_layer = gi_head_norm_record_layer,
     .output_norm = "token_embd_norm",
-    .recurrent = &conv_layers,
+    .others = &conv_layers,
 };
 
 //-- mixtures --------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ static void record_conv_expert_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static const struct gi_recurrent_layers conv_expert_layers = {
+static const struct gi_other_layers conv_expert_layers = {
     GI_WEIGHTS(conv_expert_weights),
     GI_NORMS(conv_expert_norms),
     .record_layer = record_conv_expert_layer,
@@ -126,6 +126,6 @@ const struct gi_model_family gi_model_family_lfm2moe = {
     GI_NORMS(expert_norms),
     .record_layer = gi_head_norm_expert_record_layer,
     .output_norm = "token_embd_norm",
-    .recurrent = &conv_expert_layers,
+    .others = &conv_expert_layers,
     .leading = &gi_model_family_lfm2,
 };

@@ -142,7 +142,7 @@ static void record_linear_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_ffn_block(graph, layer);
 }
 
-static const struct gi_recurrent_layers linear_layers = {
+static const struct gi_other_layers linear_layers = {
     GI_WEIGHTS(linear_weights),
     GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = record_linear_layer,
@@ -155,7 +155,7 @@ const struct gi_model_family gi_model_family_qwen35 = {
     GI_WEIGHTS(weights),
     GI_NORMS(gi_qwen35_norms),
     .record_layer = gi_head_norm_record_layer,
-    .recurrent = &linear_layers,
+    .others = &linear_layers,
 };
 
 //-- mixtures --------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ void gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static const struct gi_recurrent_layers linear_expert_layers = {
+static const struct gi_other_layers linear_expert_layers = {
     GI_WEIGHTS(linear_expert_weights),
     GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = gi_qwen35_record_linear_layer,
@@ -203,5 +203,5 @@ const struct gi_model_family gi_model_family_qwen35moe = {
     GI_WEIGHTS(gi_qwen35_expert_weights),
     GI_NORMS(gi_qwen35_norms),
     .record_layer = gi_head_norm_expert_record_layer,
-    .recurrent = &linear_expert_layers,
+    .others = &linear_expert_layers,
 };

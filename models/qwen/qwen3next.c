@@ -48,7 +48,7 @@ static const struct gi_weight_spec linear_weights[] = {
     GI_WEIGHT_ROUTER_GATED,
 };
 
-static const struct gi_recurrent_layers linear_layers = {
+static const struct gi_other_layers linear_layers = {
     GI_WEIGHTS(linear_weights),
     GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = gi_qwen35_record_linear_layer,
@@ -62,5 +62,5 @@ const struct gi_model_family gi_model_family_qwen3next = {
     GI_WEIGHTS(gi_qwen35_expert_weights),
     GI_NORMS(gi_qwen35_norms),
     .record_layer = gi_head_norm_expert_record_layer,
-    .recurrent = &linear_layers,
+    .others = &linear_layers,
 };

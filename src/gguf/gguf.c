@@ -1,5 +1,5 @@
 #include "base/array.h"
-#include "gguf/ggml_bin.h"
+#include "gguf/ggml/ggml_bin.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -250,7 +250,6 @@ static void attention_step(struct gi_graph *graph, const struct gi_kv_layer *kv,
 static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_t layer)
 {
     const uint32_t window = gi_has_window(hparams, layer) ? hparams->window : 0;
-    const uint32_t all = 1u << 24; // more keys than a context has
     struct gi_score_rule rule = {
         .scale = hparams->attention_scale,
         .softcap = hparams->attention_softcap,
@@ -258,7 +257,7 @@ static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_
         .max_bias = hparams->max_alibi_bias,
     };
     if (hparams->is_encoder) {
-        rule.after = window > 0 ? window / 2 : all;
+        rule.after = window > 0 ? window / 2 : GI_ALL_KEYS;
         rule.window = window > 0 ? window / 2 + 1 : 0;
     }
     return rule;
@@ -272,6 +271,10 @@ void gi_graph_attention(struct gi_graph *graph, uint32_t layer)
     rule.sinks = norm_offset(graph, layer, GI_NORM_SINKS);
     rule.has_sinks = rule.sinks != UINT32_MAX;
     rule.vectors = graph->vectors.range;
+    if (gi_layer_kind(hparams, layer) == GI_LAYER_CROSS) {
+        rule.keys = graph->cross_state;
+        rule.after = GI_ALL_KEYS;
+    }
     if (graph->joint) {
         gi_joint_attention(graph, layer, &rule);
         return;

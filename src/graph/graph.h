@@ -32,6 +32,9 @@ struct gi_model_weights {
     // For a residual of several streams, else NULL. stream_proj makes the streams after the first;
     // stream_back has a matrix (n_embd, n_embd) for each of these, back to the residual.
     const struct gi_weight *stream_proj, *stream_back;
+    // For an encoder of sound, else NULL: (n_embd, GI_TAPS * n_sound rounded up to 32) and
+    // (n_embd, GI_TAPS * n_embd).
+    const struct gi_weight *conv1, *conv2;
 };
 
 // The memory of the sequences of a joint step, one element for each slot, in the layouts of the
@@ -75,6 +78,9 @@ struct gi_graph {
     struct gi_rows streams;                    // one row: ops/altup/altup.h
     struct gi_logits logits;
     struct gi_adjust adjust; // adjusts logits before a token is chosen
+    // A step_state that counts the keys of another tower: n_past + n_tokens of them; empty unless
+    // layers have cross-attention.
+    struct gi_range cross_state;
 
     // A batch's intermediates, (n_tokens, width) each.
     struct gi_range tokens;
@@ -87,6 +93,8 @@ struct gi_graph {
     struct gi_rows ffn_act_rows; // n_ff
     struct gi_rows inputs;       // n_layer * hparams->inputs.width
     struct gi_rows stream_rows;  // altup.n * n_embd, with room for one more row
+    // An encoder's sound, two rows for each position and one before and after these; n_sound.
+    struct gi_rows sound;
     // Inputs of attn_out, ffn_down and ssm_out, set while recording.
     struct gi_rows attn_input, ffn_input, ssm_input;
     // Set while recording: the norm that the low-rank branch reads, if attention's projection reads
@@ -185,6 +193,11 @@ void gi_graph_ssm_out(struct gi_graph *graph, uint32_t layer);
 // each swaps the graph's rows x and norm.
 void gi_graph_layernorm(struct gi_graph *graph, const char *label, uint32_t layer,
                         enum gi_norm norm, enum gi_norm shift);
+
+// Record an encoder of sound: gi_graph_hear makes a row of each frame in graph->qkv, in a list of
+// two tokens for each position; gi_graph_embed goes on from there.
+//   conv(x)[t] = activation(bias + sum over tap k of W[k] x[stride * t + k - 1]), x[-1] = 0
+void gi_graph_hear(struct gi_graph *graph);
 
 // The blocks of most families.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.

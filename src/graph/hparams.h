@@ -32,6 +32,8 @@ enum gi_layer_kind {
     GI_LAYER_SHARED_KV, // attention over the keys and values of an earlier layer; stores nothing
     GI_LAYER_RECURRENT,
     GI_LAYER_BOTH,
+    GI_LAYER_CROSS, // attention over keys and values of another tower; stores nothing
+    GI_LAYER_KEYS,  // keys and values for another tower, without attention
     GI_LAYER_KIND_COUNT,
 };
 
@@ -120,7 +122,10 @@ struct gi_hparams {
     bool is_encoder;
     float max_alibi_bias; // of an encoder; 0: no ALiBi
     enum gi_embed_norm embed_norm;
-    bool has_positions;                // position vectors are added to the embeddings
+    bool has_positions; // position vectors are added to the embeddings
+    // An encoder of sound: its input is two rows of n_sound columns for each position, which two
+    // convolutions of three rows turn into a row of n_embd; 0: its input is tokens.
+    uint32_t n_sound;
     enum glinfer_pooling pooling;      // of embeddings; DEFAULT: the file does not say
     enum glinfer_pooling rank_pooling; // before a classifier; DEFAULT: cls, or last for a decoder
     bool rank_has_gelu;                // the classifier's activation is GELU instead of tanh
@@ -159,6 +164,12 @@ bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t f
                               struct gi_hparams *hparams);
 
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer);
+// Returns true for a layer with attention or states that follow a table of their own
+// (struct gi_model_family).
+bool gi_layer_is_other(const struct gi_hparams *hparams, uint32_t layer);
+// Return true for a layer whose weights make queries; keys and values.
+bool gi_has_q(const struct gi_hparams *hparams, uint32_t layer);
+bool gi_has_kv(const struct gi_hparams *hparams, uint32_t layer);
 // Return true for a layer that stores keys and values, or a state.
 bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer);
 bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer);
@@ -195,6 +206,10 @@ uint32_t gi_layer_ff(const struct gi_hparams *hparams, uint32_t layer);
 // Returns the layer whose keys and values a layer reads: itself or, for the last n_shared_kv, the
 // last layer before them that also has, or also lacks, a window.
 uint32_t gi_cache_layer(const struct gi_hparams *hparams, uint32_t layer);
+
+// Returns the layer whose memory holds a layer's keys and values: an encoder reads them only within
+// the layer, so that its layers use the same memory, else the layer itself.
+uint32_t gi_memory_layer(const struct gi_hparams *hparams, uint32_t layer);
 
 // Read one of the family's keys; fallback if it is missing. Fail with BAD_FILE if it has the wrong
 // type or, for an f32, is not positive.

@@ -43,10 +43,38 @@ uint32_t gi_cache_layer(const struct gi_hparams *hparams, uint32_t layer)
     return own > 0 ? own - 1 : layer;
 }
 
+uint32_t gi_memory_layer(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
+    uint32_t own = layer;
+    while (hparams->is_encoder && kind != GI_LAYER_KEYS && own > 0 &&
+           gi_layer_kind(hparams, own - 1) == kind) {
+        own--;
+    }
+    return own;
+}
+
 bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer)
 {
     const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
-    return kind != GI_LAYER_RECURRENT && kind != GI_LAYER_SHARED_KV;
+    return kind != GI_LAYER_RECURRENT && kind != GI_LAYER_SHARED_KV && kind != GI_LAYER_CROSS;
+}
+
+bool gi_layer_is_other(const struct gi_hparams *hparams, uint32_t layer)
+{
+    const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
+    return kind == GI_LAYER_RECURRENT || kind == GI_LAYER_CROSS || kind == GI_LAYER_KEYS;
+}
+
+bool gi_has_q(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return gi_layer_kind(hparams, layer) != GI_LAYER_KEYS;
+}
+
+bool gi_has_kv(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return gi_cache_layer(hparams, layer) == layer &&
+           gi_layer_kind(hparams, layer) != GI_LAYER_CROSS;
 }
 
 bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer)
@@ -80,9 +108,9 @@ struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint3
                                          bool has_gate)
 {
     const struct gi_heads heads = gi_layer_heads(hparams, layer);
-    const bool has_kv = gi_cache_layer(hparams, layer) == layer;
     struct gi_qkv_layout layout;
-    gi_qkv_layout_init(&layout, hparams->n_head, has_kv ? heads.n_kv_head : 0, heads.head_dim);
+    gi_qkv_layout_init(&layout, gi_has_q(hparams, layer) ? hparams->n_head : 0,
+                       gi_has_kv(hparams, layer) ? heads.n_kv_head : 0, heads.head_dim);
     if (has_gate) {
         gi_qkv_layout_add_gate(&layout);
     }

@@ -10,8 +10,8 @@ void gi_model_family_record(const struct gi_model_family *family, struct gi_grap
                             uint32_t layer)
 {
     family = gi_model_family_of(family, graph->hparams, layer);
-    if (gi_layer_kind(graph->hparams, layer) == GI_LAYER_RECURRENT) {
-        family->recurrent->record_layer(graph, layer);
+    if (gi_layer_is_other(graph->hparams, layer)) {
+        family->others->record_layer(graph, layer);
     } else {
         family->record_layer(graph, layer);
     }

@@ -5,8 +5,9 @@
 
 #include "graph/graph.h"
 
-// The layers of a family that store a state in place of keys and values.
-struct gi_recurrent_layers {
+// Layers that differ from a family's first kind: those that store a state in place of keys and
+// values, and of two towers the layers that connect them (gi_layer_is_other).
+struct gi_other_layers {
     const struct gi_weight_spec *weights;
     size_t n_weights;
     const struct gi_norm_spec *norms;
@@ -28,7 +29,7 @@ struct gi_model_family {
     void (*record_layer)(struct gi_graph *graph, uint32_t layer);
     const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: see norms
     const char *output_norm; // the tensor of the norm before the output; NULL: "output_norm"
-    const struct gi_recurrent_layers *recurrent; // NULL: all layers must have heads of k and v
+    const struct gi_other_layers *others; // NULL: all layers must have heads of q, k and v
     // The family of a mixture's n_leading first layers, which have no experts; this family's norms
     // must include its norms. NULL: n_leading must be 0.
     const struct gi_model_family *leading;

@@ -33,7 +33,7 @@ static uint32_t recurrent_size(const struct gi_recurrent_hparams *recurrent, enu
 uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_dim dim)
 {
     const struct gi_heads heads = gi_layer_heads(hparams, layer);
-    const bool has_kv = gi_cache_layer(hparams, layer) == layer;
+    const bool has_kv = gi_has_kv(hparams, layer), has_q = gi_has_q(hparams, layer);
     switch (dim) {
     case GI_DIM_EMBD:
         return hparams->n_embd;
@@ -41,7 +41,7 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, uint32_t layer, enum gi_d
         return heads.head_dim;
     case GI_DIM_Q:
     case GI_DIM_Q_ROWS:
-        return hparams->n_head * heads.head_dim;
+        return has_q ? hparams->n_head * heads.head_dim : 0;
     case GI_DIM_Q_GATED:
         return 2 * hparams->n_head * heads.head_dim;
     case GI_DIM_KV:

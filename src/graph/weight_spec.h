@@ -107,6 +107,7 @@ enum gi_dim {
 };
 
 #define GI_MAX_SOURCES 6
+#define GI_TAPS        3u // rows that a convolution sees
 
 struct gi_weight_spec {
     enum gi_slot slot;

@@ -119,7 +119,9 @@ void gi_ref_post_norm(struct gi_ref *ref)
 // Returns the argument of an activation's exponential, whose rounding the result carries.
 static double exp_argument(uint32_t activation, double x)
 {
-    return activation == GI_ACTIVATION_GELU_TANH ? 1.6 * (x + 0.044715 * x * x * x) : x;
+    return activation == GI_ACTIVATION_GELU_TANH  ? 1.6 * (x + 0.044715 * x * x * x)
+           : activation == GI_ACTIVATION_GELU_ERF ? x * x / 2
+                                                  : x;
 }
 
 // Expects row `to` of the results, which comes from a row of gate and up.

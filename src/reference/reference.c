@@ -373,6 +373,9 @@ double gi_ref_activate(uint32_t activation, const struct gi_xielu *xielu, double
     if (activation == GI_ACTIVATION_CLAMPED) {
         return fmin(x, 7) / (1 + exp(-1.702 * fmin(x, 7)));
     }
+    if (activation == GI_ACTIVATION_GELU_ERF) {
+        return x / 2 * erfc(-x * sqrt(0.5));
+    }
     const double argument =
         activation == GI_ACTIVATION_SILU ? x : 1.5957691216057308 * x * (1 + 0.044715 * x * x);
     return x / (1 + exp(-argument));

@@ -48,7 +48,7 @@ static void inspect(const struct gi_gguf *gguf, const struct gi_tokenizer *token
     struct gi_model_plan plan;
     info = (struct glinfer_model_info){0};
     check_error(gi_model_info_file(&info, gguf, tokenizer, &err), &err);
-    const bool is_planned = gi_model_plan_init(&plan, gguf, &limits, &err);
+    const bool is_planned = gi_model_plan_init(&plan, gguf, NULL, &limits, &err);
     check_error(is_planned, &err);
     if (is_planned) {
         gi_model_info_plan(&info, &plan, &params, limits.alignment,

@@ -2,18 +2,18 @@
 #
 # Holds every #include line to the table below: code is included leftwards only,
 #     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
-# with gguf, quant, sampler, jinja, grammar and tokenizer beside the GPU layers, persistent between gpu and engine, and
+# with gguf, quant, sampler, jinja, grammar, tokenizer and speech beside the GPU layers, persistent between gpu and engine, and
 # reference between ops and engine. The folders of the engine are layers, too:
 #     device -> model -> selftest -> lists -> session -> answer -> api
-# and measure between session and api. A row is a folder and the folders that it may include; glinfer.h is free to all.
+# with speech and measure between session and api. A row is a folder and the folders that it may include; glinfer.h is free to all.
 # File names of C code are unique in the tree, too.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
-set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer glsl src/gpu src/persistent src/ops src/reference src/graph models
-    src/engine/device src/engine/model src/engine/selftest src/engine/lists src/engine/session src/engine/answer src/engine/measure src/engine/api
+set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer src/speech glsl src/gpu src/persistent src/ops src/reference src/graph models
+    src/engine/device src/engine/model src/engine/selftest src/engine/lists src/engine/session src/engine/answer src/engine/speech src/engine/measure src/engine/api
     src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
-set(lower base platform gguf quant sampler jinja grammar tokenizer glsl gpu persistent reference ops graph models)
+set(lower base platform gguf quant sampler jinja grammar tokenizer speech glsl gpu persistent reference ops graph models)
 
 set(may_src/base base)
 set(may_platform base platform)
@@ -23,6 +23,7 @@ set(may_src/sampler base sampler)
 set(may_src/jinja base jinja)
 set(may_src/grammar base grammar)
 set(may_src/tokenizer base jinja tokenizer)
+set(may_src/speech base gguf quant tokenizer speech)
 set(may_glsl glsl)
 set(may_src/gpu base platform gpu glsl)
 set(may_src/persistent base platform gpu persistent)
@@ -37,8 +38,9 @@ foreach(layer device model selftest lists session)
     set(may_src/engine/${layer} ${layers})
 endforeach()
 set(may_src/engine/answer ${layers} engine/answer)
+set(may_src/engine/speech ${layers} engine/speech)
 set(may_src/engine/measure ${layers} engine/measure)
-set(any ${layers} engine/answer engine/measure engine/api)
+set(any ${layers} engine/answer engine/speech engine/measure engine/api)
 set(may_src/engine/api ${any})
 set(may_src/cli cli)
 set(may_tests/unit ${any} cli tests)

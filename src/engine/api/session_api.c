@@ -32,7 +32,8 @@ static bool create(struct glinfer_model *model, const struct glinfer_session_par
     struct glinfer_session_params own = {0};
     struct glinfer_generate_params expected = {0};
     if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
-        !GI_TAKE(&expected, own.expected, err) || !check_params(model, &own, err)) {
+        !GI_TAKE(&expected, own.expected, err) || !gi_model_check_text(model, err) ||
+        !check_params(model, &own, err)) {
         return false;
     }
     if (own.expected) {
@@ -40,7 +41,7 @@ static bool create(struct glinfer_model *model, const struct glinfer_session_par
         expected.progress_user = own.progress_user;
         own.expected = &expected;
     }
-    const bool ok = gi_sessions_create(model, &own, n, sessions, err);
+    const bool ok = gi_sessions_create(model, &own, NULL, n, sessions, err);
     gi_call_end(model->device);
     return ok;
 }

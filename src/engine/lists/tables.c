@@ -33,6 +33,8 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->ffn_gate_up.range = ranges[GI_SESSION_FFN_GATE_UP];
     graph->ffn_act_rows.range = ranges[GI_SESSION_FFN_ACT_ROWS];
     graph->inputs.range = ranges[GI_SESSION_INPUTS];
+    graph->sound.range = ranges[GI_SESSION_SOUND];
+    graph->cross_state = ranges[GI_SESSION_CROSS];
     graph->stream_rows.range = ranges[GI_SESSION_STREAM_ROWS];
     tables->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
                                                     .ring = ranges[GI_SESSION_RING],
@@ -150,7 +152,7 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
                                            struct glinfer_error *err)
 {
     const bool has_layers = list <= GI_LIST_LOGITS, is_norm = list == GI_LIST_NORM;
-    const bool is_prompt = list <= GI_LIST_PROMPT_SMALL || is_norm;
+    const bool is_prompt = list <= GI_LIST_PROMPT_SMALL || is_norm || list == GI_LIST_HEAR;
     const bool has_choice = !is_prompt && list != GI_LIST_LOGITS;
     struct gi_graph *graph = &tables->graph;
     if (!is_prompt && !gi_model_check_decoder(tables->model, err)) {
@@ -162,6 +164,9 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
     }
     if (has_layers) {
         record_layers(tables);
+    }
+    if (list == GI_LIST_HEAR) {
+        gi_graph_hear(graph);
     }
     if (is_norm) {
         gi_graph_norm_rows(graph, &graph->recorder, "output_norm", graph->hparams->n_layer - 1,
@@ -300,7 +305,7 @@ static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
     enum { BATCH_PAST = 100, END_TOKENS = 3 };
     const struct gi_tables *tables = user;
     const uint32_t n_ctx = tables->graph.kv_cache[0].n_ctx;
-    const bool is_end = i >= GI_LIST_PROMPT_END && i != GI_LIST_NORM;
+    const bool is_end = i >= GI_LIST_PROMPT_END && i < GI_LIST_NORM;
     const bool is_step = i >= GI_LIST_STEP && i < GI_LIST_PROMPT_END;
     uint32_t n_tokens = i == GI_LIST_PROMPT_SMALL ? tables->n_small
                         : is_step                 ? 1

@@ -4,6 +4,7 @@
 #include "engine/model/model_info.h"
 #include "engine/model/model_vectors.h"
 #include "engine/model/plan/spare_tensors.h"
+#include "engine/model/plan/towers.h"
 #include "engine/model/vocab.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
@@ -38,6 +39,37 @@ static bool check_vocabulary(const struct gi_model_plan *plan, const struct gi_t
                         gi_gguf_path(plan->gguf), n, plan->hparams.n_vocab_rows);
 }
 
+// Adds the estimates of another tower, which work at the same time.
+static void add_tower(struct glinfer_model_info *info, const struct glinfer_model_info *other)
+{
+    info->weights += other->weights;
+    info->kv_cache += other->kv_cache;
+    info->scratch += other->scratch;
+    info->largest_binding = other->largest_binding > info->largest_binding ? other->largest_binding
+                                                                           : info->largest_binding;
+}
+
+// Fills the estimates of all towers of a speech model.
+static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+                           const struct gi_tower *towers, const struct gi_plan_limits *limits,
+                           const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    struct glinfer_model_info infos[GI_TOWER_COUNT] = {*info, *info};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < GI_TOWER_COUNT; i++) {
+        struct gi_model_plan plan;
+        ok = gi_model_plan_init(&plan, gguf, &towers[i], limits, err);
+        if (ok) {
+            gi_model_info_plan(&infos[i], &plan, params, limits->alignment, 0);
+            gi_model_plan_finish(&plan);
+        }
+    }
+    *info = infos[GI_TOWER_DECODER];
+    add_tower(info, &infos[GI_TOWER_ENCODER]);
+    info->is_supported = ok;
+    return ok;
+}
+
 // Fills the estimate, or a refusal with the reason that loading would give. False where there was
 // no memory to find out.
 static bool inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
@@ -46,9 +78,13 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
                             const struct glinfer_error *tokenizer_err, struct glinfer_error *err)
 {
     const struct gi_plan_limits limits = {.max_range = 128u << 20, .alignment = 256};
+    const struct gi_tower *towers = gi_towers_find(gguf);
     struct glinfer_error reason;
     struct gi_model_plan plan;
-    if (!gi_model_plan_init(&plan, gguf, &limits, &reason)) {
+    if (towers && inspect_towers(info, gguf, towers, &limits, params, &reason)) {
+        return true;
+    }
+    if (towers || !gi_model_plan_init(&plan, gguf, NULL, &limits, &reason)) {
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
         return reason.status != GLINFER_STATUS_NO_MEMORY ||
                gi_error_set(err, reason.status, "%s", reason.message);
@@ -73,7 +109,9 @@ bool gi_model_inspect(const struct glinfer_source *source,
     if (!gguf) {
         return false;
     }
-    struct gi_tokenizer *tokenizer = read_tokenizer(gguf, params, &tokenizer_err);
+    const bool is_speech = gi_towers_find(gguf);
+    struct gi_tokenizer *tokenizer =
+        is_speech ? NULL : read_tokenizer(gguf, params, &tokenizer_err);
     const bool has_memory = tokenizer || tokenizer_err.status != GLINFER_STATUS_NO_MEMORY ||
                             gi_error_set(err, tokenizer_err.status, "%s", tokenizer_err.message);
     const bool ok = has_memory && gi_model_info_file(info, gguf, tokenizer, err) &&
@@ -147,6 +185,10 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
         const struct gi_weight *next = output + 1;
         model->weights =
             (struct gi_model_weights){.layers = layers, .embed = &ends[0], .output = output};
+        if (plan->hparams.n_sound > 0) {
+            model->weights.conv1 = &ends[0];
+            model->weights.conv2 = &ends[1];
+        }
         if (plan->hparams.inputs.width > 0) {
             model->weights.input_embed = next++;
             model->weights.input_proj = next++;
@@ -159,6 +201,12 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
     return ok;
 }
 
+// A tower has no tokenizer.
+static size_t tokenizer_size(const struct glinfer_model *model)
+{
+    return model->tokenizer.core ? gi_tokenizer_size(model->tokenizer.core) : 0;
+}
+
 static bool load_planned(struct glinfer_model *model, const struct gi_model_plan *plan,
                          const struct glinfer_model_params *params, struct glinfer_error *err)
 {
@@ -168,9 +216,9 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
     model->norm_layout = plan->norm_layout;
     gi_model_info_plan(&model->info, plan, params,
                        gi_arena_alignment(gi_gpu_limits(model->device->gpu)),
-                       gi_tokenizer_size(model->tokenizer.core));
-    if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
-        !gi_model_vectors_read(model, plan, err) ||
+                       tokenizer_size(model));
+    if ((model->tokenizer.core && !check_vocabulary(plan, model->tokenizer.core, err)) ||
+        !check_budget(model, err) || !gi_model_vectors_read(model, plan, err) ||
         !gi_dense_head_read(&model->head, plan->gguf, &plan->hparams, err) ||
         !load_weights(model, plan, params, err)) {
         return false;
@@ -187,7 +235,7 @@ static bool plan_file(const struct glinfer_model *model, const struct gi_gguf *g
     const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
     const struct gi_plan_limits plan_limits = {.max_range = gi_arena_max_range(limits),
                                                .alignment = gi_arena_alignment(limits)};
-    return gi_model_plan_init(plan, gguf, &plan_limits, err);
+    return gi_model_plan_init(plan, gguf, &model->tower, &plan_limits, err);
 }
 
 // Logs which of the file's tensors and special tokens are left alone.
@@ -199,7 +247,7 @@ static bool note_spare(const struct glinfer_model *model, const struct gi_model_
         return false;
     }
     gi_spare_tensors_say(plan, &spare, &model->device->log);
-    gi_vocab_warn(plan->gguf, gi_tokenizer_size(model->tokenizer.core), &model->device->log);
+    gi_vocab_warn(plan->gguf, tokenizer_size(model), &model->device->log);
     return true;
 }
 
@@ -210,20 +258,26 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
     if (!plan_file(model, gguf, &plan, err)) {
         return false;
     }
-    model->tokenizer.core = read_tokenizer(gguf, params, err);
-    const bool ok = model->tokenizer.core && gi_gguf_identify(gguf, &model->identity, err) &&
-                    gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
-                    note_spare(model, &plan, err) && load_planned(model, &plan, params, err);
+    const bool is_tower = model->tower.family;
+    if (!is_tower) {
+        model->tokenizer.core = read_tokenizer(gguf, params, err);
+    }
+    const bool ok =
+        (is_tower || model->tokenizer.core) && gi_gguf_identify(gguf, &model->identity, err) &&
+        gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
+        (is_tower || note_spare(model, &plan, err)) && load_planned(model, &plan, params, err);
     gi_model_plan_finish(&plan);
     return ok;
 }
 
-// Reads the source, whose reader may not call back.
+// Reads the source, whose reader may not call back. Of a speech model that is its decoder.
 static bool load_source(struct glinfer_model *model, const struct glinfer_source *source,
                         const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     model->device->is_busy = true;
     struct gi_gguf *gguf = gi_gguf_open(source, err);
+    const struct gi_tower *towers = gguf && !model->tower.family ? gi_towers_find(gguf) : NULL;
+    model->tower = towers ? towers[GI_TOWER_DECODER] : model->tower;
     const bool ok =
         gguf && gi_source_keep(&model->source, source, err) && load_file(model, gguf, params, err);
     gi_gguf_close(gguf);
@@ -231,21 +285,48 @@ static bool load_source(struct glinfer_model *model, const struct glinfer_source
     return ok;
 }
 
-struct glinfer_model *gi_model_load(struct glinfer_device *device,
-                                    const struct glinfer_source *source,
-                                    const struct glinfer_model_params *params,
-                                    struct glinfer_error *err)
+static struct glinfer_model *load(struct glinfer_device *device,
+                                  const struct glinfer_source *source,
+                                  const struct glinfer_model_params *params,
+                                  const struct gi_tower *tower, struct glinfer_error *err)
 {
     struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
     if (!model) {
         return NULL;
     }
     model->device = device;
+    model->tower = tower ? *tower : (struct gi_tower){0};
     model->next = device->models;
     device->models = model;
     model->mem_budget = params->mem_budget;
     model->is_doomed = !load_source(model, source, params, err);
     return model->is_doomed ? NULL : model;
+}
+
+struct glinfer_model *gi_model_load(struct glinfer_device *device,
+                                    const struct glinfer_source *source,
+                                    const struct glinfer_model_params *params,
+                                    struct glinfer_error *err)
+{
+    struct glinfer_model *model = load(device, source, params, NULL, err);
+    if (!model || !model->tower.family) {
+        return model;
+    }
+    const struct gi_tower encoder = {"whisper.encoder", "enc."};
+    model->encoder = load(device, source, params, &encoder, err);
+    model->is_doomed = !model->encoder;
+    if (model->encoder) {
+        add_tower(&model->info, &model->encoder->info);
+    }
+    return model->is_doomed ? NULL : model;
+}
+
+bool gi_model_check_text(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    return !model->tower.family ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "the model is one of speech: it transcribes sound, as "
+                        "glinfer transcribe does, and generates no other text");
 }
 
 bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err)
@@ -310,6 +391,9 @@ void gi_model_destroy(struct glinfer_model *model)
         gi_model_release(model);
         gi_gpu_unbind(gpu);
         gi_gpu_leave(gpu, &saved);
+    }
+    if (model->encoder) {
+        model->encoder->is_doomed = true;
     }
     gi_grammar_vocab_destroy(model->grammar_vocab);
     gi_tokenizer_destroy(model->tokenizer.core);

@@ -21,7 +21,11 @@ struct glinfer_model {
     struct glinfer_session *sessions; // that live
     bool is_doomed;                   // destroyed: ends with the last session
     struct glinfer_source source;     // kept (gi_source_keep), to be read again
-    struct gi_hash identity;          // of what the file holds
+    struct gi_tower tower;            // literals
+    // In a speech model, whose decoder this is: its other tower, which ends with it; else NULL.
+    // Towers have no tokenizer.
+    struct glinfer_model *encoder;
+    struct gi_hash identity; // of what the file holds
     const struct gi_model_family *family;
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
@@ -62,6 +66,8 @@ bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_erro
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err);
 
+// Fails with UNSUPPORTED if the model is one of speech, which has no sessions of text.
+bool gi_model_check_text(const struct glinfer_model *model, struct glinfer_error *err);
 // Fails with UNSUPPORTED if the model is an encoder, which generates no text.
 bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_error *err);
 

@@ -212,8 +212,9 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->kv_cache = 0;
     info->largest_binding = plan->largest_range;
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        const uint64_t size = gi_session_range_size(info->n_sessions, GI_SESSION_RANGE_COUNT,
-                                                    kept.sizes[gi_layer_kind(hparams, i)]);
+        const uint64_t own =
+            gi_memory_layer(hparams, i) == i ? kept.sizes[gi_layer_kind(hparams, i)] : 0;
+        const uint64_t size = gi_session_range_size(info->n_sessions, GI_SESSION_RANGE_COUNT, own);
         info->kv_cache += gi_round_up(size, alignment);
         info->largest_binding = gi_max_u64(info->largest_binding, size);
     }

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/model/plan/plan_rows.h"
+#include "engine/model/plan/plan_tensors.h"
 #include "quant/quant.h"
 
 #include <stdlib.h>
@@ -94,15 +95,17 @@ static void read_norms(struct gi_vector_reader *reader, struct glinfer_model *mo
 
 // Reads position_embd, and adds the first row of token_types to each row.
 static void read_positions(struct gi_vector_reader *reader, struct glinfer_model *model,
-                           const struct gi_hparams *hparams)
+                           const struct gi_model_plan *plan)
 {
+    const struct gi_hparams *hparams = &plan->hparams;
     const uint32_t n_embd = hparams->n_embd, n_rows = hparams->n_ctx_train;
     const size_t n = (size_t)n_rows * n_embd;
     if (!hparams->has_positions) {
         return;
     }
-    const struct gi_gguf_tensor *positions =
-        gi_vector_find(reader, "position_embd.weight", n_embd, n_rows, true);
+    char name[GI_PLAN_NAME_SIZE];
+    gi_plan_name(&plan->tower, "position_embd", 0, "weight", name);
+    const struct gi_gguf_tensor *positions = gi_vector_find(reader, name, n_embd, n_rows, true);
     const struct gi_gguf_tensor *types =
         gi_vector_find(reader, "token_types.weight", n_embd, 1, true);
     model->positions = gi_array_zeroed(n, sizeof(float), "the positions", reader->err);
@@ -122,7 +125,7 @@ bool gi_model_vectors_read(struct glinfer_model *model, const struct gi_model_pl
     const size_t n_factor = plan->hparams.n_rot / 2;
     const char *const what = "the RoPE factors";
     read_norms(&reader, model, plan);
-    read_positions(&reader, model, &plan->hparams);
+    read_positions(&reader, model, plan);
     model->rope_factors = gi_vector_take(&reader, plan->rope_factors, n_factor, what);
     model->long_rope_factors = gi_vector_take(&reader, plan->long_rope_factors, n_factor, what);
     return !reader.has_failed;

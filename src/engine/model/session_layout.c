@@ -99,6 +99,8 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     sizes[GI_SESSION_FFN_ACT_ROWS] =
         lay_out_rows(&graph->ffn_act_rows, shape, gi_max_u32(n_act, n_state));
     sizes[GI_SESSION_INPUTS] = lay_out_rows(&graph->inputs, shape, n_inputs);
+    const struct gi_session_shape frames = {.n_batch = 2 * shape->n_batch + 2};
+    sizes[GI_SESSION_SOUND] = lay_out_rows(&graph->sound, &frames, hparams->n_sound);
     // One more row, so that a stream of the last token can be bound as a whole row.
     const struct gi_session_shape more = {.n_batch = shape->n_batch + 1};
     sizes[GI_SESSION_STREAM_ROWS] =
@@ -120,6 +122,8 @@ static void lay_out_kept(const struct gi_graph *graph, const struct gi_session_s
         gi_kv_layer_layout(&kept->kv[GI_LAYER_WINDOW], hparams->n_head, window->n_kv_head,
                            window->head_dim, shape->n_ctx, shape->type_k, shape->type_v);
     kept->kv[GI_LAYER_RECURRENT] = kept->kv[GI_LAYER_BOTH] = kept->kv[GI_LAYER_ATTENTION];
+    kept->kv[GI_LAYER_KEYS] = kept->kv[GI_LAYER_ATTENTION];
+    kept->sizes[GI_LAYER_KEYS] = kept->sizes[GI_LAYER_ATTENTION];
     kept->sizes[GI_LAYER_RECURRENT] = 2 * (uint64_t)hparams->recurrent.state_size * sizeof(float);
     kept->sizes[GI_LAYER_BOTH] =
         gi_slot_stride(kept->sizes[GI_LAYER_ATTENTION]) + kept->sizes[GI_LAYER_RECURRENT];
@@ -176,6 +180,16 @@ static uint32_t row_width(const struct gi_graph *graph)
     return width;
 }
 
+static bool has_cross(const struct gi_hparams *hparams)
+{
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        if (gi_layer_kind(hparams, i) == GI_LAYER_CROSS) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
                        struct gi_session_kept *kept, uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
@@ -186,6 +200,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
     sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
     sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);
+    sizes[GI_SESSION_CROSS] = has_cross(hparams) ? sizeof(struct gi_step_state) : 0;
     sizes[GI_SESSION_STREAM] =
         gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
     sizes[GI_SESSION_ATTENTION] = attention_scratch(graph, kept);

@@ -11,6 +11,7 @@ enum gi_session_range {
     GI_SESSION_STATE,
     GI_SESSION_COUNTS,
     GI_SESSION_RING,
+    GI_SESSION_CROSS, // 0 bytes without cross-attention
     GI_SESSION_STREAM,
     GI_SESSION_ROW,
     GI_SESSION_FFN_ACT,
@@ -29,6 +30,7 @@ enum gi_session_range {
     GI_SESSION_FFN_ACT_ROWS,
     GI_SESSION_INPUTS,
     GI_SESSION_STREAM_ROWS,
+    GI_SESSION_SOUND,   // 0 bytes unless an encoder hears
     GI_SESSION_VECTORS, // grows with the context
     GI_SESSION_RANGE_COUNT,
 };

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/model/plan/plan_rows.h"
+#include "engine/model/weight_store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +72,11 @@ static bool read_rows(struct gi_weight_sample *sample, const struct gi_model_pla
         if (sample->is_there[i]) {
             const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
             const uint64_t whole = tensor->size / (tensor->dims[1] * tensor->dims[2]);
-            ok = gi_gguf_tensor_read(plan->gguf, tensor,
-                                     source_row * whole +
-                                         gi_plan_row_offset(plan, weight, part, row),
-                                     size, sample->rows + i * size, err);
+            const uint64_t begin = source_row * whole + gi_plan_row_offset(plan, weight, part, row);
+            uint8_t *out = sample->rows + i * size;
+            ok = weight->sources[source].n_tap > 0
+                     ? gi_read_taps(plan->gguf, &weight->sources[source], source_row, 1, out, err)
+                     : gi_gguf_tensor_read(plan->gguf, tensor, begin, size, out, err);
         }
     }
     return ok;

@@ -91,6 +91,14 @@ static uint64_t row_size(const struct gi_gguf_tensor *tensor)
     return tensor->size / (tensor->dims[1] * tensor->dims[2]);
 }
 
+// Returns the bytes of a row of a source in memory, where a convolution's has its taps in turn.
+static size_t kept_size(const struct gi_plan_source *source)
+{
+    return source->n_tap > 0
+               ? (size_t)source->n_tap * source->n_col * source->tensor->type->block_bytes
+               : row_size(source->tensor);
+}
+
 // Finds which rows of each source a chunk needs, and where in memory they go. Returns their bytes.
 static size_t find_rows(struct chunk *chunk)
 {
@@ -110,10 +118,29 @@ static size_t find_rows(struct chunk *chunk)
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         struct row_range *rows = &chunk->rows[i];
         rows->at = size;
-        size += (rows->end - rows->begin) * row_size(weight->sources[i].tensor);
+        size += (rows->end - rows->begin) * kept_size(&weight->sources[i]);
         size = gi_round_up(size, ALIGNMENT);
     }
     return size;
+}
+
+bool gi_read_taps(const struct gi_gguf *gguf, const struct gi_plan_source *source, uint32_t first,
+                  size_t n, uint8_t *out, struct glinfer_error *err)
+{
+    const struct gi_gguf_tensor *tensor = source->tensor;
+    const size_t size = row_size(tensor), element = tensor->type->block_bytes;
+    const size_t n_element = size / element;
+    uint8_t *file = gi_array_zeroed(n, size, "a convolution", err);
+    const bool ok = file && gi_gguf_tensor_read(gguf, tensor, first * size, n * size, file, err);
+    memset(out, 0, n * kept_size(source));
+    for (size_t i = 0; ok && i < n * n_element; i++) {
+        const size_t row = i / n_element, column = i % n_element / source->n_tap;
+        const size_t tap = i % source->n_tap;
+        memcpy(out + row * kept_size(source) + (tap * source->n_col + column) * element,
+               file + i * element, element);
+    }
+    free(file);
+    return ok;
 }
 
 static bool read_rows(struct chunk *chunk, struct glinfer_error *err)
@@ -124,10 +151,14 @@ static bool read_rows(struct chunk *chunk, struct glinfer_error *err)
                             "a chunk of weights", err);
     for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
         const struct row_range *rows = &chunk->rows[i];
-        const struct gi_gguf_tensor *tensor = weight->sources[i].tensor;
-        const uint64_t size = row_size(tensor);
-        ok = gi_gguf_tensor_read(chunk->plan->gguf, tensor, rows->begin * size,
-                                 (rows->end - rows->begin) * size, memory->rows + rows->at, err);
+        const struct gi_plan_source *source = &weight->sources[i];
+        const uint64_t size = row_size(source->tensor);
+        ok = source->n_tap > 0
+                 ? gi_read_taps(chunk->plan->gguf, source, rows->begin, rows->end - rows->begin,
+                                memory->rows + rows->at, err)
+                 : gi_gguf_tensor_read(chunk->plan->gguf, source->tensor, rows->begin * size,
+                                       (rows->end - rows->begin) * size, memory->rows + rows->at,
+                                       err);
     }
     return ok;
 }
@@ -143,10 +174,10 @@ static void repack_tile(void *user, uint32_t item)
         if (!gi_plan_weight_row(chunk->plan, weight, chunk->part, first + i, &source, &row)) {
             continue;
         }
-        const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
-        assert(tensor->type->type == chunk->part->quant->type);
+        assert(weight->sources[source].tensor->type->type == chunk->part->quant->type);
         const struct row_range *range = &chunk->rows[source];
-        rows[i] = chunk->memory.rows + range->at + (row - range->begin) * row_size(tensor) +
+        rows[i] = chunk->memory.rows + range->at +
+                  (row - range->begin) * kept_size(&weight->sources[source]) +
                   gi_plan_row_offset(chunk->plan, weight, chunk->part, first + i);
         if (!gi_quant_is_finite(chunk->part->quant, rows[i], weight->weight.n_cols)) {
             chunk->is_faulty = true;
@@ -182,9 +213,9 @@ static bool refuse_chunk(const struct chunk *chunk, struct glinfer_error *err)
         const struct row_range *range = &chunk->rows[i];
         const struct gi_gguf_tensor *own = weight->sources[i].tensor;
         for (uint32_t row = range->begin; row < range->end; row++) {
-            const uint8_t *at =
-                chunk->memory.rows + range->at + (row - range->begin) * row_size(own);
-            if (!gi_quant_is_finite(chunk->part->quant, at, own->dims[0])) {
+            const uint8_t *at = chunk->memory.rows + range->at +
+                                (row - range->begin) * kept_size(&weight->sources[i]);
+            if (!gi_quant_is_finite(chunk->part->quant, at, weight->weight.n_cols)) {
                 tensor = own;
             }
         }

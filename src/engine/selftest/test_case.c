@@ -75,6 +75,11 @@ void gi_test_write_state(struct gi_test *test)
     test->has_failed =
         test->has_failed || !gi_buffer_write(range.buffer, test->gpu, range.offset, &test->state,
                                              sizeof(test->state), test->err);
+    const struct gi_range *own = &test->dispatch->state; // that counts keys of another text
+    test->has_failed =
+        test->has_failed || (!test->joint && own->buffer &&
+                             !gi_buffer_write(own->buffer, test->gpu, own->offset, &test->state,
+                                              sizeof(test->state), test->err));
 }
 
 //-- results that are not written ------------------------------------------------------------------

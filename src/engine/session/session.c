@@ -99,6 +99,9 @@ static bool fill_vectors(const struct glinfer_session *session, struct glinfer_e
 static void measure_tokens(struct glinfer_session *session)
 {
     const struct gi_tokenizer *tokenizer = session->model->tokenizer.core;
+    if (!tokenizer) { // of a tower
+        return;
+    }
     const size_t n = gi_tokenizer_size(tokenizer);
     for (size_t i = 0; i < n; i++) {
         const size_t size = gi_tokenizer_bytes(tokenizer, (int32_t)i).size;
@@ -179,7 +182,8 @@ static struct glinfer_session *add(struct gi_session_group *group, uint32_t slot
 }
 
 bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_session_params *params,
-                        uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
+                        const struct glinfer_session *encoder, uint32_t n,
+                        struct glinfer_session **sessions, struct glinfer_error *err)
 {
     struct gi_session_group *group = gi_session_group_create(model, n, err);
     if (!group) {
@@ -191,6 +195,9 @@ bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_sessio
     bool ok = true;
     for (; ok && n_made < n; n_made += sessions[n_made] != NULL) {
         sessions[n_made] = add(group, n_made, params, err);
+        if (sessions[n_made]) {
+            sessions[n_made]->encoder = encoder;
+        }
         ok = sessions[n_made] && gi_sequence_init(&sessions[n_made]->sequence, n_ctx, err);
     }
     if (n_made == 0) {

@@ -26,8 +26,9 @@ struct gi_broken_answer {
 };
 
 struct glinfer_session {
-    struct glinfer_model *model;  // borrowed; counts its sessions
-    struct glinfer_session *next; // next session of the model
+    struct glinfer_model *model;           // borrowed; counts its sessions
+    struct glinfer_session *next;          // next session of the model
+    const struct glinfer_session *encoder; // borrowed; whose keys cross-attention reads, or NULL
     struct glinfer_session_params params;
     struct gi_session_group *group; // owns the memory of the tables and of the cache
     uint32_t slot;                  // slot in the group
@@ -65,9 +66,10 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
 }
 
 // Creates the n sessions of a group, from checked params. Sessions that are not complete are marked
-// as destroyed.
+// as destroyed. encoder: whose keys cross-attention reads; NULL for models without it.
 bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_session_params *params,
-                        uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err);
+                        const struct glinfer_session *encoder, uint32_t n,
+                        struct glinfer_session **sessions, struct glinfer_error *err);
 // Destroys a session without an answer.
 void gi_session_destroy(struct glinfer_session *session);
 // Prepares all that an answer to params needs: lists, with has_steps the executors of steps, and

@@ -20,7 +20,10 @@ struct sizes {
 static uint64_t kept_size(const struct gi_session_group *group, const struct sizes *sizes,
                           uint32_t layer)
 {
-    return sizes->kept.sizes[gi_layer_kind(&group->model->hparams, layer)];
+    const struct gi_hparams *hparams = &group->model->hparams;
+    return gi_memory_layer(hparams, layer) == layer
+               ? sizes->kept.sizes[gi_layer_kind(hparams, layer)]
+               : 0;
 }
 
 static bool reserve(struct gi_session_group *group, uint32_t n_ctx, uint64_t size,
@@ -101,7 +104,8 @@ static void hand_out(struct gi_session_group *group, const struct sizes *sizes,
         group->joint_ranges[i] = *ranges++;
     }
     for (uint32_t i = 0; i < group->model->hparams.n_layer; i++, ranges++) {
-        const uint32_t own = gi_cache_layer(&group->model->hparams, i);
+        const struct gi_hparams *hparams = &group->model->hparams;
+        const uint32_t own = gi_memory_layer(hparams, gi_cache_layer(hparams, i));
         group->kv[i] = own == i ? make_array(*ranges, kept_size(group, sizes, i)) : group->kv[own];
     }
 }
@@ -152,6 +156,20 @@ static void split_kept(const struct gi_session_group *group, const struct gi_ses
     state->offset += keeps_rows ? gi_slot_stride(size) : 0;
 }
 
+// Takes the caches that layers of cross-attention read from the session of the encoder, whose last
+// layers they are.
+static void read_encoder(const struct glinfer_session *session, struct gi_kv_layer *caches)
+{
+    const struct gi_hparams *hparams = &session->model->hparams;
+    const struct gi_sequence *encoder = session->encoder ? &session->encoder->sequence : NULL;
+    uint32_t next = encoder ? session->encoder->model->hparams.n_layer : 0;
+    for (uint32_t i = hparams->n_layer; encoder && i-- > 0;) {
+        if (gi_layer_kind(hparams, i) == GI_LAYER_CROSS) {
+            caches[i] = encoder->cache[--next];
+        }
+    }
+}
+
 // Points the session's sequence and tables at its slots.
 static bool give_slots(struct gi_session_group *group, struct glinfer_session *session,
                        const struct gi_session_kept *kept, struct glinfer_error *err)
@@ -169,6 +187,7 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
     for (uint32_t i = 0; i < n_layer; i++) {
         split_kept(group, kept, i, session->slot, &caches[i], &states[i]);
     }
+    read_encoder(session, caches);
     for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
         ranges[i] = gi_slot_range(&group->arrays[i], session->slot);
     }

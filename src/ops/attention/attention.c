@@ -351,6 +351,10 @@ void gi_attention_record_step(struct gi_recorder *recorder, const struct gi_kv_l
 {
     count_key(layer, rule->window, dispatch);
     add_sinks(rule, key, dispatch);
+    if (rule->keys.buffer) { // any number of keys, which the list does not know
+        dispatch->state = rule->keys;
+        dispatch->grid.rule = GI_GRID_FIXED;
+    }
     gi_recorder_add_slots(recorder, 2, key, dispatch);
     if (axis != GI_ATTENTION_WHOLE && !gi_recorder_is_uniform(recorder) &&
         gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), layer->n_ctx - 1, 1)) {
@@ -463,6 +467,7 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                  .is_divisible = true,
                  .divisible_axis = 1},
     };
+    dispatch.state = rule->keys;
     count_key(layer, rule->window, &dispatch);
     add_sinks(rule, &key, &dispatch);
     gi_recorder_add(recorder, &key, &dispatch);

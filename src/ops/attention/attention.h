@@ -8,6 +8,7 @@
 #include "ops/record/stream.h"
 
 #define GI_MAX_HEAD_DIM 512u
+#define GI_ALL_KEYS     (1u << 24) // more than a context has
 
 // How scores are adjusted before softmax, and which keys a token sees.
 struct gi_score_rule {
@@ -17,6 +18,9 @@ struct gi_score_rule {
     // For batches only: keys after its own that a token also sees, and ALiBi's largest bias; 0: off
     uint32_t after;
     float max_bias;
+    // A step_state whose n_past and n_tokens count the keys in place of the list's: attention over
+    // keys of another text; buffer NULL: the list's.
+    struct gi_range keys;
     bool has_sinks; // each head has a score that takes part in softmax but has no value
     uint32_t sinks; // (n_head) of the vectors: offset in floats
     struct gi_range vectors;

@@ -95,7 +95,7 @@ void gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weigh
 }
 
 void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
-                         uint32_t table, uint32_t width, const struct gi_rows *x)
+                         uint32_t table, uint32_t width, const struct gi_rows *x, bool is_batch)
 {
     assert(width % 4 == 0 && table % 4 == 0 && x->stride % 4 == 0);
     const struct gi_program_key key = GI_KEY(GI_PROGRAM_ADD_POSITIONS, {"WG_SIZE", BATCH_WG});
@@ -105,7 +105,7 @@ void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *
         .label = "add_positions",
         .bindings = {x->range, {0}, vectors->range},
         GI_PARAMS_OF(params),
-        .grid = gi_grid_rows(gi_divide_up(width / 4, BATCH_WG), true),
+        .grid = gi_grid_rows(gi_divide_up(width / 4, BATCH_WG), is_batch),
     };
     gi_recorder_add(recorder, &key, &dispatch);
 }

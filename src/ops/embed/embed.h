@@ -37,8 +37,9 @@ void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
                        struct gi_range tokens, float scale, const struct gi_rows *x);
 
 // x[m] += row step_state.n_past + m of a table (n_ctx, width) of the vectors, its offset in floats.
+// x is the rows of a batch, or the only row of a step.
 void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
-                         uint32_t table, uint32_t width, const struct gi_rows *x);
+                         uint32_t table, uint32_t width, const struct gi_rows *x, bool is_batch);
 
 // residual = x[step_state.n_tokens - 1], norm = residual * gamma, ssq = its sums of squares: the
 // input of gi_op_gemv_vocab.

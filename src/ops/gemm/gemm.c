@@ -438,7 +438,7 @@ static void record_product(struct gi_recorder *recorder, const char *label,
 void gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                 const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y)
 {
-    assert(x->stride % 32 == 0 && x->stride >= weight->n_cols && y->stride >= weight->n_rows);
+    assert(x->stride % 32 == 0 && y->stride >= weight->n_rows);
     const struct product product = {.x = x, .y = y, .scale = scale, .is_added = is_added};
     record_product(recorder, label, &product, weight);
 }

@@ -9,6 +9,7 @@ enum gi_activation { // glsl/norm/activation.glsl has the same numbers
     GI_ACTIVATION_CLAMPED, // SwiGLU with clamped factors, as in gpt-oss
     GI_ACTIVATION_RELU,
     GI_ACTIVATION_XIELU, // with parameters of the layer
+    GI_ACTIVATION_GELU_ERF,
 };
 
 struct gi_xielu {

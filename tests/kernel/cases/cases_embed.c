@@ -122,7 +122,7 @@ static uint64_t record_add_positions(struct kt_run *run, const uint32_t *v)
     const struct gi_rows x = kt_random_rows(run, "x", n_tokens, kt_pad32(width) + 32, 4);
     const struct gi_vectors vectors =
         kt_random_vectors(run, 4 + (size_t)(n_past + n_tokens) * width);
-    gi_op_add_positions(&run->recorder, &vectors, 4, width, &x);
+    gi_op_add_positions(&run->recorder, &vectors, 4, width, &x, true);
     return 12ull * n_tokens * width;
 }
 

@@ -4,8 +4,8 @@
 enum layout { WHOLE, IN_PARTS, APART, APART_PARTS };
 static const char *const layouts[] = {"whole", "in parts", "apart", "apart in parts"};
 static const char *const inputs[] = {"residual", "residual, bias", "norm", "norm, bias"};
-static const char *const activations[] = {"silu",    "gelu", "relu squared",
-                                          "clamped", "relu", "xielu"};
+static const char *const activations[] = {"silu", "gelu",  "relu squared", "clamped",
+                                          "relu", "xielu", "gelu erf"};
 
 // Networks of two activations have no gate.
 static uint64_t record_gemv_glu(struct kt_run *run, const uint32_t *v)
@@ -43,7 +43,7 @@ static const struct kt_axis glu_axes[] = {KT_GEMV_TYPES,
                                           KT_NUMBERS("gates", 8, 36, 40, 136),
                                           KT_NUMBERS("columns", 32, 96, 352, 2048),
                                           KT_NAMED("layout", 4, layouts),
-                                          KT_NAMED("activation", 6, activations),
+                                          KT_NAMED("activation", 7, activations),
                                           KT_NAMED("input", 4, inputs)};
 KT_DESCRIBE(gemv_glu, glu_axes);
 

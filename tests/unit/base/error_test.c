@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "base/log.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdlib.h>
 

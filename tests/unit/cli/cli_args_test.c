@@ -1,7 +1,7 @@
 #include "cli/bench/cli_bench_flags.h"
 #include "cli/cli_commands.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // JSON that is read: numbers keep their digits, and nothing else is taken for JSON.
 #include "cli/common/cli_json_read.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

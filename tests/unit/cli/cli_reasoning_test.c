@@ -1,7 +1,7 @@
 // Thoughts told from answers, piece by piece.
 #include "cli/common/cli_reasoning.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Lines of an answer end between words, in pieces of any size; code, tables and wide characters.
 #include "cli/chat/cli_wrap.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Words for models, places in the cache, and the hub's lists.
 #include "cli/models/models_hub.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

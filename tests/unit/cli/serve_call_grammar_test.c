@@ -1,8 +1,8 @@
 // The grammar of calls of tools.
 #include "cli/serve/calls/serve_call_grammar.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cli/call_language.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <string.h>

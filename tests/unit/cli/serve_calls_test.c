@@ -2,9 +2,9 @@
 #include "cli/common/cli_memory.h"
 #include "cli/serve/calls/serve_calls.h"
 #include "cli/serve/calls/serve_styles.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cli/call_language.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // Renderer strings as drivers give them, and the class that each must find.
 #include "gpu/device/device_class.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // How kernels are put together, and how a driver's log finds its way back to file and line.
 #include "gpu/program/glsl_log.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // Tests the values that GLINFER_ variables take, and those that are refused.
 #include "gpu/device/settings.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // grammars themselves.
 #include "grammar/grammar.h"
 #include "grammar/grammar_matcher.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 #include "tests/unit/failing_alloc.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 // schemas, by its name. tests/unit/grammar/schema_samples.py has random schemas.
 #include "grammar/grammar_matcher.h"
 #include "grammar/schema/json_schema.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 #include "tests/unit/failing_alloc.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // A kernel's text as a stage of a larger program.
 #include "persistent/source/stage_source.h"
 #include "tests/data/test_data.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

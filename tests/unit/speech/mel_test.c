@@ -88,12 +88,4 @@ TEST(values_are_scaled_from_the_loudest)
     assert_float_equal(values[3], -0.5, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_equal_the_formula),
-        cmocka_unit_test(frames_of_a_sound_are_counted),
-        cmocka_unit_test(values_are_scaled_from_the_loudest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,6 @@
 // Tests the text that each chat format writes.
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 
 static const struct glinfer_message user[] = {{"user", "ll"}};

@@ -1,6 +1,6 @@
 #include "jinja/jinja.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 #include "tests/unit/wrap.h"
 

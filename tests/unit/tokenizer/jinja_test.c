@@ -1,7 +1,7 @@
 // The template language: what chat templates use of it, and that a hostile one ends in an error.
 #include "jinja/jinja.h"
-#include "tests/unit/case_file.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 #include "tests/unit/failing_alloc.h"
 
 #include <stdio.h>

@@ -3,10 +3,12 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "engine/model/plan/file_kind.h"
+#include "engine/model/plan/plan_ends.h"
 #include "engine/model/plan/plan_rows.h"
 #include "engine/model/plan/plan_tensors.h"
 #include "engine/model/plan/weight_layout.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +44,12 @@ static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec
 static void plan_layer_norms(struct gi_model_plan *plan, uint32_t layer)
 {
     const struct gi_hparams *hparams = &plan->hparams;
-    const bool is_recurrent = gi_layer_kind(hparams, layer) == GI_LAYER_RECURRENT;
+    const bool is_other = gi_layer_is_other(hparams, layer);
     const struct gi_model_family *family = gi_model_family_of(plan->family, hparams, layer);
-    const struct gi_recurrent_layers *recurrent = family->recurrent;
-    const size_t n = is_recurrent ? recurrent->n_norms : family->n_norms;
+    const struct gi_other_layers *others = family->others;
+    const size_t n = is_other ? others->n_norms : family->n_norms;
     for (size_t i = 0; i < n; i++) {
-        const struct gi_norm_spec *spec = is_recurrent ? &recurrent->norms[i] : &family->norms[i];
+        const struct gi_norm_spec *spec = is_other ? &others->norms[i] : &family->norms[i];
         const char *name = norm_name(plan, spec, layer);
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, layer, spec->size, &n_cols, &n_rows);
@@ -245,54 +247,6 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     gi_weight_layout(plan, weight);
 }
 
-static void plan_end(struct gi_model_plan *plan, const char *name, enum gi_dim cols,
-                     enum gi_dim rows)
-{
-    const struct gi_hparams *hparams = &plan->hparams;
-    struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
-    snprintf(weight->name, sizeof(weight->name), "%s", name);
-    weight->n_sources = 1;
-    gi_plan_find_source(plan, name, 0, gi_dim_size(hparams, 0, cols), gi_dim_size(hparams, 0, rows),
-                        1, &weight->sources[0]);
-    gi_weight_layout(plan, weight);
-}
-
-// Plans n matrices, from the given one on, of those that `name` has for all streams of the residual
-// but the first.
-static void plan_stream_end(struct gi_model_plan *plan, const char *name, uint32_t first,
-                            uint32_t n)
-{
-    const struct gi_hparams *hparams = &plan->hparams;
-    struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
-    struct gi_plan_source *source = &weight->sources[0];
-    snprintf(weight->name, sizeof(weight->name), "%s.%u", name, first);
-    weight->n_sources = 1;
-    gi_plan_find_source(plan, name, 0, hparams->n_embd, hparams->n_embd, hparams->altup.n - 1,
-                        source);
-    source->row_begin = first * hparams->n_embd;
-    source->n_rows = n * hparams->n_embd;
-    gi_weight_layout(plan, weight);
-}
-
-static void plan_ends(struct gi_model_plan *plan)
-{
-    const uint32_t n_stream = plan->hparams.altup.n;
-    plan_end(plan, "token_embd", GI_DIM_EMBD, GI_DIM_VOCAB);
-    if (!plan->is_tied) {
-        plan_end(plan, "output", GI_DIM_EMBD, GI_DIM_VOCAB);
-    }
-    if (plan->hparams.inputs.width > 0) {
-        plan_end(plan, "per_layer_token_embd", GI_DIM_INPUTS, GI_DIM_VOCAB);
-        plan_end(plan, "per_layer_model_proj", GI_DIM_EMBD, GI_DIM_INPUTS);
-    }
-    if (n_stream > 1) {
-        plan_stream_end(plan, "altup_proj", 0, n_stream - 1);
-    }
-    for (uint32_t i = 0; i + 1 < n_stream; i++) {
-        plan_stream_end(plan, "altup_unembd_proj", i, 1);
-    }
-}
-
 static void plan_weights(struct gi_model_plan *plan)
 {
     const uint32_t n_layer = plan->hparams.n_layer;
@@ -303,19 +257,18 @@ static void plan_weights(struct gi_model_plan *plan)
         return;
     }
     for (uint32_t layer = 0; layer < n_layer; layer++) {
-        const bool is_recurrent = gi_layer_kind(&plan->hparams, layer) == GI_LAYER_RECURRENT;
+        const bool is_other = gi_layer_is_other(&plan->hparams, layer);
         const struct gi_model_family *family =
             gi_model_family_of(plan->family, &plan->hparams, layer);
-        const size_t n = is_recurrent ? family->recurrent->n_weights : family->n_weights;
+        const size_t n = is_other ? family->others->n_weights : family->n_weights;
         for (size_t i = 0; i < n; i++) {
             const struct gi_weight_spec *spec =
-                is_recurrent ? &family->recurrent->weights[i] : &family->weights[i];
+                is_other ? &family->others->weights[i] : &family->weights[i];
             plan_layer_weight(plan, choose_form(plan, spec, layer), layer);
         }
     }
     plan->n_weights = n_layer * GI_SLOT_COUNT;
-    plan->is_tied = !gi_gguf_tensor_find(plan->gguf, "output.weight");
-    plan_ends(plan);
+    gi_plan_ends(plan);
 }
 
 //-- the whole -----------------------------------------------------------------------------------
@@ -342,6 +295,11 @@ static bool choose_variant(struct gi_model_plan *plan, struct glinfer_error *err
 static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     struct gi_gguf_string name;
+    if (plan->tower.family) {
+        plan->family = gi_model_family_find(plan->tower.family, strlen(plan->tower.family));
+        assert(plan->family);
+        return true;
+    }
     if (!gi_check_is_model(plan->gguf, err) ||
         !gi_gguf_get_string(plan->gguf, "general.architecture", &name, err)) {
         return false;
@@ -371,7 +329,7 @@ static bool check_layers(const struct gi_model_plan *plan, struct glinfer_error 
                             "%s: %u layers have no experts, which \"%s\" does not support",
                             gi_gguf_path(plan->gguf), plan->hparams.n_leading, plan->family->name);
     }
-    for (uint32_t i = 0; !plan->family->recurrent && i < plan->hparams.n_layer; i++) {
+    for (uint32_t i = 0; !plan->family->others && i < plan->hparams.n_layer; i++) {
         if (gi_layer_kind(&plan->hparams, i) == GI_LAYER_RECURRENT) {
             return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                                 "%s: layer %u has no key or value heads; \"%s\" needs them",
@@ -438,7 +396,7 @@ static bool has_gate(const struct gi_model_family *family)
 static void lay_out_vectors(struct gi_model_plan *plan)
 {
     const struct gi_model_family *family = plan->family;
-    const struct gi_recurrent_layers *more = family->recurrent;
+    const struct gi_other_layers *more = family->others;
     for (uint32_t i = 0; i < plan->hparams.n_layer; i++) {
         const struct gi_qkv_layout layout =
             gi_layer_qkv_layout(&plan->hparams, i, has_gate(family));
@@ -449,10 +407,12 @@ static void lay_out_vectors(struct gi_model_plan *plan)
 }
 
 bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
-                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+                        const struct gi_tower *tower, const struct gi_plan_limits *limits,
+                        struct glinfer_error *err)
 {
     memset(plan, 0, sizeof(*plan));
     plan->gguf = gguf;
+    plan->tower = tower ? *tower : (struct gi_tower){0};
     plan->limits = *limits;
     if (find_family(plan, err) && read_hparams(plan, err)) {
         lay_out_vectors(plan);

@@ -13,6 +13,9 @@ struct gi_plan_source {
     uint32_t row_begin, n_rows;
     // Rows of a slice come n_run at a time, every run_step rows; 0: all at once.
     uint32_t n_run, run_step;
+    // Taps of a convolution: columns of the file are (n_cols / n_tap, n_tap) of the GPU's
+    // (n_tap, n_col of a row); 0: columns are as in the file.
+    uint32_t n_tap, n_col;
 };
 
 // One weight matrix. weight has its parts laid out, with ranges whose buffer is still NULL and
@@ -31,6 +34,12 @@ struct gi_plan_weight {
 
 #define GI_MAX_ENDS 8u // weights outside the layers
 
+// A part of a model that has hyperparameters, weights and lists of its own.
+struct gi_tower {
+    const char *family; // name; NULL: the file's general.architecture
+    const char *prefix; // of the names of its tensors: "enc."; NULL: none
+};
+
 // The limits of a layout.
 struct gi_plan_limits {
     uint64_t max_range; // bytes of a storage range
@@ -39,13 +48,15 @@ struct gi_plan_limits {
 
 struct gi_model_plan {
     const struct gi_gguf *gguf; // borrowed
+    struct gi_tower tower;
     const struct gi_model_family *family;
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
-    // (n_layer, GI_SLOT_COUNT), the embedding, the output unless it is tied, then, if present, the
-    // layers' own inputs (embeddings, projection) and the residual streams (one matrix that makes
-    // all streams but the first, and one for each that reads it back).
+    // (n_layer, GI_SLOT_COUNT), the embedding (of an encoder of sound: two convolutions), the
+    // output unless it is tied, then, if present, the layers' own inputs (embeddings, projection)
+    // and the residual streams (one matrix that makes all streams but the first, and one for each
+    // that reads it back).
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;
@@ -60,9 +71,11 @@ struct gi_model_plan {
     struct glinfer_error failure; // the first; after it nothing more is planned
 };
 
-// Fails with BAD_FILE and UNSUPPORTED (family, type or shape; names the tensor), NO_MEMORY.
+// tower may be NULL: the file is one. Fails with BAD_FILE and UNSUPPORTED (family, type or shape;
+// names the tensor), NO_MEMORY.
 bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
-                        const struct gi_plan_limits *limits, struct glinfer_error *err);
+                        const struct gi_tower *tower, const struct gi_plan_limits *limits,
+                        struct glinfer_error *err);
 void gi_model_plan_finish(struct gi_model_plan *plan);
 
 // Returns the bytes of one part: quads, aux and the padding between.

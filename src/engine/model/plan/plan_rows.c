@@ -30,6 +30,10 @@ struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
     const struct gi_qkv_layout *layout = &own;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
+        if (layout->n_head == 0) {
+            return (struct gi_plan_sections){
+                2, {layout->k_begin, layout->v_begin, layout->n_rows}, {0, 1}};
+        }
         return (struct gi_plan_sections){
             layout->n_kv_head > 0 ? 3 : 1,
             {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows},
@@ -100,7 +104,8 @@ static bool qkv_row(const struct gi_model_plan *plan, const struct gi_plan_weigh
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
     *source = sections.sources[section];
-    if (pair >= (*source == 0 ? hparams->n_head : heads.n_kv_head) * (head_dim / 2)) {
+    const bool is_q = *source == 0 && gi_has_q(hparams, weight->layer);
+    if (pair >= (is_q ? hparams->n_head : heads.n_kv_head) * (head_dim / 2)) {
         return false;
     }
     const uint32_t at = 2 * pair + tile % 2;

@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
-                  char name[GI_PLAN_NAME_SIZE])
+void gi_plan_name(const struct gi_tower *tower, const char *pattern, uint32_t layer,
+                  const char *suffix, char name[GI_PLAN_NAME_SIZE])
 {
     const char *number = strstr(pattern, "%u"), *dot = *suffix ? "." : "";
+    const char *prefix = tower->prefix ? tower->prefix : "";
     if (number) {
-        snprintf(name, GI_PLAN_NAME_SIZE, "%.*s%u%s%s%s", (int)(number - pattern), pattern, layer,
-                 number + 2, dot, suffix);
+        snprintf(name, GI_PLAN_NAME_SIZE, "%s%.*s%u%s%s%s", prefix, (int)(number - pattern),
+                 pattern, layer, number + 2, dot, suffix);
     } else {
-        snprintf(name, GI_PLAN_NAME_SIZE, "%s%s%s", pattern, dot, suffix);
+        snprintf(name, GI_PLAN_NAME_SIZE, "%s%s%s%s", prefix, pattern, dot, suffix);
     }
 }
 
@@ -31,7 +32,7 @@ bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t
                  const char *suffix)
 {
     char name[GI_PLAN_NAME_SIZE];
-    gi_plan_name(pattern, layer, suffix, name);
+    gi_plan_name(&plan->tower, pattern, layer, suffix, name);
     return gi_gguf_tensor_find(plan->gguf, name);
 }
 
@@ -55,7 +56,7 @@ void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t l
                      const struct gi_gguf_tensor **out)
 {
     char name[GI_PLAN_NAME_SIZE];
-    gi_plan_name(pattern, layer, suffix, name);
+    gi_plan_name(&plan->tower, pattern, layer, suffix, name);
     *out = gi_gguf_tensor_find(plan->gguf, name);
     if (*out) {
         check_type(plan, *out);
@@ -72,7 +73,7 @@ void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32
 {
     char name[GI_PLAN_NAME_SIZE];
     gi_plan_require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor);
-    gi_plan_name(pattern, layer, "bias", name);
+    gi_plan_name(&plan->tower, pattern, layer, "bias", name);
     source->n_rows = n_rows;
     source->bias = gi_gguf_tensor_find(plan->gguf, name);
     if (source->bias) {

@@ -7,9 +7,10 @@
 
 #define GI_PLAN_NAME_SIZE 96
 
-// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight"; the suffix may be empty.
-void gi_plan_name(const char *pattern, uint32_t layer, const char *suffix,
-                  char name[GI_PLAN_NAME_SIZE]);
+// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight", after the tower's prefix; the
+// suffix may be empty.
+void gi_plan_name(const struct gi_tower *tower, const char *pattern, uint32_t layer,
+                  const char *suffix, char name[GI_PLAN_NAME_SIZE]);
 
 // Returns true if the file has the tensor.
 bool gi_plan_has(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,

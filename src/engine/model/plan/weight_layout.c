@@ -221,7 +221,9 @@ void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight)
                               (plan->hparams.is_sparse[weight->layer] || has_two_types(weight, 0) ||
                                (weight->n_sources > 2 && has_two_types(weight, 2)));
     weight->weight.n_rows = gpu_rows(plan, weight);
-    weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
+    const struct gi_plan_source *first = &weight->sources[0];
+    weight->weight.n_cols =
+        first->n_tap > 0 ? first->n_tap * first->n_col : (uint32_t)first->tensor->dims[0];
     cut_weight(plan, weight);
     for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
         const struct gi_weight_part *part = &weight->weight.parts[i];

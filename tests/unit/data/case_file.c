@@ -1,4 +1,4 @@
-#include "tests/unit/case_file.h"
+#include "tests/unit/data/case_file.h"
 
 #include "tests/data/test_data.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,7 +1,8 @@
-#include "gguf/ggml_bin.h"
+#include "gguf/ggml/ggml_bin.h"
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "gguf/ggml/whisper_names.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ struct pairs {
     struct glinfer_error *err;
 };
 
-static void put(struct pairs *pairs, const void *bytes, size_t size)
+static void append(struct pairs *pairs, const void *bytes, size_t size)
 {
     pairs->has_failed =
         pairs->has_failed || !GI_ARRAY_RESERVE(pairs, pairs->count + size, "metadata", pairs->err);
@@ -43,39 +44,39 @@ static void put(struct pairs *pairs, const void *bytes, size_t size)
     }
 }
 
-static void put_number(struct pairs *pairs, uint64_t value, size_t size)
+static void add_number(struct pairs *pairs, uint64_t value, size_t size)
 {
     uint8_t bytes[8];
     for (size_t i = 0; i < size; i++) {
         bytes[i] = (uint8_t)(value >> 8 * i);
     }
-    put(pairs, bytes, size);
+    append(pairs, bytes, size);
 }
 
-static void put_string(struct pairs *pairs, const void *bytes, size_t size)
+static void add_string(struct pairs *pairs, const void *bytes, size_t size)
 {
-    put_number(pairs, size, 8);
-    put(pairs, bytes, size);
+    add_number(pairs, size, 8);
+    append(pairs, bytes, size);
 }
 
-static void put_key(struct pairs *pairs, const char *key, enum gi_gguf_kind kind)
+static void add_key(struct pairs *pairs, const char *key, enum gi_gguf_kind kind)
 {
-    put_string(pairs, key, strlen(key));
-    put_number(pairs, kind, 4);
+    add_string(pairs, key, strlen(key));
+    add_number(pairs, kind, 4);
     pairs->n_pairs++;
 }
 
-static void put_array(struct pairs *pairs, const char *key, enum gi_gguf_kind kind, uint64_t count)
+static void add_array(struct pairs *pairs, const char *key, enum gi_gguf_kind kind, uint64_t count)
 {
-    put_key(pairs, key, GI_GGUF_KIND_ARRAY);
-    put_number(pairs, kind, 4);
-    put_number(pairs, count, 8);
+    add_key(pairs, key, GI_GGUF_KIND_ARRAY);
+    add_number(pairs, kind, 4);
+    add_number(pairs, count, 8);
 }
 
-static void put_text(struct pairs *pairs, const char *key, const char *value)
+static void add_text(struct pairs *pairs, const char *key, const char *value)
 {
-    put_key(pairs, key, GI_GGUF_KIND_STRING);
-    put_string(pairs, value, strlen(value));
+    add_key(pairs, key, GI_GGUF_KIND_STRING);
+    add_string(pairs, value, strlen(value));
 }
 
 // Reads a number of the file into a pair; it must lie in [least, most].
@@ -91,35 +92,43 @@ static bool take_number(struct pairs *pairs, struct gi_gguf_reader *r, const cha
                             " to %" PRIu32 ": the file is damaged",
                             r->path, key, r->pos - sizeof(uint32_t), *value, least, most);
     }
-    put_key(pairs, key, GI_GGUF_KIND_U32);
-    put_number(pairs, *value, 4);
+    add_key(pairs, key, GI_GGUF_KIND_U32);
+    add_number(pairs, *value, 4);
     return true;
 }
 
-static bool take_sizes(struct pairs *pairs, struct gi_gguf_reader *r)
+// Sets *n_layer to the layers of the encoder.
+static bool take_sizes(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t *n_layer)
 {
+    enum { ENCODER_LAYERS = 4 };
     static const struct {
         const char *key;
         uint32_t most;
+        const char *width;
     } sizes[] = {
         // in the order of the file
-        {"whisper.vocab_size", MAX_VOCAB},
-        {"whisper.encoder.context_length", 1 << 16},
-        {"whisper.encoder.embedding_length", 1 << 16},
-        {"whisper.encoder.attention.head_count", 1 << 10},
-        {"whisper.encoder.block_count", 1 << 10},
-        {"whisper.decoder.context_length", 1 << 16},
-        {"whisper.decoder.embedding_length", 1 << 16},
-        {"whisper.decoder.attention.head_count", 1 << 10},
-        {"whisper.decoder.block_count", 1 << 10},
-        {"whisper.mel_count", MAX_MEL},
+        {"whisper.vocab_size", MAX_VOCAB, NULL},
+        {"whisper.encoder.context_length", 1 << 16, NULL},
+        {"whisper.encoder.embedding_length", 1 << 16, "whisper.encoder.feed_forward_length"},
+        {"whisper.encoder.attention.head_count", 1 << 10, NULL},
+        {"whisper.encoder.block_count", 1 << 10, NULL},
+        {"whisper.decoder.context_length", 1 << 16, NULL},
+        {"whisper.decoder.embedding_length", 1 << 16, "whisper.decoder.feed_forward_length"},
+        {"whisper.decoder.attention.head_count", 1 << 10, NULL},
+        {"whisper.decoder.block_count", 1 << 10, NULL},
+        {"whisper.mel_count", MAX_MEL, NULL},
     };
     uint32_t value;
-    put_text(pairs, "general.architecture", "whisper");
+    add_text(pairs, "general.architecture", "whisper");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         if (!take_number(pairs, r, sizes[i].key, 1, sizes[i].most, &value)) {
             return false;
         }
+        if (sizes[i].width) { // of the network, which the file does not name
+            add_key(pairs, sizes[i].width, GI_GGUF_KIND_U32);
+            add_number(pairs, UINT64_C(4) * value, 4);
+        }
+        *n_layer = i == ENCODER_LAYERS ? value : *n_layer;
     }
     return take_number(pairs, r, "general.file_type", 0, UINT32_MAX, &value);
 }
@@ -140,8 +149,8 @@ static bool take_filters(struct pairs *pairs, struct gi_gguf_reader *r)
     const uint64_t size = (uint64_t)n_mel * n_bins * sizeof(float);
     const uint8_t *filters = gi_gguf_reader_bytes(r, size, "the mel filters");
     if (filters) {
-        put_array(pairs, "whisper.mel_filters", GI_GGUF_KIND_F32, (uint64_t)n_mel * n_bins);
-        put(pairs, filters, (size_t)size);
+        add_array(pairs, "whisper.mel_filters", GI_GGUF_KIND_F32, (uint64_t)n_mel * n_bins);
+        append(pairs, filters, (size_t)size);
     }
     return filters;
 }
@@ -159,7 +168,7 @@ static bool take_tokens(struct pairs *pairs, struct gi_gguf_reader *r)
                             ": the file is damaged or was not downloaded completely",
                             r->path, count, gi_gguf_reader_left(r), r->pos);
     }
-    put_array(pairs, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, count);
+    add_array(pairs, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t size;
         if (!gi_gguf_reader_u32(r, &size, "the size of a token")) {
@@ -175,7 +184,7 @@ static bool take_tokens(struct pairs *pairs, struct gi_gguf_reader *r)
         if (!bytes) {
             return false;
         }
-        put_string(pairs, bytes, size);
+        add_string(pairs, bytes, size);
     }
     return true;
 }
@@ -194,7 +203,7 @@ static bool take_silero(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t 
                             "Silero are supported",
                             r->path, (int)name_size, (const char *)name);
     }
-    put_text(pairs, "general.architecture", "silero-vad");
+    add_text(pairs, "general.architecture", "silero-vad");
     if (!take_number(pairs, r, "general.version", 0, UINT32_MAX, &version) ||
         !gi_gguf_reader_bytes(r, 4 * sizeof(uint32_t), "the sizes of a window") ||
         !gi_gguf_reader_u32(r, &n_layer, "the number of layers")) {
@@ -253,6 +262,33 @@ static const uint8_t *take_bytes(struct gi_gguf *gguf, struct gi_gguf_reader *r,
     return block->bytes;
 }
 
+// Gives a tensor of Whisper the name and the shape that it would have in a GGUF file: the taps of a
+// convolution are columns of its matrix (n_out, n_in * 3), and its bias is a vector.
+static bool rename_tensor(struct gi_gguf *gguf, struct gi_gguf_tensor *t, uint32_t n_layer,
+                          struct glinfer_error *err)
+{
+    char name[GI_WHISPER_NAME_SIZE];
+    if (!gi_whisper_name(t->name, n_layer, name)) {
+        return true;
+    }
+    const size_t size = strlen(name);
+    struct gi_gguf_block *block = malloc(sizeof(*block) + size + 1);
+    if (!block) {
+        return gi_error_no_memory(err, size, "a name");
+    }
+    *block = (struct gi_gguf_block){.next = gguf->blocks};
+    gguf->blocks = block;
+    memcpy(block->bytes, name, size + 1);
+    t->name = (struct gi_gguf_string){(const char *)block->bytes, size};
+    if (t->n_dims == 3 || (t->n_dims == 2 && t->dims[0] == 1)) {
+        t->dims[0] *= t->dims[1];
+        t->dims[1] = t->dims[2];
+        t->dims[2] = 1;
+        t->n_dims--;
+    }
+    return true;
+}
+
 static bool read_tensor(struct gi_gguf *gguf, struct gi_gguf_reader *r, struct gi_gguf_tensor *t)
 {
     const uint8_t *head = take_bytes(gguf, r, HEAD_SIZE, "the head of a tensor");
@@ -292,13 +328,15 @@ static bool read_tensor(struct gi_gguf *gguf, struct gi_gguf_reader *r, struct g
     return true;
 }
 
-static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r)
+// n_layer: of a Whisper's encoder; 0: the file is not a Whisper model.
+static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, uint32_t n_layer)
 {
     struct tensors tensors = {0};
     bool is_good = true;
     while (is_good && gi_gguf_reader_left(r) > 0) {
         struct gi_gguf_tensor t = {0};
         is_good = tensors.count < MAX_TENSORS && read_tensor(gguf, r, &t) &&
+                  (n_layer == 0 || rename_tensor(gguf, &t, n_layer, r->err)) &&
                   GI_ARRAY_PUSH(&tensors, "the tensor directory", r->err, t);
     }
     gguf->tensors = tensors.data;
@@ -322,15 +360,18 @@ bool gi_ggml_bin_read(struct gi_gguf *gguf, struct gi_gguf_reader *r)
 {
     struct pairs pairs = {.err = r->err};
     uint32_t first = 0; // size of a name, or of a Whisper's vocabulary
+    uint32_t n_layer = 0;
     r->pos = sizeof(uint32_t);
     bool is_good = gi_gguf_reader_u32(r, &first, "the first number");
     if (is_good && first <= MAX_NAME) {
         is_good = take_silero(&pairs, r, first);
     } else if (is_good) {
         r->pos -= sizeof(uint32_t);
-        is_good = take_sizes(&pairs, r) && take_filters(&pairs, r) && take_tokens(&pairs, r);
+        is_good =
+            take_sizes(&pairs, r, &n_layer) && take_filters(&pairs, r) && take_tokens(&pairs, r);
     }
-    is_good = is_good && !pairs.has_failed && read_pairs(gguf, &pairs, r) && read_tensors(gguf, r);
+    is_good = is_good && !pairs.has_failed && read_pairs(gguf, &pairs, r) &&
+              read_tensors(gguf, r, n_layer);
     free(pairs.data);
     return is_good;
 }

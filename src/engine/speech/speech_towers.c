@@ -1,0 +1,159 @@
+#include "engine/speech/speech_towers.h"
+
+#include "base/array.h"
+#include "base/round.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
+                             uint32_t n_decoder, struct glinfer_error *err)
+{
+    const struct gi_hparams *hparams = &model->encoder->hparams;
+    const struct glinfer_session_params params = {.n_ctx = hparams->n_ctx_train};
+    const struct glinfer_session_params text = {.n_ctx = model->hparams.n_ctx_train};
+    *towers = (struct gi_speech_towers){.n_decoder = n_decoder};
+    towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
+                                   gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
+                                   "a spectrogram", err);
+    bool ok =
+        towers->rows && gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, err);
+    for (uint32_t i = 0; ok && i < n_decoder; i++) {
+        ok = gi_sessions_create(model, &text, towers->encoder, 1, &towers->decoders[i], err);
+    }
+    if (!ok) {
+        gi_speech_towers_finish(towers);
+    }
+    return ok;
+}
+
+void gi_speech_towers_finish(struct gi_speech_towers *towers)
+{
+    for (uint32_t i = 0; i < towers->n_decoder; i++) {
+        if (towers->decoders[i]) {
+            towers->decoders[i]->is_doomed = true;
+        }
+    }
+    if (towers->encoder) {
+        towers->encoder->is_doomed = true;
+    }
+    free(towers->rows);
+    *towers = (struct gi_speech_towers){0};
+}
+
+// Runs a list over n_tokens tokens after n_past.
+static bool run_list(struct glinfer_session *session, uint32_t list,
+                     const struct gi_step_state *state, struct glinfer_error *err)
+{
+    struct gi_runner *runner = &session->runner;
+    struct gi_executor *executor = gi_tables_find(&session->tables, list, err);
+    const struct gi_chain chain = {
+        .n_past = state->n_past, .n_tokens = state->n_tokens, .n_steps = 1, .box = &runner->box};
+    return executor && gi_time_box_reserve(&runner->box, session->model->device->programs, err) &&
+           gi_runner_write(runner, state, err) && gi_runner_run(runner, executor, &chain, err) &&
+           gi_time_box_close(&runner->box, err);
+}
+
+// Prepares all lists before the first window: the self-test of a list uses the memory of others.
+static bool prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
+{
+    const uint32_t hearing = 1u << GI_LIST_HEAR | 1u << GI_LIST_PROMPT;
+    const uint32_t writing = 1u << GI_LIST_PROMPT | 1u << GI_LIST_LOGITS;
+    bool ok = gi_tables_prepare(&towers->encoder->tables, hearing, NULL, NULL, err);
+    for (uint32_t i = 0; ok && i < towers->n_decoder; i++) {
+        ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, err);
+    }
+    return ok;
+}
+
+bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
+                      struct glinfer_error *err)
+{
+    struct glinfer_session *session = towers->encoder;
+    const struct gi_graph *graph = &session->tables.graph;
+    const uint32_t n_mel = graph->hparams->n_sound, stride = graph->sound.stride;
+    const size_t n_row = (size_t)n_frame + 2; // of them the first and the last are silence
+    const struct gi_step_state frames = {.n_tokens = n_frame},
+                               positions = {.n_tokens = n_frame / 2};
+    for (size_t i = 0; i < n_row; i++) {
+        const bool is_sound = i > 0 && i + 1 < n_row;
+        memset(towers->rows + i * stride, 0, stride * sizeof(float));
+        if (is_sound) {
+            memcpy(towers->rows + i * stride, mel + (i - 1) * n_mel, n_mel * sizeof(float));
+        }
+    }
+    towers->n_key = 0;
+    // The row before the first frame, which the second convolution reads.
+    float *zeros = gi_array_zeroed(graph->hparams->n_embd, sizeof(float), "a spectrogram", err);
+    const bool ok = zeros && prepare(towers, err) && gi_runner_begin(&session->runner, err) &&
+                    gi_runner_fill(&session->runner, &graph->sound.range, towers->rows,
+                                   n_row * stride * sizeof(float), err) &&
+                    gi_runner_fill(&session->runner, &graph->qkv.range, zeros,
+                                   graph->hparams->n_embd * sizeof(float), err) &&
+                    run_list(session, GI_LIST_HEAR, &frames, err) &&
+                    run_list(session, GI_LIST_PROMPT, &positions, err);
+    free(zeros);
+    towers->n_key = ok ? n_frame / 2 : 0;
+    return ok;
+}
+
+// Writes how many keys cross-attention sees: all that the encoder has heard.
+static bool write_keys(struct gi_speech_towers *towers, struct glinfer_session *session, uint32_t n,
+                       struct glinfer_error *err)
+{
+    const struct gi_step_state state = {.n_past = towers->n_key - n, .n_tokens = n};
+    return gi_runner_fill(&session->runner, &session->tables.graph.cross_state, &state,
+                          sizeof(state), err);
+}
+
+// Reads tokens whose logits are not needed, as many at a time as cross-attention allows.
+static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session *session,
+                        uint32_t n_past, const uint32_t *tokens, uint32_t n,
+                        struct glinfer_error *err)
+{
+    const uint32_t most =
+        session->tables.n_batch < towers->n_key ? session->tables.n_batch : towers->n_key;
+    bool ok = true;
+    for (uint32_t done = 0, count; ok && done < n; done += count) {
+        count = n - done < most ? n - done : most;
+        const struct gi_step_state state = {.n_past = n_past + done, .n_tokens = count};
+        ok = write_keys(towers, session, count, err) &&
+             gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
+                            tokens + done, count * sizeof(*tokens), err) &&
+             run_list(session, GI_LIST_PROMPT, &state, err);
+    }
+    return ok;
+}
+
+static bool fetch_logits(struct glinfer_session *session, float *logits, struct glinfer_error *err)
+{
+    const struct gi_logits *from = &session->tables.graph.logits;
+    const uint64_t size = from->n_vocab * sizeof(float);
+    struct gi_range range = from->range;
+    bool ok = true;
+    for (uint64_t done = 0; ok && done < size; done += GI_RUNNER_READ_SIZE) {
+        const uint64_t left = size - done;
+        ok = gi_runner_read(&session->runner, &range, (uint8_t *)logits + done,
+                            left < GI_RUNNER_READ_SIZE ? left : GI_RUNNER_READ_SIZE, err);
+        range.offset += GI_RUNNER_READ_SIZE;
+    }
+    return ok;
+}
+
+bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
+                      const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err)
+{
+    struct glinfer_session *session = towers->decoders[decoder];
+    if (n == 0 || towers->n_key == 0 || n_past > session->sequence.n_ctx ||
+        n > session->sequence.n_ctx - n_past) {
+        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                            "%u tokens after %u do not fit the text of %u that a window may have",
+                            n, n_past, session->sequence.n_ctx);
+    }
+    const struct gi_step_state state = {
+        .token = tokens[n - 1], .n_past = n_past + n - 1, .n_tokens = 1};
+    return gi_runner_begin(&session->runner, err) &&
+           (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, err)) &&
+           write_keys(towers, session, 1, err) && run_list(session, GI_LIST_LOGITS, &state, err) &&
+           fetch_logits(session, logits, err);
+}

@@ -1,0 +1,33 @@
+// The towers of a speech model at work: a session of the encoder, which hears a window of sound,
+// and sessions of the decoder, which write its text. Owned by a transcription. Functions that
+// return errors need the context entered.
+#ifndef GI_ENGINE_SPEECH_TOWERS_H
+#define GI_ENGINE_SPEECH_TOWERS_H
+
+#include "engine/session/session.h"
+
+struct gi_speech_towers {
+    struct glinfer_session *encoder;
+    struct glinfer_session *decoders[GI_MAX_ROWS];
+    uint32_t n_decoder;
+    uint32_t n_key; // positions that the encoder has heard; 0: nothing yet
+    float *rows;    // of sound, as the GPU has them
+};
+
+// Creates the sessions, n of the decoder; the context is not entered. Fails as
+// glinfer_session_create does; sessions that are not complete are marked as destroyed.
+bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
+                             uint32_t n_decoder, struct glinfer_error *err);
+// Marks the sessions as destroyed. Accepts all-zero.
+void gi_speech_towers_finish(struct gi_speech_towers *towers);
+
+// Encodes n_frame frames of the scaled log-mel spectrogram, (n_frame, n_mel); n_frame is even and
+// at most twice the encoder's context. Fails with GPU_LOST, NO_MEMORY, DRIVER, CANCELLED.
+bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
+                      struct glinfer_error *err);
+// Appends n tokens to a decoder's text, of which n_past tokens are kept, and writes the logits
+// after the last one, (n_vocab). Fails as gi_speech_encode does, and with CONTEXT_FULL.
+bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
+                      const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err);
+
+#endif
