@@ -26,14 +26,15 @@ void gi_mel_destroy(struct gi_mel *mel);
 
 // Writes log10(max(power, 1e-10)) of n frames from frame `first` on to out, (n, n_band). The centre
 // of frame f is sample GI_MEL_HOP * f. Before the first sample the sound is mirrored, after the
-// last it is 0.
+// last it is 0. Samples that are not finite count as 0, so that the result is finite.
 void gi_mel_frames(const struct gi_mel *mel, const float *samples, size_t n_samples, size_t first,
                    size_t n, float *out);
-// Returns the number of frames that n_samples have of their own; later frames are silence.
+// Returns the number of frames that end within n_samples, the GI_MEL_WINDOW / 2 samples after their
+// centre included; later frames reach into the silence after the sound.
 size_t gi_mel_frame_count(size_t n_samples);
 
-// Scales values of gi_mel_frames for the encoder: (max(value, loudest - 8) + 4) / 4, where loudest
-// is the largest value of the whole sound, the silence after it included.
+// Scales values of gi_mel_frames for the encoder: (max(value, loudest - 8) + 4) / 4. loudest is the
+// largest value of the whole sound and of the silence after it.
 void gi_mel_scale(float *values, size_t count, float loudest);
 
 #endif

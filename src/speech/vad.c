@@ -4,10 +4,13 @@
 #include "gguf/gguf.h"
 #include "quant/quant.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_SAMPLE 32768.0F // louder samples are not sound, even in units of 16 bits
 
 enum {
     PAD = 64,     // mirrored samples on both sides of a window
@@ -50,11 +53,11 @@ static bool read_tensor(const struct gi_gguf *file, const char *name, size_t cou
     }
     const uint32_t type = tensor->type->type;
     if (tensor->n_elements != count || (type != GI_GGML_TYPE_F32 && type != GI_GGML_TYPE_F16)) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "%s: tensor %s has %llu elements of type %s, expected %zu of type f32 "
-                            "or f16",
-                            gi_gguf_path(file), name, (unsigned long long)tensor->n_elements,
-                            tensor->type->name, count);
+        return gi_error_set(
+            err, GLINFER_STATUS_BAD_FILE,
+            "%s: tensor %s has %" PRIu64 " elements of type %s, expected %zu of type f32 "
+            "or f16",
+            gi_gguf_path(file), name, tensor->n_elements, tensor->type->name, count);
     }
     float *values = gi_array_zeroed(count, sizeof(float), "weights of the VAD", err);
     *out = values;
@@ -137,7 +140,7 @@ void gi_vad_destroy(struct gi_vad *vad)
 
 static float dot(const float *restrict a, const float *restrict b, uint32_t n)
 {
-    float sums[8] = {0}; // which the compiler keeps in one vector
+    float sums[8] = {0}; // one vector register or two
     for (uint32_t i = 0; i < n; i += 8) {
         for (uint32_t j = 0; j < 8; j++) {
             sums[j] += a[i + j] * b[i + j];
@@ -150,14 +153,16 @@ static float dot(const float *restrict a, const float *restrict b, uint32_t n)
 // Writes the magnitudes of the window's frames, (N_BIN, N_FRAME).
 static void find_magnitudes(const struct gi_vad *vad, const float *samples, float *out)
 {
-    float padded[GI_VAD_WINDOW + 2 * PAD];
-    memcpy(&padded[PAD], samples, sizeof(float) * GI_VAD_WINDOW);
-    for (int i = 0; i < PAD; i++) {
-        padded[PAD - 1 - i] = samples[1 + i];
-        padded[PAD + GI_VAD_WINDOW + i] = samples[GI_VAD_WINDOW - 2 - i];
+    float padded[PAD + GI_VAD_WINDOW + PAD];
+    for (int i = 0; i < GI_VAD_WINDOW; i++) {
+        padded[PAD + i] = fabsf(samples[i]) <= MAX_SAMPLE ? samples[i] : 0; // 0 for NaN, too
     }
-    for (uint32_t bin = 0; bin < N_BIN; bin++) {
-        for (uint32_t frame = 0; frame < N_FRAME; frame++) {
+    for (int i = 1; i <= PAD; i++) {
+        padded[PAD - i] = padded[PAD + i];
+        padded[PAD + GI_VAD_WINDOW - 1 + i] = padded[PAD + GI_VAD_WINDOW - 1 - i];
+    }
+    for (size_t bin = 0; bin < N_BIN; bin++) {
+        for (size_t frame = 0; frame < N_FRAME; frame++) {
             const float *x = &padded[frame * STRIDE];
             const float re = dot(&vad->basis[bin * SPAN], x, SPAN);
             const float im = dot(&vad->basis[(N_BIN + bin) * SPAN], x, SPAN);
@@ -167,17 +172,17 @@ static void find_magnitudes(const struct gi_vad *vad, const float *samples, floa
 }
 
 // in: (n_in, n_frame), out: (n_out, ceil(n_frame / stride)). Returns that number of frames.
-static uint32_t convolve(const struct conv *conv, const float *weights, const float *biases,
-                         const float *in, uint32_t n_frame, float *out)
+static size_t convolve(const struct conv *conv, const float *weights, const float *biases,
+                       const float *in, size_t n_frame, float *out)
 {
-    const uint32_t n = (n_frame + conv->stride - 1) / conv->stride;
-    for (uint32_t channel = 0; channel < conv->n_out; channel++) {
-        for (uint32_t frame = 0; frame < n; frame++) {
+    const size_t n = (n_frame + conv->stride - 1) / conv->stride;
+    for (size_t channel = 0; channel < conv->n_out; channel++) {
+        for (size_t frame = 0; frame < n; frame++) {
             float sum = biases[channel];
-            for (uint32_t i = 0; i < conv->n_in; i++) {
+            for (size_t i = 0; i < conv->n_in; i++) {
                 const float *taps = &weights[(channel * conv->n_in + i) * N_TAP];
-                for (uint32_t tap = 0; tap < N_TAP; tap++) {
-                    const uint32_t place = frame * conv->stride + tap - 1; // wraps before the first
+                for (size_t tap = 0; tap < N_TAP; tap++) {
+                    const size_t place = frame * conv->stride + tap - 1; // wraps before the first
                     sum += place < n_frame ? taps[tap] * in[i * n_frame + place] : 0;
                 }
             }
@@ -195,7 +200,7 @@ static float sigmoid(float x)
 static void step_lstm(const struct gi_vad *vad, struct gi_vad_state *state, const float *x)
 {
     float gates[N_GATE];
-    for (uint32_t i = 0; i < N_GATE; i++) {
+    for (size_t i = 0; i < N_GATE; i++) {
         gates[i] = vad->bias_in[i] + vad->bias_hidden[i] + dot(&vad->weights_in[i * H], x, H) +
                    dot(&vad->weights_hidden[i * H], state->hidden, H);
     }
@@ -208,14 +213,14 @@ static void step_lstm(const struct gi_vad *vad, struct gi_vad_state *state, cons
 
 float gi_vad_next(const struct gi_vad *vad, struct gi_vad_state *state, const float *samples)
 {
-    float rooms[2][MAX_CHANNEL * N_FRAME];
-    find_magnitudes(vad, samples, rooms[0]);
-    uint32_t n_frame = N_FRAME;
+    float buffers[2][MAX_CHANNEL * N_FRAME];
+    find_magnitudes(vad, samples, buffers[0]);
+    size_t n_frame = N_FRAME;
     for (int i = 0; i < N_CONV; i++) {
-        n_frame = convolve(&convs[i], vad->conv_weights[i], vad->conv_biases[i], rooms[i % 2],
-                           n_frame, rooms[(i + 1) % 2]);
+        n_frame = convolve(&convs[i], vad->conv_weights[i], vad->conv_biases[i], buffers[i % 2],
+                           n_frame, buffers[(i + 1) % 2]);
     }
-    step_lstm(vad, state, rooms[N_CONV % 2]); // one frame is left
+    step_lstm(vad, state, buffers[N_CONV % 2]); // one frame is left
     float sum = vad->head_bias[0];
     for (uint32_t i = 0; i < H; i++) {
         sum += vad->head[i] * fmaxf(state->hidden[i], 0);

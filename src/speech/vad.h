@@ -24,12 +24,13 @@ struct gi_vad_state {
 };
 
 // Reads the network's weights; the file is not needed afterwards. Fails with BAD_FILE (a missing
-// tensor, or one of another shape), IO, NO_MEMORY.
+// tensor, or one of another size or type), IO, NO_MEMORY.
 struct gi_vad *gi_vad_create(const struct gi_gguf *file, struct glinfer_error *err);
 // Accepts NULL.
 void gi_vad_destroy(struct gi_vad *vad);
 
-// Returns the probability of speech, 0 to 1, in the next GI_VAD_WINDOW samples of a stream.
+// Returns the probability of speech, 0 to 1, in the next GI_VAD_WINDOW samples of a stream. Samples
+// that are not finite, or beyond 2^15, count as 0: the state would keep their traces.
 float gi_vad_next(const struct gi_vad *vad, struct gi_vad_state *state, const float *samples);
 
 #endif

@@ -104,7 +104,7 @@ static bool reaches_end(const struct gi_whisper_window *window)
     return window->seek + window->n_frames + GI_WHISPER_LEAST_SOUND >= window->end;
 }
 
-// A window that ends with a single timestamp has said all that it contains.
+// After a single timestamp at the end, the rest of the window is silent.
 static void complete(struct gi_whisper_window *window)
 {
     const size_t n = window->n_result;

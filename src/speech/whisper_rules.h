@@ -35,11 +35,11 @@ bool gi_whisper_ids_init(struct gi_whisper_ids *ids, uint32_t n_vocab);
 // Returns the code of language i, such as "en"; NULL past the last.
 const char *gi_whisper_language(uint32_t i);
 
-// The tokens that may follow, as ranges of ids. Special tokens but `end` never follow.
+// The tokens that may follow, as ranges of ids. Special tokens other than `end` never follow.
 struct gi_whisper_mask {
     bool has_text;                 // ids below `end`
     bool has_end, has_blank;       // `end`; a blank, " "
-    uint32_t time_begin, time_end; // timestamp ids
+    uint32_t time_begin, time_end; // timestamps [time_begin, time_end)
 };
 
 // A chosen token.
@@ -76,9 +76,9 @@ struct gi_whisper_mask gi_whisper_next_mask(const struct gi_whisper_window *wind
 // n_result) and n_frames is final.
 bool gi_whisper_push(struct gi_whisper_window *window, struct gi_whisper_token token,
                      enum gi_whisper_progress *progress, struct glinfer_error *err);
-// Returns the average log-probability of the result, and the entropy of its last 32 tokens in nats:
-// repeated text has little.
+// Returns the average log-probability of the result; minus infinity if it is empty.
 float gi_whisper_average(const struct gi_whisper_window *window);
+// Returns the entropy of the last 32 tokens of the result, in nats: repeated text has little.
 float gi_whisper_entropy(const struct gi_whisper_window *window);
 
 // A piece of the transcript: tokens [begin, end) of the window, among them timestamps; times are

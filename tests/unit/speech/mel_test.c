@@ -68,6 +68,23 @@ TEST(frames_equal_the_formula)
     expect_frames(150, 0, 3); // shorter than the mirror
 }
 
+TEST(samples_that_are_not_finite_count_as_zero)
+{
+    static const float wrong[] = {NAN, INFINITY, -INFINITY};
+    fill();
+    for (int i = 0; i < 3; i++) {
+        samples[200] = 0;
+        float expected[4][N_BAND], found[4][N_BAND];
+        struct gi_mel *mel = gi_mel_create(filters[0], N_BAND, NULL);
+        assert_non_null(mel);
+        gi_mel_frames(mel, samples, N_SAMPLES, 0, 4, expected[0]);
+        samples[200] = wrong[i];
+        gi_mel_frames(mel, samples, N_SAMPLES, 0, 4, found[0]);
+        assert_memory_equal(found, expected, sizeof(found));
+        gi_mel_destroy(mel);
+    }
+}
+
 TEST(frames_of_a_sound_are_counted)
 {
     assert_int_equal(gi_mel_frame_count(0), 0);
