@@ -33,9 +33,10 @@ struct gi_stretches {
 // A stream in progress; zero-initialise, set params.
 struct gi_voice {
     struct gi_voice_params params;
-    struct gi_stretches found; // in order; owned
+    struct gi_stretches found; // in order, without those that were taken; owned
     uint64_t n_samples;        // of all windows so far
-    bool is_speech;
+    uint64_t lead;             // samples that are added before the first of `found`
+    bool is_speech, has_ended, has_taken;
     uint64_t begin;       // of the speech in progress
     uint64_t silence;     // where the silence after it may have begun; 0: it has not
     uint64_t split, next; // last silence that could split it, and where speech went on after it
@@ -43,9 +44,14 @@ struct gi_voice {
 
 // Adds the probability of the next GI_VAD_WINDOW samples. Fails with NO_MEMORY.
 bool gi_voice_push(struct gi_voice *voice, float probability, struct glinfer_error *err);
-// Ends the stream, of n_samples: completes the speech in progress, joins stretches with less than
-// 200 ms between them, and pads them. Fails with NO_MEMORY.
+// Ends the stream, of n_samples, and the speech in progress. Fails with NO_MEMORY.
 bool gi_voice_end(struct gi_voice *voice, uint64_t n_samples, struct glinfer_error *err);
+// Takes the first stretch that is complete, joined with those less than 200 ms after it, and
+// padded; false if there is none yet.
+bool gi_voice_take(struct gi_voice *voice, struct gi_stretch *stretch);
+// Tells the speech that is not complete yet: from its start, padded, to the end of the stream so
+// far; false if nobody speaks.
+bool gi_voice_running(const struct gi_voice *voice, struct gi_stretch *stretch);
 void gi_voice_finish(struct gi_voice *voice);
 
 #endif

@@ -1,0 +1,43 @@
+// The network of a Whisper model as the transcriber calls it: an encoder that reads a window of
+// sound, and a decoder that keeps several sequences of tokens over that window. Whoever runs the
+// network fills the table.
+#ifndef GI_SPEECH_SPEECH_NET_H
+#define GI_SPEECH_SPEECH_NET_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum gi_net_result {
+    GI_NET_FAILED,
+    GI_NET_DONE,
+    GI_NET_BUSY, // call again with the same arguments, after other work
+};
+
+struct gi_speech_net {
+    void *user; // first argument of every function
+    uint32_t n_vocab;
+    uint32_t n_mel;           // bands of the spectrogram
+    uint32_t n_audio_ctx;     // positions of the encoder, each of two frames
+    uint32_t n_text_ctx;      // tokens of a sequence
+    uint32_t n_layer, n_head; // of the decoder
+    uint32_t n_seq;           // sequences, at least 1
+
+    // Encodes n_frame frames (even, at most 2 * n_audio_ctx) of the scaled log-mel spectrogram,
+    // mel: (n_frame, n_mel). All sequences are over the latest encoded window.
+    enum gi_net_result (*encode)(void *user, const float *mel, uint32_t n_frame,
+                                 struct glinfer_error *err);
+    // Cuts sequence `seq` to its first n_past tokens, appends n tokens, and writes the logits after
+    // the last one, (n_vocab).
+    enum gi_net_result (*decode)(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
+                                 uint32_t n, float *logits, struct glinfer_error *err);
+    // Makes sequence `to` a copy of the first n_past tokens of `from`. May be NULL if n_seq is 1.
+    bool (*copy)(void *user, uint32_t to, uint32_t from, uint32_t n_past,
+                 struct glinfer_error *err);
+    // Writes the weights with which one head attends to the sound, for the n tokens of the latest
+    // call of decode: (n, n_frame / 2), each row with the sum 1. NULL: the network does not tell.
+    bool (*align)(void *user, uint32_t layer, uint32_t head, float *weights,
+                  struct glinfer_error *err);
+};
+
+#endif

@@ -1,0 +1,125 @@
+#include "speech/stream/speech_stream.h"
+
+#include <string.h>
+
+enum { MOVED_SAMPLES = 1 << 16 }; // at most, at once
+
+void gi_stream_clear_sound(struct gi_speech_stream *stream)
+{
+    gi_sound_reset(&stream->sound);
+    stream->map.count = 0;
+    stream->has_sound = false;
+}
+
+void gi_stream_reset(struct gi_speech_stream *stream)
+{
+    gi_stream_clear_sound(stream);
+    gi_listener_reset(&stream->listener);
+    stream->has_stretch = false;
+}
+
+void gi_stream_finish(struct gi_speech_stream *stream)
+{
+    gi_listener_finish(&stream->listener);
+    gi_sound_finish(&stream->sound);
+    gi_time_map_finish(&stream->map);
+}
+
+// Adds the samples of a stretch to the sound. After others there is silence in between, so that the
+// network hears where one ends.
+static bool add_stretch(struct gi_speech_stream *stream, struct gi_stretch stretch,
+                        struct glinfer_error *err)
+{
+    static const float silence[GI_STREAM_GAP];
+    struct gi_sound *sound = &stream->sound;
+    const size_t size = (size_t)(stretch.end - stretch.begin);
+    const bool is_joined = sound->n_samples > 0;
+    const uint64_t at = sound->n_samples + (is_joined ? (uint64_t)2 * GI_STREAM_GAP : 0);
+    const struct gi_time_piece piece = {at, stretch.begin, size};
+    if (!gi_sound_reserve(sound, size + (size_t)2 * GI_STREAM_GAP, err) ||
+        !gi_time_map_add(&stream->map, piece, err)) {
+        return false;
+    }
+    if (is_joined) {
+        gi_sound_push(sound, stream->tail, GI_STREAM_GAP, err);
+        gi_sound_push(sound, silence, GI_STREAM_GAP, err);
+    }
+    gi_sound_push(sound, gi_listener_samples(&stream->listener, stretch.begin), size, err);
+    return true;
+}
+
+// Moves the stretch that is complete from the listener to the sound.
+static bool take_stretch(struct gi_speech_stream *stream, struct glinfer_error *err)
+{
+    const uint64_t end = stream->stretch.end;
+    const uint64_t n_after = gi_listener_sample_count(&stream->listener) - end;
+    if (stream->is_by_stretch) {
+        gi_stream_clear_sound(stream);
+    }
+    if (!add_stretch(stream, stream->stretch, err)) {
+        return false;
+    }
+    memset(stream->tail, 0, sizeof(stream->tail));
+    if (n_after > 0) {
+        memcpy(stream->tail, gi_listener_samples(&stream->listener, end),
+               (n_after < GI_STREAM_GAP ? (size_t)n_after : GI_STREAM_GAP) * sizeof(float));
+    }
+    stream->has_sound = true;
+    stream->has_stretch = false;
+    gi_listener_drop(&stream->listener, end);
+    return true;
+}
+
+// Moves samples to the sound where there is no VAD.
+static bool take_samples(struct gi_speech_stream *stream, struct glinfer_error *err)
+{
+    const uint64_t begin = stream->sound.n_samples;
+    const uint64_t left = gi_listener_sample_count(&stream->listener) - begin;
+    const size_t n = left < MOVED_SAMPLES ? (size_t)left : MOVED_SAMPLES;
+    if (!gi_sound_push(&stream->sound, gi_listener_samples(&stream->listener, begin), n, err)) {
+        return false;
+    }
+    stream->has_sound = true;
+    gi_listener_drop(&stream->listener, begin + n);
+    return true;
+}
+
+void gi_stream_find_stretch(struct gi_speech_stream *stream)
+{
+    stream->has_stretch =
+        stream->has_stretch || gi_voice_take(&stream->listener.voice, &stream->stretch);
+}
+
+bool gi_stream_take(struct gi_speech_stream *stream, bool *has_taken, struct glinfer_error *err)
+{
+    if (!stream->listener.vad) {
+        *has_taken = gi_listener_sample_count(&stream->listener) > stream->sound.n_samples;
+        return !*has_taken || take_samples(stream, err);
+    }
+    gi_stream_find_stretch(stream);
+    *has_taken = stream->has_stretch && !(stream->is_by_stretch && stream->has_sound);
+    return !*has_taken || take_stretch(stream, err);
+}
+
+bool gi_stream_look(struct gi_speech_stream *stream, struct gi_stretch running,
+                    struct glinfer_error *err)
+{
+    gi_stream_clear_sound(stream);
+    return add_stretch(stream, running, err);
+}
+
+bool gi_stream_is_final(const struct gi_speech_stream *stream)
+{
+    const struct gi_listener *listener = &stream->listener;
+    if (stream->is_by_stretch) {
+        return true;
+    }
+    return listener->is_ended && !stream->has_stretch &&
+           (listener->vad ? listener->voice.has_ended && listener->voice.found.count == 0
+                          : gi_listener_sample_count(listener) == stream->sound.n_samples);
+}
+
+uint64_t gi_stream_end(const struct gi_speech_stream *stream)
+{
+    return (stream->sound.n_samples + GI_MEL_HOP - 1) / GI_MEL_HOP;
+}

@@ -1,0 +1,31 @@
+// Maps times of a sound that was joined from stretches of a stream back to times of the stream.
+#ifndef GI_SPEECH_TIME_MAP_H
+#define GI_SPEECH_TIME_MAP_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Samples [at, at + size) of the sound are those of the stream from `begin` on.
+struct gi_time_piece {
+    uint64_t at, begin, size;
+};
+
+// In order; zero-initialised. Without a piece the sound is the stream.
+struct gi_time_map {
+    struct gi_time_piece *data; // owned
+    size_t count, capacity;
+};
+
+// Fails with NO_MEMORY.
+bool gi_time_map_add(struct gi_time_map *map, struct gi_time_piece piece,
+                     struct glinfer_error *err);
+// Returns the time in ms of the start of a frame of 10 ms of the sound. Between two pieces it is
+// that of the first one's end if something ends there, else that of the second one's start; so it
+// is within n_slack frames of such a place, for times that are not exact.
+uint64_t gi_time_map_ms(const struct gi_time_map *map, uint64_t frame, bool is_end,
+                        uint32_t n_slack);
+void gi_time_map_finish(struct gi_time_map *map);
+
+#endif

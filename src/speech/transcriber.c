@@ -1,0 +1,459 @@
+#include "speech/transcriber.h"
+
+#include "base/array.h"
+#include "speech/stream/speech_stream.h"
+#include "speech/window/window_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NEAR_END = 500,            // frames; the last window of a sound without past text
+    SILENCE = 100,             // least frames of silence after the sound that is encoded
+    GRANULE = 128,             // frames; the encoder's input is a multiple of it
+    LEAST_INPUT = 640,         // frames; with less the decoder repeats itself
+    PARTIAL = GI_MEL_RATE / 2, // samples of new sound between partial texts
+    HEARD_WINDOWS = 32,        // of the VAD, in a step
+    LIVE_STRETCH = 28,         // s; longer speech is cut so that a window holds it
+};
+
+struct gi_transcriber {
+    struct gi_transcriber_inputs inputs;
+    struct gi_transcriber_params params;
+    struct gi_whisper_ids ids;
+    uint32_t *suppressed;                    // bits of ids; owned
+    struct gi_whisper_id_list initial, past; // tokens: the prompt, and those of earlier windows
+    struct gi_speech_stream stream;
+    uint64_t seek;    // frames of the sound that are transcribed
+    int32_t language; // of the sound; -1: not known yet
+    struct gi_window_job job;
+    bool is_working;   // at the job's window
+    bool is_cancelled; // DONE is to follow
+    bool is_done;
+    struct gi_transcript transcript;
+    uint64_t partial_begin, partial_end; // samples of the latest partial text
+};
+
+//-- life --------------------------------------------------------------------------------------
+
+static bool check_params(const struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const struct gi_transcriber_params *params = &t->params;
+    const struct gi_speech_net *net = t->inputs.net;
+    if (params->language >= 0 && t->ids.n_language > 0 &&
+        (uint32_t)params->language >= t->ids.n_language) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "invalid language: the model knows %u languages, not number %d",
+                            t->ids.n_language, params->language);
+    }
+    if (params->translates && t->ids.n_language == 0) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "cannot translate: the model knows English alone");
+    }
+    if (!(params->temperature >= 0 && params->temperature_step >= 0)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "invalid temperature: %g, with steps of %g",
+                            (double)params->temperature, (double)params->temperature_step);
+    }
+    if (net->n_seq == 0 || net->n_text_ctx < 16 || net->n_audio_ctx < 1) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "invalid speech network: %u sequences of %u tokens over %u positions",
+                            net->n_seq, net->n_text_ctx, net->n_audio_ctx);
+    }
+    return true;
+}
+
+static bool prepare_text(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const struct gi_transcriber_params *params = &t->params;
+    const struct gi_whisper_text *text = t->inputs.text;
+    t->suppressed =
+        gi_array_zeroed(t->ids.n_vocab / 32 + 1, sizeof(uint32_t), "suppressed tokens", err);
+    struct gi_whisper_id_list blank = {0};
+    bool is_ok = t->suppressed && gi_whisper_encode(text, " ", &blank, err);
+    t->job.decoder.choice.blank = blank.count == 1 ? blank.data[0] : UINT32_MAX;
+    free(blank.data);
+    if (is_ok && params->suppresses_symbols) {
+        gi_whisper_suppress_symbols(text, t->suppressed);
+    }
+    is_ok = is_ok && (!params->suppressed ||
+                      gi_whisper_suppress_regex(text, params->suppressed, t->suppressed, err));
+    is_ok = is_ok && (!params->prompt || gi_whisper_encode(text, params->prompt, &t->initial, err));
+    return is_ok && GI_ARRAY_RESERVE(&t->past, t->initial.count, "tokens of a prompt", err);
+}
+
+static bool init(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const struct gi_transcriber_inputs *inputs = &t->inputs;
+    struct gi_window_job *job = &t->job;
+    if (!gi_whisper_ids_init(&t->ids, inputs->net->n_vocab)) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "a vocabulary of %u tokens is not that of a Whisper model",
+                            inputs->net->n_vocab);
+    }
+    t->stream.is_by_stretch = t->params.is_live && inputs->vad;
+    t->stream.listener.vad = inputs->vad;
+    t->stream.listener.voice.params = t->params.voice;
+    float *longest = &t->stream.listener.voice.params.max_speech_s;
+    if (t->params.is_live && !(*longest > 0 && *longest < LIVE_STRETCH)) {
+        *longest = LIVE_STRETCH;
+    }
+    t->stream.sound.mel = inputs->mel;
+    t->stream.sound.n_band = inputs->net->n_mel;
+    job->net = job->decoder.net = inputs->net;
+    job->params = &t->params;
+    job->initial = t->params.carries_prompt ? &t->initial : NULL;
+    job->past = &t->past;
+    job->decoder.choice.ids = &t->ids;
+    job->decoder.entropy_least = t->params.entropy_least;
+    job->decoder.seed = t->params.seed;
+    if (!check_params(t, err) || !prepare_text(t, err) || !gi_window_job_init(job, err)) {
+        return false;
+    }
+    job->decoder.choice.suppressed = t->suppressed;
+    t->params.prompt = t->params.suppressed = NULL;
+    gi_transcriber_reset(t);
+    return true;
+}
+
+struct gi_transcriber *gi_transcriber_create(const struct gi_transcriber_inputs *inputs,
+                                             const struct gi_transcriber_params *params,
+                                             struct glinfer_error *err)
+{
+    struct gi_transcriber *t = gi_array_zeroed(1, sizeof(*t), "a transcription", err);
+    if (t) {
+        t->inputs = *inputs;
+        t->params = *params;
+        if (!init(t, err)) {
+            gi_transcriber_destroy(t);
+            return NULL;
+        }
+    }
+    return t;
+}
+
+void gi_transcriber_destroy(struct gi_transcriber *t)
+{
+    if (t) {
+        gi_window_job_finish(&t->job);
+        gi_stream_finish(&t->stream);
+        gi_transcript_finish(&t->transcript);
+        free(t->suppressed);
+        free(t->initial.data);
+        free(t->past.data);
+        free(t);
+    }
+}
+
+// Starts a sound, whose text has nothing to do with that before it.
+static void begin_sound(struct gi_transcriber *t)
+{
+    t->seek = 0;
+    t->language = t->params.language;
+    t->past.count = 0;
+    if (!t->params.carries_prompt && t->initial.count > 0) { // past has room for it
+        memcpy(t->past.data, t->initial.data, t->initial.count * sizeof(*t->past.data));
+        t->past.count = t->initial.count;
+    }
+}
+
+void gi_transcriber_reset(struct gi_transcriber *t)
+{
+    gi_stream_reset(&t->stream);
+    begin_sound(t);
+    gi_transcript_cut(&t->transcript, 0);
+    t->is_working = t->is_cancelled = t->is_done = false;
+    t->partial_begin = t->partial_end = 0;
+}
+
+//-- sound -------------------------------------------------------------------------------------
+
+bool gi_transcriber_push(struct gi_transcriber *t, const float *samples, size_t n,
+                         struct glinfer_error *err)
+{
+    if (t->stream.listener.is_ended || t->is_cancelled) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "cannot add samples: the sound has ended");
+    }
+    return gi_listener_push(&t->stream.listener, samples, n, err);
+}
+
+void gi_transcriber_end(struct gi_transcriber *t)
+{
+    t->stream.listener.is_ended = true;
+}
+
+//-- windows -----------------------------------------------------------------------------------
+
+// Returns the frames that are encoded for n_left frames of sound.
+static uint32_t frames_to_encode(const struct gi_transcriber *t, uint64_t n_left)
+{
+    const uint64_t n_full = 2 * (uint64_t)t->inputs.net->n_audio_ctx;
+    const uint64_t rounded = (n_left + SILENCE + GRANULE - 1) / GRANULE * GRANULE;
+    const uint64_t automatic = rounded > LEAST_INPUT ? rounded : LEAST_INPUT;
+    const uint64_t given = 2 * (uint64_t)t->params.audio_ctx;
+    const uint64_t needed = given == 0 ? automatic : given > n_left ? given : n_left + n_left % 2;
+    return (uint32_t)(t->params.is_exact || needed > n_full ? n_full : needed);
+}
+
+// Starts the job of the window at `seek`, of a sound that ends at frame `end`.
+static void begin_window(struct gi_transcriber *t, uint64_t end, bool is_partial)
+{
+    struct gi_window_job *job = &t->job;
+    gi_sound_window(&t->stream.sound, t->seek, 2 * (size_t)t->inputs.net->n_audio_ctx,
+                    t->params.is_exact, job->mel);
+    job->seek = (uint32_t)t->seek;
+    job->end = (uint32_t)end;
+    job->n_frame = frames_to_encode(t, end - t->seek);
+    job->language = t->language;
+    job->is_partial = is_partial;
+    job->is_past_useful = t->seek == 0 || t->seek + NEAR_END < end;
+    gi_window_job_begin(job);
+    t->is_working = true;
+}
+
+// Starts the next window if its sound is complete.
+static bool begin_ready_window(struct gi_transcriber *t)
+{
+    const uint64_t end = gi_sound_frame_count(&t->stream.sound);
+    const bool is_last = gi_stream_is_final(&t->stream);
+    const uint64_t needed =
+        is_last ? GI_WHISPER_LEAST_SOUND : GI_WHISPER_WINDOW + GI_WHISPER_LEAST_SOUND;
+    if (!t->stream.has_sound || end <= t->seek + needed || (t->params.is_exact && !is_last)) {
+        return false;
+    }
+    begin_window(t, end, false);
+    return true;
+}
+
+// Starts a window for a partial text if enough was spoken since the last one.
+static bool begin_partial(struct gi_transcriber *t, bool *has_begun, struct glinfer_error *err)
+{
+    struct gi_stretch running = {t->seek * GI_MEL_HOP, t->stream.sound.n_samples};
+    *has_begun = false;
+    if (!t->params.is_live || t->stream.listener.is_ended ||
+        (t->stream.is_by_stretch && t->stream.has_sound) ||
+        (t->inputs.vad && !gi_voice_running(&t->stream.listener.voice, &running))) {
+        return true;
+    }
+    const uint64_t before = t->partial_begin == running.begin ? t->partial_end : running.begin;
+    if (running.end < before + PARTIAL) {
+        return true;
+    }
+    if (t->inputs.vad) {
+        begin_sound(t);
+        if (!gi_stream_look(&t->stream, running, err)) {
+            return false;
+        }
+    }
+    t->partial_begin = running.begin;
+    t->partial_end = running.end;
+    begin_window(t, gi_sound_frame_count(&t->stream.sound), true);
+    *has_begun = true;
+    return true;
+}
+
+//-- results -----------------------------------------------------------------------------------
+
+static bool has_spaces(const struct gi_transcriber *t)
+{
+    static const char *const without[] = {"zh", "ja", "th", "lo", "my", "yue"};
+    const char *code =
+        t->ids.n_language > 0 ? gi_whisper_language((uint32_t)t->job.language) : "en";
+    for (size_t i = 0; code && i < sizeof(without) / sizeof(without[0]); i++) {
+        if (strcmp(code, without[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Remembers the window's tokens for the prompt of the next one.
+static bool remember(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    struct gi_window_job *job = &t->job;
+    const struct gi_whisper_window *window = &job->best->window;
+    struct gi_whisper_id_list *past = &t->past;
+    if (!GI_ARRAY_RESERVE(past, past->count + window->n_result, "tokens of a prompt", err)) {
+        return false;
+    }
+    memmove(past->data, &past->data[past->count - job->n_past], job->n_past * sizeof(*past->data));
+    past->count = job->n_past;
+    for (size_t i = 0; i < window->n_result && !job->is_silent; i++) {
+        past->data[past->count++] = window->data[i].id;
+    }
+    return true;
+}
+
+static bool tell_language(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const struct gi_window_job *job = &t->job;
+    return job->language_probability <= 0 || job->is_partial ||
+           gi_transcript_add(&t->transcript,
+                             (struct gi_transcript_event){
+                                 .kind = GI_TRANSCRIPT_LANGUAGE,
+                                 .language = gi_whisper_language((uint32_t)job->language),
+                                 .probability = job->language_probability},
+                             err);
+}
+
+// Tells the text of a window that is over.
+static bool tell_window(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    struct gi_window_job *job = &t->job;
+    const struct gi_transcript_window source = {
+        .window = &job->best->window,
+        .text = t->inputs.text,
+        .map = &t->stream.map,
+        .times = job->params->has_words || job->params->max_length > 0 ? job->times : NULL,
+        .end = t->params.is_exact ? UINT64_MAX : gi_stream_end(&t->stream),
+        .has_words = t->params.has_words,
+        .has_spaces = has_spaces(t),
+        .max_length = t->params.max_length,
+        .splits_on_word = t->params.splits_on_word,
+        .no_speech = job->decoder.no_speech,
+        .temperature = job->temperature,
+    };
+    if (job->is_silent) {
+        return true;
+    }
+    if (job->is_partial) {
+        return gi_transcript_add_partial(&t->transcript, &source, err);
+    }
+    if (source.times && !job->has_times) {
+        gi_transcript_divide_times(&source, job->times);
+    }
+    return gi_transcript_add_window(&t->transcript, &source, err);
+}
+
+// Ends the window: its text is told, and the next begins where it ended.
+static bool end_window(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const size_t n_event = t->transcript.count;
+    const struct gi_window_job *job = &t->job;
+    if (!tell_language(t, err) || !tell_window(t, err) || (!job->is_partial && !remember(t, err))) {
+        gi_transcript_cut(&t->transcript, n_event);
+        return false;
+    }
+    t->is_working = false;
+    if (!job->is_partial) {
+        t->language = job->language;
+        t->seek += job->best->window.n_frames;
+        gi_sound_drop(&t->stream.sound, t->seek);
+    }
+    return true;
+}
+
+static bool tell_utterance(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const struct gi_transcript_event event = {
+        .kind = GI_TRANSCRIPT_UTTERANCE,
+        .from_ms = gi_time_map_ms(&t->stream.map, 0, false, 0),
+        .to_ms = gi_time_map_ms(&t->stream.map, gi_stream_end(&t->stream), true, 0),
+    };
+    return gi_transcript_add(&t->transcript, event, err);
+}
+
+//-- steps -------------------------------------------------------------------------------------
+
+static bool finish(struct gi_transcriber *t, enum gi_transcriber_state *state,
+                   struct glinfer_error *err)
+{
+    const struct gi_transcript_event event = {.kind = GI_TRANSCRIPT_DONE,
+                                              .is_cancelled = t->is_cancelled};
+    if (!gi_transcript_add(&t->transcript, event, err)) {
+        return false;
+    }
+    t->is_done = true;
+    *state = GI_TRANSCRIBER_DONE;
+    return true;
+}
+
+static bool step_window(struct gi_transcriber *t, struct glinfer_error *err)
+{
+    const enum gi_net_result result = gi_window_job_step(&t->job, err);
+    if (result == GI_NET_DONE) {
+        return end_window(t, err);
+    }
+    if (result == GI_NET_FAILED) {
+        t->is_working = false;
+        t->partial_begin = t->partial_end = 0;
+    }
+    return result == GI_NET_BUSY;
+}
+
+// Looks for work where no window is in progress, in the order of what the text needs first.
+static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state,
+                      struct glinfer_error *err)
+{
+    bool has_work = begin_ready_window(t);
+    if (has_work) {
+        return true;
+    }
+    if (t->stream.is_by_stretch && t->stream.has_sound) {
+        t->stream.has_sound = !tell_utterance(t, err);
+        return !t->stream.has_sound;
+    }
+    if (!gi_stream_take(&t->stream, &has_work, err)) {
+        return false;
+    }
+    if (has_work) {
+        if (t->stream.is_by_stretch) {
+            begin_sound(t);
+        }
+        return true;
+    }
+    if (!gi_listener_hear(&t->stream.listener, HEARD_WINDOWS, &has_work, err) || has_work) {
+        return has_work;
+    }
+    if (!begin_partial(t, &has_work, err) || has_work) {
+        return has_work;
+    }
+    if (!t->stream.listener.is_ended || !gi_stream_is_final(&t->stream)) {
+        *state = GI_TRANSCRIBER_WAITS;
+        return true;
+    }
+    if (t->stream.has_sound) {
+        t->stream.has_sound = !tell_utterance(t, err);
+        return !t->stream.has_sound;
+    }
+    return finish(t, state, err);
+}
+
+bool gi_transcriber_step(struct gi_transcriber *t, enum gi_transcriber_state *state,
+                         struct glinfer_error *err)
+{
+    *state = t->is_done ? GI_TRANSCRIBER_DONE : GI_TRANSCRIBER_WORKS;
+    if (t->is_done) {
+        return true;
+    }
+    if (t->is_cancelled) {
+        return finish(t, state, err);
+    }
+    if (t->params.is_live) {
+        bool has_heard;
+        if (!gi_listener_hear(&t->stream.listener, HEARD_WINDOWS, &has_heard, err)) {
+            return false;
+        }
+        // A partial text of speech that has ended is of no use.
+        gi_stream_find_stretch(&t->stream);
+        t->is_working = t->is_working && !(t->job.is_partial && t->stream.has_stretch);
+    }
+    return t->is_working ? step_window(t, err) : find_work(t, state, err);
+}
+
+bool gi_transcriber_poll(struct gi_transcriber *t, struct gi_transcript_event *event)
+{
+    return gi_transcript_take(&t->transcript, event);
+}
+
+uint64_t gi_transcriber_time(const struct gi_transcriber *t)
+{
+    return gi_time_map_ms(&t->stream.map, t->seek, true, 0);
+}
+
+void gi_transcriber_cancel(struct gi_transcriber *t)
+{
+    t->is_working = false;
+    t->is_cancelled = true;
+}

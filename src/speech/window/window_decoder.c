@@ -1,0 +1,288 @@
+#include "speech/window/window_decoder.h"
+
+#include "base/array.h"
+#include "sampler/philox.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_BEAMS = 16,
+    N_ENTROPY = 32, // tokens that entropy looks at
+};
+
+bool gi_window_decoder_init(struct gi_window_decoder *decoder, struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = decoder->net;
+    const uint32_t n = net->n_seq;
+    decoder->logits =
+        gi_array_zeroed((size_t)n * net->n_vocab, sizeof(float), "logits of a window", err);
+    decoder->beams = gi_array_zeroed(n, sizeof(*decoder->beams), "beams", err);
+    decoder->next = gi_array_zeroed(n, sizeof(*decoder->next), "beams", err);
+    decoder->is_taken = gi_array_zeroed(n, sizeof(*decoder->is_taken), "beams", err);
+    return decoder->logits && decoder->beams && decoder->next && decoder->is_taken;
+}
+
+void gi_window_decoder_finish(struct gi_window_decoder *decoder)
+{
+    for (uint32_t i = 0; decoder->net && i < decoder->net->n_seq; i++) {
+        if (decoder->beams) {
+            gi_whisper_finish(&decoder->beams[i].window);
+        }
+        if (decoder->next) {
+            gi_whisper_finish(&decoder->next[i].window);
+        }
+    }
+    free(decoder->logits);
+    free(decoder->beams);
+    free(decoder->next);
+    free(decoder->is_taken);
+    *decoder = (struct gi_window_decoder){0};
+}
+
+// Copies the state of a window, with its tokens, into the memory of another.
+static bool copy_window(struct gi_whisper_window *to, const struct gi_whisper_window *from,
+                        struct glinfer_error *err)
+{
+    if (!GI_ARRAY_RESERVE(to, from->count + 1, "tokens of a transcript", err)) {
+        return false;
+    }
+    struct gi_whisper_token *data = to->data;
+    const size_t capacity = to->capacity;
+    *to = *from;
+    to->data = data;
+    to->capacity = capacity;
+    if (from->count > 0) {
+        memcpy(data, from->data, from->count * sizeof(*data));
+    }
+    return true;
+}
+
+void gi_window_decoder_begin(struct gi_window_decoder *decoder,
+                             const struct gi_whisper_window *window, float temperature)
+{
+    struct gi_beam *beam = &decoder->beams[0];
+    decoder->choice.temperature = temperature;
+    decoder->n_beam = decoder->at = 0;
+    beam->window.ids = decoder->choice.ids;
+    beam->window.seek = window->seek;
+    beam->window.end = window->end;
+    beam->window.max_tokens = window->max_tokens;
+    beam->window.without_times = window->without_times;
+    gi_whisper_begin(&beam->window);
+    beam->progress = GI_WHISPER_CONTINUES;
+    beam->sum = 0;
+    beam->seq = 0;
+}
+
+//-- choice ------------------------------------------------------------------------------------
+
+struct candidate {
+    struct gi_whisper_token token;
+    uint32_t parent;
+    double sum;
+};
+
+static float *logits_of(const struct gi_window_decoder *decoder, const struct gi_beam *beam)
+{
+    return &decoder->logits[(size_t)beam->seq * decoder->net->n_vocab];
+}
+
+// Adds a candidate to the best n of at most k.
+static size_t insert(struct candidate *best, size_t n, size_t k, struct candidate candidate)
+{
+    size_t i = n < k ? n : k;
+    for (; i > 0 && best[i - 1].sum < candidate.sum; i--) {
+        if (i < k) {
+            best[i] = best[i - 1];
+        }
+    }
+    if (i < k) {
+        best[i] = candidate;
+    }
+    return n < k ? n + 1 : k;
+}
+
+// Finds at most n_open ways to continue: the most likely of all, or at a temperature a random one
+// of each beam. Returns their number.
+static size_t find_candidates(struct gi_window_decoder *decoder, uint32_t n_open,
+                              struct candidate *found)
+{
+    struct gi_whisper_choice choice = decoder->choice;
+    struct gi_whisper_token tokens[MAX_BEAMS];
+    size_t n_found = 0;
+    const bool is_random = choice.temperature > 0;
+    for (uint32_t i = 0; i < decoder->n_beam; i++) {
+        const struct gi_beam *beam = &decoder->beams[i];
+        if (beam->progress != GI_WHISPER_CONTINUES) {
+            continue;
+        }
+        const struct gi_whisper_mask mask = gi_whisper_next_mask(&beam->window);
+        const uint32_t n_turn = is_random && beam->window.count == 0 ? n_open : 1;
+        for (uint32_t turn = 0; turn < n_turn; turn++) {
+            const uint32_t place = (uint32_t)beam->window.count + beam->window.seek;
+            choice.uniform = gi_philox_uniform(
+                decoder->seed, place, i + turn + MAX_BEAMS * (uint32_t)(100 * choice.temperature));
+            const size_t n = gi_whisper_choose(&choice, &mask, logits_of(decoder, beam), tokens,
+                                               is_random ? 1 : n_open);
+            for (size_t j = 0; j < n; j++) {
+                const struct candidate candidate = {tokens[j], i,
+                                                    beam->sum + (double)tokens[j].logprob};
+                if (is_random && n_found < n_open) {
+                    found[n_found++] = candidate;
+                } else if (!is_random) {
+                    n_found = insert(found, n_found, n_open, candidate);
+                }
+            }
+        }
+    }
+    return n_found;
+}
+
+// Makes beam n of `next` from a beam and a token.
+static bool continue_beam(struct gi_window_decoder *decoder, uint32_t n,
+                          const struct candidate *candidate, struct glinfer_error *err)
+{
+    const struct gi_beam *parent = &decoder->beams[candidate->parent];
+    struct gi_beam *beam = &decoder->next[n];
+    if (!copy_window(&beam->window, &parent->window, err)) {
+        return false;
+    }
+    beam->sum = candidate->sum;
+    beam->parent = candidate->parent;
+    return gi_whisper_push(&beam->window, candidate->token, &beam->progress, err);
+}
+
+// Gives sequences to beams: the first that continues its parent takes the parent's, the others take
+// copies in sequences that nobody needs any more.
+static bool place_beams(struct gi_window_decoder *decoder, uint32_t n, struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = decoder->net;
+    memset(decoder->is_taken, 0, net->n_seq * sizeof(*decoder->is_taken));
+    for (uint32_t i = 0; i < n; i++) {
+        struct gi_beam *beam = &decoder->next[i];
+        const uint32_t seq = decoder->beams[beam->parent].seq;
+        const bool is_first = beam->progress == GI_WHISPER_CONTINUES && !decoder->is_taken[seq];
+        beam->seq = is_first ? seq : net->n_seq;
+        decoder->is_taken[seq] = decoder->is_taken[seq] || is_first;
+    }
+    uint32_t free_seq = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct gi_beam *beam = &decoder->next[i];
+        if (beam->seq < net->n_seq || beam->progress != GI_WHISPER_CONTINUES) {
+            continue;
+        }
+        while (decoder->is_taken[free_seq]) {
+            free_seq++;
+        }
+        decoder->is_taken[free_seq] = true;
+        beam->seq = free_seq;
+        if (!net->copy(net->user, free_seq, decoder->beams[beam->parent].seq,
+                       decoder->n_prompt + (uint32_t)beam->window.count - 1, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Continues all beams that have not ended by a token each.
+static bool choose(struct gi_window_decoder *decoder, struct glinfer_error *err)
+{
+    struct candidate found[MAX_BEAMS];
+    uint32_t n_ended = 0;
+    for (uint32_t i = 0; i < decoder->n_beam; i++) {
+        struct gi_beam *beam = &decoder->beams[i];
+        if (beam->progress != GI_WHISPER_CONTINUES) { // keeps its place
+            const struct gi_beam kept = decoder->next[n_ended];
+            decoder->next[n_ended] = *beam;
+            decoder->next[n_ended++].parent = i;
+            *beam = kept;
+            beam->progress = GI_WHISPER_FAILED; // not to be continued
+        }
+    }
+    const uint32_t n_open = decoder->n_wanted - n_ended;
+    const size_t n_found = find_candidates(decoder, n_open, found);
+    if (n_found == 0) {
+        return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
+                            "the GPU computed something impossible: no logit of the speech model "
+                            "is a number");
+    }
+    uint32_t n = n_ended;
+    for (size_t i = 0; i < n_found; i++) {
+        if (!continue_beam(decoder, n++, &found[i], err)) {
+            return false;
+        }
+    }
+    if (!place_beams(decoder, n, err)) {
+        return false;
+    }
+    struct gi_beam *beams = decoder->beams;
+    decoder->beams = decoder->next;
+    decoder->next = beams;
+    decoder->n_beam = n;
+    decoder->at = 0;
+    return true;
+}
+
+//-- steps -------------------------------------------------------------------------------------
+
+static void skip_ended(struct gi_window_decoder *decoder)
+{
+    while (decoder->at < decoder->n_beam &&
+           decoder->beams[decoder->at].progress != GI_WHISPER_CONTINUES) {
+        decoder->at++;
+    }
+}
+
+enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
+                                          struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = decoder->net;
+    const struct gi_whisper_ids *ids = decoder->choice.ids;
+    const struct gi_beam *beam = &decoder->beams[decoder->at];
+    float *logits = logits_of(decoder, beam);
+    const uint32_t count = (uint32_t)beam->window.count;
+    enum gi_net_result result;
+    if (decoder->n_beam == 0) {
+        result = net->decode(net->user, 0, 0, decoder->prompt, decoder->n_prompt, logits, err);
+    } else {
+        result = net->decode(net->user, beam->seq, decoder->n_prompt + count - 1,
+                             &beam->window.data[count - 1].id, 1, logits, err);
+    }
+    *is_over = false;
+    if (result != GI_NET_DONE) {
+        return result;
+    }
+    if (decoder->n_beam == 0) {
+        decoder->no_speech = gi_whisper_probability(logits, 0, ids->n_vocab, ids->no_speech);
+        decoder->n_beam = 1;
+    }
+    decoder->at++;
+    skip_ended(decoder);
+    if (decoder->at == decoder->n_beam) {
+        if (!choose(decoder, err)) {
+            return GI_NET_FAILED;
+        }
+        skip_ended(decoder);
+        *is_over = decoder->at == decoder->n_beam;
+    }
+    return GI_NET_DONE;
+}
+
+struct gi_beam *gi_window_decoder_best(struct gi_window_decoder *decoder)
+{
+    struct gi_beam *best = NULL;
+    for (uint32_t i = 0; i < decoder->n_beam; i++) {
+        struct gi_beam *beam = &decoder->beams[i];
+        if (beam->progress == GI_WHISPER_COMPLETE && beam->window.n_result > N_ENTROPY &&
+            gi_whisper_entropy(&beam->window) < decoder->entropy_least) {
+            beam->progress = GI_WHISPER_FAILED;
+        }
+        if (beam->progress == GI_WHISPER_COMPLETE &&
+            (!best || gi_whisper_average(&beam->window) > gi_whisper_average(&best->window))) {
+            best = beam;
+        }
+    }
+    return best ? best : &decoder->beams[0];
+}

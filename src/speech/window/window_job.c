@@ -1,0 +1,242 @@
+#include "speech/window/window_job.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BEAMS = 16 };
+#define LAST_TEMPERATURE 1.000001F
+#define PAST_TEMPERATURE 0.5F // from here on earlier text only repeats a fault
+
+bool gi_window_job_init(struct gi_window_job *job, struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = job->net;
+    const size_t n_mel = (size_t)2 * net->n_audio_ctx * net->n_mel;
+    job->mel = gi_array_zeroed(n_mel, sizeof(float), "a spectrogram", err);
+    job->prompt = gi_array_zeroed(net->n_text_ctx, sizeof(uint32_t), "tokens of a prompt", err);
+    job->times = gi_array_zeroed(net->n_text_ctx, sizeof(*job->times), "times of words", err);
+    job->stage = GI_JOB_OVER;
+    return job->mel && job->prompt && job->times && gi_window_decoder_init(&job->decoder, err);
+}
+
+void gi_window_job_finish(struct gi_window_job *job)
+{
+    gi_window_decoder_finish(&job->decoder);
+    free(job->mel);
+    free(job->prompt);
+    free(job->times);
+    *job = (struct gi_window_job){0};
+}
+
+void gi_window_job_begin(struct gi_window_job *job)
+{
+    job->stage = GI_JOB_ENCODE;
+    job->temperature = job->params->temperature;
+    job->language_probability = 0;
+    job->best = NULL;
+    job->is_silent = job->has_times = false;
+}
+
+//-- prompt ------------------------------------------------------------------------------------
+
+static const struct gi_whisper_ids *ids_of(const struct gi_window_job *job)
+{
+    return job->decoder.choice.ids;
+}
+
+static void add_last(struct gi_window_job *job, const struct gi_whisper_id_list *list, uint32_t n)
+{
+    if (n > 0) {
+        memcpy(&job->prompt[job->n_prompt], &list->data[list->count - n], n * sizeof(uint32_t));
+        job->n_prompt += n;
+    }
+}
+
+// Adds the tokens that begin a transcript.
+static void add_start(struct gi_window_job *job)
+{
+    const struct gi_whisper_ids *ids = ids_of(job);
+    job->prompt[job->n_prompt++] = ids->start;
+    if (ids->n_language > 0) {
+        job->prompt[job->n_prompt++] = ids->language + (uint32_t)job->language;
+        job->prompt[job->n_prompt++] = job->params->translates ? ids->translate : ids->transcribe;
+    }
+}
+
+static uint32_t least(size_t a, uint32_t b)
+{
+    return a < b ? (uint32_t)a : b;
+}
+
+static void write_prompt(struct gi_window_job *job)
+{
+    const uint32_t n_most = least(job->params->max_context, job->net->n_text_ctx / 2 - 1);
+    const bool has_past = job->temperature < PAST_TEMPERATURE;
+    const uint32_t n_initial = has_past && job->initial ? least(job->initial->count, n_most) : 0;
+    job->n_past = has_past && job->is_past_useful ? least(job->past->count, n_most - n_initial) : 0;
+    job->n_prompt = 0;
+    if (n_initial + job->n_past > 0) {
+        job->prompt[job->n_prompt++] = ids_of(job)->previous;
+        add_last(job, job->initial, n_initial);
+        add_last(job, job->past, job->n_past);
+    }
+    add_start(job);
+    if (job->params->without_times) {
+        job->prompt[job->n_prompt++] = ids_of(job)->no_times;
+    }
+}
+
+//-- stages ------------------------------------------------------------------------------------
+
+static void begin_attempt(struct gi_window_job *job)
+{
+    const struct gi_transcriber_params *params = job->params;
+    const uint32_t n_most = least(job->net->n_seq, MAX_BEAMS);
+    const uint32_t n = job->is_partial        ? 1
+                       : job->temperature > 0 ? params->best_of
+                                              : params->beam_size;
+    const struct gi_whisper_window window = {
+        .seek = job->seek,
+        .end = job->end,
+        .max_tokens = job->net->n_text_ctx / 2 - 4,
+        .without_times = params->without_times,
+    };
+    write_prompt(job);
+    job->decoder.prompt = job->prompt;
+    job->decoder.n_prompt = job->n_prompt;
+    job->decoder.n_wanted = n < 1 ? 1 : least(n, n_most);
+    gi_window_decoder_begin(&job->decoder, &window, job->temperature);
+    job->stage = GI_JOB_DECODE;
+}
+
+static enum gi_net_result encode(struct gi_window_job *job, struct glinfer_error *err)
+{
+    const enum gi_net_result result = job->net->encode(job->net->user, job->mel, job->n_frame, err);
+    if (result == GI_NET_DONE) {
+        if (job->language < 0 && ids_of(job)->n_language > 0) {
+            job->stage = GI_JOB_DETECT;
+        } else {
+            begin_attempt(job);
+        }
+    }
+    return result;
+}
+
+static enum gi_net_result detect(struct gi_window_job *job, struct glinfer_error *err)
+{
+    const struct gi_whisper_ids *ids = ids_of(job);
+    const uint32_t begin = ids->language, end = begin + ids->n_language;
+    float *logits = job->decoder.logits;
+    const enum gi_net_result result =
+        job->net->decode(job->net->user, 0, 0, &ids->start, 1, logits, err);
+    if (result == GI_NET_DONE) {
+        const uint32_t id = gi_whisper_most_likely(logits, begin, end);
+        job->language = (int32_t)(id - begin);
+        job->language_probability = gi_whisper_probability(logits, begin, end, id);
+        begin_attempt(job);
+    }
+    return result;
+}
+
+// Decides what follows an attempt: another one, times of tokens, or the end.
+static void end_attempt(struct gi_window_job *job)
+{
+    const struct gi_transcriber_params *params = job->params;
+    const uint32_t n_full = 2 * job->net->n_audio_ctx;
+    job->best = gi_window_decoder_best(&job->decoder);
+    struct gi_whisper_window *window = &job->best->window;
+    const float average = gi_whisper_average(window);
+    const bool is_poor = average < params->average_least;
+    const bool is_good = job->best->progress == GI_WHISPER_COMPLETE &&
+                         !(is_poor && job->decoder.no_speech < params->no_speech_most);
+    if (!is_good && !job->is_partial && params->temperature_step > 0) {
+        if (job->n_frame < n_full) { // a short context may be the reason
+            job->n_frame = n_full;
+            job->stage = GI_JOB_ENCODE;
+            return;
+        }
+        if (job->temperature + params->temperature_step <= LAST_TEMPERATURE) {
+            job->temperature += params->temperature_step;
+            begin_attempt(job);
+            return;
+        }
+    }
+    if (window->n_result == 0) { // failed without a timestamp
+        window->n_result = window->count;
+    }
+    job->is_silent = is_poor && job->decoder.no_speech > params->no_speech_most;
+    const bool needs_times = params->has_words || params->max_length > 0;
+    job->stage = needs_times && !job->is_partial && !job->is_silent ? GI_JOB_ALIGN : GI_JOB_OVER;
+}
+
+// Decodes the text once more as a whole, and finds where the network looked for each token.
+static enum gi_net_result align(struct gi_window_job *job, struct glinfer_error *err)
+{
+    const struct gi_whisper_ids *ids = ids_of(job);
+    const struct gi_whisper_window *window = &job->best->window;
+    job->n_prompt = 0;
+    add_start(job);
+    job->prompt[job->n_prompt++] = ids->no_times;
+    const uint32_t n_before = job->n_prompt;
+    uint32_t n_text = 0;
+    for (size_t i = 0; i < window->n_result; i++) {
+        n_text += window->data[i].id < ids->end;
+    }
+    if (!job->net->align || n_text == 0 || n_before + n_text + 1 > job->net->n_text_ctx) {
+        job->stage = GI_JOB_OVER; // times are divided evenly
+        return GI_NET_DONE;
+    }
+    for (size_t i = 0; i < window->n_result; i++) {
+        if (window->data[i].id < ids->end) {
+            job->prompt[job->n_prompt++] = window->data[i].id;
+        }
+    }
+    job->prompt[job->n_prompt++] = ids->end;
+    const enum gi_net_result result = job->net->decode(job->net->user, 0, 0, job->prompt,
+                                                       job->n_prompt, job->decoder.logits, err);
+    if (result != GI_NET_DONE) {
+        return result;
+    }
+    const uint32_t n_left = job->end - job->seek;
+    if (!gi_word_times_find(job->net, n_before, n_text, job->n_frame,
+                            n_left < job->n_frame ? n_left : job->n_frame, job->times, err)) {
+        return GI_NET_FAILED;
+    }
+    // Back to their places among timestamps, from the last on.
+    for (size_t i = window->n_result; i-- > 0;) {
+        const struct gi_whisper_token *token = &window->data[i];
+        const uint32_t time = GI_WHISPER_FRAMES_A_TIME * (token->time - ids->time);
+        job->times[i] =
+            token->id < ids->end ? job->times[--n_text] : (struct gi_token_time){time, time};
+    }
+    job->has_times = true;
+    job->stage = GI_JOB_OVER;
+    return GI_NET_DONE;
+}
+
+enum gi_net_result gi_window_job_step(struct gi_window_job *job, struct glinfer_error *err)
+{
+    enum gi_net_result result = GI_NET_DONE;
+    bool is_over = false;
+    switch (job->stage) {
+    case GI_JOB_ENCODE:
+        result = encode(job, err);
+        break;
+    case GI_JOB_DETECT:
+        result = detect(job, err);
+        break;
+    case GI_JOB_DECODE:
+        result = gi_window_decoder_step(&job->decoder, &is_over, err);
+        if (result == GI_NET_DONE && is_over) {
+            end_attempt(job);
+        }
+        break;
+    case GI_JOB_ALIGN:
+        result = align(job, err);
+        break;
+    case GI_JOB_OVER:
+        break;
+    }
+    return result == GI_NET_DONE && job->stage != GI_JOB_OVER ? GI_NET_BUSY : result;
+}

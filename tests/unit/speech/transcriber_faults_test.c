@@ -1,0 +1,224 @@
+// Tests the transcriber where there is silence, live speech, nonsense, or something fails.
+#include "tests/unit/failing_alloc.h"
+#include "tests/unit/speech/fake/fake_vad.h"
+#include "tests/unit/speech/fake/transcription.h"
+
+#include <math.h>
+
+//-- voice -------------------------------------------------------------------------------------
+
+TEST(silence_is_not_encoded)
+{
+    struct run run;
+    struct gi_vad *vad = fake_vad_create();
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    run.vad = vad;
+    speak(NULL, 0);
+    transcribe(&run, MAX_SECONDS * RATE, 50000);
+    assert_int_equal(run.fake.n_call, 0);
+    expect(&run, ".");
+    gi_vad_destroy(vad);
+}
+
+TEST(times_of_speech_are_those_of_the_sound)
+{
+    static const float stretches[][2] = {{2.048F, 3.072F}, {40.96F, 41.984F}};
+    struct run run;
+    struct gi_vad *vad = fake_vad_create();
+    static const uint32_t text[] = {TIME, T_THE, TIME + 52, TIME + 64, T_CAT, TIME + 115, 0};
+    const struct fake_story story = {text, NULL};
+    begin(&run, ENGLISH, fake_tell, &story);
+    run.vad = vad;
+    speak(stretches, 2);
+    transcribe(&run, 60 * RATE, 16000);
+    assert_int_equal(run.fake.n_window, 1);
+    // The stretches, with 30 ms before and after them, and 0.2 s in between.
+    assert_in_range(run.fake.windows[0].n_loud, 226, 240);
+    expect(&run, "[2018-3058 the][40930-41946 cat]|.");
+    gi_vad_destroy(vad);
+    fill_sound(NULL);
+}
+
+TEST(live_text_is_revised_until_the_voice_ends)
+{
+    static const float stretches[][2] = {{1.024F, 3.072F}, {5.12F, 6.144F}};
+    struct run run;
+    struct gi_vad *vad = fake_vad_create();
+    static const uint32_t text[] = {TIME, T_THE, TIME + 52, 0};
+    const struct fake_story story = {text, NULL};
+    begin(&run, ENGLISH, fake_tell, &story);
+    run.vad = vad;
+    run.params.is_live = true;
+    speak(stretches, 2);
+    transcribe(&run, 8 * RATE, 1600);
+    assert_int_equal(run.fake.n_window, 8);
+    expect(&run, "( the)( the)( the)( the)[994-2034 the]|( the)( the)[5090-6130 the]|.");
+    gi_vad_destroy(vad);
+    fill_sound(NULL);
+}
+
+TEST(live_text_without_a_vad_grows)
+{
+    struct run run;
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    run.params.is_live = true;
+    transcribe(&run, 2 * RATE, 4000);
+    expect(&run, "( the cat)( the cat)( the cat sat)( the cat sat)"
+                 "[0-1000 the cat][1000-2000 sat]|.");
+}
+
+//-- faults ------------------------------------------------------------------------------------
+
+TEST(samples_that_are_not_numbers_are_silence)
+{
+    struct run run;
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    for (size_t i = 0; i < 2 * RATE; i++) {
+        sound[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : i % 2 ? 1e38F : -1e38F;
+    }
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    expect(&run, "[0-1000 the cat][1000-2000 sat]|.");
+    fill_sound(NULL);
+}
+
+static void tell_nonsense(struct fake_net *fake, const uint32_t *tokens, uint32_t n, float *logits)
+{
+    (void)tokens;
+    (void)n;
+    for (uint32_t i = 0; i < fake->ids.n_vocab; i++) {
+        logits[i] = NAN;
+    }
+}
+
+TEST(logits_that_are_not_numbers_are_an_error)
+{
+    struct run run;
+    struct glinfer_error err;
+    enum gi_transcriber_state now;
+    begin(&run, ENGLISH, tell_nonsense, NULL);
+    must(create(&run, &err), &err);
+    must(gi_transcriber_push(run.t, sound, RATE, &err), &err);
+    gi_transcriber_end(run.t);
+    while (gi_transcriber_step(run.t, &now, &err)) {
+        assert_int_equal(now, GI_TRANSCRIBER_WORKS);
+    }
+    assert_int_equal(err.status, GLINFER_STATUS_GPU_FAULT);
+    end(&run);
+}
+
+TEST(a_cancelled_sound_ends_at_once)
+{
+    struct run run;
+    struct glinfer_error err;
+    enum gi_transcriber_state now;
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    must(create(&run, &err), &err);
+    must(gi_transcriber_push(run.t, sound, 2 * RATE, &err), &err);
+    gi_transcriber_end(run.t);
+    while (run.fake.n_decode < 3) {
+        must(gi_transcriber_step(run.t, &now, &err), &err);
+    }
+    gi_transcriber_cancel(run.t);
+    assert_fails(gi_transcriber_push(run.t, sound, 1, &err), err, INVALID_ARGUMENT, "has ended");
+    assert_int_equal(step_all(&run), GI_TRANSCRIBER_DONE);
+    assert_int_equal(step_all(&run), GI_TRANSCRIBER_DONE);
+    assert_string_equal(run.told, "!");
+    gi_transcriber_reset(run.t);
+    run.n_told = 0;
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    expect(&run, "[0-1000 the cat][1000-2000 sat]|.");
+}
+
+TEST(a_busy_network_is_asked_again)
+{
+    struct run run;
+    begin(&run, MULTILINGUAL, fake_tell, &cat_story);
+    const uint32_t time = TIME + 1;
+    const uint32_t text[] = {time, T_THE, time + 100, 0};
+    const struct fake_story story = {text, NULL};
+    run.fake.story = &story;
+    run.fake.is_often_busy = true;
+    run.params.has_words = true;
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    assert_says(run.told, "<en>[0-2000 the{ the 0-");
+    end(&run);
+}
+
+// Steps through a sound whose text needs beams, times and a second attempt, until it is done.
+// Returns the number of steps that failed.
+static size_t survive(struct run *run, enum glinfer_status status)
+{
+    struct glinfer_error err;
+    enum gi_transcriber_state state = GI_TRANSCRIBER_WORKS;
+    size_t n_failed = 0;
+    while (!gi_transcriber_push(run->t, sound, 2 * RATE, &err)) {
+        assert_int_equal(err.status, status);
+        n_failed++;
+    }
+    gi_transcriber_end(run->t);
+    while (state != GI_TRANSCRIBER_DONE) {
+        if (!gi_transcriber_step(run->t, &state, &err)) {
+            assert_int_equal(err.status, status);
+            assert_in_range(++n_failed, 0, 10);
+        }
+    }
+    poll_events(run);
+    return n_failed;
+}
+
+static void prepare(struct run *run)
+{
+    begin(run, ENGLISH, tell_trap, NULL);
+    run->params.beam_size = 3;
+    run->params.has_words = true;
+}
+
+TEST(every_failure_of_the_network_is_survived)
+{
+    struct glinfer_error err;
+    for (uint32_t call = 1;; call++) {
+        struct run run;
+        prepare(&run);
+        run.fake.failed_call = call;
+        must(create(&run, &err), &err);
+        const size_t n_failed = survive(&run, GLINFER_STATUS_GPU_LOST);
+        const uint32_t n_call = run.fake.n_call;
+        assert_says(run.told, "[0-2000 cat sat{ cat ");
+        end(&run);
+        if (call > n_call) {
+            assert_int_equal(n_failed, 0);
+            break;
+        }
+        assert_int_equal(n_failed, 1);
+    }
+}
+
+TEST(every_allocation_may_fail)
+{
+    struct glinfer_error err;
+    struct gi_vad *vad = fake_vad_create();
+    static const float stretches[][2] = {{0.5F, 1.5F}};
+    speak(stretches, 1);
+    size_t n_failed = 1;
+    for (long n = 0; n_failed > 0; n++) {
+        struct run run;
+        prepare(&run);
+        run.vad = vad;
+        fail_one_allocation(n);
+        n_failed = 0;
+        if (!create(&run, &err)) {
+            assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
+            n_failed++;
+            must(create(&run, &err), &err);
+        }
+        n_failed += survive(&run, GLINFER_STATUS_NO_MEMORY);
+        fail_allocations_after(-1);
+        assert_says(run.told, " cat sat{ cat ");
+        end(&run);
+        assert_in_range(n_failed, 0, 1);
+    }
+    gi_vad_destroy(vad);
+    fill_sound(NULL);
+}
+
+RUN_TESTS(fill_sound, NULL)
