@@ -1,5 +1,5 @@
-// The GGUF reader on any bytes: what it accepts is used to the last byte, what it refuses comes
-// with a status and a sentence.
+// The reader of GGUF and whisper.cpp files on any bytes: what it accepts is used to the last byte,
+// what it refuses comes with a status and a sentence.
 #include "gguf/gguf_file.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes corpus/gguf: small GGUF files, sound and wrong, for tests/fuzz/gguf_fuzz.c.
+"""Writes corpus/gguf: small files of GGUF and whisper.cpp, sound and wrong, for tests/fuzz/gguf_fuzz.c.
 
     make_gguf_corpus.py [FOLDER]
 
@@ -105,12 +105,46 @@ def files():
     yield "wrong-type", padded(header(1, 0) + entry("t", (32,), 4, 0)) + bytes(32)
 
 
+def words(*values):
+    return struct.pack(f"<{len(values)}I", *values)
+
+
+def bin_tensor(name, dims, kind, data):
+    return words(len(dims), len(name), kind, *dims) + name.encode() + data
+
+
+def whisper(tensors, tokens=(b"a", b"\xff\0", b"")):
+    """A file of whisper.cpp with one mel filter, so that it is small enough for every damage."""
+    text = b"".join(words(len(token)) + token for token in tokens)
+    head = b"lmgg" + words(51864, 1500, 32, 1, 2, 448, 32, 1, 2, 1, 1)
+    filters = words(1, 201) + bytes(i & 0x3F for i in range(201 * 4))
+    return head + filters + words(len(tokens)) + text + b"".join(tensors)
+
+
+def silero(tensors, n_layer=4):
+    sizes = words(129, 128, 3, 128, 64, 3, 64, 64, 3, 64, 128, 3, 128, 128, 128, 1)
+    return b"lmgg" + words(10) + b"silero-16k" + words(6, 2, 0, 512, 64, n_layer) + sizes + b"".join(tensors)
+
+
+def bin_files():
+    norm = bin_tensor("decoder.ln.weight", (32,), 0, bytes(128))
+    yield "sound-whisper", whisper([
+        norm, bin_tensor("encoder.conv1.weight", (3, 2, 4), 1, bytes(48)), bin_tensor("encoder.conv1.bias", (1, 4), 0, bytes(16)),
+        bin_tensor("encoder.blocks.1.attn.key.weight", (32, 2), 8, bytes(68)),
+        bin_tensor("decoder.blocks.1.cross_attn.value.bias", (4,), 0, bytes(16)), bin_tensor("another", (256, 1), 12, bytes(144))])
+    yield "sound-silero", silero([
+        bin_tensor("_model.decoder.decoder.2.bias", (), 0, bytes(4)), bin_tensor("_model.stft.forward_basis_buffer", (4, 1, 6), 1, bytes(48))])
+    yield "wrong-layers", silero([norm], n_layer=2**32 - 1)
+
+
 def main():
     here = pathlib.Path(__file__).parent.parent
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "corpus" / "gguf"
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files():
         (folder / f"{name}.gguf").write_bytes(data)
+    for name, data in bin_files():
+        (folder / f"{name}.bin").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,28 @@
 #include "tests/unit/gguf/bin_builder.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MAGIC 0x67676d6cu // "ggml"
+
+void bin_whisper(struct gguf_builder *b, const uint32_t sizes[11], uint32_t n_tokens)
+{
+    enum { MEL_COUNT = 9, N_BINS = 201 };
+    gguf_u32(b, MAGIC);
+    gguf_bytes(b, sizes, 11 * sizeof(sizes[0]));
+    gguf_u32(b, sizes[MEL_COUNT]);
+    gguf_u32(b, N_BINS);
+    for (uint32_t i = 0; i < sizes[MEL_COUNT] * N_BINS; i++) {
+        gguf_f32(b, (float)i);
+    }
+    gguf_u32(b, n_tokens);
+    for (uint32_t i = 0; i < n_tokens; i++) {
+        char text[12];
+        const uint32_t size = (uint32_t)snprintf(text, sizeof(text), "%u", i);
+        gguf_u32(b, size);
+        gguf_bytes(b, text, size);
+    }
+}
 
 void bin_silero(struct gguf_builder *b)
 {
