@@ -11,7 +11,7 @@
 enum gi_net_result {
     GI_NET_FAILED,
     GI_NET_DONE,
-    GI_NET_BUSY, // call again with the same arguments, after other work
+    GI_NET_BUSY, // call again with the same arguments, after other work; another call replaces it
 };
 
 struct gi_speech_net {

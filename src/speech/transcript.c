@@ -93,10 +93,9 @@ static bool can_split_at(const struct gi_transcript_window *source, struct gi_te
                                   : token.size > 0 && !gi_utf8_continues(token.data[0]);
 }
 
-static uint64_t map_time(const struct gi_transcript_window *source, uint64_t frame, bool is_end,
-                         uint32_t n_slack)
+static uint64_t limit(const struct gi_transcript_window *source, uint64_t frame)
 {
-    return gi_time_map_ms(source->map, frame < source->end ? frame : source->end, is_end, n_slack);
+    return frame < source->end ? frame : source->end;
 }
 
 void gi_transcript_divide_times(const struct gi_transcript_window *source,
@@ -106,7 +105,7 @@ void gi_transcript_divide_times(const struct gi_transcript_window *source,
     struct gi_whisper_segment segment;
     size_t at = 0;
     while (gi_whisper_next_segment(window, &at, &segment)) {
-        const uint64_t end = segment.to < source->end ? segment.to : source->end;
+        const uint64_t end = limit(source, segment.to);
         const uint64_t length = end > segment.from ? end - segment.from : 0;
         uint64_t size = 0, passed = 0;
         for (size_t i = segment.begin; i < segment.end; i++) {
@@ -124,82 +123,107 @@ void gi_transcript_divide_times(const struct gi_transcript_window *source,
 
 //-- segments ----------------------------------------------------------------------------------
 
-// Appends a token to the event's text; `text` has room for it.
-static void write_token(const struct gi_transcript_window *source, size_t i,
-                        struct gi_utf8_stream *stream, char *text, size_t *size)
+// The text of a segment in progress.
+struct writer {
+    const struct gi_transcript_window *source;
+    char *text; // with room for all tokens
+    size_t size;
+    struct gi_utf8_stream stream; // the beginning of a character at the end of text
+    struct gi_transcript_token *tokens;
+    struct gi_transcript_word *words;
+    size_t n_token, n_word;
+    uint32_t n_joined; // tokens of the last word
+};
+
+// Ends a character whose other bytes do not follow. It belongs to the word that it began in.
+static void end_character(struct writer *w)
 {
-    const struct gi_text token = text_of(source, i);
-    *size += gi_utf8_stream_push(stream, token.data, token.size, text + *size);
+    w->size += gi_utf8_stream_flush(&w->stream, w->text + w->size);
+    if (w->n_word > 0) {
+        w->words[w->n_word - 1].text_end = w->size;
+    }
 }
 
-// Adds token i, whose text begins at byte `begin`, to the words of an event, or to its last word.
-static void write_word(const struct gi_transcript_window *source, size_t i,
-                       const struct gi_transcript_token *token, size_t begin, size_t end,
-                       struct gi_transcript_word *words, size_t *n, uint32_t *n_joined)
+// Appends the text of a token, to the last word or as another one.
+static void write_text(struct writer *w, struct gi_text text,
+                       const struct gi_transcript_token *token)
 {
-    const struct gi_text text = text_of(source, i);
     if (text.size == 0) {
         return;
     }
-    if (*n == 0 || begins_word(source, text)) {
-        words[(*n)++] = (struct gi_transcript_word){begin, end, token->from_ms, token->to_ms, 0};
-        *n_joined = 0;
+    if (!gi_utf8_continues(text.data[0])) {
+        end_character(w);
     }
-    struct gi_transcript_word *word = &words[*n - 1];
-    word->text_end = end;
+    const size_t begin = w->size;
+    w->size += gi_utf8_stream_push(&w->stream, text.data, text.size, w->text + w->size);
+    if (!w->source->has_words) {
+        return;
+    }
+    if (w->n_word == 0 || begins_word(w->source, text)) {
+        w->words[w->n_word++] =
+            (struct gi_transcript_word){begin, begin, token->from_ms, token->to_ms, 0};
+        w->n_joined = 0;
+    }
+    struct gi_transcript_word *word = &w->words[w->n_word - 1];
+    word->text_end = w->size;
     word->to_ms = token->to_ms;
-    word->probability += (token->logprob - word->probability) / (float)++*n_joined; // mean, for now
+    word->probability += (token->logprob - word->probability) / (float)++w->n_joined; // the mean
+}
+
+static void write_token(struct writer *w, size_t i)
+{
+    const struct gi_transcript_window *source = w->source;
+    const struct gi_whisper_window *window = source->window;
+    struct gi_transcript_token *token = &w->tokens[w->n_token++];
+    token->id = window->data[i].id;
+    token->logprob = window->data[i].logprob;
+    if (source->times) {
+        const struct gi_token_time *time = &source->times[i];
+        gi_time_map_word(source->map, limit(source, window->seek + time->from),
+                         limit(source, window->seek + time->to), &token->from_ms, &token->to_ms);
+    }
+    write_text(w, text_of(source, i), token);
 }
 
 // Appends the segment of tokens [begin, end).
 static bool add_segment(struct gi_transcript *transcript, const struct gi_transcript_window *source,
                         struct gi_whisper_segment part, struct glinfer_error *err)
 {
-    const struct gi_whisper_window *window = source->window;
     const size_t n = part.end - part.begin;
     size_t room = 16;
     for (size_t i = part.begin; i < part.end; i++) {
         room += 3 * (text_of(source, i).size + 4);
     }
-    char *text = gi_array_zeroed(room, 1, "a transcript", err);
-    struct gi_transcript_token *tokens = gi_array_zeroed(n, sizeof(*tokens), "a transcript", err);
-    struct gi_transcript_word *words = gi_array_zeroed(n, sizeof(*words), "a transcript", err);
+    struct writer w = {
+        .source = source,
+        .text = gi_array_zeroed(room, 1, "a transcript", err),
+        .tokens = gi_array_zeroed(n, sizeof(*w.tokens), "a transcript", err),
+        .words = gi_array_zeroed(n, sizeof(*w.words), "a transcript", err),
+    };
+    bool is_ok = w.text && w.tokens && w.words;
+    for (size_t i = part.begin; is_ok && i < part.end; i++) {
+        write_token(&w, i);
+    }
+    if (is_ok) {
+        end_character(&w);
+    }
+    for (size_t i = 0; i < w.n_word; i++) {
+        w.words[i].probability = expf(w.words[i].probability);
+    }
     struct gi_transcript_event event = {
         .kind = GI_TRANSCRIPT_SEGMENT,
-        .from_ms = map_time(source, part.from, false, SLACK),
-        .to_ms = map_time(source, part.to, true, SLACK),
-        .text = text,
-        .tokens = tokens,
-        .words = words,
-        .n_token = n,
-        .average = gi_whisper_average(window),
+        .from_ms = gi_time_map_ms(source->map, limit(source, part.from), false, SLACK),
+        .to_ms = gi_time_map_ms(source->map, limit(source, part.to), true, SLACK),
+        .text = w.text,
+        .size = w.size,
+        .tokens = w.tokens,
+        .n_token = w.n_token,
+        .words = w.words,
+        .n_word = w.n_word,
+        .average = gi_whisper_average(source->window),
         .no_speech = source->no_speech,
         .temperature = source->temperature,
     };
-    bool is_ok = text && tokens && words;
-    struct gi_utf8_stream stream = {0};
-    uint32_t n_joined = 0;
-    for (size_t i = part.begin; is_ok && i < part.end; i++) {
-        struct gi_transcript_token *token = &tokens[i - part.begin];
-        const size_t before = event.size;
-        token->id = window->data[i].id;
-        token->logprob = window->data[i].logprob;
-        if (source->times) {
-            token->from_ms = map_time(source, window->seek + source->times[i].from, false, 0);
-            token->to_ms = map_time(source, window->seek + source->times[i].to, true, 0);
-            token->to_ms = token->to_ms > token->from_ms ? token->to_ms : token->from_ms;
-        }
-        write_token(source, i, &stream, text, &event.size);
-        if (source->has_words) {
-            write_word(source, i, token, before, event.size, words, &event.n_word, &n_joined);
-        }
-    }
-    if (is_ok) {
-        event.size += gi_utf8_stream_flush(&stream, text + event.size);
-    }
-    for (size_t i = 0; i < event.n_word; i++) {
-        words[i].probability = expf(words[i].probability);
-    }
     event.to_ms = event.to_ms > event.from_ms ? event.to_ms : event.from_ms;
     is_ok = is_ok && gi_transcript_add(transcript, event, err);
     if (!is_ok) {

@@ -26,6 +26,9 @@ bool gi_time_map_add(struct gi_time_map *map, struct gi_time_piece piece,
 // is within n_slack frames of such a place, for times that are not exact.
 uint64_t gi_time_map_ms(const struct gi_time_map *map, uint64_t frame, bool is_end,
                         uint32_t n_slack);
+// Finds the times in ms of frames [from, to), which are a word: it ends with its piece.
+void gi_time_map_word(const struct gi_time_map *map, uint64_t from, uint64_t to, uint64_t *from_ms,
+                      uint64_t *to_ms);
 void gi_time_map_finish(struct gi_time_map *map);
 
 #endif

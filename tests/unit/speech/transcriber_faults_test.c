@@ -25,7 +25,7 @@ TEST(times_of_speech_are_those_of_the_sound)
     static const float stretches[][2] = {{2.048F, 3.072F}, {40.96F, 41.984F}};
     struct run run;
     struct gi_vad *vad = fake_vad_create();
-    static const uint32_t text[] = {TIME, T_THE, TIME + 52, TIME + 64, T_CAT, TIME + 115, 0};
+    static const uint32_t text[] = {TIME, T_THE, TIME + 66, TIME + 66, T_CAT, TIME + 115, 0};
     const struct fake_story story = {text, NULL};
     begin(&run, ENGLISH, fake_tell, &story);
     run.vad = vad;
@@ -34,7 +34,7 @@ TEST(times_of_speech_are_those_of_the_sound)
     assert_int_equal(run.fake.n_window, 1);
     // The stretches, with 30 ms before and after them, and 0.2 s in between.
     assert_in_range(run.fake.windows[0].n_loud, 226, 240);
-    expect(&run, "[2018-3058 the][40930-41946 cat]|.");
+    expect(&run, "[2018-3102 the][40966-41946 cat]|.");
     gi_vad_destroy(vad);
     fill_sound(NULL);
 }
@@ -219,6 +219,57 @@ TEST(every_allocation_may_fail)
     }
     gi_vad_destroy(vad);
     fill_sound(NULL);
+}
+
+// Writes logits by chance: a few tokens, timestamps and ends, and sometimes nonsense.
+static void tell_anything(struct fake_net *fake, const uint32_t *tokens, uint32_t n, float *logits)
+{
+    uint32_t *random = (uint32_t *)fake->story;
+    (void)tokens;
+    (void)n;
+    for (int i = 0; i < 20; i++) {
+        *random = *random * 1664525 + 1013904223;
+        const uint32_t part = *random >> 28;
+        const uint32_t begin = part < 8 ? 0 : part < 14 ? fake->ids.time : fake->ids.end;
+        const uint32_t size = part < 8 ? 300 : fake->ids.n_vocab - begin;
+        logits[begin + (*random >> 8) % size] = (float)(*random >> 4 & 15);
+    }
+    logits[7] = *random % 97 == 0 ? NAN : *random % 89 == 0 ? INFINITY : logits[7];
+}
+
+TEST(any_logits_give_a_text)
+{
+    for (uint32_t seed = 1; seed <= 24; seed++) {
+        struct run run;
+        struct glinfer_error err;
+        struct gi_transcript_event event;
+        enum gi_transcriber_state now = GI_TRANSCRIBER_WORKS;
+        uint32_t random = seed * 747796405u;
+        begin(&run, seed % 2 ? ENGLISH : MULTILINGUAL, tell_anything, &random);
+        run.params.beam_size = seed % 4 + 1;
+        run.params.has_words = seed % 3 == 0;
+        run.params.max_length = seed % 5 == 0 ? 7 : 0;
+        run.params.without_times = seed % 7 == 0;
+        run.params.is_live = seed % 8 == 0;
+        run.params.entropy_least = seed % 3 == 1 ? 10 : 2.4F;
+        must(create(&run, &err), &err);
+        must(gi_transcriber_push(run.t, sound, 4 * RATE, &err), &err);
+        gi_transcriber_end(run.t);
+        for (int step = 0; now != GI_TRANSCRIBER_DONE; step++) {
+            must(gi_transcriber_step(run.t, &now, &err), &err);
+            while (gi_transcriber_poll(run.t, &event)) {
+                assert_true(event.from_ms <= event.to_ms && event.to_ms <= 4010);
+                for (size_t i = 0; i < event.n_word; i++) {
+                    assert_true(event.words[i].text_begin < event.words[i].text_end &&
+                                event.words[i].text_end <= event.size);
+                }
+            }
+            if (step == 1000) {
+                gi_transcriber_cancel(run.t);
+            }
+        }
+        end(&run);
+    }
 }
 
 RUN_TESTS(fill_sound, NULL)

@@ -30,8 +30,7 @@ static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame,
         return result;
     }
     assert_true(n_frame > 0 && n_frame % 2 == 0 && n_frame <= 2 * FAKE_N_POSITION);
-    assert_in_range(fake->n_window, 0, FAKE_N_WINDOW - 1);
-    struct fake_window *window = &fake->windows[fake->n_window++];
+    struct fake_window *window = &fake->windows[fake->n_window++ % FAKE_N_WINDOW];
     *window = (struct fake_window){.n_frame = n_frame};
     for (uint32_t i = 0; i < n_frame * FAKE_N_MEL; i++) {
         assert_true(isfinite(mel[i]));
@@ -78,7 +77,7 @@ static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, cons
     const uint32_t begin = find_text(fake, own, n_past + n);
     assert_true(begin <= n_past + n);
     if (n_past == 0) {
-        struct fake_window *window = &fake->windows[fake->n_window - 1];
+        struct fake_window *window = &fake->windows[(fake->n_window - 1) % FAKE_N_WINDOW];
         window->n_attempt++;
         memcpy(window->prompt, own, n * sizeof(*own));
         window->n_prompt = n;
@@ -106,7 +105,7 @@ static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
                   struct glinfer_error *err)
 {
     struct fake_net *fake = user;
-    const uint32_t n_position = fake->windows[fake->n_window - 1].n_frame / 2;
+    const uint32_t n_position = fake->windows[(fake->n_window - 1) % FAKE_N_WINDOW].n_frame / 2;
     if (++fake->n_call == fake->failed_call) {
         return gi_error_set(err, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
     }

@@ -11,7 +11,7 @@ enum {
     FAKE_N_MEL = 3,
     FAKE_N_POSITION = 1500,
     FAKE_N_CONTEXT = 448,
-    FAKE_N_WINDOW = 16, // recorded
+    FAKE_N_WINDOW = 16, // the latest, recorded
 };
 
 struct fake_net;
