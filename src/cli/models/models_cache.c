@@ -41,17 +41,18 @@ bool models_cache_path(const char *place, char path[MODELS_MAX_PATH])
 
 static void add_file(struct models_list *list, const char *place, uint64_t size)
 {
-    const size_t length = strlen(place);
-    const bool is_part = models_ends_with(place, ".gguf.part");
-    if (!is_part && !models_ends_with(place, ".gguf")) {
+    const bool is_part = models_ends_with(place, ".part");
+    const size_t length = strlen(place) - (is_part ? strlen(".part") : 0);
+    char *own = cli_alloc(length + 1, 1);
+    memcpy(own, place, length);
+    own[length] = '\0';
+    if (models_stem_size(own) == 0) {
+        free(own);
         return;
     }
     struct models_entry *entry = CLI_APPEND(list);
-    *entry = (struct models_entry){.place = cli_alloc(length + 1, 1), .size = size};
-    memcpy(entry->place, place, is_part ? length - strlen(".part") : length);
-    entry->place[is_part ? length - strlen(".part") : length] = '\0';
-    entry->is_whole = !is_part;
-    entry->n_whole = !is_part;
+    *entry = (struct models_entry){
+        .place = own, .size = size, .is_whole = !is_part, .n_whole = !is_part};
 }
 
 // Lists files below a folder; links count as what they lead to.
@@ -156,7 +157,7 @@ void models_entry_name(const struct models_entry *entry, char *name, size_t size
     } else if (strchr(entry->place, '/')) {
         snprintf(name, size, "%s", entry->place);
     } else {
-        snprintf(name, size, "%.*s", (int)(strlen(entry->place) - strlen(".gguf")), entry->place);
+        snprintf(name, size, "%.*s", (int)models_stem_size(entry->place), entry->place);
     }
 }
 
@@ -164,7 +165,7 @@ static bool is_called(const struct models_entry *entry, const char *name)
 {
     char own[1100];
     const char *base = models_base_name(entry->place);
-    const size_t size = strlen(base) - strlen(".gguf");
+    const size_t size = models_stem_size(base);
     models_entry_name(entry, own, sizeof(own));
     return strcmp(own, name) == 0 || strcmp(base, name) == 0 ||
            (strlen(name) == size && strncmp(base, name, size) == 0);

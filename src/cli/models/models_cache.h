@@ -32,7 +32,7 @@ void models_list_finish(struct models_list *list);
 
 // Writes the name of a model, which -m takes and no other has: "smollm2-135m",
 // "hf:USER/REPO/FILE.gguf", "HOST/PATH/FILE.gguf", or that of a file in the folder itself without
-// ".gguf".
+// ".gguf" or ".bin".
 void models_entry_name(const struct models_entry *entry, char *name, size_t size);
 // Returns the model with a name or a file name, and sets *count to the number of such models; NULL
 // unless there is exactly one.

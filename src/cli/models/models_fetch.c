@@ -165,13 +165,13 @@ static bool start_answer(struct fetch *fetch, const struct models_reply *reply)
     return accept_size(fetch, reply) || refuse(fetch);
 }
 
-// Returns true if the file begins as GGUF does, or has not got that far.
-static bool is_gguf(struct fetch *fetch, const char *type)
+// Returns true if the file begins as GGUF or a file of whisper.cpp does, or has not got that far.
+static bool is_model(struct fetch *fetch, const char *type)
 {
     char head[4], shown[MODELS_MAX_URL];
     if (fetch->part.size < sizeof(head) ||
         pread(fetch->part.file, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-        memcmp(head, "GGUF", sizeof(head)) == 0) {
+        memcmp(head, "GGUF", sizeof(head)) == 0 || memcmp(head, "lmgg", sizeof(head)) == 0) {
         return true;
     }
     models_part_discard(&fetch->part);
@@ -198,7 +198,7 @@ static bool take_bytes(void *user, const struct models_reply *reply, const char 
     }
     const bool is_head = fetch->part.size < 4;
     if (!models_part_append(&fetch->part, data, size) ||
-        (is_head && !is_gguf(fetch, reply->type))) {
+        (is_head && !is_model(fetch, reply->type))) {
         return refuse(fetch);
     }
     show_progress(fetch);

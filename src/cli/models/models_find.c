@@ -64,8 +64,8 @@ static const char *recognise(const unsigned char *head, size_t size, const char 
     if (strncmp(text, "version https://git-lfs", 23) == 0) {
         return "is a pointer of Git LFS; the file itself comes with `git lfs pull`";
     }
-    if (strncmp(text, "lmgg", 4) == 0 || strncmp(text, "tjgg", 4) == 0 ||
-        strncmp(text, "fmgg", 4) == 0) {
+    // "lmgg" begins files of whisper.cpp, too, which the loader reads.
+    if (strncmp(text, "tjgg", 4) == 0 || strncmp(text, "fmgg", 4) == 0) {
         return "is a GGML file from before GGUF, which glinfer does not read";
     }
     return NULL;

@@ -16,6 +16,17 @@ bool models_ends_with(const char *text, const char *end)
     return size >= end_size && strcasecmp(text + size - end_size, end) == 0;
 }
 
+size_t models_stem_size(const char *path)
+{
+    static const char *const endings[] = {".gguf", ".bin"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (models_ends_with(path, endings[i])) {
+            return strlen(path) - strlen(endings[i]);
+        }
+    }
+    return 0;
+}
+
 const char *models_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -241,12 +252,12 @@ static bool read_url(struct models_source *source, const char *url, char *why, s
     const char *query = host[size_of_path] == '?' ? host + size_of_path + 1 : "";
     if (!copy(source->url, sizeof(source->url), url, strlen(url)) ||
         !copy(source->place, room, host, size_of_path) ||
-        (!models_ends_with(source->place, ".gguf") && !add_query(source->place, room, query))) {
+        (models_stem_size(source->place) == 0 && !add_query(source->place, room, query))) {
         snprintf(why, size, "the URL is too long");
         return false;
     }
     decode(source->place);
-    if (!models_ends_with(source->place, ".gguf")) {
+    if (models_stem_size(source->place) == 0) {
         strncat(source->place, ".gguf", sizeof(source->place) - strlen(source->place) - 1);
     }
     // A host of the name hf would share the hub's folder.

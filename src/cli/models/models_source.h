@@ -44,6 +44,9 @@ size_t models_piece(const char *text, size_t size, unsigned *number, unsigned *c
 void models_set_piece(char *text, size_t at, unsigned number);
 // True for a text that ends with another, in any case.
 bool models_ends_with(const char *text, const char *end);
+// Returns the length of a path without the ending of a file of weights, ".gguf" or ".bin"; 0 for
+// another file.
+size_t models_stem_size(const char *path);
 // Returns the part of a path after its last slash.
 const char *models_base_name(const char *path);
 // Returns the host in a URL and the rest after it, without a name and a password.

@@ -317,30 +317,56 @@ static void print_size(const char *what, uint64_t bytes)
     printf("  %-15s %s\n", what, cli_format_size(text, bytes));
 }
 
-static bool print_model(const struct cli_session_flags *asked,
-                        const struct glinfer_model_info *info)
+static bool is_vad(const struct glinfer_model_info *info)
 {
-    printf("%s\n", asked->model);
-    printf("  %-15s %s%s%s\n", "model", info->description, info->name[0] ? ", " : "", info->name);
-    printf("  %-15s %s\n", "architecture", info->architecture);
-    printf("  %-15s %" PRIu64 " in %s\n", "parameters", info->n_params, info->types);
+    return strcmp(info->architecture, "silero-vad") == 0;
+}
+
+// Returns what a model does unless it generates text; NULL: it does.
+static const char *kind_of(const struct glinfer_model_info *info)
+{
+    if (strcmp(info->architecture, "whisper") == 0) {
+        return "speech: it transcribes sound";
+    }
+    if (is_vad(info)) {
+        return "voice activity: it finds the speech in sound for a speech model, on the CPU";
+    }
+    return info->is_encoder ? "encoder: it computes embeddings and generates no text" : NULL;
+}
+
+static void print_shape(const struct glinfer_model_info *info)
+{
     printf(
         "  %-15s %u layers, %u wide, feed-forward %u, %u query heads, %u KV head%s, head size %u, "
         "vocabulary %u\n",
         "shape", info->n_layer, info->n_embd, info->n_ff, info->n_head, info->n_kv_head,
         cli_plural(info->n_kv_head), info->head_dim, info->n_vocab);
     printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
-    printf("  %-15s %s\n", "tokenizer", info->tokenizer);
-    if (info->is_encoder) {
-        printf("  %-15s encoder: it computes embeddings and generates no text\n", "kind");
-    } else {
-        printf("  %-15s %s\n", "chat template", info->chat_template);
+    if (info->tokenizer[0]) {
+        printf("  %-15s %s\n", "tokenizer", info->tokenizer);
     }
+}
+
+static bool print_model(const struct cli_session_flags *asked,
+                        const struct glinfer_model_info *info)
+{
+    const char *kind = kind_of(info);
+    printf("%s\n", asked->model);
+    printf("  %-15s %s%s%s\n", "model", info->description, info->name[0] ? ", " : "", info->name);
+    printf("  %-15s %s\n", "architecture", info->architecture);
+    printf("  %-15s %" PRIu64 " in %s\n", "parameters", info->n_params, info->types);
+    if (!is_vad(info)) {
+        print_shape(info);
+    }
+    printf("  %-15s %s\n", kind ? "kind" : "chat template", kind ? kind : info->chat_template);
     if (info->pooling != GLINFER_POOLING_DEFAULT) {
         printf("  %-15s of %u, pooling %s\n", "embeddings", info->n_embedding,
                cli_poolings[info->pooling]);
     }
     print_size("file", info->file_size);
+    if (is_vad(info)) {
+        return cli_close_output();
+    }
     if (!info->is_supported) {
         printf("  %-15s no: %s\n", "can run", info->refusal);
         return cli_close_output();
@@ -352,7 +378,7 @@ static bool print_model(const struct cli_session_flags *asked,
     print_size("cache", info->kv_cache);
     print_size("scratch", info->scratch);
     print_size("total", device_total(info));
-    if (info->n_sessions == 1 && !info->is_encoder) {
+    if (info->n_sessions == 1 && !kind) {
         print_size("drafts", info->drafts);
     }
     print_size("largest binding", info->largest_binding);

@@ -32,11 +32,11 @@ static bool print_known(bool is_json)
     const struct models_known *known;
     cJSON *array = is_json ? cJSON_CreateArray() : NULL;
     if (!is_json) {
-        printf("%-16s %9s  %-12s %s\n", "NAME", "SIZE", "LICENCE", "MODEL");
+        printf("%-27s %9s  %-12s %s\n", "NAME", "SIZE", "LICENCE", "MODEL");
     }
     for (size_t i = 0; (known = models_known_at(i)) != NULL; i++) {
         if (!is_json) {
-            printf("%-16s %9s  %-12s %s; hf:%s\n", known->name, cli_format_size(size, known->size),
+            printf("%-27s %9s  %-12s %s; hf:%s\n", known->name, cli_format_size(size, known->size),
                    known->licence, known->text, known->repo);
             continue;
         }

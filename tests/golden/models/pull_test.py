@@ -613,6 +613,16 @@ def takes_models_in_several_files(place):
     assert "with one --sha256" in place.pull("--sha256", "0" * 64, "hf:u/r", status=2)
 
 
+def takes_files_of_whisper_cpp(place):
+    """As their magic tells; without a sha256 their tensors show whether the end is missing."""
+    data = (pathlib.Path(__file__).parents[2] / "fuzz/corpus/gguf/sound-silero.bin").read_bytes()
+    place.hub.files["/d/vad.bin"] = File(data)
+    path = place.pull(f"{place.hub.url}/d/vad.bin").strip()
+    assert path.endswith("/d/vad.bin") and "voice activity" in place.run("info", "-m", "vad")
+    place.hub.files["/d/cut.bin"] = File(data[:-1])
+    assert "was not downloaded completely" in place.pull(f"{place.hub.url}/d/cut.bin", status=1)
+
+
 def takes_names_with_spaces(place):
     place.hub.add_repo("u/r", {"my model Q4_0.gguf": DATA})
     path = place.cache / "hf/u/r/my model Q4_0.gguf"
@@ -640,6 +650,12 @@ def lists_and_removes(place):
     assert not (place.cache / "hf").exists() and place.cache.exists()
     assert "unknown model" in place.run("models", "--remove", "../../x", status=1)
     place.run("models", "--remove", "t", "--remove", "smollm2-135m")
+    for name in ("ggml-tiny.en.bin", "other.bin", "ggml-base.bin.part", "notes.txt"):
+        (place.cache / name).write_bytes(b"lmgg")
+    found = {item["name"]: item["is_whole"] for item in json.loads(place.run("models", "--json"))}
+    assert found == {"whisper-tiny.en": True, "other": True, "whisper-base": False}, found
+    place.run("models", *(word for name in found for word in ("--remove", name)))
+    (place.cache / "notes.txt").unlink()
     assert place.found() == []
     assert "exclude each other" in place.run("models", "--known", "--remove", "t", status=2)
     known = json.loads(place.run("models", "--known", "--json"))
@@ -679,11 +695,11 @@ def says_what_a_word_was_taken_for(place):
     folder = place.folder / "files"
     folder.mkdir()
     files = {"a.safetensors": b"\x10\x27\0\0\0\0\0\0{\"x\":", "b.bin": b"PK\3\4....", "c.bin": b"\x80\2}q\0.", "d.gguf": b"\n<!DOCTYPE html><html>",
-             "e.gguf": b"version https://git-lfs.github.com/spec/v1\n", "f.bin": b"lmgg" + bytes(9), "g": b"GG", "h.gguf": b""}
+             "e.gguf": b"version https://git-lfs.github.com/spec/v1\n", "f.bin": b"tjgg" + bytes(9), "i.bin": b"lmgg" + bytes(9), "g": b"GG", "h.gguf": b""}
     for name, data in files.items():
         (folder / name).write_bytes(data)
     for word, said in (("a.safetensors", "holds safetensors"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
-                       ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("g", "bytes"),
+                       ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("i.bin", "i.bin: "), ("g", "bytes"),
                        ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "no such file"),
                        ("u/no.gguf", "lists the models"), ("u/r", "is it hf:u/r"),
                        ("./no", "no such file"), ("~/no", "a shell expands ~"), ("smolm2-135m", "is it smollm2-135m?"),
