@@ -1,7 +1,7 @@
 #!/bin/sh
-# tiny_models.sh [PYTHON]: makes tests/data/models/*.gguf and their golden files anew. The models are random,
+# tiny_models.sh [PYTHON]: makes the files of tests/data/models and their golden files anew. The models are random,
 # 100 to 300 kB each, and cover what differs within the Llama family: weight types, tied and separate
-# outputs, shared heads, biases, RoPE scaling, odd sizes. PYTHON has the wheels gguf and xllamacpp.
+# outputs, shared heads, biases, RoPE scaling, odd sizes. PYTHON has the wheels gguf, scipy and xllamacpp.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 python=${1:-python3}
@@ -34,6 +34,14 @@ encoder() {
     "$python" "$top/tools/golden/make_tiny_encoder.py" "$models/$name.gguf" "$@"
     "$python" "$top/tools/golden/embedding_golden.py" "$models/$name.gguf" "$golden/$name.embeddings" --pooling "$pooling" \
         $lengths 2>/dev/null
+}
+
+# whisper TYPE OPTIONS...
+whisper() {
+    type=$1
+    shift
+    "$python" "$top/tools/golden/make_tiny_whisper.py" "$models/tiny-whisper_$type.bin" "$golden/tiny-whisper_$type.towers" \
+        --type "$type" "$@"
 }
 
 mkdir -p "$models"
@@ -184,3 +192,8 @@ make tiny-iq --types attn_q=iq2_xs,attn_k=iq1_m,attn_v=iq3_s,attn_output=q5_0,ff
 # A conversation, for the tests of chat.
 "$python" "$top/tools/golden/make_tiny_gguf.py" "$models/tiny-chat.gguf" --types q8_0 --embd 32 --heads 2 --kv-heads 1 \
     --ff 64 --layers 1 --chatml
+# Speech models: heads of 32 and, in f16, of 64; spectrograms of 80 bands and of fewer. Under 400 kB each.
+whisper f32 --embd 32 --heads 1
+whisper f16 --heads 1 --layers 1 --text-layers 1 --mel 20
+whisper q8_0 --mel 40
+whisper q5_1
