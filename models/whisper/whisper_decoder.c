@@ -10,6 +10,16 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                             "%s: %u layers of the decoder, expected at most %d",
                             gi_gguf_path(reader->gguf), hparams->n_layer, GI_MAX_LAYERS / 2);
     }
+    const struct gi_hparams_reader common = {reader->gguf, "whisper", reader->err};
+    uint32_t n_vocab;
+    if (!gi_hparams_u32(&common, "vocab_size", 0, &n_vocab)) {
+        return false;
+    }
+    if (n_vocab != hparams->n_vocab_rows) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: whisper.vocab_size is %u, but token_embd.weight has %u rows",
+                            gi_gguf_path(reader->gguf), n_vocab, hparams->n_vocab_rows);
+    }
     hparams->n_layer *= 2;
     for (uint32_t i = 1; i < hparams->n_layer; i += 2) {
         hparams->layer_kinds[i] = GI_LAYER_CROSS;

@@ -9,20 +9,21 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
     const struct gi_hparams_reader decoder = {reader->gguf, GI_WHISPER_DECODER, reader->err};
     const struct gi_hparams_reader common = {reader->gguf, "whisper", reader->err};
     const uint32_t n_own = hparams->n_layer;
-    uint32_t n_cross, width;
+    uint32_t n_cross, width, n_head;
     if (!gi_whisper_hparams(reader, hparams) ||
         !gi_hparams_u32(&decoder, "block_count", 0, &n_cross) ||
         !gi_hparams_u32(&decoder, "embedding_length", 0, &width) ||
+        !gi_hparams_u32(&decoder, "attention.head_count", 0, &n_head) ||
         !gi_hparams_u32(&common, "mel_count", 0, &hparams->n_sound)) {
         return false;
     }
     if (n_cross == 0 || n_cross > GI_MAX_LAYERS - n_own || width != hparams->n_embd ||
-        hparams->n_sound == 0) {
+        n_head != hparams->n_head || hparams->n_sound == 0) {
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: the encoder (%u columns, %u of sound) does not suit a decoder of "
-                            "%u layers and %u columns",
-                            gi_gguf_path(reader->gguf), hparams->n_embd, hparams->n_sound, n_cross,
-                            width);
+                            "%s: the encoder (%u columns, %u of sound, %u heads) does not suit a "
+                            "decoder of %u layers, %u columns and %u heads",
+                            gi_gguf_path(reader->gguf), hparams->n_embd, hparams->n_sound,
+                            hparams->n_head, n_cross, width, n_head);
     }
     hparams->is_encoder = true;
     hparams->n_layer += n_cross;

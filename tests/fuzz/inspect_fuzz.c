@@ -1,7 +1,8 @@
 // Reads of damaged model files what loading does before it needs a GPU: vocabulary, tokenizer,
-// hyperparameters and the plan of the weights. An input is the head of a file; zeros follow as the
-// data of its tensors.
+// hyperparameters and the plan of the weights. An input is the head of a GGUF file, and zeros
+// follow as the data of its tensors; or a whole file of whisper.cpp.
 #include "engine/model/model_info.h"
+#include "engine/model/plan/towers.h"
 #include "engine/model/vocab.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HEAD = 16 << 10, FILE_SIZE = 400 << 10 };
+enum { MAX_HEAD = 48 << 10, FILE_SIZE = 400 << 10 };
 
 static void check_error(bool is_done, const struct glinfer_error *err)
 {
@@ -39,7 +40,9 @@ static void encode(const struct gi_tokenizer *tokenizer)
     gi_ids_finish(&ids);
 }
 
-static void inspect(const struct gi_gguf *gguf, const struct gi_tokenizer *tokenizer)
+// tower NULL: the file is one.
+static void inspect(const struct gi_gguf *gguf, const struct gi_tower *tower,
+                    const struct gi_tokenizer *tokenizer)
 {
     const struct gi_plan_limits limits = {.max_range = 128u << 20, .alignment = 256};
     const struct glinfer_model_params params = {.struct_size = sizeof(params)};
@@ -48,7 +51,7 @@ static void inspect(const struct gi_gguf *gguf, const struct gi_tokenizer *token
     struct gi_model_plan plan;
     info = (struct glinfer_model_info){0};
     check_error(gi_model_info_file(&info, gguf, tokenizer, &err), &err);
-    const bool is_planned = gi_model_plan_init(&plan, gguf, NULL, &limits, &err);
+    const bool is_planned = gi_model_plan_init(&plan, gguf, tower, &limits, &err);
     check_error(is_planned, &err);
     if (is_planned) {
         gi_model_info_plan(&info, &plan, &params, limits.alignment,
@@ -63,13 +66,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size = size < MAX_HEAD ? size : MAX_HEAD;
     memcpy(file, data, size);
     memset(file + size, 0, sizeof(file) - size);
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(file, sizeof(file), "fuzz.gguf"), NULL);
+    const bool is_gguf = size < 4 || memcmp(file, "lmgg", 4) != 0;
+    struct gi_gguf *gguf =
+        gi_gguf_open(GI_SOURCE_MEMORY(file, is_gguf ? sizeof(file) : size, "fuzz.gguf"), NULL);
     if (gguf) {
         struct gi_tokenizer *tokenizer = read_tokenizer(gguf);
         if (tokenizer) {
             encode(tokenizer);
         }
-        inspect(gguf, tokenizer);
+        const struct gi_tower *towers = gi_towers_find(gguf);
+        for (int i = 0; i < (towers ? GI_TOWER_COUNT : 1); i++) {
+            inspect(gguf, towers ? &towers[i] : NULL, tokenizer);
+        }
         gi_tokenizer_destroy(tokenizer);
         gi_gguf_close(gguf);
     }

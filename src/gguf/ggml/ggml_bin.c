@@ -97,15 +97,16 @@ static bool take_number(struct pairs *pairs, struct gi_gguf_reader *r, const cha
     return true;
 }
 
-// Sets *n_layer to the layers of the encoder.
-static bool take_sizes(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t *n_layer)
+// Numbers of the header that its other parts must agree with, by their place.
+enum { VOCAB_SIZE, ENCODER_LAYERS = 4, MEL_COUNT = 9, N_SIZES };
+
+static bool take_sizes(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t sizes[N_SIZES])
 {
-    enum { ENCODER_LAYERS = 4 };
     static const struct {
         const char *key;
         uint32_t most;
         const char *width;
-    } sizes[] = {
+    } keys[N_SIZES] = {
         // in the order of the file
         {"whisper.vocab_size", MAX_VOCAB, NULL},
         {"whisper.encoder.context_length", 1 << 16, NULL},
@@ -118,33 +119,33 @@ static bool take_sizes(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t *
         {"whisper.decoder.block_count", 1 << 10, NULL},
         {"whisper.mel_count", MAX_MEL, NULL},
     };
-    uint32_t value;
+    uint32_t file_type;
     add_text(pairs, "general.architecture", "whisper");
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        if (!take_number(pairs, r, sizes[i].key, 1, sizes[i].most, &value)) {
+    for (size_t i = 0; i < N_SIZES; i++) {
+        if (!take_number(pairs, r, keys[i].key, 1, keys[i].most, &sizes[i])) {
             return false;
         }
-        if (sizes[i].width) { // of the network, which the file does not name
-            add_key(pairs, sizes[i].width, GI_GGUF_KIND_U32);
-            add_number(pairs, UINT64_C(4) * value, 4);
+        if (keys[i].width) { // of the network, which the file does not name
+            add_key(pairs, keys[i].width, GI_GGUF_KIND_U32);
+            add_number(pairs, UINT64_C(4) * sizes[i], 4);
         }
-        *n_layer = i == ENCODER_LAYERS ? value : *n_layer;
     }
-    return take_number(pairs, r, "general.file_type", 0, UINT32_MAX, &value);
+    return take_number(pairs, r, "general.file_type", 0, UINT32_MAX, &file_type);
 }
 
-static bool take_filters(struct pairs *pairs, struct gi_gguf_reader *r)
+static bool take_filters(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t mel_count)
 {
     uint32_t n_mel, n_bins;
     if (!gi_gguf_reader_u32(r, &n_mel, "the number of mel filters") ||
         !gi_gguf_reader_u32(r, &n_bins, "the size of a mel filter")) {
         return false;
     }
-    if (n_mel == 0 || n_mel > MAX_MEL || n_bins != N_MEL_BINS) {
+    if (n_mel != mel_count || n_bins != N_MEL_BINS) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
                             "%s: has %" PRIu32 " mel filters of %" PRIu32
-                            " bins, expected 1 to %u of %u: the file is damaged",
-                            r->path, n_mel, n_bins, MAX_MEL, N_MEL_BINS);
+                            " bins before byte %" PRIu64 ", expected %" PRIu32
+                            " of %u: the file is damaged",
+                            r->path, n_mel, n_bins, r->pos, mel_count, N_MEL_BINS);
     }
     const uint64_t size = (uint64_t)n_mel * n_bins * sizeof(float);
     const uint8_t *filters = gi_gguf_reader_bytes(r, size, "the mel filters");
@@ -155,11 +156,17 @@ static bool take_filters(struct pairs *pairs, struct gi_gguf_reader *r)
     return filters;
 }
 
-static bool take_tokens(struct pairs *pairs, struct gi_gguf_reader *r)
+static bool take_tokens(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t n_vocab)
 {
     uint32_t count;
     if (!gi_gguf_reader_u32(r, &count, "the number of tokens")) {
         return false;
+    }
+    if (count == 0 || count > n_vocab) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: has %" PRIu32 " tokens before byte %" PRIu64
+                            ", expected 1 to %" PRIu32 ": the file is damaged",
+                            r->path, count, r->pos, n_vocab);
     }
     if (count > gi_gguf_reader_left(r) / sizeof(uint32_t)) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
@@ -176,9 +183,9 @@ static bool take_tokens(struct pairs *pairs, struct gi_gguf_reader *r)
         }
         if (size > MAX_TOKEN) {
             return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
-                                "%s: token %" PRIu32 " has %" PRIu32 " bytes, at most %u are "
-                                "allowed: the file is damaged",
-                                r->path, i, size, MAX_TOKEN);
+                                "%s: token %" PRIu32 " before byte %" PRIu64 " has %" PRIu32
+                                " bytes, at most %u are allowed: the file is damaged",
+                                r->path, i, r->pos, size, MAX_TOKEN);
         }
         const uint8_t *bytes = gi_gguf_reader_bytes(r, size, "a token");
         if (!bytes) {
@@ -335,9 +342,14 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, uint32_
     bool is_good = true;
     while (is_good && gi_gguf_reader_left(r) > 0) {
         struct gi_gguf_tensor t = {0};
-        is_good = tensors.count < MAX_TENSORS && read_tensor(gguf, r, &t) &&
+        is_good = read_tensor(gguf, r, &t) &&
                   (n_layer == 0 || rename_tensor(gguf, &t, n_layer, r->err)) &&
                   GI_ARRAY_PUSH(&tensors, "the tensor directory", r->err, t);
+        if (is_good && tensors.count > MAX_TENSORS) {
+            is_good = gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                                   "%s: has more than %u tensors: the file is damaged", r->path,
+                                   MAX_TENSORS);
+        }
     }
     gguf->tensors = tensors.data;
     gguf->n_tensors = tensors.count;
@@ -360,18 +372,18 @@ bool gi_ggml_bin_read(struct gi_gguf *gguf, struct gi_gguf_reader *r)
 {
     struct pairs pairs = {.err = r->err};
     uint32_t first = 0; // size of a name, or of a Whisper's vocabulary
-    uint32_t n_layer = 0;
+    uint32_t sizes[N_SIZES] = {0};
     r->pos = sizeof(uint32_t);
     bool is_good = gi_gguf_reader_u32(r, &first, "the first number");
-    if (is_good && first <= MAX_NAME) {
+    if (is_good && first > 0 && first <= MAX_NAME) {
         is_good = take_silero(&pairs, r, first);
     } else if (is_good) {
         r->pos -= sizeof(uint32_t);
-        is_good =
-            take_sizes(&pairs, r, &n_layer) && take_filters(&pairs, r) && take_tokens(&pairs, r);
+        is_good = take_sizes(&pairs, r, sizes) && take_filters(&pairs, r, sizes[MEL_COUNT]) &&
+                  take_tokens(&pairs, r, sizes[VOCAB_SIZE]);
     }
     is_good = is_good && !pairs.has_failed && read_pairs(gguf, &pairs, r) &&
-              read_tensors(gguf, r, n_layer);
+              read_tensors(gguf, r, sizes[ENCODER_LAYERS]);
     free(pairs.data);
     return is_good;
 }

@@ -1,6 +1,7 @@
 #include "gguf/ggml/whisper_names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum part { ENCODER, SELF, CROSS, CROSS_KEYS };
@@ -53,12 +54,12 @@ static bool skip(const char **text, const char *prefix)
 static bool name_in_layer(const char *text, bool is_decoder, uint32_t n_layer,
                           char out[GI_WHISPER_NAME_SIZE])
 {
-    unsigned layer;
-    int size = 0;
-    if (sscanf(text, "%4u.%n", &layer, &size) != 1 || size == 0) {
+    const size_t n_digit = strspn(text, "0123456789");
+    if (n_digit == 0 || n_digit > 4 || text[n_digit] != '.') {
         return false;
     }
-    text += size;
+    const unsigned layer = (unsigned)strtoul(text, NULL, 10);
+    text += n_digit + 1;
     for (size_t i = 0; i < COUNT(in_layer); i++) {
         if (skip(&text, in_layer[i].from)) {
             const enum part part = is_decoder ? in_layer[i].decoder : ENCODER;
@@ -77,7 +78,7 @@ static bool name_in_layer(const char *text, bool is_decoder, uint32_t n_layer,
 bool gi_whisper_name(struct gi_gguf_string name, uint32_t n_layer, char out[GI_WHISPER_NAME_SIZE])
 {
     char own[GI_WHISPER_NAME_SIZE];
-    if (name.size >= sizeof(own)) {
+    if (name.size >= sizeof(own) || memchr(name.data, 0, name.size)) {
         return false;
     }
     snprintf(own, sizeof(own), "%.*s", (int)name.size, name.data);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes corpus/gguf: small files of GGUF and whisper.cpp, sound and wrong, for tests/fuzz/gguf_fuzz.c.
+"""Writes corpus/gguf: small files of GGUF and whisper.cpp, sound and wrong, for tests/fuzz/gguf_fuzz.c;
+and corpus/inspect: a whole Whisper model for tests/fuzz/inspect_fuzz.c.
 
     make_gguf_corpus.py [FOLDER]
 
 Plain struct.pack, so that any field can be written wrong. The same bytes at every run.
 """
+import math
 import pathlib
 import struct
 import sys
@@ -113,10 +115,10 @@ def bin_tensor(name, dims, kind, data):
     return words(len(dims), len(name), kind, *dims) + name.encode() + data
 
 
-def whisper(tensors, tokens=(b"a", b"\xff\0", b"")):
+def whisper(tensors, tokens=(b"a", b"\xff\0", b""), sizes=(51864, 1500, 32, 1, 2, 448, 32, 1, 2, 1, 1)):
     """A file of whisper.cpp with one mel filter, so that it is small enough for every damage."""
     text = b"".join(words(len(token)) + token for token in tokens)
-    head = b"lmgg" + words(51864, 1500, 32, 1, 2, 448, 32, 1, 2, 1, 1)
+    head = b"lmgg" + words(*sizes)
     filters = words(1, 201) + bytes(i & 0x3F for i in range(201 * 4))
     return head + filters + words(len(tokens)) + text + b"".join(tensors)
 
@@ -134,7 +136,41 @@ def bin_files():
         bin_tensor("decoder.blocks.1.cross_attn.value.bias", (4,), 0, bytes(16)), bin_tensor("another", (256, 1), 12, bytes(144))])
     yield "sound-silero", silero([
         bin_tensor("_model.decoder.decoder.2.bias", (), 0, bytes(4)), bin_tensor("_model.stft.forward_basis_buffer", (4, 1, 6), 1, bytes(48))])
+    yield "wrong-tensor-twice", whisper([norm, norm])
+    yield "wrong-tensor-size", whisper([bin_tensor("t", (2**31, 2**31, 2**31, 2), 0, bytes(8))])
+    yield "wrong-tokens", whisper([norm], tokens=())
     yield "wrong-layers", silero([norm], n_layer=2**32 - 1)
+
+
+def whole_model():
+    """A Whisper model of a layer and a layer, in q4_0."""
+    def tensor(name, dims, kind):
+        block, n_bytes = BLOCKS[kind]
+        size = math.prod(dims) // block * n_bytes
+        return bin_tensor(name, dims, kind, bytes(i * 7 & 0x3F for i in range(size)))
+
+    def linear(name, n_rows, n_cols, has_bias=True):
+        weight = tensor(name + ".weight", (n_cols, n_rows), 2)
+        return weight + (tensor(name + ".bias", (n_rows,), 0) if has_bias else b"")
+
+    def norm(name):
+        return tensor(name + ".weight", (32,), 0) + tensor(name + ".bias", (32,), 0)
+
+    def attention(name):
+        parts = (linear(f"{name}.{part}", 32, 32, part != "key") for part in ("query", "key", "value", "out"))
+        return norm(name + "_ln") + b"".join(parts)
+
+    def network(name):
+        return norm(name + ".mlp_ln") + linear(name + ".mlp.0", 128, 32) + linear(name + ".mlp.2", 32, 128)
+
+    return whisper([
+        tensor("encoder.positional_embedding", (32, 8), 0),
+        tensor("encoder.conv1.weight", (3, 1, 32), 1), tensor("encoder.conv1.bias", (1, 32), 0),
+        tensor("encoder.conv2.weight", (3, 32, 32), 1), tensor("encoder.conv2.bias", (1, 32), 0),
+        attention("encoder.blocks.0.attn"), network("encoder.blocks.0"), norm("encoder.ln_post"),
+        tensor("decoder.positional_embedding", (32, 8), 0), tensor("decoder.token_embedding.weight", (32, 70), 2),
+        attention("decoder.blocks.0.attn"), attention("decoder.blocks.0.cross_attn"), network("decoder.blocks.0"),
+        norm("decoder.ln")], sizes=(70, 8, 32, 4, 1, 8, 32, 4, 1, 1, 2002))
 
 
 def main():
@@ -145,6 +181,9 @@ def main():
         (folder / f"{name}.gguf").write_bytes(data)
     for name, data in bin_files():
         (folder / f"{name}.bin").write_bytes(data)
+    whole = folder.parent / "inspect"
+    whole.mkdir(parents=True, exist_ok=True)
+    (whole / "whisper.bin").write_bytes(whole_model())
 
 
 if __name__ == "__main__":
