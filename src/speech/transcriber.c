@@ -403,7 +403,7 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         }
         return true;
     }
-    if (!gi_listener_hear(&t->stream.listener, HEARD_WINDOWS, &has_work, err) || has_work) {
+    if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_work, err) || has_work) {
         return has_work;
     }
     if (!begin_partial(t, &has_work, err) || has_work) {
@@ -432,7 +432,7 @@ bool gi_transcriber_step(struct gi_transcriber *t, enum gi_transcriber_state *st
     }
     if (t->params.is_live) {
         bool has_heard;
-        if (!gi_listener_hear(&t->stream.listener, HEARD_WINDOWS, &has_heard, err)) {
+        if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_heard, err)) {
             return false;
         }
         // A partial text of speech that has ended is of no use.

@@ -28,7 +28,7 @@ bool gi_listener_hear(struct gi_listener *listener, size_t n_windows, bool *has_
                       struct glinfer_error *err);
 // Returns the samples from `begin` on, which have not been dropped.
 const float *gi_listener_samples(const struct gi_listener *listener, uint64_t begin);
-// Drops samples that no stretch to come can contain, or, without a VAD, all before `begin`.
+// Drops samples that no stretch to come can contain; without a VAD, those before `begin`.
 void gi_listener_drop(struct gi_listener *listener, uint64_t begin);
 void gi_listener_reset(struct gi_listener *listener);
 void gi_listener_finish(struct gi_listener *listener);

@@ -66,7 +66,7 @@ static bool take_stretch(struct gi_speech_stream *stream, struct glinfer_error *
     }
     stream->has_sound = true;
     stream->has_stretch = false;
-    gi_listener_drop(&stream->listener, end);
+    gi_listener_drop(&stream->listener, 0);
     return true;
 }
 
@@ -81,6 +81,18 @@ static bool take_samples(struct gi_speech_stream *stream, struct glinfer_error *
     }
     stream->has_sound = true;
     gi_listener_drop(&stream->listener, begin + n);
+    return true;
+}
+
+bool gi_stream_hear(struct gi_speech_stream *stream, size_t n_windows, bool *has_heard,
+                    struct glinfer_error *err)
+{
+    if (!gi_listener_hear(&stream->listener, n_windows, has_heard, err)) {
+        return false;
+    }
+    if (stream->listener.vad && !stream->has_stretch) {
+        gi_listener_drop(&stream->listener, 0);
+    }
     return true;
 }
 

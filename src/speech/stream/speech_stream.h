@@ -21,6 +21,10 @@ struct gi_speech_stream {
     float tail[GI_STREAM_GAP]; // samples after the latest stretch in the sound
 };
 
+// Listens to at most n_windows windows of the VAD, and drops samples that nobody needs any more.
+// Fails with NO_MEMORY.
+bool gi_stream_hear(struct gi_speech_stream *stream, size_t n_windows, bool *has_heard,
+                    struct glinfer_error *err);
 // Finds out whether a stretch is complete that is not in the sound.
 void gi_stream_find_stretch(struct gi_speech_stream *stream);
 // Adds to the sound if something can be added now. A single stretch waits until has_sound is

@@ -139,6 +139,29 @@ static enum gi_net_result detect(struct gi_window_job *job, struct glinfer_error
     return result;
 }
 
+// Tells whether the text says the same twice in a row, as the decoder does over a short context.
+static bool repeats_itself(struct gi_window_job *job)
+{
+    enum { LEAST = 4 }; // tokens
+    const struct gi_whisper_window *window = &job->best->window;
+    uint32_t *text = job->prompt; // is written again before its next use
+    size_t n = 0;
+    for (size_t i = 0; i < window->count && n < job->net->n_text_ctx; i++) {
+        text[n] = window->data[i].id;
+        n += window->data[i].id < ids_of(job)->end;
+    }
+    for (size_t period = LEAST; 2 * period <= n; period++) {
+        size_t n_equal = 0;
+        for (size_t i = 0; i + period < n && n_equal < period; i++) {
+            n_equal = text[i] == text[i + period] ? n_equal + 1 : 0;
+        }
+        if (n_equal == period) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Decides what follows an attempt: another one, times of tokens, or the end.
 static void end_attempt(struct gi_window_job *job)
 {
@@ -148,7 +171,8 @@ static void end_attempt(struct gi_window_job *job)
     struct gi_whisper_window *window = &job->best->window;
     const float average = gi_whisper_average(window);
     const bool is_poor = average < params->average_least;
-    const bool is_good = job->best->progress == GI_WHISPER_COMPLETE &&
+    const bool is_repeated = job->n_frame < n_full && repeats_itself(job);
+    const bool is_good = job->best->progress == GI_WHISPER_COMPLETE && !is_repeated &&
                          !(is_poor && job->decoder.no_speech < params->no_speech_most);
     if (!is_good && !job->is_partial && params->temperature_step > 0) {
         if (job->n_frame < n_full) { // a short context may be the reason
@@ -165,7 +189,8 @@ static void end_attempt(struct gi_window_job *job)
     if (window->n_result == 0) { // failed without a timestamp
         window->n_result = window->count;
     }
-    job->is_silent = is_poor && job->decoder.no_speech > params->no_speech_most;
+    job->is_silent = (is_poor && job->decoder.no_speech > params->no_speech_most) ||
+                     (is_repeated && job->is_partial);
     const bool needs_times = params->has_words || params->max_length > 0;
     job->stage = needs_times && !job->is_partial && !job->is_silent ? GI_JOB_ALIGN : GI_JOB_OVER;
 }

@@ -29,7 +29,7 @@ struct gi_window_job {
     uint32_t n_prompt, n_past;  // tokens before the window, and those of `past` among them
     float language_probability; // 0: it was not detected
     struct gi_beam *best;
-    bool is_silent; // without text
+    bool is_silent; // its text is not told
     bool has_times;
 };
 

@@ -252,6 +252,26 @@ TEST(a_repeated_text_is_decoded_again)
     end(&run);
 }
 
+// Says the same twice while the context is short.
+static void tell_twice(struct fake_net *fake, const uint32_t *tokens, uint32_t n, float *logits)
+{
+    static const uint32_t twice[] = {TIME,  T_THE, T_CAT, T_SAT, T_ON,       TIME + 50, TIME + 50,
+                                     T_THE, T_CAT, T_SAT, T_ON,  TIME + 100, 0};
+    static const uint32_t once[] = {TIME, T_THE, T_CAT, T_SAT, T_ON, TIME + 100, 0};
+    const struct fake_story story = {twice, once};
+    fake->story = &story;
+    fake_tell(fake, tokens, n, logits);
+}
+
+TEST(a_text_said_twice_needs_the_whole_context)
+{
+    struct run run;
+    begin(&run, ENGLISH, tell_twice, NULL);
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    assert_int_equal(run.fake.n_window, 2);
+    expect(&run, "[0-2000 the cat saton]|.");
+}
+
 TEST(silence_has_no_text)
 {
     struct run run;

@@ -132,6 +132,7 @@ int main(int n_arg, char **args)
         params.temperature_step = strcmp(args[i], "greedy") == 0 ? 0 : params.temperature_step;
         params.beam_size = strncmp(args[i], "beam=", 5) == 0 ? number : params.beam_size;
         params.max_length = strncmp(args[i], "ml=", 3) == 0 ? number : params.max_length;
+        params.voice.pad_ms = strncmp(args[i], "pad=", 4) == 0 ? number : params.voice.pad_ms;
         params.audio_ctx = strncmp(args[i], "ac=", 3) == 0 ? number : params.audio_ctx;
         params.prompt = strncmp(args[i], "prompt=", 7) == 0 ? value + 1 : params.prompt;
         params.language = strncmp(args[i], "language=", 9) == 0 ? (int32_t)number : params.language;

@@ -1,0 +1,112 @@
+// Tests the way from a stream of samples to the sound that windows are cut from.
+#include "speech/stream/speech_stream.h"
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/speech/fake/fake_vad.h"
+
+enum { RATE = GI_MEL_RATE, N_BAND = 1 };
+
+static struct gi_vad *vad;
+static struct gi_mel *mel;
+
+static int prepare(void **state)
+{
+    static const float filters[N_BAND * GI_MEL_N_BINS] = {1};
+    (void)state;
+    vad = fake_vad_create();
+    mel = gi_mel_create(filters, N_BAND, NULL);
+    return mel ? 0 : 1;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    gi_vad_destroy(vad);
+    gi_mel_destroy(mel);
+    return 0;
+}
+
+static struct gi_speech_stream make(bool is_by_stretch)
+{
+    return (struct gi_speech_stream){
+        .listener = {.vad = vad, .voice = {.params = GI_VOICE_DEFAULTS}},
+        .sound = {.mel = mel, .n_band = N_BAND},
+        .is_by_stretch = is_by_stretch,
+    };
+}
+
+// Appends half a second of speech or silence, and listens.
+static void push(struct gi_speech_stream *stream, bool is_speech)
+{
+    float samples[RATE / 2];
+    bool has_heard;
+    struct glinfer_error err;
+    for (size_t i = 0; i < RATE / 2; i++) {
+        samples[i] = is_speech ? 0.5F : 0;
+    }
+    must(gi_listener_push(&stream->listener, samples, RATE / 2, &err), &err);
+    must(gi_stream_hear(stream, SIZE_MAX, &has_heard, &err), &err);
+}
+
+static bool take(struct gi_speech_stream *stream)
+{
+    bool has_taken;
+    struct glinfer_error err;
+    must(gi_stream_take(stream, &has_taken, &err), &err);
+    return has_taken;
+}
+
+TEST(silence_is_not_kept)
+{
+    struct gi_speech_stream stream = make(true);
+    for (int i = 0; i < 400; i++) {
+        push(&stream, false);
+        assert_false(take(&stream));
+        assert_in_range(stream.listener.samples.count, 0, RATE);
+    }
+    gi_stream_finish(&stream);
+}
+
+TEST(stretches_wait_for_their_turn)
+{
+    struct gi_speech_stream stream = make(true);
+    for (int i = 0; i < 12; i++) {
+        push(&stream, i == 1 || i == 4 || i == 5);
+        gi_stream_find_stretch(&stream);
+    }
+    assert_true(take(&stream));
+    assert_in_range(stream.sound.n_samples, RATE / 2, RATE / 2 + 2 * 480 + 2 * GI_VAD_WINDOW);
+    assert_false(take(&stream)); // until the first is done with
+    stream.has_sound = false;
+    assert_true(take(&stream));
+    assert_in_range(stream.sound.n_samples, RATE, RATE + 2 * 480 + 2 * GI_VAD_WINDOW);
+    assert_in_range(gi_time_map_ms(&stream.map, 0, false, 0), 1900, 2000);
+    stream.has_sound = false;
+    assert_false(take(&stream));
+    for (int i = 0; i < 20; i++) {
+        push(&stream, false);
+    }
+    assert_in_range(stream.listener.samples.count, 0, RATE);
+    gi_stream_finish(&stream);
+}
+
+TEST(stretches_are_joined)
+{
+    struct gi_speech_stream stream = make(false);
+    for (int i = 0; i < 12; i++) {
+        push(&stream, i == 1 || i == 4 || i == 5);
+    }
+    assert_false(gi_stream_is_final(&stream));
+    assert_true(take(&stream));
+    const uint64_t n_first = stream.sound.n_samples;
+    assert_true(take(&stream));
+    assert_in_range(stream.sound.n_samples, n_first + 2 * GI_STREAM_GAP + RATE,
+                    n_first + 2 * GI_STREAM_GAP + RATE + 2 * 480 + 2 * GI_VAD_WINDOW);
+    assert_int_equal(stream.map.count, 2);
+    assert_int_equal(stream.map.data[1].at, n_first + 2 * GI_STREAM_GAP);
+    stream.listener.is_ended = true;
+    push(&stream, false);
+    assert_true(gi_stream_is_final(&stream));
+    gi_stream_finish(&stream);
+}
+
+RUN_TESTS(prepare, finish)
