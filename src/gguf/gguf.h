@@ -1,7 +1,7 @@
-// Reader of GGUF files, versions 2 and 3, little-endian: header, metadata, tensor directory. Checks
-// every count, length, type and offset before use, so that what it hands out may be used without
-// further checks. Owns the directory, which strings point into. Knows the format and nothing of
-// models.
+// Reader of GGUF files, versions 2 and 3, little-endian, and of whisper.cpp's files (ggml/):
+// header, metadata, tensor directory. Checks every count, length, type and offset before use, so
+// that what it hands out may be used without further checks. Owns the directory, which strings
+// point into. Knows the formats and nothing of models.
 //   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #ifndef GI_GGUF_GGUF_H
 #define GI_GGUF_GGUF_H

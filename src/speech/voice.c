@@ -52,8 +52,8 @@ bool gi_voice_push(struct gi_voice *voice, float probability, struct glinfer_err
         voice->begin = now;
         return true;
     }
-    const uint64_t longest = (uint64_t)(params->max_speech_s * GI_VAD_RATE);
-    if (voice->is_speech && longest > 0 && now - voice->begin > longest) {
+    if (voice->is_speech && params->max_speech_s > 0 &&
+        (float)(now - voice->begin) > params->max_speech_s * GI_VAD_RATE) {
         split(voice, now);
         return true;
     }

@@ -223,7 +223,7 @@ static bool take_silero(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t 
 // Keeps the pairs' bytes as long as the gguf lives, and reads them as those of a GGUF file.
 static bool read_pairs(struct gi_gguf *gguf, const struct pairs *pairs, struct gi_gguf_reader *r)
 {
-    struct gi_gguf_block *block = malloc(sizeof(*block) + pairs->count);
+    struct gi_gguf_block *block = pairs->data ? malloc(sizeof(*block) + pairs->count) : NULL;
     if (!block) {
         return gi_error_no_memory(r->err, pairs->count, "metadata");
     }

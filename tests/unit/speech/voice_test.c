@@ -2,6 +2,7 @@
 #include "speech/voice.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -148,6 +149,17 @@ TEST(long_speech_is_split)
         c.params = GI_VOICE_DEFAULTS;
         c.params.min_silence_ms = 300;
         c.params.max_speech_s = 1;
+        expect_stretches(&c);
+    }
+}
+
+TEST(speech_without_a_longest_length_is_not_split)
+{
+    static const float lengths[] = {0, -1, NAN, FLT_MAX, INFINITY};
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        struct voice_case c = {.letters = "100#", .expected = {{0, 3.2}}};
+        c.params = GI_VOICE_DEFAULTS;
+        c.params.max_speech_s = lengths[i];
         expect_stretches(&c);
     }
 }
