@@ -14,9 +14,10 @@ pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.70)
 # Libraries of the command that fetch models; `glinfer pull` says if they are missing.
 pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.68)
 pkg_check_modules(NETTLE IMPORTED_TARGET nettle)
-# Libraries of the command that read sound.
+# Libraries of the command for speech: sound, and the compression ratio of texts.
 pkg_check_modules(SNDFILE IMPORTED_TARGET sndfile>=1.1)
 pkg_check_modules(SAMPLERATE IMPORTED_TARGET samplerate)
+pkg_check_modules(ZLIB IMPORTED_TARGET zlib)
 if(GLINFER_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()

@@ -300,7 +300,7 @@ TEST(what_is_not_sound_is_refused_with_a_sentence)
     static const struct {
         const char *bytes;
         size_t size;
-        const char *file, *stream; // parts of the messages
+        const char *file, *stream; // words of the messages
     } cases[] = {
         {"", 0, "/sound: it is empty", ": it has no sound"},
         {"Once upon a time there was a text, which is not sound, and not short: it ends only here.",

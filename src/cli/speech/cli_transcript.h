@@ -1,0 +1,74 @@
+// A transcript and its texts: those of whisper-cli (lines with times, TXT, SRT, VTT, LRC, CSV,
+// JSON) and the JSON of OpenAI's API. Text that is not UTF-8, such as a character that is cut at
+// the end of a segment, becomes U+FFFD.
+#ifndef CLI_TRANSCRIPT_H
+#define CLI_TRANSCRIPT_H
+
+#include "cli/common/cli_json.h"
+
+// A piece of a segment, a word or a token, borrowed. Times are in ms from the beginning.
+struct cli_spoken {
+    const char *text;       // with the space before a word
+    int64_t from_ms, to_ms; // -1: unknown
+    int32_t id;             // of a token
+    float probability;
+    int64_t dtw_ms; // of a token by the alignment of sound and text; -1: unknown
+};
+
+struct cli_segment {
+    int64_t from_ms, to_ms;
+    const char *text;                        // borrowed
+    const struct cli_spoken *words, *tokens; // borrowed
+    size_t n_word, n_token;
+    int64_t seek_ms; // beginning of the 30 seconds that it was heard in
+    float temperature, mean_logprob, no_speech_probability;
+};
+
+// The description of a model in whisper-cli's JSON.
+struct cli_transcript_model {
+    const char *path, *type; // such as "base"
+    bool is_multilingual;
+    uint32_t n_vocab, n_mel, ftype;
+    struct cli_transcript_tower {
+        uint32_t n_ctx, n_state, n_head, n_layer;
+    } audio, text;
+};
+
+struct cli_transcript {
+    const struct cli_segment *segments; // borrowed
+    size_t n_segment;
+    const char *language;      // such as "en"
+    const char *language_name; // such as "english"
+    const char *asked;         // the language of the request, "auto" to detect it
+    bool is_translation;
+    double seconds; // of sound
+    struct cli_transcript_model model;
+};
+
+enum cli_transcript_format {
+    CLI_TRANSCRIPT_TXT,
+    CLI_TRANSCRIPT_SRT,
+    CLI_TRANSCRIPT_VTT,
+    CLI_TRANSCRIPT_LRC,
+    CLI_TRANSCRIPT_CSV,
+    CLI_TRANSCRIPT_JSON,
+    CLI_TRANSCRIPT_JSON_FULL, // with tokens
+    CLI_TRANSCRIPT_FORMATS,
+};
+
+// Returns the ending of a file's name: "txt".
+const char *cli_transcript_ending(enum cli_transcript_format format);
+// Appends a transcript in a format of whisper-cli.
+void cli_transcript_write(const struct cli_transcript *transcript,
+                          enum cli_transcript_format format, struct cli_bytes *text);
+// Appends a line "[00:00:00.000 --> 00:00:02.500]  text"; without times, the text alone.
+void cli_segment_write(const struct cli_segment *segment, bool has_times, struct cli_bytes *text);
+
+// Appends the text of all segments as clients of the API read it, without spaces around it.
+void cli_transcript_join(const struct cli_transcript *transcript, struct cli_bytes *text);
+// Returns {text}, the answer `json` of OpenAI's API.
+cJSON *cli_transcript_json(const struct cli_transcript *transcript);
+// Returns the answer `verbose_json`: with segments, and with words if that is set.
+cJSON *cli_transcript_verbose(const struct cli_transcript *transcript, bool has_words);
+
+#endif
