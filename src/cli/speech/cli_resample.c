@@ -7,7 +7,6 @@
 #include <samplerate.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     MIN_RATE = 1000,
@@ -93,7 +92,10 @@ static void convert(struct cli_resampler *resampler, size_t n, bool is_last,
                     struct cli_samples *samples)
 {
     if (!resampler->state) {
-        memcpy(append(samples, n), resampler->mixed, n * sizeof(float));
+        float *to = append(samples, n);
+        for (size_t i = 0; i < n; i++) {
+            to[i] = resampler->mixed[i];
+        }
         samples->count += n;
         return;
     }
