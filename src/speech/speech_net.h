@@ -31,6 +31,11 @@ struct gi_speech_net {
     // the last one, (n_vocab).
     enum gi_net_result (*decode)(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
                                  uint32_t n, float *logits, struct glinfer_error *err);
+    // Appends one token to each of n sequences of n_past tokens, and writes the logits after it to
+    // logits[i], (n_vocab). May be NULL: then decode does so for one after the other.
+    enum gi_net_result (*decode_each)(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
+                                      const uint32_t *tokens, float *const *logits,
+                                      struct glinfer_error *err);
     // Makes sequence `to` a copy of the first n_past tokens of `from`. May be NULL if n_seq is 1.
     bool (*copy)(void *user, uint32_t to, uint32_t from, uint32_t n_past,
                  struct glinfer_error *err);

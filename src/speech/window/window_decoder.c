@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_BEAMS = 16,
-    N_ENTROPY = 32, // tokens that entropy looks at
-};
+enum { N_ENTROPY = 32 }; // tokens that entropy looks at
 
 bool gi_window_decoder_init(struct gi_window_decoder *decoder, struct glinfer_error *err)
 {
@@ -110,7 +107,7 @@ static size_t find_candidates(struct gi_window_decoder *decoder, uint32_t n_open
                               struct candidate *found)
 {
     struct gi_whisper_choice choice = decoder->choice;
-    struct gi_whisper_token tokens[MAX_BEAMS];
+    struct gi_whisper_token tokens[GI_MAX_BEAMS];
     size_t n_found = 0;
     const bool is_random = choice.temperature > 0;
     for (uint32_t i = 0; i < decoder->n_beam; i++) {
@@ -122,8 +119,9 @@ static size_t find_candidates(struct gi_window_decoder *decoder, uint32_t n_open
         const uint32_t n_turn = is_random && beam->window.count == 0 ? n_open : 1;
         for (uint32_t turn = 0; turn < n_turn; turn++) {
             const uint32_t place = (uint32_t)beam->window.count + beam->window.seek;
-            choice.uniform = gi_philox_uniform(
-                decoder->seed, place, i + turn + MAX_BEAMS * (uint32_t)(100 * choice.temperature));
+            choice.uniform =
+                gi_philox_uniform(decoder->seed, place,
+                                  i + turn + GI_MAX_BEAMS * (uint32_t)(100 * choice.temperature));
             const size_t n = gi_whisper_choose(&choice, &mask, logits_of(decoder, beam), tokens,
                                                is_random ? 1 : n_open);
             for (size_t j = 0; j < n; j++) {
@@ -189,7 +187,7 @@ static bool place_beams(struct gi_window_decoder *decoder, uint32_t n, struct gl
 // Continues all beams that have not ended by a token each.
 static bool choose(struct gi_window_decoder *decoder, struct glinfer_error *err)
 {
-    struct candidate found[MAX_BEAMS];
+    struct candidate found[GI_MAX_BEAMS];
     uint32_t n_ended = 0;
     for (uint32_t i = 0; i < decoder->n_beam; i++) {
         struct gi_beam *beam = &decoder->beams[i];
@@ -235,38 +233,57 @@ static void skip_ended(struct gi_window_decoder *decoder)
     }
 }
 
-enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
-                                          struct glinfer_error *err)
+// Decodes the latest token of the beam that is next, or of all at once where the network does that.
+static enum gi_net_result decode_beams(struct gi_window_decoder *decoder, struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = decoder->net;
+    uint32_t seqs[GI_MAX_BEAMS], tokens[GI_MAX_BEAMS], n = 0;
+    float *logits[GI_MAX_BEAMS];
+    const uint32_t first = decoder->at, count = (uint32_t)decoder->beams[first].window.count;
+    do {
+        const struct gi_beam *beam = &decoder->beams[decoder->at++]; // all are of one length
+        seqs[n] = beam->seq;
+        tokens[n] = beam->window.data[count - 1].id;
+        logits[n++] = logits_of(decoder, beam);
+        skip_ended(decoder);
+    } while (net->decode_each && decoder->at < decoder->n_beam);
+    const uint32_t n_past = decoder->n_prompt + count - 1;
+    const enum gi_net_result result =
+        n > 1 ? net->decode_each(net->user, seqs, n, n_past, tokens, logits, err)
+              : net->decode(net->user, seqs[0], n_past, tokens, 1, logits[0], err);
+    decoder->at = result == GI_NET_DONE ? decoder->at : first;
+    return result;
+}
+
+static enum gi_net_result decode_prompt(struct gi_window_decoder *decoder,
+                                        struct glinfer_error *err)
 {
     const struct gi_speech_net *net = decoder->net;
     const struct gi_whisper_ids *ids = decoder->choice.ids;
-    const struct gi_beam *beam = &decoder->beams[decoder->at];
-    float *logits = logits_of(decoder, beam);
-    const uint32_t count = (uint32_t)beam->window.count;
-    enum gi_net_result result;
-    if (decoder->n_beam == 0) {
-        result = net->decode(net->user, 0, 0, decoder->prompt, decoder->n_prompt, logits, err);
-    } else {
-        result = net->decode(net->user, beam->seq, decoder->n_prompt + count - 1,
-                             &beam->window.data[count - 1].id, 1, logits, err);
+    const enum gi_net_result result =
+        net->decode(net->user, 0, 0, decoder->prompt, decoder->n_prompt, decoder->logits, err);
+    if (result == GI_NET_DONE) {
+        decoder->no_speech =
+            gi_whisper_probability(decoder->logits, 0, ids->n_vocab, ids->no_speech);
+        decoder->n_beam = decoder->at = 1;
     }
+    return result;
+}
+
+enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
+                                          struct glinfer_error *err)
+{
+    const enum gi_net_result result =
+        decoder->n_beam == 0 ? decode_prompt(decoder, err) : decode_beams(decoder, err);
     *is_over = false;
-    if (result != GI_NET_DONE) {
+    if (result != GI_NET_DONE || decoder->at < decoder->n_beam) {
         return result;
     }
-    if (decoder->n_beam == 0) {
-        decoder->no_speech = gi_whisper_probability(logits, 0, ids->n_vocab, ids->no_speech);
-        decoder->n_beam = 1;
+    if (!choose(decoder, err)) {
+        return GI_NET_FAILED;
     }
-    decoder->at++;
     skip_ended(decoder);
-    if (decoder->at == decoder->n_beam) {
-        if (!choose(decoder, err)) {
-            return GI_NET_FAILED;
-        }
-        skip_ended(decoder);
-        *is_over = decoder->at == decoder->n_beam;
-    }
+    *is_over = decoder->at == decoder->n_beam;
     return GI_NET_DONE;
 }
 

@@ -7,6 +7,8 @@
 #include "speech/whisper_rules.h"
 #include "speech/window/whisper_choice.h"
 
+enum { GI_MAX_BEAMS = 16 };
+
 // A text in progress.
 struct gi_beam {
     struct gi_whisper_window window;
@@ -25,7 +27,7 @@ struct gi_window_decoder {
     // Settings of the attempt, set before gi_window_decoder_begin.
     const uint32_t *prompt; // borrowed
     uint32_t n_prompt;
-    uint32_t n_wanted; // beams, 1 to n_seq
+    uint32_t n_wanted; // beams, 1 to n_seq and GI_MAX_BEAMS
 
     float no_speech;              // probability that the window has no speech
     float *logits;                // (n_seq, n_vocab); owned
@@ -42,8 +44,8 @@ void gi_window_decoder_finish(struct gi_window_decoder *decoder);
 // Starts an attempt at a window, of which seek, end, max_tokens and without_times are set.
 void gi_window_decoder_begin(struct gi_window_decoder *decoder,
                              const struct gi_whisper_window *window, float temperature);
-// Decodes the prompt, or the latest token of one beam. *is_over is set when every beam has ended.
-// Fails as the network does, and with GPU_FAULT (no logit is a number), NO_MEMORY.
+// Decodes the prompt, or the latest token of one beam or of all. *is_over is set when every beam
+// has ended. Fails as the network does, and with GPU_FAULT (no logit is a number), NO_MEMORY.
 enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
                                           struct glinfer_error *err);
 // Returns the best beam of an attempt that is over: its progress is FAILED if all beams failed.

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BEAMS = 16 };
 #define LAST_TEMPERATURE 1.000001F
 #define PAST_TEMPERATURE 0.5F // from here on earlier text only repeats a fault
 
@@ -92,7 +91,7 @@ static void write_prompt(struct gi_window_job *job)
 static void begin_attempt(struct gi_window_job *job)
 {
     const struct gi_transcriber_params *params = job->params;
-    const uint32_t n_most = least(job->net->n_seq, MAX_BEAMS);
+    const uint32_t n_most = least(job->net->n_seq, GI_MAX_BEAMS);
     const uint32_t n = job->is_partial        ? 1
                        : job->temperature > 0 ? params->best_of
                                               : params->beam_size;

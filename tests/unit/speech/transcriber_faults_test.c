@@ -246,6 +246,7 @@ TEST(any_logits_give_a_text)
         enum gi_transcriber_state now = GI_TRANSCRIBER_WORKS;
         uint32_t random = seed * 747796405u;
         begin(&run, seed % 2 ? ENGLISH : MULTILINGUAL, tell_anything, &random);
+        run.fake.net.decode_each = seed % 3 ? fake_decode_each : NULL;
         run.params.beam_size = seed % 4 + 1;
         run.params.has_words = seed % 3 == 0;
         run.params.max_length = seed % 5 == 0 ? 7 : 0;

@@ -299,6 +299,20 @@ TEST(beams_find_the_likelier_text)
     }
 }
 
+TEST(beams_may_be_decoded_together)
+{
+    for (int i = 0; i < 2; i++) {
+        struct run run;
+        begin(&run, ENGLISH, tell_trap, NULL);
+        run.params.beam_size = 4;
+        run.fake.net.decode_each = i == 1 ? fake_decode_each : NULL;
+        run.fake.is_often_busy = true;
+        transcribe(&run, 2 * RATE, 2 * RATE);
+        assert_int_equal(run.fake.n_together > 0, i == 1);
+        expect(&run, "[0-2000 cat sat]|.");
+    }
+}
+
 TEST(beams_are_lowered_to_the_sequences)
 {
     struct run run;
