@@ -89,7 +89,7 @@ static bool take_number(struct pairs *pairs, struct gi_gguf_reader *r, const cha
     if (*value < least || *value > most) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
                             "%s: %s at byte %" PRIu64 " is %" PRIu32 ", expected %" PRIu32
-                            " to %" PRIu32 ": the file is damaged",
+                            " to %" PRIu32 ": the file is damaged, or from before GGUF",
                             r->path, key, r->pos - sizeof(uint32_t), *value, least, most);
     }
     add_key(pairs, key, GI_GGUF_KIND_U32);

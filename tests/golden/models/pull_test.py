@@ -695,11 +695,11 @@ def says_what_a_word_was_taken_for(place):
     folder = place.folder / "files"
     folder.mkdir()
     files = {"a.safetensors": b"\x10\x27\0\0\0\0\0\0{\"x\":", "b.bin": b"PK\3\4....", "c.bin": b"\x80\2}q\0.", "d.gguf": b"\n<!DOCTYPE html><html>",
-             "e.gguf": b"version https://git-lfs.github.com/spec/v1\n", "f.bin": b"tjgg" + bytes(9), "i.bin": b"lmgg" + bytes(9), "g": b"GG", "h.gguf": b""}
+             "e.gguf": b"version https://git-lfs.github.com/spec/v1\n", "f.bin": b"tjgg" + bytes(9), "i.bin": b"lmgg" + bytes(44), "g": b"GG", "h.gguf": b""}
     for name, data in files.items():
         (folder / name).write_bytes(data)
     for word, said in (("a.safetensors", "holds safetensors"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
-                       ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("i.bin", "i.bin: "), ("g", "bytes"),
+                       ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("i.bin", "i.bin: whisper.vocab_size at byte 4 is 0"), ("g", "bytes"),
                        ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "no such file"),
                        ("u/no.gguf", "lists the models"), ("u/r", "is it hf:u/r"),
                        ("./no", "no such file"), ("~/no", "a shell expands ~"), ("smolm2-135m", "is it smollm2-135m?"),

@@ -1,5 +1,6 @@
 // Files of whisper.cpp: their metadata and tensors.
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
 #include "tests/unit/gguf/bin_builder.h"
 #include "tests/unit/gguf/gguf_opened.h"
 
@@ -191,6 +192,34 @@ TEST(tensors_of_silero_keep_their_names)
     assert_int_equal(scalar->n_dims, 1);
     assert_int_equal(scalar->n_elements, 1);
     expect_bytes(o.gguf, gi_gguf_tensor_find(o.gguf, "_model.stft.forward_basis_buffer"));
+}
+
+TEST(files_survive_every_failed_allocation)
+{
+    BUILDER b = {0};
+    GGUF *gguf = NULL;
+    long n_failed = 0;
+    bin_whisper(&b, models[0], 50257);
+    add_rows(&b, "decoder.token_embedding.weight", 32, 1, 128);
+    for (; !gguf && n_failed < 100; n_failed++) {
+        struct glinfer_error err = {0};
+        fail_allocations_after(n_failed);
+        gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.bin"), &err);
+        fail_allocations_after(-1);
+        assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    assert_non_null(gguf);
+    assert_in_range(n_failed, 10, 50); // the metadata grows many times
+}
+
+// The head of GPT-2, with the count of its tokens and two of them.
+TEST(language_models_are_refused)
+{
+    static const uint32_t head[] = {0x67676d6c, 50257, 1024, 768, 12, 12, 1, 50257};
+    struct gguf_builder b = {0};
+    gguf_bytes(&b, head, sizeof(head));
+    gguf_bytes(&b, "\1\0\0\0!\1\0\0\0\"\1\0\0\0#", 15);
+    assert_bad(&b, "the file is damaged, or from before GGUF");
 }
 
 TEST(networks_of_another_kind_are_refused)

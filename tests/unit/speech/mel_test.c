@@ -1,6 +1,7 @@
 // The spectrogram equals the formula, written as a plain sum over a plain transform.
 #include "speech/mel.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
 
 #include <math.h>
 
@@ -93,6 +94,18 @@ TEST(frames_of_a_sound_are_counted)
     assert_int_equal(gi_mel_frame_count(359), 1);
     assert_int_equal(gi_mel_frame_count(360), 2);
     assert_int_equal(gi_mel_frame_count(480000), 2999);
+}
+
+TEST(every_failed_allocation_is_told)
+{
+    for (long n = 0; n < 3; n++) { // the spectrogram, its filters, their limits
+        struct glinfer_error err = {0};
+        fail_allocations_after(n);
+        struct gi_mel *mel = gi_mel_create(filters[0], N_BAND, &err);
+        fail_allocations_after(-1);
+        assert_null(mel);
+        assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
+    }
 }
 
 TEST(values_are_scaled_from_the_loudest)

@@ -1,6 +1,7 @@
 // The Silero network equals its formula, written as plain sums in double, with random weights.
 #include "speech/vad.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
 #include "tests/unit/gguf/bin_builder.h"
 #include "tests/unit/gguf/gguf_opened.h"
 
@@ -208,6 +209,26 @@ TEST(wrong_samples_count_as_silence)
         assert_true(gi_vad_next(vad, &found, samples) == p);
         assert_memory_equal(&found, &expected, sizeof(found));
     }
+    gi_vad_destroy(vad);
+}
+
+TEST(networks_survive_every_failed_allocation)
+{
+    BUILDER b = {0};
+    struct gi_vad *vad = NULL;
+    long n_failed = 0;
+    bin_silero(&b);
+    write_tensors(&b, 0);
+    OPENED o = open_bytes(&b, b.size);
+    must(o.gguf, &o.err);
+    for (; !vad && n_failed < 100; n_failed++) {
+        struct glinfer_error err = {0};
+        fail_allocations_after(n_failed);
+        vad = gi_vad_create(o.gguf, &err);
+        fail_allocations_after(-1);
+        assert_true(vad || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    assert_int_equal(n_failed, 1 + N_TENSOR + 1); // the network, its tensors, the success
     gi_vad_destroy(vad);
 }
 
