@@ -370,6 +370,7 @@ struct glinfer_model_info {
     bool is_encoder;                     // computes embeddings and generates no text
     uint32_t n_sessions;                 // sessions that kv_cache and scratch are for
     uint64_t drafts; // additional bytes on the GPU, at most, once an answer uses drafts
+    bool is_speech;  // transcribes sound and generates no other text
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a
@@ -980,6 +981,148 @@ GLINFER_API bool glinfer_session_load_memory(struct glinfer_session *session, co
 // the next call. May be called from any thread and from a signal handler, as long as the session
 // exists.
 GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);
+
+//-- speech ------------------------------------------------------------------------------------
+
+// A transcription turns sound into text with a Whisper model. It is fed samples, advanced in steps
+// and polled for events, so that an application with its own main loop can listen beside it:
+//
+//     glinfer_transcription_feed(transcription, samples, n, &err);
+//     glinfer_transcription_step(transcription, 8000, &state, &err);
+//     while (glinfer_transcription_poll(transcription, &event)) ...
+//
+// The rules for calls are those of sessions.
+struct glinfer_transcription;
+
+#define GLINFER_SPEECH_RATE 16000 // samples a second
+
+struct glinfer_transcription_params {
+    size_t struct_size;
+    // The network of Silero that detects speech (a file of whisper.cpp), so that silence and noise
+    // are not transcribed; NULL: all sound is transcribed.
+    const struct glinfer_source *vad;
+    const char *language; // code such as "de"; NULL or "auto": detected
+    bool translate;       // to English
+    bool is_live;         // tells the text of an utterance before it has ended
+    // Encodes whole windows of 30 s, scaled by the loudest frame of the whole sound, as whisper.cpp
+    // does; else no more than the sound, which is faster.
+    bool is_exact;
+    bool no_timestamps;
+    bool has_words;              // finds the times of words
+    uint32_t max_length;         // characters of a segment; 0: unlimited
+    bool split_on_word;          // with max_length
+    const char *prompt;          // text before the first window: names, style; NULL: none
+    bool carry_prompt;           // before every window
+    bool no_context;             // the text of earlier windows does not precede a window
+    uint32_t audio_ctx;          // least positions of 20 ms to encode; 0: those of the sound
+    const char *suppress;        // regular expression (PCRE2) of tokens to leave out; NULL: none
+    bool suppress_symbols;       // leaves out tokens that are not speech
+    float temperature;           // of the first attempt; 0: the most likely tokens
+    float temperature_step;      // to the next attempt, up to 1; 0: 0.2, below 0: one attempt alone
+    float entropy_least;         // nats; another attempt if a text has less; 0: 2.4
+    float logprob_least;         // mean of tokens; another attempt if a text has less; 0: -1
+    float no_speech_most;        // probability of no speech above which there is none; 0: 0.6
+    uint32_t best_of;            // texts at temperatures above 0; 0: 5
+    uint32_t beam_size;          // of beam search at temperature 0; 0: 1, greedy
+    uint64_t seed;               // of random numbers
+    float vad_threshold;         // probability at which speech begins; 0: 0.5
+    uint32_t vad_min_speech_ms;  // shorter speech is dropped; 0: 250
+    uint32_t vad_min_silence_ms; // shorter silence does not end an utterance; 0: 100
+    float vad_max_speech_s;      // longer speech is split; 0: unlimited
+    uint32_t vad_pad_ms;         // added before and after speech; 0: 30
+};
+
+static inline void glinfer_transcription_params_init(struct glinfer_transcription_params *params)
+{
+    memset(params, 0, sizeof(*params));
+    params->struct_size = sizeof(*params);
+}
+
+// Returns whether a model is one of speech, which transcribes and generates no other text.
+GLINFER_API bool glinfer_model_hears(const struct glinfer_model *model);
+// Returns the code of language `index`, such as "en", and NULL after the last.
+GLINFER_API const char *glinfer_speech_language(size_t index);
+
+// Creates a transcription, which the caller destroys. params may be NULL. Fails as
+// glinfer_session_create, and with INVALID_ARGUMENT (an unknown language, a number out of range, a
+// wrong regular expression, a translation by a model that knows English alone), UNSUPPORTED (the
+// model is not one of speech), BAD_FILE, NOT_FOUND, IO (the network of vad).
+GLINFER_API struct glinfer_transcription *
+glinfer_transcription_create(struct glinfer_model *model,
+                             const struct glinfer_transcription_params *params,
+                             struct glinfer_error *err);
+// Destroys a transcription and sets *transcription to NULL. Accepts NULL and a pointer to NULL.
+GLINFER_API void glinfer_transcription_destroy(struct glinfer_transcription **transcription);
+
+// Appends n samples, mono, -1 to 1, GLINFER_SPEECH_RATE a second; those that are not numbers are
+// silence. Uses no GPU. Fails with INVALID_ARGUMENT after the end, NO_MEMORY.
+GLINFER_API bool glinfer_transcription_feed(struct glinfer_transcription *transcription,
+                                            const float *samples, size_t n,
+                                            struct glinfer_error *err);
+// Ends the sound.
+GLINFER_API void glinfer_transcription_end(struct glinfer_transcription *transcription);
+
+enum glinfer_transcription_state {
+    GLINFER_TRANSCRIPTION_WORKS, // another step has something to do
+    GLINFER_TRANSCRIPTION_WAITS, // for samples, or for the end of the sound
+    GLINFER_TRANSCRIPTION_DONE,  // the whole text has been told
+};
+
+// Works for about budget_us microseconds (0: until it waits or is done), one token or one piece of
+// a window at least. Fails with CANCELLED, DRIVER, GPU_LOST, GPU_FAULT, NO_MEMORY; the next step
+// repeats the window.
+GLINFER_API bool glinfer_transcription_step(struct glinfer_transcription *transcription,
+                                            uint32_t budget_us,
+                                            enum glinfer_transcription_state *state,
+                                            struct glinfer_error *err);
+
+enum glinfer_transcript_kind {
+    GLINFER_TRANSCRIPT_LANGUAGE,  // was detected
+    GLINFER_TRANSCRIPT_SEGMENT,   // final text
+    GLINFER_TRANSCRIPT_PARTIAL,   // is_live: text so far of an utterance, which the next replaces
+    GLINFER_TRANSCRIPT_UTTERANCE, // an utterance ended, after its segments
+    GLINFER_TRANSCRIPT_DONE,      // the last event
+};
+
+struct glinfer_transcript_token {
+    int32_t id;
+    float logprob;           // natural logarithm
+    uint64_t from_ms, to_ms; // with has_words, else 0
+};
+
+struct glinfer_transcript_word {
+    size_t text_begin, text_end; // bytes of the segment's text
+    uint64_t from_ms, to_ms;
+    float probability;
+};
+
+struct glinfer_transcript_event {
+    enum glinfer_transcript_kind kind;
+    bool is_cancelled;                             // DONE
+    const char *language;                          // LANGUAGE: its code
+    float probability;                             // LANGUAGE
+    uint64_t from_ms, to_ms;                       // SEGMENT, PARTIAL, UTTERANCE
+    const char *text;                              // SEGMENT, PARTIAL: UTF-8, ends in 0
+    size_t size;                                   // bytes of text
+    const struct glinfer_transcript_token *tokens; // SEGMENT
+    size_t n_token;
+    const struct glinfer_transcript_word *words; // SEGMENT, with has_words
+    size_t n_word;
+    float average_logprob; // SEGMENT: of the tokens of its window
+    float no_speech;       // SEGMENT: probability that its window has no speech
+    float temperature;     // SEGMENT: at which its window was decoded
+};
+
+// Takes the oldest event. Returns false if there is none. Its pointers are valid until the next
+// call with the transcription.
+GLINFER_API bool glinfer_transcription_poll(struct glinfer_transcription *transcription,
+                                            struct glinfer_transcript_event *event);
+// Returns the milliseconds of sound that have been transcribed.
+GLINFER_API uint64_t glinfer_transcription_time(const struct glinfer_transcription *transcription);
+// Drops the sound that is not transcribed; the event DONE follows.
+GLINFER_API void glinfer_transcription_cancel(struct glinfer_transcription *transcription);
+// Drops everything: another sound may begin.
+GLINFER_API void glinfer_transcription_reset(struct glinfer_transcription *transcription);
 
 //-- profile -------------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
     }
     *info = infos[GI_TOWER_DECODER];
     add_tower(info, &infos[GI_TOWER_ENCODER]);
-    info->is_supported = ok;
+    info->is_speech = info->is_supported = ok;
     return ok;
 }
 
@@ -278,17 +278,19 @@ static bool load_source(struct glinfer_model *model, const struct glinfer_source
     struct gi_gguf *gguf = gi_gguf_open(source, err);
     const struct gi_tower *towers = gguf && !model->tower.family ? gi_towers_find(gguf) : NULL;
     model->tower = towers ? towers[GI_TOWER_DECODER] : model->tower;
-    const bool ok =
-        gguf && gi_source_keep(&model->source, source, err) && load_file(model, gguf, params, err);
+    const bool ok = gguf && gi_source_keep(&model->source, source, err) &&
+                    load_file(model, gguf, params, err) &&
+                    (!towers || gi_whisper_model_init(&model->speech, gguf, err));
+    model->info.is_speech = ok && towers;
     gi_gguf_close(gguf);
     model->device->is_busy = false;
     return ok;
 }
 
-static struct glinfer_model *load(struct glinfer_device *device,
-                                  const struct glinfer_source *source,
-                                  const struct glinfer_model_params *params,
-                                  const struct gi_tower *tower, struct glinfer_error *err)
+struct glinfer_model *gi_model_load_tower(struct glinfer_device *device,
+                                          const struct glinfer_source *source,
+                                          const struct glinfer_model_params *params,
+                                          const struct gi_tower *tower, struct glinfer_error *err)
 {
     struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
     if (!model) {
@@ -308,12 +310,12 @@ struct glinfer_model *gi_model_load(struct glinfer_device *device,
                                     const struct glinfer_model_params *params,
                                     struct glinfer_error *err)
 {
-    struct glinfer_model *model = load(device, source, params, NULL, err);
-    if (!model || !model->tower.family) {
+    struct glinfer_model *model = gi_model_load_tower(device, source, params, NULL, err);
+    if (!model || !model->info.is_speech) {
         return model;
     }
-    const struct gi_tower encoder = {"whisper.encoder", "enc."};
-    model->encoder = load(device, source, params, &encoder, err);
+    model->encoder =
+        gi_model_load_tower(device, source, params, &gi_whisper_towers[GI_TOWER_ENCODER], err);
     model->is_doomed = !model->encoder;
     if (model->encoder) {
         add_tower(&model->info, &model->encoder->info);
@@ -323,7 +325,7 @@ struct glinfer_model *gi_model_load(struct glinfer_device *device,
 
 bool gi_model_check_text(const struct glinfer_model *model, struct glinfer_error *err)
 {
-    return !model->tower.family ||
+    return !model->info.is_speech ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                         "the model is one of speech: it transcribes sound, as "
                         "glinfer transcribe does, and generates no other text");
@@ -395,6 +397,7 @@ void gi_model_destroy(struct glinfer_model *model)
     if (model->encoder) {
         model->encoder->is_doomed = true;
     }
+    gi_whisper_model_finish(&model->speech);
     gi_grammar_vocab_destroy(model->grammar_vocab);
     gi_tokenizer_destroy(model->tokenizer.core);
     free(model->norms);

@@ -6,6 +6,7 @@
 #include "engine/model/dense_head.h"
 #include "engine/model/weight_store.h"
 #include "gguf/identity.h"
+#include "speech/model/whisper_model.h"
 #include "tokenizer/tokenizer.h"
 
 struct glinfer_tokenizer {
@@ -22,9 +23,10 @@ struct glinfer_model {
     bool is_doomed;                   // destroyed: ends with the last session
     struct glinfer_source source;     // kept (gi_source_keep), to be read again
     struct gi_tower tower;            // literals
-    // In a speech model, whose decoder this is: its other tower, which ends with it; else NULL.
-    // Towers have no tokenizer.
+    // In a speech model, whose decoder this is, else NULL: its other tower, which ends with it, and
+    // the parts that run on the CPU. Towers have no tokenizer.
     struct glinfer_model *encoder;
+    struct gi_whisper_model speech;
     struct gi_hash identity; // of what the file holds
     const struct gi_model_family *family;
     struct gi_hparams hparams;
@@ -54,6 +56,11 @@ struct glinfer_model *gi_model_load(struct glinfer_device *device,
                                     const struct glinfer_source *source,
                                     const struct glinfer_model_params *params,
                                     struct glinfer_error *err);
+// Loads one tower of a file alone, without its parts on the CPU; tower NULL: the file is one.
+struct glinfer_model *gi_model_load_tower(struct glinfer_device *device,
+                                          const struct glinfer_source *source,
+                                          const struct glinfer_model_params *params,
+                                          const struct gi_tower *tower, struct glinfer_error *err);
 // Destroys a model without sessions.
 void gi_model_destroy(struct glinfer_model *model);
 

@@ -10,6 +10,8 @@ enum gi_tower_role {
     GI_TOWER_COUNT,
 };
 
+extern const struct gi_tower gi_whisper_towers[GI_TOWER_COUNT];
+
 // Returns the towers of a speech model, by role; NULL for other files.
 const struct gi_tower *gi_towers_find(const struct gi_gguf *gguf);
 

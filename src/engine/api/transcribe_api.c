@@ -1,0 +1,109 @@
+// The functions of glinfer.h for transcriptions.
+#include "base/arguments.h"
+#include "engine/api/call.h"
+#include "engine/speech/transcribe.h"
+
+bool glinfer_model_hears(const struct glinfer_model *model)
+{
+    return model && model->info.is_speech;
+}
+
+const char *glinfer_speech_language(size_t index)
+{
+    return index < UINT32_MAX ? gi_whisper_language((uint32_t)index) : NULL;
+}
+
+static bool take_all(struct glinfer_transcription_params *own, struct glinfer_source *vad,
+                     const struct glinfer_transcription_params *params, struct glinfer_error *err)
+{
+    return GI_TAKE(own, params, err) && (!own->vad || GI_TAKE(vad, own->vad, err));
+}
+
+struct glinfer_transcription *
+glinfer_transcription_create(struct glinfer_model *model,
+                             const struct glinfer_transcription_params *params,
+                             struct glinfer_error *err)
+{
+    struct glinfer_transcription_params own = {0};
+    struct glinfer_source vad = {0};
+    if (!GI_CHECK_SET(model, err) || !take_all(&own, &vad, params, err) ||
+        !gi_device_is_free(model->device, err)) {
+        return NULL;
+    }
+    if (!glinfer_model_hears(model)) {
+        gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                     "the model %s is not one of speech: a Whisper model transcribes sound",
+                     model->info.description);
+        return NULL;
+    }
+    struct glinfer_device *device = model->device;
+    struct glinfer_transcription *transcription =
+        gi_transcription_create(model, &own, own.vad ? &vad : NULL, err);
+    gi_call_end(device);
+    return transcription;
+}
+
+void glinfer_transcription_destroy(struct glinfer_transcription **transcription)
+{
+    struct glinfer_transcription *self = transcription ? *transcription : NULL;
+    if (self) {
+        struct glinfer_device *device = self->device;
+        *transcription = NULL;
+        gi_transcription_destroy(self);
+        gi_call_end(device);
+    }
+}
+
+bool glinfer_transcription_feed(struct glinfer_transcription *transcription, const float *samples,
+                                size_t n, struct glinfer_error *err)
+{
+    return GI_CHECK_SET(transcription, err) && GI_CHECK_ARRAY(samples, n, err) &&
+           gi_transcriber_push(transcription->transcriber, samples, n, err);
+}
+
+void glinfer_transcription_end(struct glinfer_transcription *transcription)
+{
+    if (transcription) {
+        gi_transcriber_end(transcription->transcriber);
+    }
+}
+
+bool glinfer_transcription_step(struct glinfer_transcription *transcription, uint32_t budget_us,
+                                enum glinfer_transcription_state *state, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!GI_CHECK_SET(transcription, err) || !GI_CHECK_SET(state, err) ||
+        !gi_device_enter(transcription->device, &saved, err)) {
+        return false;
+    }
+    struct glinfer_device *device = transcription->device;
+    const bool ok = gi_transcription_step(transcription, budget_us, state, err);
+    gi_device_leave(device, &saved);
+    gi_call_end(device);
+    return ok;
+}
+
+bool glinfer_transcription_poll(struct glinfer_transcription *transcription,
+                                struct glinfer_transcript_event *event)
+{
+    return transcription && event && gi_transcription_poll(transcription, event);
+}
+
+uint64_t glinfer_transcription_time(const struct glinfer_transcription *transcription)
+{
+    return transcription ? gi_transcriber_time(transcription->transcriber) : 0;
+}
+
+void glinfer_transcription_cancel(struct glinfer_transcription *transcription)
+{
+    if (transcription) {
+        gi_transcriber_cancel(transcription->transcriber);
+    }
+}
+
+void glinfer_transcription_reset(struct glinfer_transcription *transcription)
+{
+    if (transcription) {
+        gi_transcriber_reset(transcription->transcriber);
+    }
+}

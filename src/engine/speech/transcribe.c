@@ -1,0 +1,245 @@
+#include "engine/speech/transcribe.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "engine/session/cache_rows.h"
+#include "speech/mel.h"
+#include "speech/vad.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//-- the network -----------------------------------------------------------------------------------
+
+static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame,
+                                 struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    return gi_speech_encode(&self->towers, mel, n_frame, err) ? GI_NET_DONE : GI_NET_FAILED;
+}
+
+static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
+                                 uint32_t n, float *logits, struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits, err) ? GI_NET_DONE
+                                                                                : GI_NET_FAILED;
+}
+
+static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    struct glinfer_session *const *sessions = self->towers.decoders;
+    return gi_cache_rows_copy(&sessions[to]->sequence, &sessions[from]->sequence,
+                              &self->model->hparams, n_past, self->device->gpu, err);
+}
+
+static void describe_net(struct glinfer_transcription *self)
+{
+    const struct gi_hparams *decoder = &self->model->hparams;
+    const struct gi_hparams *encoder = &self->model->encoder->hparams;
+    self->net = (struct gi_speech_net){
+        .user = self,
+        .n_vocab = decoder->n_vocab,
+        .n_mel = encoder->n_sound,
+        .n_audio_ctx = encoder->n_ctx_train,
+        .n_text_ctx = decoder->n_ctx_train,
+        .n_layer = decoder->n_layer / 2,
+        .n_head = decoder->n_head,
+        .n_seq = self->towers.n_decoder,
+        .encode = encode,
+        .decode = decode,
+        .copy = copy,
+    };
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static bool find_language(const char *name, int32_t *language, struct glinfer_error *err)
+{
+    *language = -1;
+    if (!name || strcmp(name, "auto") == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; gi_whisper_language(i); i++) {
+        *language = strcmp(gi_whisper_language(i), name) == 0 ? (int32_t)i : *language;
+    }
+    return *language >= 0 || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                          "invalid language \"%.32s\": expected a code such as en, "
+                                          "de or zh, or auto",
+                                          name);
+}
+
+// Replaces 0 by a default.
+static float or_default(float value, float fallback)
+{
+    return value != 0 ? value : fallback;
+}
+
+static uint32_t or_default_u32(uint32_t value, uint32_t fallback)
+{
+    return value != 0 ? value : fallback;
+}
+
+static bool take_params(const struct glinfer_transcription_params *params,
+                        struct gi_transcriber_params *own, struct glinfer_error *err)
+{
+    const struct gi_transcriber_params defaults = GI_TRANSCRIBER_DEFAULTS;
+    *own = defaults;
+    own->translates = params->translate;
+    own->is_live = params->is_live;
+    own->is_exact = params->is_exact;
+    own->without_times = params->no_timestamps;
+    own->has_words = params->has_words;
+    own->max_length = params->max_length;
+    own->splits_on_word = params->split_on_word;
+    own->prompt = params->prompt;
+    own->carries_prompt = params->carry_prompt;
+    own->max_context = params->no_context ? 0 : defaults.max_context;
+    own->audio_ctx = params->audio_ctx;
+    own->suppressed = params->suppress;
+    own->suppresses_symbols = params->suppress_symbols;
+    own->temperature = params->temperature;
+    own->temperature_step = params->temperature_step < 0
+                                ? 0
+                                : or_default(params->temperature_step, defaults.temperature_step);
+    own->entropy_least = or_default(params->entropy_least, defaults.entropy_least);
+    own->average_least = or_default(params->logprob_least, defaults.average_least);
+    own->no_speech_most = or_default(params->no_speech_most, defaults.no_speech_most);
+    own->best_of = or_default_u32(params->best_of, defaults.best_of);
+    own->beam_size = or_default_u32(params->beam_size, defaults.beam_size);
+    own->seed = params->seed;
+    struct gi_voice_params *voice = &own->voice;
+    voice->threshold = or_default(params->vad_threshold, voice->threshold);
+    voice->min_speech_ms = or_default_u32(params->vad_min_speech_ms, voice->min_speech_ms);
+    voice->min_silence_ms = or_default_u32(params->vad_min_silence_ms, voice->min_silence_ms);
+    voice->max_speech_s = params->vad_max_speech_s;
+    voice->pad_ms = or_default_u32(params->vad_pad_ms, voice->pad_ms);
+    return find_language(params->language, &own->language, err);
+}
+
+static bool read_vad(struct glinfer_transcription *self, const struct glinfer_source *source,
+                     struct glinfer_error *err)
+{
+    if (!source) {
+        return true;
+    }
+    struct gi_gguf *file = gi_gguf_open(source, err);
+    self->vad = file ? gi_vad_create(file, err) : NULL;
+    gi_gguf_close(file);
+    return self->vad;
+}
+
+// Returns the texts that are decoded beside each other.
+static uint32_t count_texts(const struct gi_transcriber_params *params)
+{
+    const bool tries_again = params->temperature > 0 || params->temperature_step > 0;
+    const uint32_t n =
+        tries_again && params->best_of > params->beam_size ? params->best_of : params->beam_size;
+    return n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
+}
+
+struct glinfer_transcription *
+gi_transcription_create(struct glinfer_model *model,
+                        const struct glinfer_transcription_params *params,
+                        const struct glinfer_source *vad, struct glinfer_error *err)
+{
+    struct gi_transcriber_params own;
+    struct glinfer_transcription *self =
+        take_params(params, &own, err) ? gi_array_zeroed(1, sizeof(*self), "a transcription", err)
+                                       : NULL;
+    if (!self) {
+        return NULL;
+    }
+    self->device = model->device;
+    self->model = model;
+    if (read_vad(self, vad, err) &&
+        gi_speech_towers_create(&self->towers, model, count_texts(&own), err)) {
+        describe_net(self);
+        const struct gi_transcriber_inputs inputs = {&self->net, model->speech.mel,
+                                                     model->speech.text, self->vad};
+        self->transcriber = gi_transcriber_create(&inputs, &own, err);
+    }
+    if (!self->transcriber) {
+        gi_transcription_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+void gi_transcription_destroy(struct glinfer_transcription *transcription)
+{
+    gi_transcriber_destroy(transcription->transcriber);
+    gi_speech_towers_finish(&transcription->towers);
+    gi_vad_destroy(transcription->vad);
+    free(transcription->tokens);
+    free(transcription->words);
+    free(transcription);
+}
+
+//-- work ------------------------------------------------------------------------------------------
+
+bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t budget_us,
+                           enum glinfer_transcription_state *state, struct glinfer_error *err)
+{
+    const uint64_t end = gi_clock_ns() + UINT64_C(1000) * budget_us;
+    enum gi_transcriber_state own = GI_TRANSCRIBER_WORKS;
+    bool ok = true;
+    do {
+        ok = gi_transcriber_step(transcription->transcriber, &own, err);
+    } while (ok && own == GI_TRANSCRIBER_WORKS && (budget_us == 0 || gi_clock_ns() < end));
+    *state = own == GI_TRANSCRIBER_WORKS   ? GLINFER_TRANSCRIPTION_WORKS
+             : own == GI_TRANSCRIBER_WAITS ? GLINFER_TRANSCRIPTION_WAITS
+                                           : GLINFER_TRANSCRIPTION_DONE;
+    return ok;
+}
+
+// Copies tokens and words into structs of glinfer.h; false without memory for them.
+static bool copy_lists(struct glinfer_transcription *self, const struct gi_transcript_event *from)
+{
+    if (!gi_array_grow(&self->tokens, &self->token_capacity, from->n_token, sizeof(*self->tokens),
+                       "a segment", NULL) ||
+        !gi_array_grow(&self->words, &self->word_capacity, from->n_word, sizeof(*self->words),
+                       "a segment", NULL)) {
+        return false;
+    }
+    for (size_t i = 0; i < from->n_token; i++) {
+        const struct gi_transcript_token *token = &from->tokens[i];
+        self->tokens[i] = (struct glinfer_transcript_token){(int32_t)token->id, token->logprob,
+                                                            token->from_ms, token->to_ms};
+    }
+    for (size_t i = 0; i < from->n_word; i++) {
+        const struct gi_transcript_word *word = &from->words[i];
+        self->words[i] = (struct glinfer_transcript_word){
+            word->text_begin, word->text_end, word->from_ms, word->to_ms, word->probability};
+    }
+    return true;
+}
+
+bool gi_transcription_poll(struct glinfer_transcription *transcription,
+                           struct glinfer_transcript_event *event)
+{
+    struct gi_transcript_event *from = &transcription->event;
+    if (!gi_transcriber_poll(transcription->transcriber, from)) {
+        return false;
+    }
+    const bool has_lists = copy_lists(transcription, from);
+    *event = (struct glinfer_transcript_event){
+        .kind = (enum glinfer_transcript_kind)from->kind,
+        .is_cancelled = from->is_cancelled,
+        .language = from->language,
+        .probability = from->probability,
+        .from_ms = from->from_ms,
+        .to_ms = from->to_ms,
+        .text = from->text,
+        .size = from->size,
+        .tokens = transcription->tokens,
+        .n_token = has_lists ? from->n_token : 0,
+        .words = transcription->words,
+        .n_word = has_lists ? from->n_word : 0,
+        .average_logprob = from->average,
+        .no_speech = from->no_speech,
+        .temperature = from->temperature,
+    };
+    return true;
+}

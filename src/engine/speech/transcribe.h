@@ -1,0 +1,39 @@
+// glinfer_transcription: the towers of a speech model, the network that detects speech, and the
+// transcriber (speech/transcriber.h), which calls them. Keeps its model alive through the sessions
+// of the towers.
+#ifndef GI_ENGINE_TRANSCRIPTION_H
+#define GI_ENGINE_TRANSCRIPTION_H
+
+#include "engine/speech/speech_towers.h"
+#include "speech/speech_net.h"
+#include "speech/transcriber.h"
+
+struct glinfer_transcription {
+    struct glinfer_device *device; // borrowed
+    struct glinfer_model *model;   // borrowed
+    struct gi_speech_towers towers;
+    struct gi_speech_net net;
+    struct gi_vad *vad; // NULL: none
+    struct gi_transcriber *transcriber;
+    // The latest event.
+    struct gi_transcript_event event;
+    struct glinfer_transcript_token *tokens;
+    struct glinfer_transcript_word *words;
+    size_t token_capacity, word_capacity; // bytes
+};
+
+// Creates a transcription from whole params. Fails as glinfer_transcription_create does.
+struct glinfer_transcription *
+gi_transcription_create(struct glinfer_model *model,
+                        const struct glinfer_transcription_params *params,
+                        const struct glinfer_source *vad, struct glinfer_error *err);
+// Destroys it; its sessions are marked as destroyed.
+void gi_transcription_destroy(struct glinfer_transcription *transcription);
+// Works for about budget_us microseconds. The context is entered.
+bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t budget_us,
+                           enum glinfer_transcription_state *state, struct glinfer_error *err);
+// Fills *event as glinfer_transcription_poll does; false if there is none.
+bool gi_transcription_poll(struct glinfer_transcription *transcription,
+                           struct glinfer_transcript_event *event);
+
+#endif

@@ -1,0 +1,354 @@
+// Transcriptions through glinfer.h, of a Whisper model of random weights whose text means nothing:
+// steps, events, their repetition, the end of objects, refusals. Exits 77 without a device.
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+//-- a model ---------------------------------------------------------------------------------------
+
+enum { WIDTH = 64, N_HEAD = 2, N_LAYER = 1, N_AUDIO = 1500, N_TEXT = 448, N_MEL = 80 };
+enum { N_VOCAB = 51864, N_WORDS = 50257, N_SAMPLES = 5 * GLINFER_SPEECH_RATE };
+
+static struct {
+    uint8_t *data;
+    size_t size, capacity;
+    uint32_t random;
+} file;
+
+static void append(const void *bytes, size_t size)
+{
+    if (file.size + size > file.capacity) {
+        file.capacity = 2 * (file.size + size);
+        file.data = realloc(file.data, file.capacity);
+        assert_non_null(file.data);
+    }
+    memcpy(file.data + file.size, bytes, size);
+    file.size += size;
+}
+
+static void append_u32(uint32_t value)
+{
+    append(&value, sizeof(value));
+}
+
+// Appends a tensor of n_dims sizes, the innermost first, of random weights.
+static void append_tensor(const char *name, uint32_t n_dims, const uint32_t *sizes, float spread,
+                          float mean)
+{
+    size_t n = 1;
+    append_u32(n_dims);
+    append_u32((uint32_t)strlen(name));
+    append_u32(0); // f32
+    for (uint32_t i = 0; i < n_dims; i++) {
+        append_u32(sizes[i]);
+        n *= sizes[i];
+    }
+    append(name, strlen(name));
+    for (size_t i = 0; i < n; i++) {
+        file.random = file.random * 1664525u + 1013904223u;
+        const float value = mean + spread * ((float)(file.random >> 8) / (float)(1 << 23) - 1.0f);
+        append(&value, sizeof(value));
+    }
+}
+
+static void append_matrix(const char *part, const char *name, uint32_t n_col, uint32_t n_row)
+{
+    char full[128];
+    snprintf(full, sizeof(full), "%s%s.weight", part, name);
+    append_tensor(full, 2, (uint32_t[]){n_col, n_row}, 1.7f / sqrtf((float)n_col), 0);
+    if (!strstr(name, "key") && !strstr(name, "token")) {
+        snprintf(full, sizeof(full), "%s%s.bias", part, name);
+        append_tensor(full, 1, (uint32_t[]){n_row}, 0.1f, 0);
+    }
+}
+
+static void append_norm(const char *part, const char *name)
+{
+    char full[128];
+    snprintf(full, sizeof(full), "%s%s.weight", part, name);
+    append_tensor(full, 1, (uint32_t[]){WIDTH}, 0.1f, 1);
+    snprintf(full, sizeof(full), "%s%s.bias", part, name);
+    append_tensor(full, 1, (uint32_t[]){WIDTH}, 0.1f, 0);
+}
+
+static void append_attention(const char *part, const char *name)
+{
+    static const char *const matrices[] = {"query", "key", "value", "out"};
+    char full[48];
+    for (int i = 0; i < 4; i++) {
+        snprintf(full, sizeof(full), "%s.%s", name, matrices[i]);
+        append_matrix(part, full, WIDTH, WIDTH);
+    }
+    snprintf(full, sizeof(full), "%s_ln", name);
+    append_norm(part, full);
+}
+
+static void append_network(const char *part)
+{
+    append_norm(part, "mlp_ln");
+    append_matrix(part, "mlp.0", WIDTH, 4 * WIDTH);
+    append_matrix(part, "mlp.2", 4 * WIDTH, WIDTH);
+}
+
+static void append_head(void)
+{
+    const uint32_t head[] = {0x67676d6c, N_VOCAB, N_AUDIO, WIDTH,   N_HEAD, N_LAYER,
+                             N_TEXT,     WIDTH,   N_HEAD,  N_LAYER, N_MEL,  0};
+    append(head, sizeof(head));
+    append_u32(N_MEL);
+    append_u32(201);
+    for (uint32_t i = 0; i < N_MEL * 201; i++) {
+        const float filter = i % 201 / 3 == i / 201 ? 0.01f : 0;
+        append(&filter, sizeof(filter));
+    }
+    append_u32(N_WORDS);
+    for (uint32_t i = 0; i < N_WORDS; i++) {
+        char word[16];
+        const int size = i < 256 ? 1 : snprintf(word, sizeof(word), " w%u", i);
+        word[0] = i < 256 ? (char)i : word[0];
+        append_u32((uint32_t)size);
+        append(word, (size_t)size);
+    }
+}
+
+static int write_model(void **state)
+{
+    const char *const encoder = "encoder.", *const decoder = "decoder.";
+    append_head();
+    append_tensor("encoder.conv1.weight", 3, (uint32_t[]){3, N_MEL, WIDTH}, 0.1f, 0);
+    append_tensor("encoder.conv1.bias", 2, (uint32_t[]){1, WIDTH}, 0.1f, 0);
+    append_tensor("encoder.conv2.weight", 3, (uint32_t[]){3, WIDTH, WIDTH}, 0.1f, 0);
+    append_tensor("encoder.conv2.bias", 2, (uint32_t[]){1, WIDTH}, 0.1f, 0);
+    append_tensor("encoder.positional_embedding", 2, (uint32_t[]){WIDTH, N_AUDIO}, 0.5f, 0);
+    append_attention("encoder.blocks.0.", "attn");
+    append_network("encoder.blocks.0.");
+    append_norm(encoder, "ln_post");
+    append_matrix(decoder, "token_embedding", WIDTH, N_VOCAB);
+    append_tensor("decoder.positional_embedding", 2, (uint32_t[]){WIDTH, N_TEXT}, 0.5f, 0);
+    append_attention("decoder.blocks.0.", "attn");
+    append_attention("decoder.blocks.0.", "cross_attn");
+    append_network("decoder.blocks.0.");
+    append_norm(decoder, "ln");
+    *state = NULL;
+    return 0;
+}
+
+static struct tiny_model tiny;
+
+static int open_speech_model(void **state)
+{
+    struct glinfer_device_params device;
+    struct glinfer_model_params params;
+    struct glinfer_source source;
+    struct glinfer_error err;
+    write_model(state);
+    glinfer_device_params_init(&device);
+    device.allow_software = true;
+    tiny.device = glinfer_device_create(&device, &err);
+    if (!tiny.device) {
+        printf("skipped: %s\n", err.message);
+        exit(77);
+    }
+    glinfer_source_init(&source);
+    source.kind = GLINFER_SOURCE_MEMORY;
+    source.data = file.data;
+    source.length = file.size;
+    glinfer_model_params_init(&params);
+    params.source = &source;
+    tiny.model = glinfer_model_load(tiny.device, &params, &err);
+    if (!tiny.model) {
+        printf("%s\n", err.message);
+    }
+    return tiny.model ? 0 : -1;
+}
+
+static int close_speech_model(void **state)
+{
+    (void)state;
+    tiny_model_close(&tiny);
+    free(file.data);
+    return 0;
+}
+
+//-- transcriptions --------------------------------------------------------------------------------
+
+#define TRANSCRIPTION                                                                              \
+    __attribute__((cleanup(glinfer_transcription_destroy))) struct glinfer_transcription
+
+// The events of a transcription.
+struct told {
+    char text[4096];
+    size_t size;
+    uint32_t n_segment, n_step;
+    bool is_done, is_cancelled;
+};
+
+static struct glinfer_transcription_params plain(void)
+{
+    struct glinfer_transcription_params params;
+    glinfer_transcription_params_init(&params);
+    params.temperature_step = -1;
+    return params;
+}
+
+static void feed_sound(struct glinfer_transcription *t)
+{
+    static float samples[N_SAMPLES];
+    struct glinfer_error err;
+    for (int i = 0; i < N_SAMPLES; i++) {
+        samples[i] = 0.3f * sinf(0.02f * (float)i * (1 + 0.2f * sinf(0.0003f * (float)i)));
+    }
+    samples[7] = NAN; // silence
+    for (size_t done = 0; done < N_SAMPLES; done += 16000) {
+        assert_true(glinfer_transcription_feed(t, samples + done, 16000, &err));
+    }
+    glinfer_transcription_end(t);
+}
+
+static void note(struct told *told, const struct glinfer_transcript_event *event)
+{
+    assert_false(told->is_done);
+    if (event->kind == GLINFER_TRANSCRIPT_SEGMENT) {
+        assert_true(event->from_ms <= event->to_ms);
+        assert_int_equal(strlen(event->text), event->size);
+        assert_true(event->n_token > 0);
+        told->n_segment++;
+        told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size,
+                                       "%s\n", event->text);
+        assert_true(told->size < sizeof(told->text));
+    }
+    told->is_done = event->kind == GLINFER_TRANSCRIPT_DONE;
+    told->is_cancelled = event->is_cancelled;
+}
+
+static struct told hear(struct glinfer_transcription *t, uint32_t budget_us)
+{
+    struct told told = {0};
+    struct glinfer_transcript_event event;
+    struct glinfer_error err;
+    enum glinfer_transcription_state state = GLINFER_TRANSCRIPTION_WORKS;
+    while (state == GLINFER_TRANSCRIPTION_WORKS) {
+        assert_true(glinfer_transcription_step(t, budget_us, &state, &err));
+        while (glinfer_transcription_poll(t, &event)) {
+            note(&told, &event);
+        }
+        told.n_step++;
+    }
+    assert_int_equal(state, GLINFER_TRANSCRIPTION_DONE);
+    assert_true(told.is_done);
+    return told;
+}
+
+TEST(steps_of_any_budget_tell_the_same_text)
+{
+    struct glinfer_error err;
+    struct glinfer_transcription_params params = plain();
+    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
+    assert_non_null(t);
+    feed_sound(t);
+    const struct told whole = hear(t, 0);
+    assert_int_equal(whole.n_step, 1);
+    assert_true(whole.n_segment > 0);
+    glinfer_transcription_reset(t);
+    feed_sound(t);
+    const struct told stepped = hear(t, 1);
+    assert_true(stepped.n_step > 3);
+    assert_string_equal(stepped.text, whole.text);
+    assert_true(glinfer_transcription_time(t) > 4900); // the last 100 ms have no text
+}
+
+TEST(beams_and_attempts_use_several_texts)
+{
+    struct glinfer_error err;
+    struct glinfer_transcription_params params = plain();
+    params.beam_size = 3;
+    params.has_words = true;
+    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
+    assert_non_null(t);
+    feed_sound(t);
+    const struct told first = hear(t, 0);
+    glinfer_transcription_reset(t);
+    feed_sound(t);
+    const struct told second = hear(t, 0);
+    assert_true(first.n_segment > 0);
+    assert_string_equal(first.text, second.text);
+}
+
+TEST(a_cancelled_transcription_ends)
+{
+    struct glinfer_error err;
+    enum glinfer_transcription_state progress;
+    struct glinfer_transcription_params params = plain();
+    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
+    assert_non_null(t);
+    feed_sound(t);
+    assert_true(glinfer_transcription_step(t, 1, &progress, &err));
+    assert_int_equal(progress, GLINFER_TRANSCRIPTION_WORKS);
+    glinfer_transcription_cancel(t);
+    assert_true(hear(t, 0).is_cancelled);
+}
+
+TEST(no_sound_has_no_text)
+{
+    struct glinfer_error err;
+    struct glinfer_transcription_params params = plain();
+    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
+    assert_non_null(t);
+    glinfer_transcription_end(t);
+    assert_int_equal(hear(t, 0).n_segment, 0);
+    assert_false(glinfer_transcription_feed(t, (float[]){0}, 1, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+}
+
+static void expect_refusal(struct glinfer_transcription_params params, const char *says)
+{
+    struct glinfer_error err;
+    assert_null(glinfer_transcription_create(tiny.model, &params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_says(err.message, says);
+}
+
+TEST(wrong_params_are_refused)
+{
+    struct glinfer_transcription_params params = plain();
+    params.language = "xx";
+    expect_refusal(params, "invalid language \"xx\"");
+    params = plain();
+    params.suppress = "(";
+    expect_refusal(params, "regular expression");
+    params = plain();
+    params.translate = true; // by a model that knows English alone
+    expect_refusal(params, "English");
+    params = plain();
+    params.temperature = -1;
+    expect_refusal(params, "temperature");
+}
+
+TEST(speech_and_text_differ)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params text;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    assert_true(glinfer_model_hears(tiny.model));
+    glinfer_model_describe(tiny.model, &info);
+    assert_true(info.is_speech);
+    assert_null(glinfer_session_create(tiny.model, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    glinfer_model_params_init(&text);
+    text.path = test_data("data/models/tiny-q4_0.gguf");
+    struct glinfer_model *model = glinfer_model_load(tiny.device, &text, &err);
+    assert_non_null(model);
+    assert_false(glinfer_model_hears(model));
+    assert_null(glinfer_transcription_create(model, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    glinfer_model_destroy(&model);
+    assert_string_equal(glinfer_speech_language(0), "en");
+    assert_null(glinfer_speech_language(1000));
+}
+
+RUN_TESTS(open_speech_model, close_speech_model)
