@@ -105,6 +105,29 @@ static uint64_t record_product(struct kt_run *run, const uint32_t *v)
     return kt_weight_bytes(&weight);
 }
 
+// Products of rows that overlap, as a convolution has them: a row begins where the one before has
+// its second tap. Axes: type, form, tokens, rows, columns.
+static uint64_t record_gemm_overlap(struct kt_run *run, const uint32_t *v)
+{
+    enum { STRIDE = 32 };
+    const struct form *form = &forms[v[1]];
+    run->is_left_out = !is_available(run, form->input);
+    if (run->is_left_out) {
+        return 0;
+    }
+    const struct gi_weight weight =
+        kt_weight(run, &(struct kt_weight_params){.type = v[0], .n_rows = v[3], .n_cols = v[4]});
+    struct gi_rows x = kt_random_rows(run, "x", v[2] + weight.n_cols / STRIDE, STRIDE, 1);
+    const struct gi_rows y = kt_random_rows(run, "y", v[2], kt_pad32(v[3]), 1);
+    kt_set(run, "GLINFER_BATCH", form->batch);
+    kt_set(run, "GLINFER_GEMM", form->gemm);
+    if (!run->has_failed) {
+        record_input(run, form->input, v[2], weight.n_cols, &weight, &x);
+        gi_op_gemm(&run->recorder, "gemm", &weight, &x, false, 1.0f, &y);
+    }
+    return kt_weight_bytes(&weight);
+}
+
 #define record_gemm            record_product
 #define record_gemm_quant      record_product
 #define record_gemv_batch      record_product
@@ -173,3 +196,9 @@ static const struct kt_axis packed_axes[] = {
     KT_NAMED("with", N_EXTRA, extras),
     KT_NAMED("size", 5, size_names)};
 KT_DESCRIBE(packed, packed_axes);
+
+static const struct kt_axis overlap_axes[] = {
+    KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q5_1),
+    KT_CHOICES("form", form_name, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15),
+    KT_NUMBERS("tokens", 8, 33), KT_NUMBERS("rows", 48), KT_NUMBERS("columns", 64, 96)};
+KT_DESCRIBE(gemm_overlap, overlap_axes);

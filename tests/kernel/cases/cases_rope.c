@@ -8,18 +8,35 @@ static const struct rope_case {
     struct kt_layer_shape shape;
     uint32_t n_rot, n_tokens, n_past;
 } cases[] = {
-    {{9, 3, 64, 64, F16, F16}, 64, 1, 0},        {{9, 3, 64, 64, F16, F16}, 64, 2, 1},
-    {{4, 4, 80, 128, F32, F16}, 32, 7, 63},      {{8, 1, 96, 128, F16, F32}, 96, 31, 64},
-    {{14, 2, 128, 600, F32, F32}, 128, 32, 500}, {{8, 1, 256, 2100, F16, F16}, 64, 33, 2000},
-    {{9, 3, 64, 600, F16, F16}, 64, 512, 0},     {{3, 1, 8, 200, F32, F16}, 2, 128, 64},
-    {{9, 3, 64, 64, Q8, Q8}, 64, 1, 5},          {{9, 3, 64, 600, Q8, F16}, 64, 130, 64},
-    {{4, 4, 80, 128, Q8, Q8}, 32, 7, 63},        {{8, 1, 96, 128, F32, Q8}, 96, 31, 64},
-    {{14, 2, 128, 600, Q8, Q8}, 128, 3, 500},    {{8, 1, 256, 300, Q8, Q8}, 64, 33, 200},
-    {{3, 1, 8, 200, Q8, Q8}, 2, 17, 64},         {{9, 3, 64, 64, Q4, Q4}, 64, 1, 5},
-    {{9, 3, 64, 600, Q4, F16}, 64, 130, 64},     {{4, 4, 80, 128, Q4, Q8}, 32, 7, 63},
-    {{8, 1, 96, 128, F32, Q4}, 96, 31, 64},      {{14, 2, 128, 600, Q4, Q4}, 128, 3, 500},
-    {{8, 1, 256, 300, Q4, Q4}, 64, 33, 200},     {{3, 1, 8, 200, Q4, Q4}, 2, 17, 64},
+    {{9, 3, 64, 64, F16, F16}, 64, 1, 0},
+    {{9, 3, 64, 64, F16, F16}, 64, 2, 1},
+    {{4, 4, 80, 128, F32, F16}, 32, 7, 63},
+    {{8, 1, 96, 128, F16, F32}, 96, 31, 64},
+    {{14, 2, 128, 600, F32, F32}, 128, 32, 500},
+    {{8, 1, 256, 2100, F16, F16}, 64, 33, 2000},
+    {{9, 3, 64, 600, F16, F16}, 64, 512, 0},
+    {{3, 1, 8, 200, F32, F16}, 2, 128, 64},
+    {{9, 3, 64, 64, Q8, Q8}, 64, 1, 5},
+    {{9, 3, 64, 600, Q8, F16}, 64, 130, 64},
+    {{4, 4, 80, 128, Q8, Q8}, 32, 7, 63},
+    {{8, 1, 96, 128, F32, Q8}, 96, 31, 64},
+    {{14, 2, 128, 600, Q8, Q8}, 128, 3, 500},
+    {{8, 1, 256, 300, Q8, Q8}, 64, 33, 200},
+    {{3, 1, 8, 200, Q8, Q8}, 2, 17, 64},
+    {{9, 3, 64, 64, Q4, Q4}, 64, 1, 5},
+    {{9, 3, 64, 600, Q4, F16}, 64, 130, 64},
+    {{4, 4, 80, 128, Q4, Q8}, 32, 7, 63},
+    {{8, 1, 96, 128, F32, Q4}, 96, 31, 64},
+    {{14, 2, 128, 600, Q4, Q4}, 128, 3, 500},
+    {{8, 1, 256, 300, Q4, Q4}, 64, 33, 200},
+    {{3, 1, 8, 200, Q4, Q4}, 2, 17, 64},
+    // Keys and values without queries, as an encoder makes them for cross-attention; not normed.
+    {{0, 6, 64, 1500, F16, F16}, 0, 512, 900},
+    {{0, 2, 32, 64, F16, F16}, 0, 20, 0},
+    {{0, 2, 32, 64, F32, F32}, 0, 1, 63},
+    {{0, 3, 64, 64, Q8, Q8}, 64, 7, 5},
 };
+enum { N_CASE = COUNT(cases), N_NORM_CASE = N_CASE - 4 };
 
 // Norms of heads of q and k, of all of both, after the rotation, of v too, or that subtract the
 // mean.
@@ -41,8 +58,10 @@ static bool run_rope(struct kt_run *run, const struct rope_case *c, enum norm no
     const uint32_t n_table = c->n_rot * c->shape.n_ctx;
     struct gi_qkv_layout layout;
     const struct gi_rows qkv = kt_qkv_rows(run, &c->shape, c->n_tokens, &layout);
-    const struct gi_kv_layer layer = kt_layer(run, &c->shape, 0);
-    const struct gi_rows q = kt_rows(run, "q", NULL, c->n_tokens, kt_pad32(width));
+    struct kt_layer_shape shape = c->shape; // attention has queries, whoever makes them
+    shape.n_head = shape.n_head > 0 ? shape.n_head : shape.n_kv_head;
+    const struct gi_kv_layer layer = kt_layer(run, &shape, 0);
+    const struct gi_rows q = kt_rows(run, "q", NULL, c->n_tokens, kt_pad32(width > 0 ? width : 1));
     const struct gi_vectors vectors =
         kt_random_vectors(run, n_table + (c->shape.n_head + c->shape.n_kv_head) * (size_t)dim);
     const struct gi_rope rope = {.n_rot = c->n_rot,
@@ -79,7 +98,7 @@ static bool run_plain(struct kt_run *run, size_t index)
     return run_rope(run, &cases[index], NORM_NONE, index % 3 == 2);
 }
 
-const struct kt_suite kt_rope_kv = {"rope_kv", COUNT(cases), name_rope, run_plain};
+const struct kt_suite kt_rope_kv = {"rope_kv", N_CASE, name_rope, run_plain};
 
 // Three norms a shape; those of heads take turns with two that are seldom.
 static enum norm norm_of(size_t index)
@@ -100,4 +119,4 @@ static bool run_norm(struct kt_run *run, size_t index)
     return run_rope(run, &cases[index / 3], norm_of(index), false);
 }
 
-const struct kt_suite kt_norm_rope_kv = {"norm_rope_kv", 3 * COUNT(cases), name_norm, run_norm};
+const struct kt_suite kt_norm_rope_kv = {"norm_rope_kv", 3 * N_NORM_CASE, name_norm, run_norm};
