@@ -1,7 +1,7 @@
 // Transcribes a sound with the reference network, and prints what it finds as lines of JSON:
 //
 //   float_transcribe MODEL.bin SOUND.f32 [exact] [words] [live] [vad=SILERO.bin] [beam=N] [ml=N]
-//                    [language=N] [translate] [piece=N] [prompt=TEXT] [ac=N] [greedy]
+//                    [language=N] [translate] [piece=N] [prompt=TEXT] [ac=N] [pad=MS] [greedy]
 //
 // SOUND.f32: raw samples at 16 kHz. piece: samples that are pushed between steps.
 #include "base/file.h"
