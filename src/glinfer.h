@@ -1086,7 +1086,9 @@ enum glinfer_transcript_kind {
 
 struct glinfer_transcript_token {
     int32_t id;
-    float logprob;           // natural logarithm
+    const char *text; // its bytes, not always whole characters; none of a special token
+    size_t size;
+    float probability;
     uint64_t from_ms, to_ms; // with has_words, else 0
 };
 

@@ -19,6 +19,7 @@ enum { CLI_N_COMMON = 6 };
     X(profile)                                                                                     \
     X(selftest)                                                                                    \
     X(tokenize)                                                                                    \
+    X(transcribe)                                                                                  \
     X(tune)
 
 #define CLI_DECLARE_COMMAND(name) extern const struct cli_command cli_##name##_command;

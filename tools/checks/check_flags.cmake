@@ -101,6 +101,9 @@ function(read_help prefix command)
     set(${prefix}_names ${all} PARENT_SCOPE)
 endfunction()
 
+# Flags that whisper-cli gives another meaning than llama.cpp.
+set(other_meanings "transcribe -l" "transcribe --temperature")
+
 read_page(shared ${pages}/glinfer.1)
 set(shared_flags ${shared_names})
 list(FILTER shared_flags INCLUDE REGEX "^-")
@@ -123,7 +126,7 @@ foreach(command IN LISTS commands)
     read_page(page ${file})
     read_help(help ${command})
     foreach(flag IN LISTS help_names)
-        if(flag IN_LIST page_names AND flag IN_LIST shared_flags)
+        if(flag IN_LIST page_names AND flag IN_LIST shared_flags AND NOT "${command} ${flag}" IN_LIST other_meanings)
             fail("${flag} stands in glinfer.1 and in glinfer-${command}.1")
         elseif(flag IN_LIST page_names)
             set(documented "${page_${flag}}")

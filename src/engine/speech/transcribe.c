@@ -6,6 +6,7 @@
 #include "speech/mel.h"
 #include "speech/vad.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,8 +206,10 @@ static bool copy_lists(struct glinfer_transcription *self, const struct gi_trans
     }
     for (size_t i = 0; i < from->n_token; i++) {
         const struct gi_transcript_token *token = &from->tokens[i];
-        self->tokens[i] = (struct glinfer_transcript_token){(int32_t)token->id, token->logprob,
-                                                            token->from_ms, token->to_ms};
+        const struct gi_text text = gi_whisper_token_text(self->model->speech.text, token->id);
+        self->tokens[i] =
+            (struct glinfer_transcript_token){(int32_t)token->id,   text.data,      text.size,
+                                              expf(token->logprob), token->from_ms, token->to_ms};
     }
     for (size_t i = 0; i < from->n_word; i++) {
         const struct gi_transcript_word *word = &from->words[i];

@@ -1,0 +1,338 @@
+// `glinfer transcribe`: the text of sound, with whisper-cli's flags.
+#include "cli/cli_commands.h"
+#include "cli/models/models_cache.h"
+#include "cli/speech/cli_hearing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    struct cli_session_flags session;
+    struct cli_texts files;
+    const char *microphone, *language, *prompt, *output, *suppress, *vad_model, *encoding;
+    bool translate, no_times, split_on_word, carry_prompt, no_fallback, suppress_symbols;
+    bool is_live, is_exact, has_words, no_vad, no_prints;
+    bool formats[CLI_TRANSCRIPT_FORMATS];
+    int64_t max_length, max_context, audio_ctx, best_of, beam_size, seed;
+    int64_t rate, channels, min_speech, min_silence, pad;
+    float temperature, temperature_step, entropy, logprob, no_speech, threshold, max_speech;
+};
+
+static struct settings defaults = {
+    .language = "auto",
+    .max_context = -1,
+    .temperature_step = 0.2F,
+    .entropy = 2.4F,
+    .logprob = -1,
+    .no_speech = 0.6F,
+    .best_of = 5,
+    .beam_size = 1,
+    .rate = 16000,
+    .channels = 1,
+    .threshold = 0.5F,
+    .min_speech = 250,
+    .min_silence = 100,
+    .pad = 30,
+};
+
+#define CLI_SETTINGS               settings
+#define FORMAT(index, names, help) CLI_SWITCH(formats[index], names, help)
+static const struct cli_flag flags[] = {
+    CLI_HEADING("Model and device"),
+    CLI_ANY_MODEL_FLAGS("a Whisper model: a file of whisper.cpp, or a name such as whisper-base "
+                        "(required)"),
+    CLI_HEADING("Sound (words of the command line are files, too)"),
+    CLI_TEXTS(files, "-f, --file", "FILE",
+              "WAV, FLAC, Ogg, MP3; can be repeated; -: standard input, which may be raw samples"),
+    CLI_TEXT(microphone, "--mic", "DEVICE", "listen to a microphone of ALSA, such as default"),
+    CLI_SWITCH(is_live, "--live", "show the text of an utterance while it is spoken"),
+    CLI_TEXT(encoding, "--format", "NAME", "raw samples: s16le (default), u8, f32le, mulaw, ..."),
+    CLI_INT(rate, 1000, 384000, "--rate", "HZ", "raw samples: default 16000 a second"),
+    CLI_INT(channels, 1, 64, "--channels", "N", "raw samples: default 1 channel"),
+    CLI_HEADING("Text"),
+    CLI_TEXT(language, "-l, --language", "LANG", "code such as en or de; auto (default): detected"),
+    CLI_SWITCH(translate, "-tr, --translate", "translate to English"),
+    CLI_TEXT(prompt, "--prompt", "TEXT", "text before the sound: names, spelling, style"),
+    CLI_SWITCH(carry_prompt, "--carry-initial-prompt", "the prompt precedes every window"),
+    CLI_INT(max_context, -1, 448, "-mc, --max-context", "N",
+            "tokens of earlier text before a window: 0 none, below 0 all that fit"),
+    CLI_SWITCH(no_times, "-nt, --no-timestamps", "print the text without times"),
+    CLI_SWITCH(has_words, "-wt, --words", "find the times of words, for -ojf"),
+    CLI_INT(max_length, 0, 1000, "-ml, --max-len", "N", "characters of a segment; 0: unlimited"),
+    CLI_SWITCH(split_on_word, "-sow, --split-on-word", "split segments of -ml between words"),
+    CLI_TEXT(suppress, "--suppress-regex", "REGEX", "tokens to leave out"),
+    CLI_SWITCH(suppress_symbols, "-sns, --suppress-nst", "leave out tokens that are not speech"),
+    CLI_HEADING("Output"),
+    FORMAT(CLI_TRANSCRIPT_TXT, "-otxt, --output-txt", "write a text file beside the sound"),
+    FORMAT(CLI_TRANSCRIPT_SRT, "-osrt, --output-srt", "write subtitles: SubRip"),
+    FORMAT(CLI_TRANSCRIPT_VTT, "-ovtt, --output-vtt", "write subtitles: WebVTT"),
+    FORMAT(CLI_TRANSCRIPT_LRC, "-olrc, --output-lrc", "write lyrics: LRC"),
+    FORMAT(CLI_TRANSCRIPT_CSV, "-ocsv, --output-csv", "write a table: CSV"),
+    FORMAT(CLI_TRANSCRIPT_JSON, "-oj, --output-json", "write JSON"),
+    FORMAT(CLI_TRANSCRIPT_JSON_FULL, "-ojf, --output-json-full", "write JSON with tokens"),
+    CLI_TEXT(output, "-of, --output-file", "PATH", "path of these files without their ending"),
+    CLI_SWITCH(no_prints, "-np, --no-prints", "print only results, no progress"),
+    CLI_HEADING("Decoding"),
+    CLI_FLOAT(temperature, 0, 2, "-tp, --temperature", "N", "of the first attempt, default 0"),
+    CLI_FLOAT(temperature_step, 0, 1, "-tpi, --temperature-inc", "N",
+              "to the next attempt, default 0.2"),
+    CLI_SWITCH(no_fallback, "-nf, --no-fallback", "no further attempts"),
+    CLI_INT(best_of, 1, 16, "-bo, --best-of", "N", "texts of an attempt above 0, default 5"),
+    CLI_INT(beam_size, 1, 16, "-bs, --beam-size", "N", "beams; default 1: the most likely token"),
+    CLI_INT(audio_ctx, 0, 1500, "-ac, --audio-ctx", "N",
+            "least positions of 20 ms that are encoded; 0 (default): as the sound needs"),
+    CLI_SWITCH(is_exact, "--exact", "encode 30 s however short the sound is, as whisper.cpp does"),
+    CLI_FLOAT(entropy, 0, 10, "-et, --entropy-thold", "N",
+              "another attempt below this entropy of the text, default 2.4"),
+    CLI_FLOAT(logprob, -10, 0, "-lpt, --logprob-thold", "N",
+              "another attempt below this mean log-probability: -1 (default)"),
+    CLI_FLOAT(no_speech, 0, 1, "-nth, --no-speech-thold", "N",
+              "no text above this probability of no speech, default 0.6"),
+    CLI_INT(seed, 0, 1LL << 32, "-s, --seed", "N", "of random numbers, default 0"),
+    CLI_HEADING("Voice activity detection"),
+    CLI_TEXT(vad_model, "-vm, --vad-model", "FILE",
+             "Silero's network, default silero-vad if it was pulled"),
+    CLI_SWITCH(no_vad, "--no-vad", "transcribe silence and noise, too"),
+    CLI_FLOAT(threshold, 0.01, 0.99, "-vt, --vad-threshold", "N",
+              "probability at which speech begins, default 0.5"),
+    CLI_INT(min_speech, 1, 60000, "-vspd, --vad-min-speech-duration-ms", "MS",
+            "shorter speech is dropped, default 250"),
+    CLI_INT(min_silence, 1, 60000, "-vsd, --vad-min-silence-duration-ms", "MS",
+            "shorter silence does not end speech, default 100"),
+    CLI_FLOAT(max_speech, 0, 3600, "-vmsd, --vad-max-speech-duration-s", "S",
+              "longer speech is split; 0 (default): unlimited"),
+    CLI_INT(pad, 1, 10000, "-vp, --vad-speech-pad-ms", "MS",
+            "sound that is kept around speech, default 30"),
+    CLI_IGNORED_VALUE("-t, --threads", "the GPU does the work"),
+    CLI_IGNORED("-fa, --flash-attn", "attention always works in ranges of keys"),
+    CLI_IGNORED("--vad", "voice activity detection is on by default"),
+};
+
+struct transcribe {
+    const struct settings *settings;
+    struct cli_session session;
+    struct glinfer_source vad;
+    char vad_path[MODELS_MAX_PATH];
+    struct glinfer_transcription *transcription;
+};
+
+//-- set-up ----------------------------------------------------------------------------------------
+
+// Finds the network of voice activity detection, unless there is none.
+static bool find_vad(struct transcribe *self)
+{
+    const struct settings *settings = self->settings;
+    const struct models_asked asked = {.is_offline = true};
+    if (settings->no_vad) {
+        return true;
+    }
+    glinfer_source_init(&self->vad);
+    self->vad.path = self->vad_path;
+    if (settings->vad_model) {
+        return models_find(settings->vad_model, &asked, self->vad_path);
+    }
+    struct models_list list = {0};
+    size_t count = 0;
+    const struct models_entry *entry =
+        models_cache_list(&list) ? models_list_find(&list, "silero-vad", &count) : NULL;
+    const bool is_there =
+        entry && entry->is_whole && models_cache_path(entry->place, self->vad_path);
+    if (!is_there) {
+        self->vad_path[0] = '\0';
+        cli_note("silence and noise are transcribed, too: `glinfer pull silero-vad` fetches the "
+                 "network that finds speech");
+    }
+    models_list_finish(&list);
+    return true;
+}
+
+static void fill_params(const struct transcribe *self, struct glinfer_transcription_params *params)
+{
+    const struct settings *settings = self->settings;
+    glinfer_transcription_params_init(params);
+    params->vad = self->vad_path[0] ? &self->vad : NULL;
+    params->language = settings->language;
+    params->translate = settings->translate;
+    params->is_live = settings->is_live;
+    params->is_exact = settings->is_exact;
+    params->has_words = settings->has_words || settings->max_length > 0;
+    params->max_length = (uint32_t)settings->max_length;
+    params->split_on_word = settings->split_on_word;
+    params->prompt = settings->prompt;
+    params->carry_prompt = settings->carry_prompt;
+    params->no_context = settings->max_context == 0;
+    params->audio_ctx = (uint32_t)settings->audio_ctx;
+    params->suppress = settings->suppress;
+    params->suppress_symbols = settings->suppress_symbols;
+    params->temperature = settings->temperature;
+    params->temperature_step =
+        settings->no_fallback || settings->temperature_step == 0 ? -1 : settings->temperature_step;
+    params->entropy_least = settings->entropy;
+    params->logprob_least = settings->logprob;
+    params->no_speech_most = settings->no_speech;
+    params->best_of = (uint32_t)settings->best_of;
+    params->beam_size = (uint32_t)settings->beam_size;
+    params->seed = (uint64_t)settings->seed;
+    params->vad_threshold = settings->threshold;
+    params->vad_min_speech_ms = (uint32_t)settings->min_speech;
+    params->vad_min_silence_ms = (uint32_t)settings->min_silence;
+    params->vad_max_speech_s = settings->max_speech;
+    params->vad_pad_ms = (uint32_t)settings->pad;
+}
+
+static bool start(struct transcribe *self)
+{
+    struct glinfer_transcription_params params;
+    struct glinfer_error err;
+    fill_params(self, &params);
+    cli_bar_wait(&self->session.bar, "preparing", true);
+    self->transcription = glinfer_transcription_create(self->session.model, &params, &err);
+    return cli_bar_end(&self->session.bar, self->transcription, &err);
+}
+
+//-- results ---------------------------------------------------------------------------------------
+
+static bool write_file(const struct cli_transcript *transcript, enum cli_transcript_format format,
+                       const char *stem)
+{
+    char path[MODELS_MAX_PATH];
+    struct cli_bytes text = {0};
+    FILE *file;
+    snprintf(path, sizeof(path), "%s.%s", stem, cli_transcript_ending(format));
+    if (!cli_create(path, &file)) {
+        return false;
+    }
+    cli_transcript_write(transcript, format, &text);
+    fwrite(text.data ? text.data : "", 1, text.size, file);
+    cli_bytes_finish(&text);
+    return cli_check_written(file, path);
+}
+
+static bool write_files(const struct transcribe *self, const struct cli_hearing *hearing,
+                        const char *name)
+{
+    const struct settings *settings = self->settings;
+    const struct cli_transcript transcript = {
+        .segments = hearing->segments.items,
+        .n_segment = hearing->segments.count,
+        .language = hearing->language[0] ? hearing->language : settings->language,
+        .language_name = hearing->language[0] ? hearing->language : settings->language,
+        .asked = settings->language,
+        .is_translation = settings->translate,
+        .seconds = (double)hearing->n_sample / GLINFER_SPEECH_RATE,
+        .model = {.path = self->session.path,
+                  .type = self->session.info.description,
+                  .n_vocab = self->session.info.n_vocab},
+    };
+    const char *stem = settings->output ? settings->output : strcmp(name, "-") == 0 ? "out" : name;
+    bool ok = true;
+    for (int i = 0; ok && i < CLI_TRANSCRIPT_FORMATS; i++) {
+        ok = !settings->formats[i] || write_file(&transcript, (enum cli_transcript_format)i, stem);
+    }
+    return ok;
+}
+
+//-- the command -----------------------------------------------------------------------------------
+
+// Transcribes a file, or the microphone if name is NULL.
+static bool transcribe(struct transcribe *self, const char *name)
+{
+    const struct settings *settings = self->settings;
+    struct cli_pcm pcm = {.rate = (uint32_t)settings->rate,
+                          .n_channels = (uint32_t)settings->channels};
+    struct glinfer_error err;
+    if (settings->encoding && !cli_pcm_set_encoding(&pcm, settings->encoding)) {
+        return cli_fail(CLI_EXIT_USAGE, "invalid --format %s: expected one of %s",
+                        settings->encoding, cli_pcm_encodings());
+    }
+    const bool is_raw = settings->encoding || strcmp(name ? name : "", "-") == 0;
+    struct cli_hearing hearing = {
+        .transcription = self->transcription,
+        .sound = name ? cli_sound_open(name, is_raw ? &pcm : NULL, &err) : NULL,
+        .microphone = name ? NULL : cli_microphone_open(settings->microphone, &err),
+        .bar = &self->session.bar,
+        .is_live = settings->is_live || !name,
+        .has_times = !settings->no_times,
+    };
+    if (!hearing.sound && !hearing.microphone) {
+        return cli_fail_error(&err);
+    }
+    const bool is_done =
+        cli_hearing_run(&hearing) && write_files(self, &hearing, name ? name : "microphone");
+    cli_hearing_finish(&hearing);
+    cli_sound_close(hearing.sound);
+    cli_microphone_close(hearing.microphone);
+    glinfer_transcription_reset(self->transcription);
+    return is_done;
+}
+
+static bool transcribe_all(struct transcribe *self)
+{
+    const struct cli_texts *files = &self->settings->files;
+    bool ok = files->count > 0 || transcribe(self, NULL);
+    for (size_t i = 0; ok && i < files->count && !cli_is_interrupted(); i++) {
+        if (files->count > 1) {
+            cli_tell("%s\n", files->items[i]);
+        }
+        ok = transcribe(self, files->items[i]);
+    }
+    return ok && cli_close_output();
+}
+
+static bool check_sound(const struct settings *settings)
+{
+    if ((settings->microphone != NULL) + (settings->files.count > 0) == 1) {
+        return true;
+    }
+    return settings->microphone
+               ? cli_fail(CLI_EXIT_USAGE, "a file and --mic exclude each other")
+               : cli_fail(CLI_EXIT_USAGE, "no sound: give a file, - for standard input, or --mic");
+}
+
+static bool check_model(struct cli_session *session)
+{
+    return cli_session_check(session) &&
+           (session->info.is_speech ||
+            cli_fail(CLI_EXIT_FAILED,
+                     "%s generates text and does not transcribe: take a Whisper model, such as "
+                     "whisper-base",
+                     session->flags->model));
+}
+
+static bool run_command(void *user)
+{
+    struct transcribe self = {.settings = user};
+    if (!check_sound(self.settings)) {
+        return false;
+    }
+    cli_session_init(&self.session, &self.settings->session);
+    cli_catch_interrupts();
+    const bool is_done = check_model(&self.session) && find_vad(&self) &&
+                         cli_session_load(&self.session) && start(&self) && transcribe_all(&self);
+    glinfer_transcription_destroy(&self.transcription);
+    cli_session_finish(&self.session);
+    return is_done;
+}
+
+static const struct cli_rule rules[] = {
+    CLI_NEEDS("-sow", "-ml"),
+    CLI_EXCLUDES("--no-vad", "-vm"),
+    {0},
+};
+
+const struct cli_command cli_transcribe_command = {
+    .name = "transcribe",
+    .usage = "-m MODEL FILE... | --mic DEVICE [flags]",
+    .summary = "Writes the text of speech.",
+    .text = "    glinfer pull whisper-base && glinfer pull silero-vad\n"
+            "    glinfer transcribe -m whisper-base talk.mp3 -osrt\n"
+            "    arecord -f S16_LE -r 16000 | glinfer transcribe -m whisper-base --live -",
+    .common = "-m, -hf, -dev, -v, -q, -f, --mic, --live, -l, -tr, --prompt, -nt, -otxt, -osrt, "
+              "-ovtt, -ojf, -of, -bs, --no-vad, -vm",
+    .rules = rules,
+    .device = &defaults.session.device,
+    .needs_model = true,
+    .takes_words = true,
+    .words = offsetof(struct settings, files),
+    CLI_COMMAND(flags, defaults, run_command),
+};
