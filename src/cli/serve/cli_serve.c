@@ -30,6 +30,11 @@ static const struct cli_flag flags[] = {
     CLI_CONTEXT_FLAG("tokens that each of --parallel conversations may have; 0 (default): the "
                      "smaller of the model's and 4096"),
     CLI_TEMPLATE_FLAG,
+    CLI_TEXT(speech_model, "--speech-model", "MODEL",
+             "a Whisper model for /v1/audio/transcriptions: a file or the name of a model"),
+    CLI_TEXT(vad_model, "--vad-model", "MODEL",
+             "a network that finds speech in sound, so that silence is not transcribed: a file or "
+             "a name such as silero-vad"),
     CLI_HEADING("Server"),
     CLI_TEXT(host, "--host", "HOST",
              "the address to listen on, default 127.0.0.1; 0.0.0.0: all addresses of IPv4; a path "
@@ -104,8 +109,9 @@ const struct cli_command cli_serve_command = {
     .text =
         "Serves a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
         "/v1/rerank, /completion, /embedding, /tokenize, /detokenize, /apply-template, /health,\n"
-        "/props, /slots and, with --metrics, /metrics; `man glinfer-serve` explains them. SIGTERM\n"
-        "and Ctrl-C wait for answers under way (--drain).\n\n"
+        "/props, /slots; with --speech-model /v1/audio/transcriptions, /v1/audio/translations and\n"
+        "/inference; with --metrics /metrics; `man glinfer-serve` explains them. SIGTERM and\n"
+        "Ctrl-C wait for answers under way (--drain).\n\n"
         "    glinfer serve -m model.gguf\n"
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",

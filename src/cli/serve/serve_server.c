@@ -82,6 +82,7 @@ static bool open_http(struct server *server)
         .scheduler = server->scheduler,
         .settings = settings,
         .model_name = settings->alias ? settings->alias : models_base_name(settings->session.model),
+        .speech_name = settings->speech_model ? models_base_name(settings->speech_model) : NULL,
         .started = (int64_t)time(NULL),
         .variables = server->variables,
     };

@@ -11,8 +11,10 @@ struct serve_settings {
     int64_t port;
     const char *keys, *key_file; // NULL: none
     struct cli_texts origins;    // of other pages that may call
-    const char *alias;           // name of the model; NULL: the name of its file
-    const char *slot_folder;     // where slots are saved; NULL: nowhere
+    // A speech model and a network that detects speech: names or files; NULL: none
+    const char *speech_model, *vad_model;
+    const char *alias;       // name of the model; NULL: the name of its file
+    const char *slot_folder; // where slots are saved; NULL: nowhere
     int64_t n_slots, n_queue;
     int64_t n_threads, n_connections; // for each socket
     int64_t timeout_s;                // of a request, and of an answer that a client does not read

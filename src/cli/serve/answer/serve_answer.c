@@ -291,6 +291,8 @@ static void end_choice(struct serve_answer *answer, const struct serve_event *ev
             emit(answer, answer->format->close(answer));
         }
         cli_bytes_add(&answer->body, answer->format->end);
+    } else if (answer->format->write) {
+        answer->format->write(answer, &answer->body);
     } else {
         cJSON *json = answer->format->whole(answer);
         cli_append_json(&answer->body, json);

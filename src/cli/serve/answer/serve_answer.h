@@ -32,6 +32,8 @@ struct serve_format {
     const char *end; // last bytes of a stream
     // Returns the whole body.
     cJSON *(*whole)(const struct serve_answer *answer);
+    // Writes the whole body, in place of `whole`.
+    void (*write)(const struct serve_answer *answer, struct cli_bytes *body);
     // The next six return an event of a stream, or NULL.
     cJSON *(*begin)(const struct serve_answer *answer, uint32_t choice);
     cJSON *(*token)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
@@ -50,7 +52,7 @@ struct serve_format {
 };
 extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native,
     serve_format_slot, serve_format_embedding, serve_format_embedding_native, serve_format_rerank,
-    serve_format_rerank_texts;
+    serve_format_rerank_texts, serve_format_speech;
 
 struct serve_answer {
     const struct serve_format *format;
@@ -60,6 +62,7 @@ struct serve_answer {
     struct serve_task *task;                   // a reference
     struct serve_choice *choices;              // SERVE_MAX_JOBS, of which the task uses n_jobs
     char id[48];
+    const char *type;                     // of the body: a constant; NULL: JSON
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools; NULL: calls are not looked for
     bool is_stream, has_usage, has_ids, is_base64;

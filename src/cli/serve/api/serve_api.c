@@ -15,32 +15,38 @@ struct route {
     bool is_open;    // without a key
     bool is_early;   // while the model is loaded
     size_t optional; // offset of the bool in struct serve_settings that turns it on; 0: it is there
+    // Takes a form, with its file, instead of JSON.
+    void (*form)(const struct serve_api *api, const struct serve_call *call,
+                 struct serve_reply *reply);
 };
 
 #define OPTION(name) offsetof(struct serve_settings, name)
 static const struct route routes[] = {
-    {"/health", serve_handle_health, NULL, true, true, 0},
-    {"/v1/health", serve_handle_health, NULL, true, true, 0},
-    {"/v1/models", serve_handle_models, NULL, false, false, 0},
-    {"/models", serve_handle_models, NULL, false, false, 0},
-    {"/props", serve_handle_props, NULL, false, false, 0},
-    {"/slots", serve_handle_slots, NULL, false, false, OPTION(has_slots)},
-    {"/metrics", serve_handle_metrics, NULL, false, false, OPTION(has_metrics)},
-    {"/tokenize", NULL, serve_handle_tokenize, false, false, 0},
-    {"/detokenize", NULL, serve_handle_detokenize, false, false, 0},
-    {"/apply-template", NULL, serve_handle_template, false, false, 0},
-    {"/completion", NULL, serve_handle_completion, false, false, 0},
-    {"/completions", NULL, serve_handle_completion, false, false, 0},
-    {"/v1/completions", NULL, serve_handle_completions, false, false, 0},
-    {"/chat/completions", NULL, serve_handle_chat, false, false, 0},
-    {"/v1/chat/completions", NULL, serve_handle_chat, false, false, 0},
-    {"/embedding", NULL, serve_handle_embedding, false, false, 0},
-    {"/embeddings", NULL, serve_handle_embedding, false, false, 0},
-    {"/rerank", NULL, serve_handle_rerank, false, false, 0},
-    {"/v1/rerank", NULL, serve_handle_rerank, false, false, 0},
-    {"/reranking", NULL, serve_handle_rerank, false, false, 0},
-    {"/v1/reranking", NULL, serve_handle_rerank, false, false, 0},
-    {"/v1/embeddings", NULL, serve_handle_embeddings, false, false, 0},
+    {"/health", serve_handle_health, NULL, true, true, 0, NULL},
+    {"/v1/health", serve_handle_health, NULL, true, true, 0, NULL},
+    {"/v1/models", serve_handle_models, NULL, false, false, 0, NULL},
+    {"/models", serve_handle_models, NULL, false, false, 0, NULL},
+    {"/props", serve_handle_props, NULL, false, false, 0, NULL},
+    {"/slots", serve_handle_slots, NULL, false, false, OPTION(has_slots), NULL},
+    {"/metrics", serve_handle_metrics, NULL, false, false, OPTION(has_metrics), NULL},
+    {"/tokenize", NULL, serve_handle_tokenize, false, false, 0, NULL},
+    {"/detokenize", NULL, serve_handle_detokenize, false, false, 0, NULL},
+    {"/apply-template", NULL, serve_handle_template, false, false, 0, NULL},
+    {"/completion", NULL, serve_handle_completion, false, false, 0, NULL},
+    {"/completions", NULL, serve_handle_completion, false, false, 0, NULL},
+    {"/v1/completions", NULL, serve_handle_completions, false, false, 0, NULL},
+    {"/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL},
+    {"/v1/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL},
+    {"/embedding", NULL, serve_handle_embedding, false, false, 0, NULL},
+    {"/embeddings", NULL, serve_handle_embedding, false, false, 0, NULL},
+    {"/rerank", NULL, serve_handle_rerank, false, false, 0, NULL},
+    {"/v1/rerank", NULL, serve_handle_rerank, false, false, 0, NULL},
+    {"/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
+    {"/v1/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
+    {"/v1/embeddings", NULL, serve_handle_embeddings, false, false, 0, NULL},
+    {"/v1/audio/transcriptions", .form = serve_handle_transcription},
+    {"/v1/audio/translations", .form = serve_handle_translation},
+    {"/inference", .form = serve_handle_transcription},
 };
 
 static const char slot_path[] = "/slots/";
@@ -48,6 +54,8 @@ static const struct route slot_route = {.path = "/slots/ID", .optional = OPTION(
 
 static const char model_path[] = "/v1/models/";
 static const struct route model_route = {.path = "/v1/models/ID", .get = serve_handle_model};
+static const struct route speech_model_route = {.path = "/v1/models/ID",
+                                                .get = serve_handle_speech_model};
 
 static const struct route *find_route(const char *path)
 {
@@ -104,9 +112,14 @@ static void handle_route(const struct serve_api *api, const struct route *route,
                          const struct serve_call *call, struct serve_reply *reply)
 {
     const enum serve_state state = serve_scheduler_state(api->scheduler);
-    const bool has_method = call->method == SERVE_GET    ? route->get != NULL
-                            : call->method == SERVE_POST ? route->post || route == &slot_route
-                                                         : false;
+    if (route == &model_route && api->speech_name &&
+        strcmp(call->path + strlen(model_path), api->speech_name) == 0) {
+        route = &speech_model_route;
+    }
+    const bool has_method = call->method == SERVE_GET ? route->get != NULL
+                            : call->method == SERVE_POST
+                                ? route->post || route->form || route == &slot_route
+                                : false;
     const bool is_on =
         route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
     if (route == &model_route && strcmp(call->path + strlen(model_path), api->model_name) != 0) {
@@ -124,6 +137,8 @@ static void handle_route(const struct serve_api *api, const struct route *route,
                           state == SERVE_LOADING ? "Loading model" : "the server is shutting down");
     } else if (call->method == SERVE_GET) {
         route->get(api, reply);
+    } else if (route->form) {
+        route->form(api, call, reply);
     } else if (route == &slot_route && call->body_size == 0) {
         serve_handle_slot(api, call, NULL, reply);
     } else {

@@ -11,6 +11,7 @@ struct serve_api {
     struct serve_scheduler *scheduler;     // borrowed
     const struct serve_settings *settings; // borrowed
     const char *model_name;                // borrowed
+    const char *speech_name;               // of the speech model; borrowed. NULL: none
     int64_t started;                       // seconds since 1970
     const char *variables;                 // of the chat template, a JSON object; NULL: none
 };
@@ -26,6 +27,7 @@ struct serve_call {
     enum serve_method method;
     const char *path;   // without a query
     const char *action; // of the query; NULL: missing
+    const char *type;   // of the body, as its header says; NULL: missing
     const char *body;
     size_t body_size;
 };

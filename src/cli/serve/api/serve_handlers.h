@@ -11,6 +11,7 @@ void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
 // Returns the one model.
 void serve_handle_model(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
 
 // Requests that need only the vocabulary: serve_tokens.c; and the template: serve_conversation.c.
@@ -27,6 +28,12 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
 void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+
+// Requests to transcribe sound, which are forms: upload/serve_transcriptions.c.
+void serve_handle_transcription(const struct serve_api *api, const struct serve_call *call,
+                                struct serve_reply *reply);
+void serve_handle_translation(const struct serve_api *api, const struct serve_call *call,
+                              struct serve_reply *reply);
 
 // Saves, restores or erases a slot: serve_slot.c. The body may be NULL.
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,

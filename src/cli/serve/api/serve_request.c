@@ -53,7 +53,9 @@ void serve_request_close(struct serve_request *request, struct serve_reply *repl
                          : serve_scheduler_submit(request->api->scheduler, request->task);
     if (queued == SERVE_QUEUED) {
         reply->status = 200;
-        reply->type = answer->is_stream ? "text/event-stream" : "application/json; charset=utf-8";
+        reply->type = answer->is_stream ? "text/event-stream"
+                      : answer->type    ? answer->type
+                                        : "application/json; charset=utf-8";
         reply->answer = answer;
         return;
     }

@@ -30,11 +30,23 @@ static void fill_model(const struct serve_api *api, cJSON *model)
                  CLI_JSON_AS("size", glinfer_model_info, weight_size));
 }
 
+static void fill_speech_model(const struct serve_api *api, cJSON *model)
+{
+    cJSON_AddStringToObject(model, "id", api->speech_name);
+    cJSON_AddStringToObject(model, "object", "model");
+    cJSON_AddNumberToObject(model, "created", (double)api->started);
+    cJSON_AddStringToObject(model, "owned_by", "glinfer");
+}
+
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "object", "list");
-    fill_model(api, cli_json_append(cJSON_AddArrayToObject(json, "data")));
+    cJSON *list = cJSON_AddArrayToObject(json, "data");
+    fill_model(api, cli_json_append(list));
+    if (api->speech_name) {
+        fill_speech_model(api, cli_json_append(list));
+    }
     serve_reply_json(reply, 200, json);
 }
 
@@ -42,6 +54,13 @@ void serve_handle_model(const struct serve_api *api, struct serve_reply *reply)
 {
     cJSON *json = cJSON_CreateObject();
     fill_model(api, json);
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    fill_speech_model(api, json);
     serve_reply_json(reply, 200, json);
 }
 

@@ -212,6 +212,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         call.body = exchange->body.data ? exchange->body.data : "";
         call.body_size = exchange->body.size;
         call.action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action");
+        call.type = header(connection, "Content-Type");
         serve_api_handle(http->api, &call, &exchange->reply);
         cli_bytes_finish(&exchange->body);
         if (exchange->reply.answer) {

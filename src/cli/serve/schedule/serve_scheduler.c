@@ -1,6 +1,7 @@
 #include "cli/serve/schedule/serve_scheduler.h"
 
 #include "cli/flags/cli_template.h"
+#include "cli/serve/schedule/serve_hearing.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,6 +27,7 @@ struct serve_scheduler {
     struct serve_queue queue;
     // The thread's own:
     struct serve_slots slots;
+    struct serve_hearing hearing;
     int device_fd;
     bool is_device_lost; // and not yet recovered
     // Shared:
@@ -90,22 +92,6 @@ static void count_end(struct serve_scheduler *s, const struct serve_slot *slot,
 
 //-- events ----------------------------------------------------------------------------------------
 
-static void send_failure(const struct serve_job *job, const struct glinfer_error *err)
-{
-    const struct serve_event event = {.kind = SERVE_EVENT_FAIL,
-                                      .choice = job->choice,
-                                      .status = err->status,
-                                      .text_size = strlen(err->message)};
-    serve_mailbox_send(&job->task->mailbox, &event, err->message, NULL);
-}
-
-// Fails an answer that never had a slot.
-static void refuse_job(struct serve_job *job, const struct glinfer_error *err)
-{
-    send_failure(job, err);
-    serve_task_unref(job->task);
-}
-
 static void send_progress(struct serve_scheduler *s, const struct serve_slot *slot,
                           const struct glinfer_event *from)
 {
@@ -150,17 +136,20 @@ static void end_job(struct serve_scheduler *s, struct serve_slot *slot,
         struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
         event.stats = *stats;
         serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
+        serve_task_unref(job->task);
     } else if (err) {
-        send_failure(job, err);
+        serve_job_fail(job, err);
+    } else {
+        serve_task_unref(job->task);
     }
-    serve_task_unref(job->task);
 }
 
 //-- answers ---------------------------------------------------------------------------------------
 
 static bool has_slot(void *user, const struct serve_job *job)
 {
-    return serve_slots_choose(user, job) != NULL;
+    struct serve_scheduler *s = user;
+    return job->task->speech ? !s->hearing.job : serve_slots_choose(&s->slots, job) != NULL;
 }
 
 static void start_job(struct serve_scheduler *s, struct serve_job *job)
@@ -173,12 +162,16 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         serve_task_unref(job->task);
         return;
     }
-    struct serve_slot *slot = serve_slots_choose(&s->slots, job);
-    const bool is_action = job->task->action.kind != SERVE_ACTION_NONE;
-    if (!(is_action ? serve_slot_act(slot, job, &err)
-                    : serve_slot_begin(&s->slots, slot, job, &err))) {
+    const bool is_speech = job->task->speech, is_action = job->task->action.kind;
+    struct serve_slot *slot = is_speech ? NULL : serve_slots_choose(&s->slots, job);
+    if (!(is_speech   ? serve_hearing_begin(&s->hearing, job, &err)
+          : is_action ? serve_slot_act(slot, job, &err)
+                      : serve_slot_begin(&s->slots, slot, job, &err))) {
         s->is_device_lost = s->is_device_lost || err.status == GLINFER_STATUS_GPU_LOST;
-        refuse_job(job, &err);
+        serve_job_fail(job, &err);
+        return;
+    }
+    if (is_speech) {
         return;
     }
     if (!slot->job) { // an action or an embedding, which is complete
@@ -209,6 +202,7 @@ static void drop_cancelled(struct serve_scheduler *s)
 
 static void fail_all(struct serve_scheduler *s, const struct glinfer_error *err)
 {
+    serve_hearing_fail(&s->hearing, err);
     for (uint32_t i = 0; i < s->slots.count; i++) {
         if (s->slots.items[i].job) {
             glinfer_end(s->slots.items[i].session);
@@ -230,6 +224,19 @@ static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
     } else {
         end_job(s, slot, NULL, err);
     }
+}
+
+// Advances the transcription.
+static void step_hearing(struct serve_scheduler *s)
+{
+    struct glinfer_error err = {.status = GLINFER_STATUS_OK};
+    const enum serve_hearing_end end = serve_hearing_step(&s->hearing, STEP_US, &err);
+    s->is_device_lost = s->is_device_lost || err.status == GLINFER_STATUS_GPU_LOST;
+    pthread_mutex_lock(&s->lock);
+    s->seen.counts.n_done += end == SERVE_HEARING_DONE;
+    s->seen.counts.n_failed += end == SERVE_HEARING_FAILED;
+    s->seen.counts.n_cancelled += end == SERVE_HEARING_CANCELLED;
+    pthread_mutex_unlock(&s->lock);
 }
 
 // Recovers the device when no answer is running, and resumes the broken answers.
@@ -279,7 +286,9 @@ static void step(struct serve_scheduler *s)
     if (!is_done) {
         note_failure(s, slot, &err);
     } else if (event.kind == GLINFER_EVENT_NONE) {
-        rest(s, true);
+        if (!s->hearing.job) {
+            rest(s, true);
+        }
     } else if (event.kind == GLINFER_EVENT_PROMPT) {
         send_progress(s, slot, &event);
     } else if (event.kind == GLINFER_EVENT_TOKEN) {
@@ -303,7 +312,9 @@ static bool load(struct serve_scheduler *s)
     params.expected = s->session.info.is_encoder ? NULL : &s->expected;
     const bool is_done = serve_slots_init(&s->slots, s->session.model, &params,
                                           (uint32_t)s->settings->n_slots, &err);
-    s->device_fd = is_done ? glinfer_device_fd(s->session.device, &err) : -1;
+    const bool can_hear =
+        is_done && serve_hearing_load(&s->hearing, s->settings, s->session.device, &err);
+    s->device_fd = can_hear ? glinfer_device_fd(s->session.device, &err) : -1;
     return cli_bar_end(&s->session.bar, s->device_fd >= 0, &err);
 }
 
@@ -313,15 +324,18 @@ static void serve(struct serve_scheduler *s)
     while (!atomic_load(&s->is_stopped)) {
         drop_cancelled(s);
         while (s->slots.n_broken == 0 && !s->is_device_lost &&
-               (job = serve_queue_pop(&s->queue, has_slot, &s->slots))) {
+               (job = serve_queue_pop(&s->queue, has_slot, s))) {
             start_job(s, job);
         }
         serve_queue_tell(&s->queue);
+        if (s->hearing.job && s->slots.n_broken == 0 && !s->is_device_lost) {
+            step_hearing(s);
+        }
         if (s->slots.n_running > 0) {
             step(s);
         } else if (s->slots.n_broken > 0 || s->is_device_lost) {
             recover(s);
-        } else {
+        } else if (!s->hearing.job) {
             rest(s, false);
         }
     }
@@ -346,9 +360,10 @@ static void *run(void *user)
     serve_queue_close(&s->queue);
     fail_all(s, &over);
     for (struct serve_job *job; (job = serve_queue_pop(&s->queue, NULL, NULL));) {
-        refuse_job(job, &over);
+        serve_job_fail(job, &over);
     }
     atomic_store(&s->state, SERVE_OVER);
+    serve_hearing_finish(&s->hearing);
     serve_slots_finish(&s->slots);
     return NULL;
 }
@@ -366,7 +381,7 @@ struct serve_scheduler *serve_scheduler_create(const struct serve_settings *sett
     pthread_mutex_init(&s->lock, NULL);
     serve_queue_init(&s->queue, (uint32_t)settings->n_queue);
     cli_session_init(&s->session, &settings->session);
-    if (!cli_session_check(&s->session)) {
+    if (!cli_session_check(&s->session) || !serve_hearing_find(&s->hearing, settings)) {
         serve_scheduler_destroy(s);
         return NULL;
     }
@@ -427,7 +442,8 @@ enum serve_queued serve_scheduler_submit(struct serve_scheduler *s, struct serve
         return SERVE_QUEUE_CLOSED;
     }
     pthread_mutex_lock(&s->lock);
-    const uint32_t n_idle = s->seen.n_slots - s->seen.n_running;
+    const uint32_t n_idle =
+        task->speech ? !atomic_load(&s->hearing.is_busy) : s->seen.n_slots - s->seen.n_running;
     pthread_mutex_unlock(&s->lock);
     const enum serve_queued queued = serve_queue_push(&s->queue, task, n_idle);
     notify(s->wake_fd);

@@ -1,7 +1,10 @@
 #include "cli/serve/schedule/serve_task.h"
 
+#include "cli/serve/schedule/serve_speech.h"
+
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct serve_task *serve_task_create(cJSON *body)
 {
@@ -52,6 +55,17 @@ void serve_task_unref(struct serve_task *task)
         cJSON_free(task->schemas.items[i]);
     }
     free(task->schemas.items);
+    serve_speech_destroy(task->speech);
     free(task->action.path);
     free(task);
+}
+
+void serve_job_fail(struct serve_job *job, const struct glinfer_error *err)
+{
+    const struct serve_event event = {.kind = SERVE_EVENT_FAIL,
+                                      .choice = job->choice,
+                                      .status = err->status,
+                                      .text_size = strlen(err->message)};
+    serve_mailbox_send(&job->task->mailbox, &event, err->message, NULL);
+    serve_task_unref(job->task);
 }

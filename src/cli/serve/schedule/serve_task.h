@@ -69,6 +69,8 @@ struct serve_task {
     bool has_echo_probs;        // the tokens of the echo have log-probabilities
     struct serve_action action; // runs in place of an answer
 
+    struct serve_speech *speech; // sound to transcribe in place of an answer; owned. NULL: none
+
     bool is_embedding; // an embedding uses only the settings below
 
     enum glinfer_pooling pooling;
@@ -84,6 +86,8 @@ struct serve_task {
 struct serve_task *serve_task_create(cJSON *body);
 // Adds an answer to a task and returns it.
 struct serve_job *serve_task_add(struct serve_task *task);
+// Sends the failure of an answer and drops its reference to the task.
+void serve_job_fail(struct serve_job *job, const struct glinfer_error *err);
 struct serve_task *serve_task_ref(struct serve_task *task);
 // Drops a reference. Accepts NULL.
 void serve_task_unref(struct serve_task *task);

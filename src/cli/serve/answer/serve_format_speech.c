@@ -1,0 +1,47 @@
+// The shapes of /v1/audio/transcriptions: json, text, srt, vtt and verbose_json.
+#include "cli/common/cli_json.h"
+#include "cli/serve/answer/serve_answer.h"
+#include "cli/serve/schedule/serve_speech.h"
+
+#include <string.h>
+
+static void write_transcript(const struct serve_answer *answer, struct cli_bytes *body)
+{
+    const struct serve_speech *speech = answer->task->speech;
+    const char *asked = speech->params.language ? speech->params.language : "auto";
+    const bool is_known = strcmp(asked, "auto") != 0;
+    // Models that know English alone detect no language.
+    const char *language = speech->language[0] ? speech->language : is_known ? asked : "en";
+    const struct cli_transcript transcript = {
+        .segments = speech->segments.items,
+        .n_segment = speech->segments.count,
+        .language = language,
+        .language_name = language,
+        .asked = asked,
+        .is_translation = speech->params.translate,
+        .seconds = (double)speech->n_sample / GLINFER_SPEECH_RATE,
+    };
+    cJSON *json = NULL;
+    switch (speech->format) {
+    case SERVE_SPEECH_JSON:
+        json = cli_transcript_json(&transcript);
+        break;
+    case SERVE_SPEECH_VERBOSE:
+        json = cli_transcript_verbose(&transcript, speech->params.has_words);
+        break;
+    case SERVE_SPEECH_TEXT:
+        cli_transcript_join(&transcript, body);
+        cli_bytes_add(body, "\n");
+        break;
+    case SERVE_SPEECH_SRT:
+        cli_transcript_write(&transcript, CLI_TRANSCRIPT_SRT, body);
+        break;
+    case SERVE_SPEECH_VTT:
+        cli_transcript_write(&transcript, CLI_TRANSCRIPT_VTT, body);
+    }
+    cli_append_json(body, json);
+    cJSON_Delete(json);
+}
+
+const struct serve_format serve_format_speech = {.id_prefix = "transcript-",
+                                                 .write = write_transcript};

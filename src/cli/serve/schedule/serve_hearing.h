@@ -1,0 +1,41 @@
+// The speech model of the server and the one transcription that runs with it, in steps between
+// those of the answers. Only the thread of the GPU uses it, but for serve_hearing_find and is_busy.
+#ifndef SERVE_HEARING_H
+#define SERVE_HEARING_H
+
+#include "cli/serve/schedule/serve_task.h"
+#include "cli/serve/serve_settings.h"
+
+struct serve_hearing {
+    const char *path;                            // of the model; NULL: the server has none
+    struct glinfer_source vad;                   // its path is NULL without --vad-model
+    struct glinfer_model *model;                 // owned
+    struct serve_job *job;                       // that is transcribed; NULL: idle
+    atomic_bool is_busy;                         // there is a job; for other threads
+    struct glinfer_transcription *transcription; // of the job; owned
+};
+
+// Finds the files of --speech-model and --vad-model. Returns false with the reason printed.
+bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settings *settings);
+// Loads the model, if there is one. Fails as glinfer_model_load does.
+bool serve_hearing_load(struct serve_hearing *hearing, const struct serve_settings *settings,
+                        struct glinfer_device *device, struct glinfer_error *err);
+void serve_hearing_finish(struct serve_hearing *hearing);
+
+// Begins to transcribe the sound of a job. Fails as glinfer_transcription_create does.
+bool serve_hearing_begin(struct serve_hearing *hearing, struct serve_job *job,
+                         struct glinfer_error *err);
+enum serve_hearing_end {
+    SERVE_HEARING_WORKS, // the job has not ended
+    SERVE_HEARING_DONE,
+    SERVE_HEARING_FAILED,
+    SERVE_HEARING_CANCELLED,
+};
+// Works for about budget_us microseconds. A job that ends gets its last event, and err the reason
+// of a failure: of glinfer_transcription_step, or of sound that cannot be read.
+enum serve_hearing_end serve_hearing_step(struct serve_hearing *hearing, uint32_t budget_us,
+                                          struct glinfer_error *err);
+// Fails the job, if there is one.
+void serve_hearing_fail(struct serve_hearing *hearing, const struct glinfer_error *err);
+
+#endif

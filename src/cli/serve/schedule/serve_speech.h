@@ -1,0 +1,39 @@
+// A request to transcribe sound: its settings, its upload, and the transcript that grows. The
+// connection makes it, the thread of the GPU uses it up to the end of the answer, and the
+// connection reads the transcript after that.
+#ifndef SERVE_SPEECH_H
+#define SERVE_SPEECH_H
+
+#include "cli/speech/cli_sound.h"
+#include "cli/speech/cli_transcript.h"
+
+enum serve_speech_format {
+    SERVE_SPEECH_JSON,
+    SERVE_SPEECH_TEXT,
+    SERVE_SPEECH_SRT,
+    SERVE_SPEECH_VTT,
+    SERVE_SPEECH_VERBOSE,
+};
+
+struct serve_speech {
+    struct glinfer_transcription_params params; // texts are borrowed from the task's body
+    enum serve_speech_format format;
+    struct cli_bytes upload;
+    struct cli_sound *sound; // reads the upload; owned
+    uint64_t n_sample;       // that were read
+    char language[16];       // that was detected; "": none
+    struct {
+        struct cli_segment *items; // own their texts, words and tokens
+        size_t count, capacity;
+    } segments;
+};
+
+// Accepts NULL.
+void serve_speech_destroy(struct serve_speech *speech);
+// Reads the next samples, as cli_sound_next does.
+bool serve_speech_read(struct serve_speech *speech, const float **samples, size_t *n,
+                       struct glinfer_error *err);
+// Adds an event to the transcript.
+void serve_speech_add(struct serve_speech *speech, const struct glinfer_transcript_event *event);
+
+#endif

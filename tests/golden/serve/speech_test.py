@@ -1,0 +1,192 @@
+"""Transcriptions of `glinfer serve`, by a Whisper model of random weights whose text means nothing.
+
+    speech_test.py GLINFER MODEL
+
+Status 77: no device, or a build that cannot read sound.
+"""
+import io
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import wave
+
+from serving import Server, same, start_or_skip, true
+
+GLINFER, MODEL = sys.argv[1:3]
+WIDTH, N_HEAD, N_AUDIO, N_TEXT, N_MEL, N_VOCAB, N_WORDS = 64, 2, 1500, 448, 80, 51865, 50257
+PATH = "/v1/audio/transcriptions"
+
+
+def write_whisper(path):
+    """Writes a model as whisper.cpp does, with the vocabulary of the multilingual models."""
+    source = random.Random(1)
+    with open(path, "wb") as file:
+        def tensor(name, *shape, exponent):
+            """Random numbers of one exponent and any sign; exponent 0: ones."""
+            n = math.prod(shape)
+            bits = int.from_bytes(source.randbytes(4 * n), "little")
+            mask = int.from_bytes(struct.pack("<I", 0x807FFFFF) * n, "little")
+            power = int.from_bytes(struct.pack("<I", (127 + exponent) << 23) * n, "little")
+            file.write(struct.pack(f"<3i{len(shape)}i", len(shape), len(name), 0, *shape) + name.encode())
+            file.write((bits & mask | power).to_bytes(4 * n, "little") if exponent else struct.pack("<f", 1) * n)
+
+        def matrix(name, n_col, n_row, has_bias=True):
+            tensor(name + ".weight", n_col, n_row, exponent=-3 if n_col == WIDTH else -4)
+            if has_bias:
+                tensor(name + ".bias", n_row, exponent=-5)
+
+        def norm(name):
+            tensor(name + ".weight", WIDTH, exponent=0)
+            tensor(name + ".bias", WIDTH, exponent=-5)
+
+        def layer(name, *attentions):
+            for attention in attentions:
+                for part in ("query", "key", "value", "out"):
+                    matrix(f"{name}.{attention}.{part}", WIDTH, WIDTH, part != "key")
+                norm(f"{name}.{attention}_ln")
+            norm(f"{name}.mlp_ln")
+            matrix(f"{name}.mlp.0", WIDTH, 4 * WIDTH)
+            matrix(f"{name}.mlp.2", 4 * WIDTH, WIDTH)
+
+        file.write(struct.pack("<12I", 0x67676D6C, N_VOCAB, N_AUDIO, WIDTH, N_HEAD, 1, N_TEXT, WIDTH, N_HEAD, 1, N_MEL, 0))
+        filters = [0.01 if i % 201 // 3 == i // 201 else 0 for i in range(N_MEL * 201)]
+        file.write(struct.pack(f"<2I{len(filters)}fI", N_MEL, 201, *filters, N_WORDS))
+        for i in range(N_WORDS):
+            word = bytes([i]) if i < 256 else f" w{i}".encode()
+            file.write(struct.pack("<I", len(word)) + word)
+        for i, n_in in (1, N_MEL), (2, WIDTH):
+            tensor(f"encoder.conv{i}.weight", 3, n_in, WIDTH, exponent=-5)
+            tensor(f"encoder.conv{i}.bias", 1, WIDTH, exponent=-5)
+        tensor("encoder.positional_embedding", WIDTH, N_AUDIO, exponent=-2)
+        layer("encoder.blocks.0", "attn")
+        norm("encoder.ln_post")
+        matrix("decoder.token_embedding", WIDTH, N_VOCAB, False)
+        tensor("decoder.positional_embedding", WIDTH, N_TEXT, exponent=-2)
+        layer("decoder.blocks.0", "attn", "cross_attn")
+        norm("decoder.ln")
+
+
+def make_sound(seconds):
+    """Returns a WAV file with noise."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(16000)
+        sound.writeframes(random.Random(2).randbytes(int(32000 * seconds)))
+    return file.getvalue()
+
+
+def send(server, fields, sound=None, path=PATH, name="x.wav"):
+    """Sends a form with one attempt for each text; returns status, type and body."""
+    lines = []
+    for field, value in {"temperature_inc": "0", "language": "en", **fields}.items():
+        lines.append(f'--mark\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode())
+    if sound is not None:
+        lines.append(f'--mark\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode() + sound + b"\r\n")
+    status, headers, body = server.request("POST", path, b"".join(lines) + b"--mark--\r\n",
+                                           {"Content-Type": "multipart/form-data; boundary=mark"}, 120)
+    return status, headers["Content-Type"], body
+
+
+def it_has_all_shapes(server, sound):
+    status, kind, told = send(server, {"model": "whisper-1"}, sound)
+    same((status, kind, list(told)), (200, "application/json; charset=utf-8", ["text"]), told)
+    true(told["text"], "text")
+    status, kind, text = send(server, {"response_format": "text"}, sound)
+    same((status, kind, text), (200, "text/plain; charset=utf-8", told["text"] + "\n"), "text")
+    status, kind, text = send(server, {"response_format": "srt"}, sound)
+    true(status == 200 and text.startswith("1\n00:00:0") and "subrip" in kind, text)
+    status, kind, text = send(server, {"response_format": "vtt"}, sound)
+    true(status == 200 and text.startswith("WEBVTT\n\n00:00:0") and "vtt" in kind, text)
+    status, _, whole = send(server, {"response_format": "verbose_json", "timestamp_granularities[]": "word"}, sound)
+    same((status, whole["task"], whole["language"], whole["duration"]), (200, "transcribe", "en", 2), "verbose_json")
+    same(whole["text"], told["text"], "the text of verbose_json")
+    true(whole["segments"] and whole["words"], whole)
+    _, _, whole = send(server, {"response_format": "verbose_json"}, sound, "/v1/audio/translations")
+    same((whole["task"], "words" in whole), ("translate", False), "a translation")
+    same(send(server, {}, sound, "/inference")[2], told, "/inference")
+    same(send(server, {"language": "auto"}, sound)[0], 200, "a detected language")
+
+
+def it_refuses(server, sound):
+    for fields, data, words in (
+            ({}, None, 'missing "file"'), ({}, b"", "it is empty"), ({}, b"a text, no sound" * 9, "not a sound file"),
+            ({"language": "xx"}, sound, 'invalid "language"'), ({"response_format": "pdf"}, sound, 'invalid "response_format"'),
+            ({"temperature": "hot"}, sound, 'invalid "temperature"'), ({"temperature": "nan"}, sound, 'invalid "temperature"'),
+            ({"timestamp_granularities[]": "letter"}, sound, "timestamp_granularities"),
+            ({"timestamp_granularities[]": "word"}, sound, "verbose_json")):
+        status, _, told = send(server, fields, data)
+        true(status == 400 and words in told["error"]["message"], (fields, told))
+        same(told["error"]["type"], "invalid_request_error", told)
+    status, _, told = send(server, {}, make_sound(40))
+    true(status == 413 and "larger than" in told["error"]["message"], told)
+    status, _, told = server.post(PATH, {"file": "x"})
+    true(status == 400 and "multipart/form-data" in told["error"]["message"], told)
+    same(server.get(PATH)[0], 405, "GET")
+    headers = {"Content-Type": "multipart/form-data; boundary=mark"}
+    same(server.request("POST", PATH, b"--mark\r\nContent-Disposition: form", headers)[0], 400, "a cut form")
+
+
+def it_shares_the_device(server, sound):
+    alone = send(server, {}, sound)
+    answer = server.ask("/completion", prompt="Once", n_predict=24, temperature=0)["content"]
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(send(server, {}, sound))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    same(server.ask("/completion", prompt="Once", n_predict=24, temperature=0)["content"], answer, "an answer beside sound")
+    for thread in threads:
+        thread.join()
+    same(found, 3 * [alone], "sounds that wait for each other")
+
+
+def it_forgets_clients_that_go(server, sound):
+    body = (b'--mark\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n' + make_sound(25) + b"\r\n--mark--\r\n")
+    connection = server.connect()
+    connection.request("POST", PATH, body, {"Content-Type": "multipart/form-data; boundary=mark"})
+    time.sleep(0.2)
+    connection.close()
+    same(send(server, {}, sound)[0], 200, "the next sound")
+    true("glinfer:answers_cancelled_total 1\n" in server.get("/metrics")[2], "metrics")
+
+
+def wrong_flags_are_refused():
+    for flags, words in ((("--speech-model", MODEL), "not a speech model"), (("--vad-model", "x"), "needs --speech-model"),
+                         (("--speech-model", "/nonexistent.bin"), "/nonexistent.bin")):
+        done = subprocess.run([GLINFER, "serve", "-m", MODEL, "--port", "0", *flags], capture_output=True, text=True)
+        true(done.returncode != 0 and words in done.stderr, done)
+
+
+def main():
+    sound = make_sound(2)
+    with start_or_skip(GLINFER, MODEL) as server:
+        status, _, told = send(server, {}, sound)
+        same((status, told["error"]["type"]), (501, "not_supported_error"), told)
+        if "cannot read sound" in told["error"]["message"]:
+            print(told["error"]["message"])
+            sys.exit(77)
+        true("--speech-model" in told["error"]["message"], told)
+    wrong_flags_are_refused()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tiny-whisper.bin")
+        write_whisper(path)
+        with Server(GLINFER, MODEL, "--speech-model", path, "--max-body", "1M", "--metrics") as server:
+            names = [model["id"] for model in server.get("/v1/models")[2]["data"]]
+            same(names, [os.path.basename(MODEL), "tiny-whisper.bin"], "models")
+            same(server.get("/v1/models/tiny-whisper.bin")[2]["id"], "tiny-whisper.bin", "a model")
+            it_has_all_shapes(server, sound)
+            it_refuses(server, sound)
+            it_shares_the_device(server, sound)
+            it_forgets_clients_that_go(server, sound)
+            same(server.end(), 0, "the end")
+
+
+if __name__ == "__main__":
+    main()
