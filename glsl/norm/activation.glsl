@@ -26,28 +26,16 @@
     (params.square * max(x, 0.0) * max(x, 0.0) + params.slope * (x) +                              \
      params.fall * (exp(min(x, params.edge)) - 1.0 - (x)) * step(x, 0.0 * (x)))
 #elif ACTIVATION == 6
-// Half of erfc(z) for z >= 0, with a relative error below 1.2e-7.
+// erfc(|x| / sqrt(2)) = t exp(-x x / 2 + p(t)), t = 1 / (1 + |x| / sqrt(8)), with a relative error
+// below 1.2e-7.
 //   Press et al., Numerical Recipes, section 6.2
-#define HALF_ERFC(z, t)                                                                            \
-    (0.5 * (t) *                                                                                   \
-     exp(-(z) * (z) - 1.26551223 +                                                                 \
-         (t) * (1.00002368 +                                                                       \
-         (t) * (0.37409196 +                                                                       \
-         (t) * (0.09678418 +                                                                       \
-         (t) * (-0.18628806 +                                                                      \
-         (t) * (0.27886807 +                                                                       \
-         (t) * (-1.13520398 +                                                                      \
-         (t) * (1.48851587 +                                                                       \
-         (t) * (-0.82215223 + (t) * 0.17087277))))))))))
-#define GELU_ERF(type)                                                                             \
-    type activate(type x)                                                                          \
-    {                                                                                              \
-        type z = abs(x) * 0.70710678118654752, tail = HALF_ERFC(z, 1.0 / (1.0 + 0.5 * z));         \
-        return max(x, type(0.0)) - abs(x) * tail;                                                  \
-    }
-GELU_ERF(float)
-GELU_ERF(vec2)
-GELU_ERF(vec4)
+#define ERFC_T(x) (1.0 / (1.0 + 0.35355339059327376 * abs(x)))
+#define ERFC_P(t)                                                                                  \
+    (-1.26551223 + (t) * (1.00002368 + (t) * (0.37409196 + (t) * (0.09678418 +                     \
+     (t) * (-0.18628806 + (t) * (0.27886807 + (t) * (-1.13520398 + (t) * (1.48851587 +             \
+     (t) * (-0.82215223 + (t) * 0.17087277)))))))))
+#define activate(x)                                                                                \
+    (max(x, 0.0) - 0.5 * abs(x) * ERFC_T(x) * exp(-0.5 * (x) * (x) + ERFC_P(ERFC_T(x))))
 #else
 #define activate(x) (min(x, 7.0) / (1.0 + exp(-1.702 * min(x, 7.0))))
 #endif

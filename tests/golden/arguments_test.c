@@ -248,6 +248,27 @@ REFUSED("logprobs is NULL", glinfer_score_top, (f->session, prompt, 4, 1, NULL, 
 REFUSED("n_top", glinfer_score_top, (f->session, prompt, 4, 1u << 30, result, top, err))
 REFUSED("session is NULL", glinfer_embed, (NULL, prompt, 4, NULL, result, 4, &n, err))
 REFUSED("ids is NULL", glinfer_embed, (f->session, NULL, 4, NULL, NULL, 0, &n, err))
+//-- speech ----------------------------------------------------------------------------------------
+
+REFUSED("model is NULL", glinfer_transcription_create, (NULL, NULL, err))
+REFUSED_WITH("struct_size", glinfer_transcription_create, (f->tiny.model, &params, err),
+             WITH(glinfer_transcription_params, params, params.struct_size--))
+REFUSED("transcription is NULL", glinfer_transcription_feed, (NULL, result, 1, err))
+REFUSED_WITH("transcription is NULL", glinfer_transcription_step, (NULL, 0, &progress, err),
+             enum glinfer_transcription_state progress)
+IGNORED(glinfer_transcription_poll, return !glinfer_transcription_poll(NULL, NULL))
+IGNORED(glinfer_transcription_time, return glinfer_transcription_time(NULL) == 0)
+IGNORED(glinfer_transcription_end, glinfer_transcription_end(NULL); return true)
+IGNORED(glinfer_transcription_cancel, glinfer_transcription_cancel(NULL); return true)
+IGNORED(glinfer_transcription_reset, glinfer_transcription_reset(NULL); return true)
+IGNORED(glinfer_transcription_destroy, glinfer_transcription_destroy(NULL);
+        struct glinfer_transcription *none = NULL; glinfer_transcription_destroy(&none);
+        return !none)
+IGNORED(glinfer_model_hears, return !glinfer_model_hears(NULL))
+IGNORED(glinfer_speech_language, return !glinfer_speech_language(SIZE_MAX))
+
+//-- copies ----------------------------------------------------------------------------------------
+
 REFUSED("to is NULL", glinfer_session_copy, (NULL, f->session, 1, err))
 REFUSED("from is NULL", glinfer_session_copy, (f->session, NULL, 1, err))
 REFUSED("session is NULL", glinfer_session_save, (NULL, "/dev/null", err))
