@@ -318,7 +318,7 @@ static bool take_word(struct parsing *p)
         size = (size_t)(equals - word);
         flag = find_flag(p->command, word, size);
     }
-    if (!flag && p->command->takes_words && word[0] != '-') {
+    if (!flag && p->command->takes_words && (word[0] != '-' || word[1] == '\0')) {
         return take_free_word(p, word);
     }
     if (!flag) {

@@ -26,6 +26,6 @@ struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_soft
                                 uint64_t host);
 // Bytes of a process besides weights, cache, scratch and vocabulary: staging, chunks, the driver's
 // copies of programs (llvmpipe; measured with SmolLM2).
-#define GI_HOST_BYTES (UINT64_C(22) << 20)
+#define GI_HOST_BYTES (UINT64_C(27) << 20)
 
 #endif

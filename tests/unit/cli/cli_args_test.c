@@ -159,7 +159,8 @@ TEST(args_take_words_that_are_not_flags)
     assert_int_equal(settings.stop.count, 2);
     assert_string_equal(settings.stop.items[1], "b");
     assert_true(settings.is_json);
-    assert_int_equal(cli_parse(&taking, &settings, 4, words, &report), CLI_PARSED_WRONG);
+    assert_int_equal(cli_parse(&taking, &settings, 4, words, &report), CLI_PARSED);
+    assert_string_equal(settings.stop.items[settings.stop.count - 1], "-");
     settings.stop.count = CLI_MAX_TEXTS;
     assert_int_equal(cli_parse(&taking, &settings, 1, words, &report), CLI_PARSED_WRONG);
     assert_string_equal(report.error, "more arguments than 32");
