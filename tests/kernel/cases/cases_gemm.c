@@ -45,14 +45,16 @@ static const char *const size_names[] = {"x up to 1", "x up to 1e-4", "x up to 3
                                          "x up to 1e-30", "x up to 1e30"};
 static const float sizes[] = {1, 1e-4f, 3e6f, 1e-30f, 1e30f};
 
-static bool is_available(const struct kt_run *run, enum input input)
+// Returns true if the device has the programs of an input, and the input's form that many tokens.
+static bool is_available(const struct kt_run *run, enum input input, uint32_t n_tokens)
 {
     return input == INPUT_F32 || input == INPUT_PACKED ||
            (gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF) &&
-            (input == INPUT_TILES || gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF)));
+            (input == INPUT_TILES || (n_tokens <= GI_SMALL_BATCH &&
+                                      gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF))));
 }
 
-// Records what makes of rows in f32 those that the product reads.
+// Records the conversion of rows in f32 to the form that the product reads.
 static void record_input(struct kt_run *run, enum input input, uint32_t n_tokens, uint32_t n_cols,
                          const struct gi_weight *weight, struct gi_rows *x)
 {
@@ -63,14 +65,36 @@ static void record_input(struct kt_run *run, enum input input, uint32_t n_tokens
             kt_fail(run, "rows are not packed");
         }
     } else if (input != INPUT_F32) {
-        // Rows of few tokens have the room that they would have in f32.
-        const uint64_t size = input == INPUT_SMALL_TILES
-                                  ? (uint64_t)n_tokens * n_cols * sizeof(float)
-                                  : gi_half_rows_size(n_tokens, n_cols);
-        const struct gi_rows halves = {kt_range(run, "halves", NULL, (size_t)size), n_cols, true};
+        // Small tiles are in the room of rows in f32, where the library decides whether they fit.
+        // Large tiles get a room of their own, as the library uses them for no fewer than 64
+        // tokens.
+        const bool is_small = input == INPUT_SMALL_TILES;
+        const uint64_t size = is_small ? (uint64_t)n_tokens * n_cols * sizeof(float)
+                                       : gi_half_rows_size(n_tokens, n_cols);
+        struct gi_rows halves = {kt_range(run, "halves", NULL, (size_t)size), n_cols, !is_small};
         run->recorder.is_half = true;
+        halves = is_small ? gi_half_rows(&run->recorder, &halves) : halves;
+        if (!halves.is_half) {
+            kt_fail(run, "rows have no room for tiles");
+            return;
+        }
         gi_op_half_rows(&run->recorder, "half_rows", x, n_cols, &halves);
         *x = halves;
+    }
+}
+
+// Records the product of rows x in f32 in a form.
+static void record_form(struct kt_run *run, const struct form *form, uint32_t n_tokens,
+                        const struct gi_weight *weight, struct gi_rows x, bool is_added,
+                        float scale, const struct gi_rows *y)
+{
+    kt_set(run, "GLINFER_BATCH", form->batch);
+    kt_set(run, "GLINFER_GEMM", form->gemm);
+    if (!run->has_failed) {
+        record_input(run, form->input, n_tokens, weight->n_cols, weight, &x);
+    }
+    if (!run->has_failed) {
+        gi_op_gemm(&run->recorder, "gemm", weight, &x, is_added, scale, y);
     }
 }
 
@@ -81,7 +105,7 @@ static uint64_t record_product(struct kt_run *run, const uint32_t *v)
     const uint32_t n_tokens = v[2], n_rows = v[3];
     const enum extra extra = (enum extra)v[5];
     const bool is_added = extra == ADDED || extra == ALL;
-    run->is_left_out = !is_available(run, form->input);
+    run->is_left_out = !is_available(run, form->input, n_tokens);
     if (run->is_left_out) {
         return 0;
     }
@@ -94,14 +118,9 @@ static uint64_t record_product(struct kt_run *run, const uint32_t *v)
                  .has_bias = extra == BIAS || extra == ALL});
     const uint32_t n_cols = weight.n_cols;
     const uint32_t x_stride = form->input == INPUT_F32 ? kt_pad32(n_cols) + 32 : n_cols;
-    struct gi_rows x = kt_random_rows(run, "x", n_tokens, x_stride, sizes[v[6]]);
+    const struct gi_rows x = kt_random_rows(run, "x", n_tokens, x_stride, sizes[v[6]]);
     const struct gi_rows y = kt_random_rows(run, "y", n_tokens, kt_pad32(n_rows) + 32, 1);
-    kt_set(run, "GLINFER_BATCH", form->batch);
-    kt_set(run, "GLINFER_GEMM", form->gemm);
-    if (!run->has_failed) {
-        record_input(run, form->input, n_tokens, n_cols, &weight, &x);
-        gi_op_gemm(&run->recorder, "gemm", &weight, &x, is_added, 0.75f, &y);
-    }
+    record_form(run, form, n_tokens, &weight, x, is_added, 0.75f, &y);
     return kt_weight_bytes(&weight);
 }
 
@@ -111,20 +130,15 @@ static uint64_t record_gemm_overlap(struct kt_run *run, const uint32_t *v)
 {
     enum { STRIDE = 32 };
     const struct form *form = &forms[v[1]];
-    run->is_left_out = !is_available(run, form->input);
+    run->is_left_out = !is_available(run, form->input, v[2]);
     if (run->is_left_out) {
         return 0;
     }
     const struct gi_weight weight =
         kt_weight(run, &(struct kt_weight_params){.type = v[0], .n_rows = v[3], .n_cols = v[4]});
-    struct gi_rows x = kt_random_rows(run, "x", v[2] + weight.n_cols / STRIDE, STRIDE, 1);
+    const struct gi_rows x = kt_random_rows(run, "x", v[2] + weight.n_cols / STRIDE, STRIDE, 1);
     const struct gi_rows y = kt_random_rows(run, "y", v[2], kt_pad32(v[3]), 1);
-    kt_set(run, "GLINFER_BATCH", form->batch);
-    kt_set(run, "GLINFER_GEMM", form->gemm);
-    if (!run->has_failed) {
-        record_input(run, form->input, v[2], weight.n_cols, &weight, &x);
-        gi_op_gemm(&run->recorder, "gemm", &weight, &x, false, 1.0f, &y);
-    }
+    record_form(run, form, v[2], &weight, x, false, 1, &y);
     return kt_weight_bytes(&weight);
 }
 
@@ -178,11 +192,13 @@ static const struct kt_axis half_axes[] = {HALF_TYPES,
                                            KT_NAMED("size", 3, size_names)};
 KT_DESCRIBE(gemm_half, half_axes);
 
+// Rows in f32 of 5 tokens have 32 bytes more than tiles need for 160 columns, and too few bytes for
+// 96.
 static const struct kt_axis small_axes[] = {HALF_TYPES,
                                             KT_CHOICES("form", form_name, 15),
                                             KT_NUMBERS("tokens", 5, 8, 15, 16, 32),
                                             KT_NUMBERS("rows", 48, 144, 4112),
-                                            KT_NUMBERS("columns", 96, 320, 2080),
+                                            KT_NUMBERS("columns", 160, 320, 2080),
                                             KT_NAMED("with", N_EXTRA, extras),
                                             KT_NAMED("size", 3, size_names)};
 KT_DESCRIBE(gemm_half_small, small_axes);
