@@ -55,8 +55,8 @@ static const struct kt_axis quant_axes[] = {
 };
 KT_DESCRIBE(gemv_quant, quant_axes);
 
-// Odd and even numbers of blocks; x too large for the smallest uniform block. The form by bytes
-// takes the last four types by quads.
+// Odd and even numbers of blocks, several super-blocks in each case; x too large for the smallest
+// uniform block. The form by bytes takes the last four types by quads.
 static const struct kt_axis dot_axes[] = {
     KT_TYPES(GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0, GI_GGML_TYPE_Q4_K,
              GI_GGML_TYPE_Q6_K, GI_GGML_TYPE_Q5_0, GI_GGML_TYPE_Q5_1, GI_GGML_TYPE_Q5_K,
@@ -64,7 +64,7 @@ static const struct kt_axis dot_axes[] = {
              GI_GGML_TYPE_IQ1_M, GI_GGML_TYPE_TQ1_0),
     KT_CHOICES("form", kt_gemv_form_name, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
     KT_NUMBERS("width", 40, 128),
-    KT_NUMBERS("columns", 256, 736, 4608),
+    KT_NUMBERS("columns", 512, 736, 4608),
     KT_NAMED("with", N_EXTRA, extras),
 };
 KT_DESCRIBE(gemv_dot, dot_axes);
