@@ -1,109 +1,45 @@
 #include "cli/speech/cli_hearing.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "cli/common/cli_utf8.h"
+
 #include <unistd.h>
 
-#define STEP_US 50000 // between two looks at the sound
+#define STEP_US 50000 // work between two checks for new sound
 
 //-- events ----------------------------------------------------------------------------------------
-
-static char *copy_text(const char *text, size_t size)
-{
-    char *copy = cli_alloc(size + 1, 1);
-    memcpy(copy, text, size);
-    return copy;
-}
-
-static struct cli_spoken *copy_tokens(const struct glinfer_transcript_event *event)
-{
-    struct cli_spoken *tokens = cli_alloc(event->n_token + 1, sizeof(*tokens));
-    for (size_t i = 0; i < event->n_token; i++) {
-        const struct glinfer_transcript_token *token = &event->tokens[i];
-        const bool has_times = token->to_ms > 0;
-        tokens[i] = (struct cli_spoken){
-            .text = copy_text(token->text, token->size),
-            .from_ms = has_times ? (int64_t)token->from_ms : -1,
-            .to_ms = has_times ? (int64_t)token->to_ms : -1,
-            .id = token->id,
-            .probability = token->probability,
-            .dtw_ms = has_times ? (int64_t)token->from_ms : -1,
-        };
-    }
-    return tokens;
-}
-
-static struct cli_spoken *copy_words(const struct glinfer_transcript_event *event)
-{
-    struct cli_spoken *words = cli_alloc(event->n_word + 1, sizeof(*words));
-    for (size_t i = 0; i < event->n_word; i++) {
-        const struct glinfer_transcript_word *word = &event->words[i];
-        words[i] = (struct cli_spoken){
-            .text = copy_text(event->text + word->text_begin, word->text_end - word->text_begin),
-            .from_ms = (int64_t)word->from_ms,
-            .to_ms = (int64_t)word->to_ms,
-            .probability = word->probability,
-            .dtw_ms = -1,
-        };
-    }
-    return words;
-}
-
-static void free_spoken(const struct cli_spoken *spoken, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free((char *)spoken[i].text);
-    }
-    free((struct cli_spoken *)spoken);
-}
 
 // Removes the text of running speech from the terminal.
 static void clear_partial(struct cli_hearing *hearing)
 {
-    if (hearing->n_shown > 0) {
+    if (hearing->is_partial_shown) {
         fputs("\r\033[K", stdout);
-        hearing->n_shown = 0;
+        hearing->is_partial_shown = false;
     }
 }
 
-// Shows the end of the text of running speech, as much as a line holds.
+// Shows the end of the text of running speech, as much as fits in a line.
 static void show_partial(struct cli_hearing *hearing, const struct glinfer_transcript_event *event)
 {
-    const size_t width = cli_columns(stdout) > 8 ? cli_columns(stdout) - 2 : 78;
-    const size_t first = event->size > width ? event->size - width : 0;
     if (!isatty(STDOUT_FILENO)) {
         return;
     }
+    const size_t n_columns = cli_columns(stdout), width = n_columns > 8 ? n_columns - 2 : 78;
+    const char *text = event->text + (event->size > width ? event->size - width : 0);
+    while (cli_utf8_continues(*text)) {
+        text++;
+    }
     clear_partial(hearing);
-    printf("%s", event->text + first);
-    hearing->n_shown = event->size - first;
+    fputs(text, stdout);
+    hearing->is_partial_shown = true;
     fflush(stdout);
 }
 
 static bool add_segment(struct cli_hearing *hearing, const struct glinfer_transcript_event *event)
 {
-    const int64_t window_ms = 30000;
-    const struct cli_segment segment = {
-        .from_ms = (int64_t)event->from_ms,
-        .to_ms = (int64_t)event->to_ms,
-        .text = copy_text(event->text, event->size),
-        .words = copy_words(event),
-        .tokens = copy_tokens(event),
-        .n_word = event->n_word,
-        .n_token = event->n_token,
-        .seek_ms = (int64_t)event->from_ms / window_ms * window_ms,
-        .temperature = event->temperature,
-        .mean_logprob = event->average_logprob,
-        .no_speech_probability = event->no_speech,
-    };
-    *CLI_APPEND(&hearing->segments) = segment;
-    if (hearing->is_silent) {
-        return true;
-    }
     struct cli_bytes line = {0};
     cli_bar_clear(hearing->bar);
     clear_partial(hearing);
-    cli_segment_write(&segment, hearing->has_times, &line);
+    cli_segment_write(cli_segments_add(&hearing->segments, event), hearing->has_times, &line);
     const bool is_written = cli_write(line.data, line.size);
     fflush(stdout);
     cli_bytes_finish(&line);
@@ -161,7 +97,7 @@ static void show_progress(struct cli_hearing *hearing)
     }
 }
 
-// Feeds what has come, then works; waits for sound only when there is nothing else to do.
+// Feeds the sound that has arrived, then works; waits for sound only when nothing else is left.
 static bool run(struct cli_hearing *hearing, struct glinfer_error *err)
 {
     enum glinfer_transcription_state state = GLINFER_TRANSCRIPTION_WAITS;
@@ -176,7 +112,7 @@ static bool run(struct cli_hearing *hearing, struct glinfer_error *err)
             return false;
         }
         if (!take_events(hearing)) {
-            *err = (struct glinfer_error){0}; // said already
+            *err = (struct glinfer_error){0}; // the failure to write has been printed
             return false;
         }
         show_progress(hearing);
@@ -197,16 +133,14 @@ bool cli_hearing_run(struct cli_hearing *hearing)
     if (is_done && hearing->sound && *cli_sound_note(hearing->sound)) {
         cli_warn("%s", cli_sound_note(hearing->sound));
     }
+    if (hearing->microphone && cli_microphone_n_lost(hearing->microphone) > 0) {
+        cli_warn("sound of the microphone was lost because transcribing is too slow: try a smaller "
+                 "model");
+    }
     return is_done || (err.status && cli_fail_error(&err));
 }
 
 void cli_hearing_finish(struct cli_hearing *hearing)
 {
-    for (size_t i = 0; i < hearing->segments.count; i++) {
-        const struct cli_segment *segment = &hearing->segments.items[i];
-        free((char *)segment->text);
-        free_spoken(segment->words, segment->n_word);
-        free_spoken(segment->tokens, segment->n_token);
-    }
-    free(hearing->segments.items);
+    cli_segments_finish(&hearing->segments);
 }

@@ -14,15 +14,12 @@ struct cli_hearing {
     struct cli_sound *sound;                     // borrowed; NULL: the microphone
     struct cli_microphone *microphone;           // borrowed
     struct cli_bar *bar;                         // borrowed
-    bool is_live;                                // text of running speech, on a terminal
-    bool has_times, is_silent;                   // lines with times; no lines
+    bool is_live;                                // shows the text of running speech, on a terminal
+    bool has_times;                              // prints the times of a segment before its text
+    bool is_partial_shown;                       // text of running speech is on the terminal
     uint64_t n_sample;                           // read so far
     char language[16];                           // detected; empty: not yet
-    size_t n_shown;                              // columns of text that the next one replaces
-    struct {
-        struct cli_segment *items; // owned, with their texts
-        size_t count, capacity;
-    } segments;
+    struct cli_segments segments;
 };
 
 // Transcribes the sound to its end, or until SIGINT. Returns false with the reason printed.

@@ -9,6 +9,95 @@
 #include <string.h>
 #include <zlib.h>
 
+//-- segments --------------------------------------------------------------------------------------
+
+static char *copy_text(const char *text, size_t size)
+{
+    char *copy = cli_alloc(size + 1, 1);
+    memcpy(copy, text, size);
+    return copy;
+}
+
+static struct cli_spoken *copy_tokens(const struct glinfer_transcript_event *event)
+{
+    struct cli_spoken *tokens = cli_alloc(event->n_token + 1, sizeof(*tokens));
+    for (size_t i = 0; i < event->n_token; i++) {
+        const struct glinfer_transcript_token *token = &event->tokens[i];
+        const bool has_times = token->to_ms > 0;
+        tokens[i] = (struct cli_spoken){
+            .text = copy_text(token->text, token->size),
+            .from_ms = has_times ? (int64_t)token->from_ms : -1,
+            .to_ms = has_times ? (int64_t)token->to_ms : -1,
+            .id = token->id,
+            .probability = token->probability,
+            .dtw_ms = has_times ? (int64_t)token->from_ms : -1,
+        };
+    }
+    return tokens;
+}
+
+static struct cli_spoken *copy_words(const struct glinfer_transcript_event *event)
+{
+    struct cli_spoken *words = cli_alloc(event->n_word + 1, sizeof(*words));
+    for (size_t i = 0; i < event->n_word; i++) {
+        const struct glinfer_transcript_word *word = &event->words[i];
+        words[i] = (struct cli_spoken){
+            .text = copy_text(event->text + word->text_begin, word->text_end - word->text_begin),
+            .from_ms = (int64_t)word->from_ms,
+            .to_ms = (int64_t)word->to_ms,
+            .probability = word->probability,
+            .dtw_ms = -1,
+        };
+    }
+    return words;
+}
+
+static void free_spoken(const struct cli_spoken *spoken, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free((char *)spoken[i].text);
+    }
+    free((struct cli_spoken *)spoken);
+}
+
+const struct cli_segment *cli_segments_add(struct cli_segments *segments,
+                                           const struct glinfer_transcript_event *event)
+{
+    const int64_t window_ms = 30000; // the event has no window: they are taken to be complete
+    struct cli_segment *segment = CLI_APPEND(segments);
+    *segment = (struct cli_segment){
+        .from_ms = (int64_t)event->from_ms,
+        .to_ms = (int64_t)event->to_ms,
+        .text = copy_text(event->text, event->size),
+        .words = copy_words(event),
+        .tokens = copy_tokens(event),
+        .n_word = event->n_word,
+        .n_token = event->n_token,
+        .seek_ms = (int64_t)event->from_ms / window_ms * window_ms,
+        .temperature = event->temperature,
+        .mean_logprob = event->average_logprob,
+        .no_speech_probability = event->no_speech,
+    };
+    return segment;
+}
+
+void cli_segments_finish(struct cli_segments *segments)
+{
+    for (size_t i = 0; i < segments->count; i++) {
+        const struct cli_segment *segment = &segments->items[i];
+        free((char *)segment->text);
+        free_spoken(segment->words, segment->n_word);
+        free_spoken(segment->tokens, segment->n_token);
+    }
+    free(segments->items);
+    *segments = (struct cli_segments){0};
+}
+
+const char *cli_transcript_language(const char *detected, const char *asked)
+{
+    return detected[0] ? detected : strcmp(asked, "auto") != 0 ? asked : "en";
+}
+
 //-- texts -----------------------------------------------------------------------------------------
 
 static const char *format_time(char text[32], int64_t ms, char point)

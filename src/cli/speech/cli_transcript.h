@@ -1,14 +1,14 @@
-// A transcript and its texts: those of whisper-cli (lines with times, TXT, SRT, VTT, LRC, CSV,
-// JSON) and the JSON of OpenAI's API. Text that is not UTF-8, such as a character that is cut at
-// the end of a segment, becomes U+FFFD.
+// Keeps the segments of a transcript and writes them in the formats of whisper-cli (lines with
+// times, TXT, SRT, VTT, LRC, CSV, JSON) and as the JSON of OpenAI's API. Bytes that are not UTF-8,
+// such as a character that is cut at the end of a segment, become U+FFFD.
 #ifndef CLI_TRANSCRIPT_H
 #define CLI_TRANSCRIPT_H
 
 #include "cli/common/cli_json.h"
 
-// A piece of a segment, a word or a token, borrowed. Times are in ms from the beginning.
+// A word or a token of a segment. Times are in ms from the beginning of the sound.
 struct cli_spoken {
-    const char *text;       // with the space before a word
+    const char *text;       // borrowed; with the space before a word
     int64_t from_ms, to_ms; // -1: unknown
     int32_t id;             // of a token
     float probability;
@@ -23,6 +23,17 @@ struct cli_segment {
     int64_t seek_ms; // beginning of the 30 seconds that it was heard in
     float temperature, mean_logprob, no_speech_probability;
 };
+
+// The segments of a sound that is being transcribed. All zero: none yet.
+struct cli_segments {
+    struct cli_segment *items; // owned, with their texts, words and tokens
+    size_t count, capacity;
+};
+// Appends a copy of an event of the kind GLINFER_TRANSCRIPT_SEGMENT. Returns the segment, which is
+// valid until the next call.
+const struct cli_segment *cli_segments_add(struct cli_segments *segments,
+                                           const struct glinfer_transcript_event *event);
+void cli_segments_finish(struct cli_segments *segments);
 
 // The description of a model in whisper-cli's JSON.
 struct cli_transcript_model {
@@ -56,6 +67,9 @@ enum cli_transcript_format {
     CLI_TRANSCRIPT_FORMATS,
 };
 
+// Returns the language of a transcript: the detected one, or, if that is "", the language of the
+// request, or "en" for "auto", because only models that know English alone detect none.
+const char *cli_transcript_language(const char *detected, const char *asked);
 // Returns the ending of a file's name: "txt".
 const char *cli_transcript_ending(enum cli_transcript_format format);
 // Appends a transcript in a format of whisper-cli.

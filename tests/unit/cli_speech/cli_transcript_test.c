@@ -180,4 +180,55 @@ TEST(verbose_json_has_segments_and_words)
                            "\"no_speech_prob\":0}]}");
 }
 
+TEST(a_segment_copies_its_event)
+{
+    char text[] = " And so";
+    const struct glinfer_transcript_token heard[] = {
+        {.id = 400, .text = text, .size = 4, .probability = 0.5F, .from_ms = 31000, .to_ms = 31200},
+        {.id = 370, .text = text + 4, .size = 3, .probability = 0.25F},
+    };
+    const struct glinfer_transcript_word word = {
+        .text_begin = 4, .text_end = 7, .from_ms = 31200, .to_ms = 31500, .probability = 0.75F};
+    const struct glinfer_transcript_event event = {
+        .kind = GLINFER_TRANSCRIPT_SEGMENT,
+        .from_ms = 31000,
+        .to_ms = 31500,
+        .text = text,
+        .size = 7,
+        .tokens = heard,
+        .n_token = 2,
+        .words = &word,
+        .n_word = 1,
+        .average_logprob = -0.25F,
+        .no_speech = 0.125F,
+        .temperature = 0.5F,
+    };
+    struct cli_segments list = {0};
+    cli_segments_add(&list, &event);
+    const struct cli_segment *segment = cli_segments_add(&list, &event);
+    text[1] = text[4] = 'x';
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.items[0].text, " And so");
+    assert_string_equal(segment->text, " And so");
+    assert_true(segment->from_ms == 31000 && segment->to_ms == 31500 && segment->seek_ms == 30000);
+    assert_true(segment->temperature == 0.5F && segment->mean_logprob == -0.25F &&
+                segment->no_speech_probability == 0.125F);
+    assert_int_equal(segment->n_word, 1);
+    assert_string_equal(segment->words[0].text, " so");
+    assert_true(segment->words[0].from_ms == 31200 && segment->words[0].to_ms == 31500);
+    assert_int_equal(segment->n_token, 2);
+    assert_string_equal(segment->tokens[0].text, " And");
+    assert_true(segment->tokens[0].id == 400 && segment->tokens[0].from_ms == 31000);
+    // A token without times.
+    assert_true(segment->tokens[1].id == 370 && segment->tokens[1].from_ms == -1);
+    cli_segments_finish(&list);
+}
+
+TEST(a_transcript_has_the_detected_language_or_the_requested_one)
+{
+    assert_string_equal(cli_transcript_language("de", "auto"), "de");
+    assert_string_equal(cli_transcript_language("", "fr"), "fr");
+    assert_string_equal(cli_transcript_language("", "auto"), "en");
+}
+
 RUN_TESTS(NULL, NULL)

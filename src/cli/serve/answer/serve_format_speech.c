@@ -3,15 +3,11 @@
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/schedule/serve_speech.h"
 
-#include <string.h>
-
 static void write_transcript(const struct serve_answer *answer, struct cli_bytes *body)
 {
     const struct serve_speech *speech = answer->task->speech;
     const char *asked = speech->params.language ? speech->params.language : "auto";
-    const bool is_known = strcmp(asked, "auto") != 0;
-    // Models that know English alone detect no language.
-    const char *language = speech->language[0] ? speech->language : is_known ? asked : "en";
+    const char *language = cli_transcript_language(speech->language, asked);
     const struct cli_transcript transcript = {
         .segments = speech->segments.items,
         .n_segment = speech->segments.count,

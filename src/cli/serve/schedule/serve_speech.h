@@ -20,12 +20,9 @@ struct serve_speech {
     enum serve_speech_format format;
     struct cli_bytes upload;
     struct cli_sound *sound; // reads the upload; owned
-    uint64_t n_sample;       // that were read
-    char language[16];       // that was detected; "": none
-    struct {
-        struct cli_segment *items; // own their texts, words and tokens
-        size_t count, capacity;
-    } segments;
+    uint64_t n_sample;       // samples read so far
+    char language[16];       // the detected language; "": none was detected
+    struct cli_segments segments;
 };
 
 // Accepts NULL.
