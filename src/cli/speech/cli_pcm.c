@@ -4,22 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
+// The names in ffmpeg and arecord, the encoding of libsndfile, the bytes of a sample.
+#define ENCODINGS(X)                                                                               \
+    X("s16le", "S16_LE", SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE, 2)                                   \
+    X("s16be", "S16_BE", SF_FORMAT_PCM_16 | SF_ENDIAN_BIG, 2)                                      \
+    X("u8", "U8", SF_FORMAT_PCM_U8, 1)                                                             \
+    X("s8", "S8", SF_FORMAT_PCM_S8, 1)                                                             \
+    X("s24le", "S24_3LE", SF_FORMAT_PCM_24 | SF_ENDIAN_LITTLE, 3)                                  \
+    X("s32le", "S32_LE", SF_FORMAT_PCM_32 | SF_ENDIAN_LITTLE, 4)                                   \
+    X("f32le", "FLOAT_LE", SF_FORMAT_FLOAT | SF_ENDIAN_LITTLE, 4)                                  \
+    X("f64le", "FLOAT64_LE", SF_FORMAT_DOUBLE | SF_ENDIAN_LITTLE, 8)                               \
+    X("mulaw", "MU_LAW", SF_FORMAT_ULAW, 1)                                                        \
+    X("alaw", "A_LAW", SF_FORMAT_ALAW, 1)
+#define ENCODING_ROW(...)                          {__VA_ARGS__},
+#define ENCODING_NAME(name, alsa, encoding, width) ", " name
 static const struct {
-    const char *name, *alsa; // of ffmpeg, of arecord
+    const char *name, *alsa;
     int encoding;
-    uint32_t width; // bytes of a sample
-} encodings[] = {
-    {"s16le", "S16_LE", SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE, 2},
-    {"s16be", "S16_BE", SF_FORMAT_PCM_16 | SF_ENDIAN_BIG, 2},
-    {"u8", "U8", SF_FORMAT_PCM_U8, 1},
-    {"s8", "S8", SF_FORMAT_PCM_S8, 1},
-    {"s24le", "S24_3LE", SF_FORMAT_PCM_24 | SF_ENDIAN_LITTLE, 3},
-    {"s32le", "S32_LE", SF_FORMAT_PCM_32 | SF_ENDIAN_LITTLE, 4},
-    {"f32le", "FLOAT_LE", SF_FORMAT_FLOAT | SF_ENDIAN_LITTLE, 4},
-    {"f64le", "FLOAT64_LE", SF_FORMAT_DOUBLE | SF_ENDIAN_LITTLE, 8},
-    {"mulaw", "MU_LAW", SF_FORMAT_ULAW, 1},
-    {"alaw", "A_LAW", SF_FORMAT_ALAW, 1},
-};
+    uint32_t width;
+} encodings[] = {ENCODINGS(ENCODING_ROW)};
 enum { N_ENCODINGS = sizeof(encodings) / sizeof(encodings[0]) };
 
 bool cli_pcm_set_encoding(struct cli_pcm *pcm, const char *name)
@@ -35,7 +38,8 @@ bool cli_pcm_set_encoding(struct cli_pcm *pcm, const char *name)
 
 const char *cli_pcm_encodings(void)
 {
-    return "s16le, s16be, u8, s8, s24le, s32le, f32le, f64le, mulaw, alaw";
+    static const char names[] = ENCODINGS(ENCODING_NAME);
+    return names + strlen(", ");
 }
 
 uint32_t cli_pcm_width(const struct cli_pcm *pcm)

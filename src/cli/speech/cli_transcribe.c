@@ -11,7 +11,7 @@ struct settings {
     struct cli_texts files;
     const char *microphone, *language, *prompt, *output, *suppress, *vad_model, *encoding;
     bool translate, no_times, split_on_word, carry_prompt, no_fallback, suppress_symbols;
-    bool is_live, is_exact, has_words, no_vad, no_prints;
+    bool is_live, is_exact, has_words, no_vad;
     bool formats[CLI_TRANSCRIPT_FORMATS];
     int64_t max_length, max_context, audio_ctx, best_of, beam_size, seed;
     int64_t rate, channels, min_speech, min_silence, pad;
@@ -71,7 +71,7 @@ static const struct cli_flag flags[] = {
     FORMAT(CLI_TRANSCRIPT_JSON, "-oj, --output-json", "write JSON"),
     FORMAT(CLI_TRANSCRIPT_JSON_FULL, "-ojf, --output-json-full", "write JSON with tokens"),
     CLI_TEXT(output, "-of, --output-file", "PATH", "path of these files without their ending"),
-    CLI_SWITCH(no_prints, "-np, --no-prints", "print only results, no progress"),
+    CLI_SWITCH(session.device.is_quiet, "-np, --no-prints", "print only text and errors, as -q"),
     CLI_HEADING("Decoding"),
     CLI_FLOAT(temperature, 0, 2, "-tp, --temperature", "N", "of the first attempt, default 0"),
     CLI_FLOAT(temperature_step, 0, 1, "-tpi, --temperature-inc", "N",
@@ -110,6 +110,7 @@ static const struct cli_flag flags[] = {
 
 struct transcribe {
     const struct settings *settings;
+    struct cli_pcm pcm; // how raw samples are written
     struct cli_session session;
     struct glinfer_source vad;
     char vad_path[MODELS_MAX_PATH];
@@ -118,7 +119,9 @@ struct transcribe {
 
 //-- set-up ----------------------------------------------------------------------------------------
 
-// Finds the network of voice activity detection, unless there is none.
+// Finds the file of the voice activity detection network and sets vad_path; "" if --no-vad was
+// given or silero-vad was not pulled. Returns false with the reason printed if --vad-model is not
+// found.
 static bool find_vad(struct transcribe *self)
 {
     const struct settings *settings = self->settings;
@@ -212,11 +215,12 @@ static bool write_files(const struct transcribe *self, const struct cli_hearing 
                         const char *name)
 {
     const struct settings *settings = self->settings;
+    const char *language = cli_transcript_language(hearing->language, settings->language);
     const struct cli_transcript transcript = {
         .segments = hearing->segments.items,
         .n_segment = hearing->segments.count,
-        .language = hearing->language[0] ? hearing->language : settings->language,
-        .language_name = hearing->language[0] ? hearing->language : settings->language,
+        .language = language,
+        .language_name = language,
         .asked = settings->language,
         .is_translation = settings->translate,
         .seconds = (double)hearing->n_sample / GLINFER_SPEECH_RATE,
@@ -238,17 +242,11 @@ static bool write_files(const struct transcribe *self, const struct cli_hearing 
 static bool transcribe(struct transcribe *self, const char *name)
 {
     const struct settings *settings = self->settings;
-    struct cli_pcm pcm = {.rate = (uint32_t)settings->rate,
-                          .n_channels = (uint32_t)settings->channels};
     struct glinfer_error err;
-    if (settings->encoding && !cli_pcm_set_encoding(&pcm, settings->encoding)) {
-        return cli_fail(CLI_EXIT_USAGE, "invalid --format %s: expected one of %s",
-                        settings->encoding, cli_pcm_encodings());
-    }
     const bool is_raw = settings->encoding || strcmp(name ? name : "", "-") == 0;
     struct cli_hearing hearing = {
         .transcription = self->transcription,
-        .sound = name ? cli_sound_open(name, is_raw ? &pcm : NULL, &err) : NULL,
+        .sound = name ? cli_sound_open(name, is_raw ? &self->pcm : NULL, &err) : NULL,
         .microphone = name ? NULL : cli_microphone_open(settings->microphone, &err),
         .bar = &self->session.bar,
         .is_live = settings->is_live || !name,
@@ -279,8 +277,16 @@ static bool transcribe_all(struct transcribe *self)
     return ok && cli_close_output();
 }
 
-static bool check_sound(const struct settings *settings)
+// Checks the flags of the sound and sets self->pcm.
+static bool check_sound(struct transcribe *self)
 {
+    const struct settings *settings = self->settings;
+    self->pcm = (struct cli_pcm){.rate = (uint32_t)settings->rate,
+                                 .n_channels = (uint32_t)settings->channels};
+    if (settings->encoding && !cli_pcm_set_encoding(&self->pcm, settings->encoding)) {
+        return cli_fail(CLI_EXIT_USAGE, "invalid --format %s: expected one of %s",
+                        settings->encoding, cli_pcm_encodings());
+    }
     if ((settings->microphone != NULL) + (settings->files.count > 0) == 1) {
         return true;
     }
@@ -302,7 +308,7 @@ static bool check_model(struct cli_session *session)
 static bool run_command(void *user)
 {
     struct transcribe self = {.settings = user};
-    if (!check_sound(self.settings)) {
+    if (!check_sound(&self)) {
         return false;
     }
     cli_session_init(&self.session, &self.settings->session);
