@@ -322,10 +322,10 @@ static bool is_vad(const struct glinfer_model_info *info)
     return strcmp(info->architecture, "silero-vad") == 0;
 }
 
-// Returns what a model does unless it generates text; NULL: it does.
+// Returns the purpose of a model; NULL if it generates text.
 static const char *kind_of(const struct glinfer_model_info *info)
 {
-    if (strcmp(info->architecture, "whisper") == 0) {
+    if (info->is_speech) {
         return "speech: it transcribes sound";
     }
     if (is_vad(info)) {

@@ -66,7 +66,8 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
     }
     *info = infos[GI_TOWER_DECODER];
     add_tower(info, &infos[GI_TOWER_ENCODER]);
-    info->is_speech = info->is_supported = ok;
+    info->is_speech = true;
+    info->is_supported = ok;
     return ok;
 }
 

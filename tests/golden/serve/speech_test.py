@@ -164,6 +164,15 @@ def wrong_flags_are_refused():
         true(done.returncode != 0 and words in done.stderr, done)
 
 
+def a_model_without_a_tensor_is_refused(whole, path):
+    with open(whole, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data.replace(b"decoder.ln.weight", b"decoder.xx.weight"))
+    done = subprocess.run([GLINFER, "serve", "-m", MODEL, "--port", "0", "--speech-model", path], capture_output=True, text=True)
+    true(done.returncode != 0 and "output_norm.weight is missing" in done.stderr and "not a speech model" not in done.stderr, done)
+
+
 def main():
     sound = make_sound(2)
     with start_or_skip(GLINFER, MODEL) as server:
@@ -177,6 +186,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tiny-whisper.bin")
         write_whisper(path)
+        a_model_without_a_tensor_is_refused(path, os.path.join(folder, "broken.bin"))
         with Server(GLINFER, MODEL, "--speech-model", path, "--max-body", "1M", "--metrics") as server:
             names = [model["id"] for model in server.get("/v1/models")[2]["data"]]
             same(names, [os.path.basename(MODEL), "tiny-whisper.bin"], "models")
