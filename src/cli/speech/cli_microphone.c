@@ -97,7 +97,7 @@ static bool load(struct cli_microphone *microphone, struct glinfer_error *err)
 // Chooses the first format that the device has: devices without a plug convert nothing.
 static bool choose_format(struct cli_microphone *microphone, struct glinfer_error *err)
 {
-    static const uint32_t rates[] = {CLI_SPEECH_RATE, 48000, 44100, 32000, 96000};
+    static const uint32_t rates[] = {GLINFER_SPEECH_RATE, 48000, 44100, 32000, 96000};
     int error = 0;
     for (size_t i = 0; i < 2 * sizeof(rates) / sizeof(rates[0]); i++) {
         const uint32_t rate = rates[i / 2], n_channels = 1 + i % 2;

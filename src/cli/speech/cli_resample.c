@@ -44,8 +44,8 @@ struct cli_resampler *cli_resampler_create(uint32_t rate, uint32_t n_channels,
     }
     struct cli_resampler *resampler = cli_alloc(1, sizeof(*resampler));
     resampler->n_channels = n_channels;
-    resampler->ratio = (double)CLI_SPEECH_RATE / rate;
-    if (rate != CLI_SPEECH_RATE) {
+    resampler->ratio = (double)GLINFER_SPEECH_RATE / rate;
+    if (rate != GLINFER_SPEECH_RATE) {
         int error = 0;
         resampler->state = src_new(SRC_SINC_FASTEST, 1, &error);
         if (!resampler->state) {

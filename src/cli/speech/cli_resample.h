@@ -1,4 +1,5 @@
-// Turns sound of any rate and number of channels into what speech models hear: 16 kHz, one channel.
+// Turns sound of any rate and number of channels into the input of speech models:
+// GLINFER_SPEECH_RATE samples per second, one channel.
 #ifndef CLI_RESAMPLE_H
 #define CLI_RESAMPLE_H
 
@@ -8,10 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    CLI_SPEECH_RATE = 16000, // samples per second
-    CLI_MAX_CHANNELS = 1024, // of input
-};
+enum { CLI_MAX_CHANNELS = 1024 }; // of input
 
 // A list of samples that grows.
 struct cli_samples {

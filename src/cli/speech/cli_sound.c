@@ -112,8 +112,8 @@ static bool refuse_file(struct cli_sound *sound, struct glinfer_error *err)
     }
 }
 
-// Returns the frames that the header of a WAV file announces, if the file has fewer of them; 0
-// otherwise. libsndfile tells in its log alone.
+// Returns the frames that the header of a WAV file announces, if the file has fewer; 0
+// otherwise. libsndfile reports the difference only in its log.
 static double find_announced(SNDFILE *file, const SF_INFO *info)
 {
     static const char mark[] = "data : ", there[] = " (should be ";
@@ -163,7 +163,7 @@ static bool begin_raw(struct cli_sound *sound, const struct cli_pcm *pcm, sf_cou
     if (own.encoding == 0) {
         cli_pcm_set_encoding(&own, "s16le");
     }
-    own.rate = own.rate ? own.rate : CLI_SPEECH_RATE;
+    own.rate = own.rate ? own.rate : GLINFER_SPEECH_RATE;
     own.n_channels = own.n_channels ? own.n_channels : 1;
     // libsndfile would only say that the format is wrong.
     struct cli_resampler *tried = cli_resampler_create(own.rate, own.n_channels, &why);

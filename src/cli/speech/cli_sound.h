@@ -1,6 +1,6 @@
-// Sound as speech models hear it, 16 kHz and one channel, from files (WAV, FLAC, Ogg, MP3 and what
-// else libsndfile reads), from streams and from memory. It comes in blocks of about 0.1 s, so that
-// hours of sound take as little memory as seconds.
+// Sound as speech models hear it, 16 kHz and one channel, from files (WAV, FLAC, Ogg, MP3 and the
+// other formats of libsndfile), from streams and from memory. It comes in blocks of about 0.1 s, so
+// that hours of sound take as little memory as seconds.
 #ifndef CLI_SOUND_H
 #define CLI_SOUND_H
 

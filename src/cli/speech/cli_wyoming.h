@@ -14,7 +14,7 @@ enum {
 
 struct cli_wyoming_event {
     const char *type;
-    const cJSON *data; // an object, that of the line and that of the data
+    const cJSON *data; // an object with the members of the line's data and of the data bytes
     const unsigned char *payload;
     size_t n_payload; // bytes
 };
@@ -42,8 +42,8 @@ enum cli_wyoming_found cli_wyoming_reader_next(struct cli_wyoming_reader *reader
 // Appends an event. data: an object, which this takes; NULL: none.
 void cli_wyoming_write(struct cli_bytes *bytes, const char *type, cJSON *data, const void *payload,
                        size_t n_payload);
-// Appends an event {text, language}, such as transcript, transcript-chunk, pong or error; without
-// what is NULL.
+// Appends an event {text, language}, such as transcript, transcript-chunk, pong or error. A
+// member that is NULL is left out.
 void cli_wyoming_write_text(struct cli_bytes *bytes, const char *type, const char *text,
                             const char *language);
 

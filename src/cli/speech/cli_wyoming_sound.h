@@ -1,5 +1,5 @@
-// The sound of a Wyoming client: transcribe, audio-start, audio-chunk..., audio-stop become samples
-// of 16 kHz, one channel.
+// Converts the sound of a Wyoming client, the events transcribe, audio-start, audio-chunk... and
+// audio-stop, to samples at 16 kHz with one channel.
 #ifndef CLI_WYOMING_SOUND_H
 #define CLI_WYOMING_SOUND_H
 

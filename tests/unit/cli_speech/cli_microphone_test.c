@@ -66,7 +66,7 @@ TEST(a_device_of_another_rate_is_converted)
     float peak = 0, last = 0;
     while (n_sample < 8000) {
         must(cli_microphone_next(microphone, &samples, &n, &err), &err);
-        assert_in_range(n, 1, CLI_SPEECH_RATE / 10 + 64);
+        assert_in_range(n, 1, GLINFER_SPEECH_RATE / 10 + 64);
         for (size_t i = 0; i < n; i++) {
             n_rise += last < 0 && samples[i] >= 0;
             peak = fmaxf(peak, fabsf(samples[i]));
@@ -75,8 +75,8 @@ TEST(a_device_of_another_rate_is_converted)
         n_sample += n;
     }
     // The tone of the file, whatever the converter does at its beginning.
-    assert_in_range(n_rise, 440 * n_sample / CLI_SPEECH_RATE - 3,
-                    440 * n_sample / CLI_SPEECH_RATE + 3);
+    assert_in_range(n_rise, 440 * n_sample / GLINFER_SPEECH_RATE - 3,
+                    440 * n_sample / GLINFER_SPEECH_RATE + 3);
     assert_true(peak > 0.45F && peak < 0.55F);
     assert_int_equal(cli_microphone_n_lost(microphone), 0);
     cli_microphone_is_ready(microphone);

@@ -98,7 +98,7 @@ static bool read_all(struct cli_sound *sound, char note[640], struct glinfer_err
     bool is_read;
     all.count = 0;
     while ((is_read = cli_sound_next(sound, &samples, &n, err)) && n > 0) {
-        assert_true(n <= CLI_SPEECH_RATE / 10 + 1024);
+        assert_true(n <= GLINFER_SPEECH_RATE / 10 + 1024);
         for (size_t i = 0; i < n; i++) {
             all.items = realloc(all.items, (all.count + 1) * sizeof(float));
             all.items[all.count++] = samples[i];
@@ -120,7 +120,7 @@ static void check_tone(struct cli_sound *sound, struct glinfer_error *err, size_
     must(sound, err);
     must(read_all(sound, note, err), err);
     assert_string_equal(note, "");
-    assert_in_range(all.count, CLI_SPEECH_RATE - slack, CLI_SPEECH_RATE + slack);
+    assert_in_range(all.count, GLINFER_SPEECH_RATE - slack, GLINFER_SPEECH_RATE + slack);
     for (size_t i = 4000; i < 12000; i++) {
         energy += all.items[i] * all.items[i];
         n_rise += all.items[i] < 0 && all.items[i + 1] >= 0;
