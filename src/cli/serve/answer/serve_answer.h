@@ -62,7 +62,7 @@ struct serve_answer {
     struct serve_task *task;                   // a reference
     struct serve_choice *choices;              // SERVE_MAX_JOBS, of which the task uses n_jobs
     char id[48];
-    const char *type;                     // of the body: a constant; NULL: JSON
+    const char *type;                     // media type of the body, a string literal; NULL: JSON
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools; NULL: calls are not looked for
     bool is_stream, has_usage, has_ids, is_base64;

@@ -9,7 +9,7 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
-// Returns the one model.
+// Return the model of the answers, and the speech model.
 void serve_handle_model(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);

@@ -16,26 +16,24 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
     }
 }
 
-static void fill_model(const struct serve_api *api, cJSON *model)
+// Adds the members of every model.
+static void fill_head(const struct serve_api *api, const char *name, cJSON *model)
 {
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    cJSON_AddStringToObject(model, "id", api->model_name);
+    cJSON_AddStringToObject(model, "id", name);
     cJSON_AddStringToObject(model, "object", "model");
     cJSON_AddNumberToObject(model, "created", (double)api->started);
     cJSON_AddStringToObject(model, "owned_by", "glinfer");
+}
+
+static void fill_model(const struct serve_api *api, cJSON *model)
+{
+    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
+    fill_head(api, api->model_name, model);
     cJSON *meta = cJSON_AddObjectToObject(model, "meta");
     CLI_JSON_ADD(meta, info, CLI_JSON(glinfer_model_info, n_vocab),
                  CLI_JSON(glinfer_model_info, n_ctx), CLI_JSON(glinfer_model_info, n_ctx_train),
                  CLI_JSON(glinfer_model_info, n_embd), CLI_JSON(glinfer_model_info, n_params),
                  CLI_JSON_AS("size", glinfer_model_info, weight_size));
-}
-
-static void fill_speech_model(const struct serve_api *api, cJSON *model)
-{
-    cJSON_AddStringToObject(model, "id", api->speech_name);
-    cJSON_AddStringToObject(model, "object", "model");
-    cJSON_AddNumberToObject(model, "created", (double)api->started);
-    cJSON_AddStringToObject(model, "owned_by", "glinfer");
 }
 
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
@@ -45,7 +43,7 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
     cJSON *list = cJSON_AddArrayToObject(json, "data");
     fill_model(api, cli_json_append(list));
     if (api->speech_name) {
-        fill_speech_model(api, cli_json_append(list));
+        fill_head(api, api->speech_name, cli_json_append(list));
     }
     serve_reply_json(reply, 200, json);
 }
@@ -60,7 +58,7 @@ void serve_handle_model(const struct serve_api *api, struct serve_reply *reply)
 void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *reply)
 {
     cJSON *json = cJSON_CreateObject();
-    fill_speech_model(api, json);
+    fill_head(api, api->speech_name, json);
     serve_reply_json(reply, 200, json);
 }
 

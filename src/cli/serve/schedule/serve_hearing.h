@@ -1,5 +1,6 @@
-// The speech model of the server and the one transcription that runs with it, in steps between
-// those of the answers. Only the thread of the GPU uses it, but for serve_hearing_find and is_busy.
+// The speech model of the server. One sound is transcribed at a time, in steps that alternate with
+// the steps of the answers. Only the GPU thread uses this module, with two exceptions:
+// serve_hearing_find is called before that thread starts, and any thread may read is_busy.
 #ifndef SERVE_HEARING_H
 #define SERVE_HEARING_H
 
@@ -10,8 +11,8 @@ struct serve_hearing {
     const char *path;                            // of the model; NULL: the server has none
     struct glinfer_source vad;                   // its path is NULL without --vad-model
     struct glinfer_model *model;                 // owned
-    struct serve_job *job;                       // that is transcribed; NULL: idle
-    atomic_bool is_busy;                         // there is a job; for other threads
+    struct serve_job *job;                       // the job being transcribed; NULL: idle
+    atomic_bool is_busy;                         // whether job is set, for other threads
     struct glinfer_transcription *transcription; // of the job; owned
 };
 
@@ -31,8 +32,9 @@ enum serve_hearing_end {
     SERVE_HEARING_FAILED,
     SERVE_HEARING_CANCELLED,
 };
-// Works for about budget_us microseconds. A job that ends gets its last event, and err the reason
-// of a failure: of glinfer_transcription_step, or of sound that cannot be read.
+// Works for about budget_us microseconds. Sends the last event of a job that ends. Sets err if it
+// returns SERVE_HEARING_FAILED: as glinfer_transcription_step does, or because the sound cannot be
+// read.
 enum serve_hearing_end serve_hearing_step(struct serve_hearing *hearing, uint32_t budget_us,
                                           struct glinfer_error *err);
 // Fails the job, if there is one.

@@ -162,7 +162,8 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         serve_task_unref(job->task);
         return;
     }
-    const bool is_speech = job->task->speech, is_action = job->task->action.kind;
+    const bool is_speech = job->task->speech;
+    const bool is_action = job->task->action.kind != SERVE_ACTION_NONE;
     struct serve_slot *slot = is_speech ? NULL : serve_slots_choose(&s->slots, job);
     if (!(is_speech   ? serve_hearing_begin(&s->hearing, job, &err)
           : is_action ? serve_slot_act(slot, job, &err)
@@ -226,7 +227,7 @@ static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
     }
 }
 
-// Advances the transcription.
+// Advances the transcription and counts the job if it ends.
 static void step_hearing(struct serve_scheduler *s)
 {
     struct glinfer_error err = {.status = GLINFER_STATUS_OK};

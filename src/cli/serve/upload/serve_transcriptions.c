@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the fields of a form, but its file, as an object of texts.
+// Returns the fields of a form, except its file, as an object of strings.
 static cJSON *make_body(const struct serve_form *form)
 {
     cJSON *body = cJSON_CreateObject();
@@ -129,7 +129,7 @@ static void read_speech(struct serve_request *request, const struct serve_form *
     read_format(fields, &speech->format);
     read_share(fields, "temperature", &speech->params.temperature);
     read_share(fields, "temperature_inc", &step);
-    speech->params.temperature_step = step == 0 ? -1 : step; // 0 of a form: one attempt alone
+    speech->params.temperature_step = step == 0 ? -1 : step; // 0 in a form: a single attempt
     serve_fields_text(fields, "translate", &translate);
     speech->params.translate = is_translation || strcmp(translate, "true") == 0;
     read_times(fields, form, speech);

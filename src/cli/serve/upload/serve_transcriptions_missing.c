@@ -17,7 +17,7 @@ void serve_handle_translation(const struct serve_api *api, const struct serve_ca
     serve_handle_transcription(api, call, reply);
 }
 
-// No task has sound, so none of these is called with a request.
+// No task has sound in these builds: the functions below are linked, but never get a request.
 
 void serve_speech_destroy(struct serve_speech *speech)
 {
