@@ -306,7 +306,7 @@ static bool tell_window(struct gi_transcriber *t, struct glinfer_error *err)
         .text = t->inputs.text,
         .map = &t->stream.map,
         .times = job->params->has_words || job->params->max_length > 0 ? job->times : NULL,
-        .end = t->params.is_exact ? UINT64_MAX : gi_stream_end(&t->stream),
+        .end = t->params.is_exact && !job->is_partial ? UINT64_MAX : gi_stream_end(&t->stream),
         .has_words = t->params.has_words,
         .has_spaces = has_spaces(t),
         .max_length = t->params.max_length,

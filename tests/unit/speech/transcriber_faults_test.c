@@ -67,6 +67,25 @@ TEST(live_text_without_a_vad_grows)
                  "[0-1000 the cat][1000-2000 sat]|.");
 }
 
+TEST(live_text_ends_with_the_sound_so_far)
+{
+    struct run run;
+    struct glinfer_error err;
+    struct gi_transcript_event event;
+    enum gi_transcriber_state now = GI_TRANSCRIBER_WORKS;
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    run.params.is_live = run.params.is_exact = true;
+    must(create(&run, &err), &err);
+    must(gi_transcriber_push(run.t, sound, RATE, &err), &err);
+    while (now == GI_TRANSCRIBER_WORKS) {
+        must(gi_transcriber_step(run.t, &now, &err), &err);
+    }
+    assert_true(gi_transcriber_poll(run.t, &event));
+    assert_int_equal(event.kind, GI_TRANSCRIPT_PARTIAL);
+    assert_in_range(event.to_ms, 900, 1000);
+    end(&run);
+}
+
 //-- faults ------------------------------------------------------------------------------------
 
 TEST(samples_that_are_not_numbers_are_silence)
