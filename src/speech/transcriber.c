@@ -403,11 +403,12 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         }
         return true;
     }
-    if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_work, err) || has_work) {
-        return has_work;
+    if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_work, err) ||
+        (!has_work && !begin_partial(t, &has_work, err))) {
+        return false;
     }
-    if (!begin_partial(t, &has_work, err) || has_work) {
-        return has_work;
+    if (has_work) {
+        return true;
     }
     if (!t->stream.listener.is_ended || !gi_stream_is_final(&t->stream)) {
         *state = GI_TRANSCRIBER_WAITS;
