@@ -25,6 +25,20 @@ bool gi_ggml_bin_is(struct gi_gguf_reader *r)
 
 //-- metadata ----------------------------------------------------------------------------------
 
+// Makes room for bytes that live as long as the gguf.
+static uint8_t *add_block(struct gi_gguf *gguf, size_t size, const char *what,
+                          struct glinfer_error *err)
+{
+    struct gi_gguf_block *block = malloc(sizeof(*block) + size);
+    if (!block) {
+        gi_error_no_memory(err, size, what);
+        return NULL;
+    }
+    *block = (struct gi_gguf_block){.next = gguf->blocks}; // holds no bytes of the file
+    gguf->blocks = block;
+    return block->bytes;
+}
+
 // Pairs as a GGUF file holds them.
 struct pairs {
     uint8_t *data;
@@ -125,7 +139,7 @@ static bool take_sizes(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t s
         if (!take_number(pairs, r, keys[i].key, 1, keys[i].most, &sizes[i])) {
             return false;
         }
-        if (keys[i].width) { // of the network, which the file does not name
+        if (keys[i].width) { // which the file does not have
             add_key(pairs, keys[i].width, GI_GGUF_KIND_U32);
             add_number(pairs, UINT64_C(4) * sizes[i], 4);
         }
@@ -223,14 +237,12 @@ static bool take_silero(struct pairs *pairs, struct gi_gguf_reader *r, uint32_t 
 // Keeps the pairs' bytes as long as the gguf lives, and reads them as those of a GGUF file.
 static bool read_pairs(struct gi_gguf *gguf, const struct pairs *pairs, struct gi_gguf_reader *r)
 {
-    struct gi_gguf_block *block = pairs->data ? malloc(sizeof(*block) + pairs->count) : NULL;
-    if (!block) {
-        return gi_error_no_memory(r->err, pairs->count, "metadata");
+    uint8_t *bytes = add_block(gguf, pairs->count, "metadata", r->err);
+    if (!bytes) {
+        return false;
     }
-    *block = (struct gi_gguf_block){.next = gguf->blocks}; // holds no bytes of the file
-    memcpy(block->bytes, pairs->data, pairs->count);
-    gguf->blocks = block;
-    const struct gi_source source = {.size = pairs->count, .memory = block->bytes};
+    memcpy(bytes, pairs->data, pairs->count);
+    const struct gi_source source = {.size = pairs->count, .memory = bytes};
     struct gi_gguf_reader memory = {
         .source = &source, .size = pairs->count, .path = r->path, .err = r->err};
     return gi_gguf_read_pairs(gguf, &memory, pairs->n_pairs);
@@ -255,18 +267,12 @@ static const uint8_t *take_bytes(struct gi_gguf *gguf, struct gi_gguf_reader *r,
                      r->path, r->size, what);
         return NULL;
     }
-    struct gi_gguf_block *block = malloc(sizeof(*block) + size);
-    if (!block) {
-        gi_error_no_memory(r->err, size, what);
-        return NULL;
-    }
-    *block = (struct gi_gguf_block){.next = gguf->blocks};
-    gguf->blocks = block;
-    if (!gi_source_read(r->source, r->pos, size, block->bytes, r->err)) {
+    uint8_t *bytes = add_block(gguf, size, what, r->err);
+    if (!bytes || !gi_source_read(r->source, r->pos, size, bytes, r->err)) {
         return NULL;
     }
     r->pos += size;
-    return block->bytes;
+    return bytes;
 }
 
 // Gives a tensor of Whisper the name and the shape that it would have in a GGUF file: the taps of a
@@ -279,14 +285,12 @@ static bool rename_tensor(struct gi_gguf *gguf, struct gi_gguf_tensor *t, uint32
         return true;
     }
     const size_t size = strlen(name);
-    struct gi_gguf_block *block = malloc(sizeof(*block) + size + 1);
-    if (!block) {
-        return gi_error_no_memory(err, size, "a name");
+    uint8_t *bytes = add_block(gguf, size, "a name", err);
+    if (!bytes) {
+        return false;
     }
-    *block = (struct gi_gguf_block){.next = gguf->blocks};
-    gguf->blocks = block;
-    memcpy(block->bytes, name, size + 1);
-    t->name = (struct gi_gguf_string){(const char *)block->bytes, size};
+    memcpy(bytes, name, size);
+    t->name = (struct gi_gguf_string){(const char *)bytes, size};
     if (t->n_dims == 3 || (t->n_dims == 2 && t->dims[0] == 1)) {
         t->dims[0] *= t->dims[1];
         t->dims[1] = t->dims[2];
@@ -316,7 +320,7 @@ static bool read_tensor(struct gi_gguf *gguf, struct gi_gguf_reader *r, struct g
         return false;
     }
     t->name = (struct gi_gguf_string){(const char *)rest + n_dims * sizeof(uint32_t), name_size};
-    t->n_dims = n_dims > 0 ? n_dims : 1; // a scalar has none
+    t->n_dims = n_dims > 0 ? n_dims : 1; // a scalar
     for (uint32_t i = 0; i < 4; i++) {
         t->dims[i] = i < n_dims ? gi_load_u32(rest + i * sizeof(uint32_t)) : 1;
     }
@@ -335,7 +339,7 @@ static bool read_tensor(struct gi_gguf *gguf, struct gi_gguf_reader *r, struct g
     return true;
 }
 
-// n_layer: of a Whisper's encoder; 0: the file is not a Whisper model.
+// n_layer: layers of a Whisper model's encoder; 0: the file is not a Whisper model.
 static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, uint32_t n_layer)
 {
     struct tensors tensors = {0};
@@ -371,7 +375,7 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, uint32_
 bool gi_ggml_bin_read(struct gi_gguf *gguf, struct gi_gguf_reader *r)
 {
     struct pairs pairs = {.err = r->err};
-    uint32_t first = 0; // size of a name, or of a Whisper's vocabulary
+    uint32_t first = 0; // size of a name, or of the vocabulary of a Whisper model
     uint32_t sizes[N_SIZES] = {0};
     r->pos = sizeof(uint32_t);
     bool is_good = gi_gguf_reader_u32(r, &first, "the first number");

@@ -14,7 +14,7 @@ bool gi_ggml_bin_is(struct gi_gguf_reader *r);
 // whisper.mel_count, whisper.mel_filters (f32, (mel_count, 201)), whisper.{encoder,decoder}.
 // {context_length,embedding_length,attention.head_count,block_count}, tokenizer.ggml.tokens (bytes,
 // without the special tokens at the end of the vocabulary).
-// Of Silero: general.architecture "silero-vad", general.version.
+// Keys of the Silero network: general.architecture "silero-vad", general.version.
 bool gi_ggml_bin_read(struct gi_gguf *gguf, struct gi_gguf_reader *r);
 
 #endif

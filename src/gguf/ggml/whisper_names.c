@@ -9,8 +9,7 @@ enum part { ENCODER, SELF, CROSS, CROSS_KEYS };
 // Names within a layer.
 static const struct {
     const char *from, *to;
-    enum part
-        decoder; // the part of a decoder's layer; an encoder's has those of SELF and a network
+    enum part part; // of a decoder's layer; a layer of the encoder is one part
 } in_layer[] = {
     {"attn_ln.", "attn_norm.", SELF},
     {"attn.query.", "attn_q.", SELF},
@@ -62,7 +61,7 @@ static bool name_in_layer(const char *text, bool is_decoder, uint32_t n_layer,
     text += n_digit + 1;
     for (size_t i = 0; i < COUNT(in_layer); i++) {
         if (skip(&text, in_layer[i].from)) {
-            const enum part part = is_decoder ? in_layer[i].decoder : ENCODER;
+            const enum part part = is_decoder ? in_layer[i].part : ENCODER;
             const uint32_t own = part == SELF         ? 2 * layer
                                  : part == CROSS      ? 2 * layer + 1
                                  : part == CROSS_KEYS ? n_layer + layer
