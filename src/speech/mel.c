@@ -66,10 +66,9 @@ void gi_mel_destroy(struct gi_mel *mel)
     }
 }
 
-size_t gi_mel_frame_count(size_t n_samples)
+uint64_t gi_mel_frame_count(uint64_t n_samples)
 {
-    const size_t half = GI_MEL_WINDOW / 2;
-    return n_samples < half ? 0 : 1 + (n_samples - half) / GI_MEL_HOP;
+    return n_samples < HALF ? 0 : 1 + (n_samples - HALF) / GI_MEL_HOP;
 }
 
 // Returns sample i, mirrored at the start; 0 after the end and for NaN and infinity.

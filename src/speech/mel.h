@@ -31,7 +31,7 @@ void gi_mel_frames(const struct gi_mel *mel, const float *samples, size_t n_samp
                    size_t n, float *out);
 // Returns the number of frames that end within n_samples, the GI_MEL_WINDOW / 2 samples after their
 // centre included; later frames reach into the silence after the sound.
-size_t gi_mel_frame_count(size_t n_samples);
+uint64_t gi_mel_frame_count(uint64_t n_samples);
 
 // Scales values of gi_mel_frames for the encoder: (max(value, loudest - 8) + 4) / 4. loudest is the
 // largest value of the whole sound and of the silence after it.

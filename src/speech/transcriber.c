@@ -215,7 +215,7 @@ static void begin_window(struct gi_transcriber *t, uint64_t end, bool is_partial
 // Starts the next window if its sound is complete.
 static bool begin_ready_window(struct gi_transcriber *t)
 {
-    const uint64_t end = gi_sound_frame_count(&t->stream.sound);
+    const uint64_t end = t->stream.sound.n_frame;
     const bool is_last = gi_stream_is_final(&t->stream);
     const uint64_t needed =
         is_last ? GI_WHISPER_LEAST_SOUND : GI_WHISPER_WINDOW + GI_WHISPER_LEAST_SOUND;
@@ -248,7 +248,7 @@ static bool begin_partial(struct gi_transcriber *t, bool *has_begun, struct glin
     }
     t->partial_begin = running.begin;
     t->partial_end = running.end;
-    begin_window(t, gi_sound_frame_count(&t->stream.sound), true);
+    begin_window(t, t->stream.sound.n_frame, true);
     *has_begun = true;
     return true;
 }
@@ -305,7 +305,7 @@ static bool tell_window(struct gi_transcriber *t, struct glinfer_error *err)
         .window = &job->best->window,
         .text = t->inputs.text,
         .map = &t->stream.map,
-        .times = job->params->has_words || job->params->max_length > 0 ? job->times : NULL,
+        .times = job->needs_times ? job->times : NULL,
         .end = t->params.is_exact && !job->is_partial ? UINT64_MAX : gi_stream_end(&t->stream),
         .has_words = t->params.has_words,
         .has_spaces = has_spaces(t),
@@ -344,14 +344,16 @@ static bool end_window(struct gi_transcriber *t, struct glinfer_error *err)
     return true;
 }
 
-static bool tell_utterance(struct gi_transcriber *t, struct glinfer_error *err)
+// Ends the sound that was transcribed.
+static bool end_utterance(struct gi_transcriber *t, struct glinfer_error *err)
 {
     const struct gi_transcript_event event = {
         .kind = GI_TRANSCRIPT_UTTERANCE,
         .from_ms = gi_time_map_ms(&t->stream.map, 0, false, 0),
         .to_ms = gi_time_map_ms(&t->stream.map, gi_stream_end(&t->stream), true, 0),
     };
-    return gi_transcript_add(&t->transcript, event, err);
+    t->stream.has_sound = !gi_transcript_add(&t->transcript, event, err);
+    return !t->stream.has_sound;
 }
 
 //-- steps -------------------------------------------------------------------------------------
@@ -391,8 +393,7 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         return true;
     }
     if (t->stream.is_by_stretch && t->stream.has_sound) {
-        t->stream.has_sound = !tell_utterance(t, err);
-        return !t->stream.has_sound;
+        return end_utterance(t, err);
     }
     if (!gi_stream_take(&t->stream, &has_work, err)) {
         return false;
@@ -414,11 +415,7 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         *state = GI_TRANSCRIBER_WAITS;
         return true;
     }
-    if (t->stream.has_sound) {
-        t->stream.has_sound = !tell_utterance(t, err);
-        return !t->stream.has_sound;
-    }
-    return finish(t, state, err);
+    return t->stream.has_sound ? end_utterance(t, err) : finish(t, state, err);
 }
 
 bool gi_transcriber_step(struct gi_transcriber *t, enum gi_transcriber_state *state,

@@ -164,7 +164,7 @@ float gi_whisper_average(const struct gi_whisper_window *window)
 
 float gi_whisper_entropy(const struct gi_whisper_window *window)
 {
-    enum { N = 32 };
+    enum { N = GI_WHISPER_ENTROPY_TOKENS };
     const size_t begin = window->n_result > N ? window->n_result - N : 0;
     const double n = (double)(window->n_result - begin);
     double entropy = 0;

@@ -15,13 +15,14 @@ enum {
     GI_WHISPER_FRAMES_A_TIME = 2,   // frames from one timestamp token to the next
     GI_WHISPER_MAX_FIRST_TIME = 50, // the first timestamp is at most 1 s into the window
     GI_WHISPER_LEAST_SOUND = 10,    // frames; less at the end of the sound is not decoded
+    GI_WHISPER_ENTROPY_TOKENS = 32, // at the end of a text, whose entropy is computed
 };
 
 // Token ids. Ids from `time` on are timestamps, of 20 ms each.
 struct gi_whisper_ids {
     uint32_t n_vocab;
     uint32_t end, start; // of a transcript
-    uint32_t language;   // the first of n_language; in the order of gi_whisper_languages
+    uint32_t language;   // the first of n_language; in the order of gi_whisper_language
     uint32_t n_language; // 0: the model knows English alone
     uint32_t translate, transcribe;
     uint32_t start_of_model; // unused by transcripts
@@ -78,7 +79,8 @@ bool gi_whisper_push(struct gi_whisper_window *window, struct gi_whisper_token t
                      enum gi_whisper_progress *progress, struct glinfer_error *err);
 // Returns the average log-probability of the result; minus infinity if it is empty.
 float gi_whisper_average(const struct gi_whisper_window *window);
-// Returns the entropy of the last 32 tokens of the result, in nats: repeated text has little.
+// Returns the entropy of the last GI_WHISPER_ENTROPY_TOKENS of the result, in nats: repeated text
+// has little.
 float gi_whisper_entropy(const struct gi_whisper_window *window);
 
 // A piece of the transcript: tokens [begin, end) of the window, among them timestamps; times are

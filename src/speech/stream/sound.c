@@ -32,7 +32,7 @@ bool gi_sound_push(struct gi_sound *sound, const float *samples, size_t n,
                    struct glinfer_error *err)
 {
     const uint64_t n_samples = sound->n_samples + n;
-    const uint64_t n_frame = n_samples < HALF ? 0 : 1 + (n_samples - HALF) / GI_MEL_HOP;
+    const uint64_t n_frame = gi_mel_frame_count(n_samples);
     const size_t n_new = (size_t)(n_frame - sound->n_frame);
     struct gi_floats *kept = &sound->samples, *frames = &sound->frames;
     if (!gi_sound_reserve(sound, n, err)) {
@@ -57,11 +57,6 @@ bool gi_sound_push(struct gi_sound *sound, const float *samples, size_t n,
         memmove(kept->data, &kept->data[n_dropped], kept->count * sizeof(float));
     }
     return true;
-}
-
-uint64_t gi_sound_frame_count(const struct gi_sound *sound)
-{
-    return gi_mel_frame_count((size_t)sound->n_samples);
 }
 
 void gi_sound_window(const struct gi_sound *sound, uint64_t first, size_t n, bool is_whole,

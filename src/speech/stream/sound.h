@@ -18,8 +18,8 @@ struct gi_sound {
     struct gi_floats samples; // the latest, which frames to come need
     struct gi_floats frames;  // (n_frame, n_band), complete, of log10 of the power
     uint64_t first_frame;     // the first of `frames`
-    uint64_t n_frame;         // complete ones since the start
-    float loudest;            // value of all complete frames
+    uint64_t n_frame;         // complete frames since the start
+    float loudest;            // largest value of all complete frames
 };
 
 // Makes room for n samples and their frames, so that they can be pushed without a failure. Fails
@@ -28,8 +28,6 @@ bool gi_sound_reserve(struct gi_sound *sound, size_t n, struct glinfer_error *er
 // Appends samples. Fails with NO_MEMORY; the sound is then as it was.
 bool gi_sound_push(struct gi_sound *sound, const float *samples, size_t n,
                    struct glinfer_error *err);
-// Returns the number of frames of the sound so far, if it ended here.
-uint64_t gi_sound_frame_count(const struct gi_sound *sound);
 // Writes frames [first, first + n), scaled for the encoder, to out, (n, n_band); after the sound
 // comes silence. `first` has not been dropped. The scale is that of these frames, or of the whole
 // sound.

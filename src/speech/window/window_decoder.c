@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_ENTROPY = 32 }; // tokens that entropy looks at
-
 bool gi_window_decoder_init(struct gi_window_decoder *decoder, struct glinfer_error *err)
 {
     const struct gi_speech_net *net = decoder->net;
@@ -101,8 +99,8 @@ static size_t insert(struct candidate *best, size_t n, size_t k, struct candidat
     return n < k ? n + 1 : k;
 }
 
-// Finds at most n_open ways to continue: the most likely of all, or at a temperature a random one
-// of each beam. Returns their number.
+// Finds at most n_open ways to continue: the most likely of all beams, or at a temperature above 0
+// a random one for each beam. Returns the number of ways.
 static size_t find_candidates(struct gi_window_decoder *decoder, uint32_t n_open,
                               struct candidate *found)
 {
@@ -292,7 +290,8 @@ struct gi_beam *gi_window_decoder_best(struct gi_window_decoder *decoder)
     struct gi_beam *best = NULL;
     for (uint32_t i = 0; i < decoder->n_beam; i++) {
         struct gi_beam *beam = &decoder->beams[i];
-        if (beam->progress == GI_WHISPER_COMPLETE && beam->window.n_result > N_ENTROPY &&
+        if (beam->progress == GI_WHISPER_COMPLETE &&
+            beam->window.n_result > GI_WHISPER_ENTROPY_TOKENS &&
             gi_whisper_entropy(&beam->window) < decoder->entropy_least) {
             beam->progress = GI_WHISPER_FAILED;
         }

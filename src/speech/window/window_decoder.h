@@ -21,8 +21,8 @@ struct gi_beam {
 struct gi_window_decoder {
     const struct gi_speech_net *net; // borrowed
     struct gi_whisper_choice choice; // of tokens; the temperature is that of the attempt
-    float entropy_least;             // texts of more than 32 tokens with less have failed
-    uint64_t seed;                   // of random numbers
+    float entropy_least; // longer texts than GI_WHISPER_ENTROPY_TOKENS with less have failed
+    uint64_t seed;       // of random numbers
 
     // Settings of the attempt, set before gi_window_decoder_begin.
     const uint32_t *prompt; // borrowed

@@ -15,6 +15,7 @@ bool gi_window_job_init(struct gi_window_job *job, struct glinfer_error *err)
     job->mel = gi_array_zeroed(n_mel, sizeof(float), "a spectrogram", err);
     job->prompt = gi_array_zeroed(net->n_text_ctx, sizeof(uint32_t), "tokens of a prompt", err);
     job->times = gi_array_zeroed(net->n_text_ctx, sizeof(*job->times), "times of words", err);
+    job->needs_times = job->params->has_words || job->params->max_length > 0;
     job->stage = GI_JOB_OVER;
     return job->mel && job->prompt && job->times && gi_window_decoder_init(&job->decoder, err);
 }
@@ -190,8 +191,8 @@ static void end_attempt(struct gi_window_job *job)
     }
     job->is_silent = (is_poor && job->decoder.no_speech > params->no_speech_most) ||
                      (is_repeated && job->is_partial);
-    const bool needs_times = params->has_words || params->max_length > 0;
-    job->stage = needs_times && !job->is_partial && !job->is_silent ? GI_JOB_ALIGN : GI_JOB_OVER;
+    job->stage =
+        job->needs_times && !job->is_partial && !job->is_silent ? GI_JOB_ALIGN : GI_JOB_OVER;
 }
 
 // Decodes the text once more as a whole, and finds where the network looked for each token.

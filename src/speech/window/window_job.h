@@ -15,6 +15,7 @@ struct gi_window_job {
     float *mel;                                 // (2 * n_audio_ctx, n_mel) frames; owned
     uint32_t *prompt;                           // (n_text_ctx); owned
     struct gi_token_time *times;                // (n_text_ctx) of the best beam's tokens; owned
+    bool needs_times;                           // words or max_length ask for times of tokens
 
     // Settings of the window, set before gi_window_job_begin.
     uint32_t seek, end;  // frames: its start and the end of the sound

@@ -14,12 +14,12 @@ enum {
 //-- heads -------------------------------------------------------------------------------------
 
 struct head {
-    uint8_t layer, head;
+    uint16_t layer, head;
 };
 
 // A model is told by its decoder and its vocabulary. large-v1 has the shape of large-v2.
 static const struct heads {
-    uint32_t n_layer, n_head, n_vocab; // n_vocab 0: any
+    uint32_t n_layer, n_head, n_vocab;
     const struct head *heads;
     uint32_t n;
 } models[] = {
@@ -67,7 +67,7 @@ static bool find_head(const struct gi_speech_net *net, uint32_t i, struct head *
         }
     }
     const uint32_t layer = net->n_layer / 2 + i / net->n_head;
-    *head = (struct head){(uint8_t)layer, (uint8_t)(i % net->n_head)};
+    *head = (struct head){(uint16_t)layer, (uint16_t)(i % net->n_head)};
     return layer < net->n_layer;
 }
 
