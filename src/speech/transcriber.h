@@ -21,19 +21,19 @@ struct gi_transcriber_params {
     bool without_times;      // lets no timestamps be decoded
     bool has_words;          // tells times of words and tokens
     uint32_t max_length;     // characters of a segment; 0: unlimited
-    bool splits_on_word;     // only there, for max_length
+    bool splits_on_word;     // for max_length: cuts only between words
     const char *prompt;      // text before the first window; NULL: none. Not used after creation
-    bool carries_prompt;     // before every window
+    bool carries_prompt;     // puts the prompt before every window
     uint32_t max_context;    // tokens of the prompt and earlier windows before a window
     uint32_t audio_ctx;      // least positions to encode; 0: those of the sound and 1 s more
     const char *suppressed;  // regular expression of tokens that are left out; NULL: none. Not
                              // used after creation
     bool suppresses_symbols; // leaves out tokens that are not speech
     float temperature;       // of the first attempt; 0: the most likely tokens
-    float temperature_step;  // to the next attempt, up to 1; 0: there is none
-    float entropy_least;     // of a text, else another attempt follows
-    float average_least;     // log-probability of a token, else another attempt follows,
-    float no_speech_most;    // unless silence is more probable than this: then there is no text
+    float temperature_step;  // to the next attempt, up to 1; 0: a single attempt
+    float entropy_least;     // of a text; with less, another attempt follows
+    float average_least;     // mean log-probability of a token; with less, another attempt follows,
+    float no_speech_most;    // or the window has no text if silence is more probable than this
     uint32_t best_of;        // texts at a temperature above 0, of which the best is kept
     uint32_t beam_size;      // of beam search at temperature 0; 1: greedy
     uint64_t seed;           // of random numbers
@@ -85,7 +85,7 @@ enum gi_transcriber_state {
 // and the next step begins the window again.
 bool gi_transcriber_step(struct gi_transcriber *transcriber, enum gi_transcriber_state *state,
                          struct glinfer_error *err);
-// Takes the oldest event; false if there is none. Its pointers are valid until the next call.
+// Takes the oldest event; false if the queue is empty. Its pointers are valid until the next call.
 bool gi_transcriber_poll(struct gi_transcriber *transcriber, struct gi_transcript_event *event);
 
 // Returns the time in ms up to which the sound has been transcribed.

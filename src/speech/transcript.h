@@ -55,7 +55,7 @@ struct gi_transcript {
 // Appends an event without text. Fails with NO_MEMORY.
 bool gi_transcript_add(struct gi_transcript *transcript, struct gi_transcript_event event,
                        struct glinfer_error *err);
-// Takes the oldest event, which stays valid until the next call; false if there is none.
+// Takes the oldest event, which stays valid until the next call; false if the queue is empty.
 bool gi_transcript_take(struct gi_transcript *transcript, struct gi_transcript_event *event);
 // Removes the latest events until `count` are left.
 void gi_transcript_cut(struct gi_transcript *transcript, size_t count);

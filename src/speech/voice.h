@@ -47,7 +47,7 @@ bool gi_voice_push(struct gi_voice *voice, float probability, struct glinfer_err
 // Ends the stream, of n_samples, and the speech in progress. Fails with NO_MEMORY.
 bool gi_voice_end(struct gi_voice *voice, uint64_t n_samples, struct glinfer_error *err);
 // Takes the first stretch that is complete, joined with those less than 200 ms after it, and
-// padded; false if there is none yet.
+// padded; false if no stretch is complete.
 bool gi_voice_take(struct gi_voice *voice, struct gi_stretch *stretch);
 // Tells the speech that is not complete yet: from its start, padded, to the end of the stream so
 // far; false if nobody speaks.

@@ -40,7 +40,7 @@ static void encode(const struct gi_tokenizer *tokenizer)
     gi_ids_finish(&ids);
 }
 
-// tower NULL: the file is one.
+// tower: the part of a speech model to plan; NULL: the file is another model.
 static void inspect(const struct gi_gguf *gguf, const struct gi_tower *tower,
                     const struct gi_tokenizer *tokenizer)
 {

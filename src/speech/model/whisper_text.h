@@ -11,7 +11,7 @@
 struct gi_gguf;
 struct gi_whisper_text;
 
-// Reads tokenizer.ggml.tokens, at most n_text of them, those that are text; the file is not needed
+// Reads the first n_text of tokenizer.ggml.tokens, which are text; the file is not needed
 // afterwards. Fails with BAD_FILE (no vocabulary), NO_MEMORY.
 struct gi_whisper_text *gi_whisper_text_create(const struct gi_gguf *file, uint32_t n_text,
                                                struct glinfer_error *err);

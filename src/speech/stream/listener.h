@@ -8,7 +8,7 @@
 
 // Zero-initialise, set vad and voice.params.
 struct gi_listener {
-    const struct gi_vad *vad; // borrowed; NULL: none
+    const struct gi_vad *vad; // borrowed; NULL: everything is speech
     struct gi_vad_state state;
     struct gi_voice voice;
     struct gi_floats samples; // of the stream, from sample `first` on; owned
@@ -22,7 +22,7 @@ struct gi_listener {
 bool gi_listener_push(struct gi_listener *listener, const float *samples, size_t n,
                       struct glinfer_error *err);
 uint64_t gi_listener_sample_count(const struct gi_listener *listener); // since the start
-// Listens to at most n_windows windows of the VAD; false with *has_heard if there were none. Fails
+// Listens to at most n_windows windows of the VAD; *has_heard tells whether it heard one. Fails
 // with NO_MEMORY.
 bool gi_listener_hear(struct gi_listener *listener, size_t n_windows, bool *has_heard,
                       struct glinfer_error *err);

@@ -70,7 +70,7 @@ static bool take_stretch(struct gi_speech_stream *stream, struct glinfer_error *
     return true;
 }
 
-// Moves samples to the sound where there is no VAD.
+// Moves samples from the listener to the sound; without a VAD all of them are speech.
 static bool take_samples(struct gi_speech_stream *stream, struct glinfer_error *err)
 {
     const uint64_t begin = stream->sound.n_samples;

@@ -59,7 +59,7 @@ struct fake_story {
 };
 void fake_tell(struct fake_net *fake, const uint32_t *tokens, uint32_t n, float *logits);
 
-// The CPU's half of a model: ids of bytes are the bytes, FAKE_TOKENS follow.
+// The CPU's half of a model: the ids of single bytes are the bytes, these follow.
 enum {
     T_THE = 256,  // " the"
     T_CAT,        // " cat"
