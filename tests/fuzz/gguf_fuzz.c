@@ -1,5 +1,5 @@
-// The reader of GGUF and whisper.cpp files on any bytes: what it accepts is used to the last byte,
-// what it refuses comes with a status and a sentence.
+// The reader of GGUF and whisper.cpp files on any bytes: an accepted file is used to the last
+// byte, a refused one comes with a status and a sentence.
 #include "gguf/gguf_file.h"
 #include "tests/fuzz/fuzz.h"
 

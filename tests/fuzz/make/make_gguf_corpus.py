@@ -143,7 +143,7 @@ def bin_files():
 
 
 def whole_model():
-    """A Whisper model of a layer and a layer, in q4_0."""
+    """A Whisper model with one layer of the encoder and one of the decoder, in q4_0."""
     def tensor(name, dims, kind):
         block, n_bytes = BLOCKS[kind]
         size = math.prod(dims) // block * n_bytes

@@ -1,4 +1,4 @@
-// Files of whisper.cpp that are wrong in one place, and what is said of them.
+// Files of whisper.cpp that are wrong in one place, and their error messages.
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/bin_builder.h"
 #include "tests/unit/gguf/gguf_opened.h"
@@ -47,7 +47,7 @@ static void add_whisper(struct gguf_builder *b)
     add_tensor(b, "encoder.conv1.bias", 2, (uint32_t[]){1, 2}, GI_GGML_TYPE_F32, 8);
 }
 
-// A number in place of a field, and what is said of it.
+// A wrong number in a field, and the error message.
 static const struct {
     uint32_t at, value;
     enum glinfer_status status;

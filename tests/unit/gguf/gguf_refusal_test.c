@@ -1,4 +1,4 @@
-// Files that are wrong in one place, and what is said of them.
+// Files that are wrong in one place, and their error messages.
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_opened.h"
 
@@ -170,7 +170,7 @@ TEST(gguf_rejects_bad_alignment)
 
 #define P2(n) ((uint64_t)1 << (n))
 
-// A tensor, and what is said of it in a file with 8192 bytes, of which the first 96 at most are the
+// A tensor, and the error message for a file with 8192 bytes, of which the first 96 at most are the
 // directory.
 static const struct {
     uint32_t n_dims;

@@ -1,4 +1,4 @@
-// Models in several files: opened by any piece, and what is said where a piece is missing or wrong.
+// Models in several files: opened by any piece, and the errors for a missing or wrong piece.
 #include "gguf/identity.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"

@@ -1,4 +1,4 @@
-// Transcribes a sound with the reference network, and prints what it finds as lines of JSON:
+// Transcribes a sound with the reference network, and prints its events as lines of JSON:
 //
 //   float_transcribe MODEL.bin SOUND.f32 [exact] [words] [live] [vad=SILERO.bin] [beam=N] [ml=N]
 //                    [language=N] [translate] [piece=N] [prompt=TEXT] [ac=N] [pad=MS] [greedy]
