@@ -3,7 +3,7 @@
 //
 // A slice has the weights of a block (UNROLL 1, if that is all that it has), or DEPTH times (1 or
 // 2) two neighbouring ones that share their scales (UNROLL 2), on their way to registers while it
-// works on those before, and the first ones before the barrier before the stage. ONCE 1 says
+// works on those before, and the first ones before the barrier that precedes the stage. ONCE 1 says
 // that no group takes a second turn. The sums of BATCH turns meet at once, so that subgroups do not
 // wait for each other after each.
 //
