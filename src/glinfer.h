@@ -1008,24 +1008,24 @@ struct glinfer_transcription_params {
     // does; else no more than the sound, which is faster.
     bool is_exact;
     bool no_timestamps;
-    bool has_words;              // finds the times of words
-    uint32_t max_length;         // characters of a segment; 0: unlimited
-    bool split_on_word;          // with max_length
-    const char *prompt;          // text before the first window: names, style; NULL: none
-    bool carry_prompt;           // before every window
-    bool no_context;             // the text of earlier windows does not precede a window
-    uint32_t audio_ctx;          // least positions of 20 ms to encode; 0: those of the sound
-    const char *suppress;        // regular expression (PCRE2) of tokens to leave out; NULL: none
-    bool suppress_symbols;       // leaves out tokens that are not speech
-    float temperature;           // of the first attempt; 0: the most likely tokens
-    float temperature_step;      // to the next attempt, up to 1; 0: 0.2, below 0: one attempt alone
-    float entropy_least;         // nats; another attempt if a text has less; 0: 2.4
-    float logprob_least;         // mean of tokens; another attempt if a text has less; 0: -1
-    float no_speech_most;        // probability of no speech above which there is none; 0: 0.6
-    uint32_t best_of;            // texts at temperatures above 0; 0: 5
-    uint32_t beam_size;          // of beam search at temperature 0; 0: 1, greedy
-    uint64_t seed;               // of random numbers
-    float vad_threshold;         // probability at which speech begins; 0: 0.5
+    bool has_words;         // divides a segment's time among its words and tokens, by their length
+    uint32_t max_length;    // characters of a segment; 0: unlimited
+    bool split_on_word;     // with max_length
+    const char *prompt;     // text before the first window: names, style; NULL: none
+    bool carry_prompt;      // before every window
+    bool no_context;        // the text of earlier windows does not precede a window
+    uint32_t audio_ctx;     // least positions of 20 ms to encode; 0: those of the sound
+    const char *suppress;   // regular expression (PCRE2) of tokens to leave out; NULL: none
+    bool suppress_symbols;  // leaves out tokens that are not speech
+    float temperature;      // of the first attempt; 0: the most likely tokens
+    float temperature_step; // to the next attempt, up to 1; 0: 0.2, below 0: one attempt alone
+    float entropy_least;    // nats; another attempt if a text has less; 0: 2.4
+    float logprob_least;    // mean of tokens; another attempt if a text has less; 0: -1
+    float no_speech_most;   // probability of no speech above which there is none; 0: 0.6
+    uint32_t best_of;       // texts at temperatures above 0; 0: 5
+    uint32_t beam_size;     // of beam search at temperature 0; 0: 1, greedy
+    uint64_t seed;          // of random numbers
+    float vad_threshold;    // probability at which speech begins; 0: 0.5
     uint32_t vad_min_speech_ms;  // shorter speech is dropped; 0: 250
     uint32_t vad_min_silence_ms; // shorter silence does not end an utterance; 0: 100
     float vad_max_speech_s;      // longer speech is split; 0: unlimited
@@ -1068,9 +1068,9 @@ enum glinfer_transcription_state {
     GLINFER_TRANSCRIPTION_DONE,  // the whole text has been told
 };
 
-// Works for about budget_us microseconds (0: until it waits or is done), one token or one piece of
-// a window at least. Fails with CANCELLED, DRIVER, GPU_LOST, GPU_FAULT, NO_MEMORY; the next step
-// repeats the window.
+// Works for about budget_us microseconds (0: until it waits or is done), at least for one token or
+// for the encoding of one window. Fails with CANCELLED, DRIVER, GPU_LOST, GPU_FAULT, NO_MEMORY; the
+// next step repeats the window.
 GLINFER_API bool glinfer_transcription_step(struct glinfer_transcription *transcription,
                                             uint32_t budget_us,
                                             enum glinfer_transcription_state *state,

@@ -17,6 +17,11 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         !gi_hparams_u32(&common, "mel_count", 0, &hparams->n_sound)) {
         return false;
     }
+    if (hparams->n_embd % 32 != 0) { // rows that the second convolution reads follow each other
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: an encoder of %u columns is not supported, only multiples of 32",
+                            gi_gguf_path(reader->gguf), hparams->n_embd);
+    }
     if (n_cross == 0 || n_cross > GI_MAX_LAYERS - n_own || width != hparams->n_embd ||
         n_head != hparams->n_head || hparams->n_sound == 0) {
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,

@@ -164,8 +164,8 @@ bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t f
                               struct gi_hparams *hparams);
 
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer);
-// Returns true for a layer with attention or states that follow a table of their own
-// (struct gi_model_family).
+// Returns true for a layer that a family describes in its table of other layers: a recurrent one,
+// one of cross-attention, or one of keys alone.
 bool gi_layer_is_other(const struct gi_hparams *hparams, uint32_t layer);
 // Return true for a layer whose weights make queries; keys and values.
 bool gi_has_q(const struct gi_hparams *hparams, uint32_t layer);

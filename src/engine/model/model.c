@@ -137,7 +137,7 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
     // Some of the scratch grows with the context too, so that a little more than this would fit.
     const uint64_t fixed = info->weights + info->scratch + budget.kept;
     const uint64_t per_token = info->kv_cache / info->n_ctx;
-    if (fixed + 256 * per_token > budget.left) {
+    if (model->tower.family || fixed + 256 * per_token > budget.left) {
         return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
                             "%s needs %.0f MiB (%.0f weights, %.0f cache, %.0f scratch), %s "
                             "leaves %.0f MiB: take a smaller model or a smaller quantisation",
@@ -306,6 +306,13 @@ struct glinfer_model *gi_model_load_tower(struct glinfer_device *device,
     return model->is_doomed ? NULL : model;
 }
 
+// Leaves of a budget, 0 for none, what one tower does not need.
+static void take_budget(uint64_t *budget, const struct glinfer_model_info *info)
+{
+    const uint64_t needed = info->weights + info->kv_cache + info->scratch;
+    *budget = *budget == 0 ? 0 : *budget > needed ? *budget - needed : 1;
+}
+
 struct glinfer_model *gi_model_load(struct glinfer_device *device,
                                     const struct glinfer_source *source,
                                     const struct glinfer_model_params *params,
@@ -315,10 +322,13 @@ struct glinfer_model *gi_model_load(struct glinfer_device *device,
     if (!model || !model->info.is_speech) {
         return model;
     }
+    struct glinfer_model_params rest = *params;
+    take_budget(&rest.mem_budget, &model->info);
     model->encoder =
-        gi_model_load_tower(device, source, params, &gi_whisper_towers[GI_TOWER_ENCODER], err);
+        gi_model_load_tower(device, source, &rest, &gi_whisper_towers[GI_TOWER_ENCODER], err);
     model->is_doomed = !model->encoder;
     if (model->encoder) {
+        take_budget(&model->mem_budget, &model->encoder->info);
         add_tower(&model->info, &model->encoder->info);
     }
     return model->is_doomed ? NULL : model;

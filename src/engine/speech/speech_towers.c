@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/round.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,19 +126,31 @@ static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session 
     return ok;
 }
 
+// Reads the logits in one piece; reading the first alone also tells whether all dispatches ran.
 static bool fetch_logits(struct glinfer_session *session, float *logits, struct glinfer_error *err)
 {
     const struct gi_logits *from = &session->tables.graph.logits;
     const uint64_t size = from->n_vocab * sizeof(float);
-    struct gi_range range = from->range;
-    bool ok = true;
-    for (uint64_t done = 0; ok && done < size; done += GI_RUNNER_READ_SIZE) {
-        const uint64_t left = size - done;
-        ok = gi_runner_read(&session->runner, &range, (uint8_t *)logits + done,
-                            left < GI_RUNNER_READ_SIZE ? left : GI_RUNNER_READ_SIZE, err);
-        range.offset += GI_RUNNER_READ_SIZE;
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    struct gi_readback *readback = &session->logits;
+    if (readback->capacity == 0 && !gi_readback_init(readback, gpu, size, err)) {
+        return false;
     }
-    return ok;
+    gi_readback_begin(readback);
+    gi_readback_add_checked(readback, gpu, from->range.buffer, from->range.offset, size);
+    if (!gi_readback_end(readback, gpu, err) ||
+        !gi_runner_read(&session->runner, &from->range, logits, sizeof(*logits), err) ||
+        !gi_readback_wait(readback, gpu, err)) {
+        return false;
+    }
+    memcpy(logits, readback->data, size);
+    for (uint32_t i = 0; i < from->n_vocab; i++) {
+        if (!isfinite(logits[i])) {
+            return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
+                                "the GPU computed a logit that is not a number, of token %u", i);
+        }
+    }
+    return true;
 }
 
 bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,

@@ -26,7 +26,8 @@ void gi_speech_towers_finish(struct gi_speech_towers *towers);
 bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
                       struct glinfer_error *err);
 // Appends n tokens to a decoder's text, of which n_past tokens are kept, and writes the logits
-// after the last one, (n_vocab). Fails as gi_speech_encode does, and with CONTEXT_FULL.
+// after the last one, (n_vocab). Fails as gi_speech_encode does, and with
+// CONTEXT_FULL, GPU_FAULT.
 bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
                       const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err);
 

@@ -61,6 +61,7 @@ static const struct {
     {VOCAB, 180, "whisper.vocab_size is 180, but token_embd.weight has 200 rows"},
     {AUDIO_WIDTH, 64, "does not suit a decoder of 2 layers, 32 columns and 1 heads"},
     {AUDIO_WIDTH, 33, "only multiples of"},
+    {AUDIO_WIDTH, 48, "an encoder of 48 columns is not supported"},
     {AUDIO_HEADS, 2, "does not suit a decoder"},
     {AUDIO_HEADS, 3, "heads of 10"},
     {AUDIO_HEADS, 1024, "heads"},
