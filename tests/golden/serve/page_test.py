@@ -478,15 +478,15 @@ def asks_for_the_key(page):
         true(page.run("!JSON.stringify(localStorage).includes('secret')"), "the key goes with the tab unless told")
 
 
-def wait_for_one_in_the_queue(server):
-    """Waits until one answer has the slot and another waits. The first piece of a stream can come before its slot does."""
+def wait_for_queue(server, n_waiting):
+    """Waits until one answer has the slot and n_waiting wait. The first piece of a stream can come before its slot does."""
     end = time.monotonic() + 30
     while True:
         metrics = server.get("/metrics")[2]
-        if "requests_processing 1\n" in metrics and "requests_deferred 1\n" in metrics:
+        if "requests_processing 1\n" in metrics and f"requests_deferred {n_waiting}\n" in metrics:
             return
         if time.monotonic() > end:
-            raise RuntimeError("no request waits for the slot of another")
+            raise RuntimeError(f"{n_waiting} requests do not wait for the slot of another")
         time.sleep(0.01)
 
 
@@ -497,9 +497,10 @@ def waits_for_a_busy_server(page):
         open_page(page, server)
         first = server.stream("/completion", **long)
         next(first)
+        wait_for_queue(server, 0)  # a queue of one refuses the second while the first is in it
         second = server.connect()
         second.request("POST", "/completion", json.dumps(long))
-        wait_for_one_in_the_queue(server)
+        wait_for_queue(server, 1)
         send(page, "hi")
         page.wait("document.querySelector('.progress')?.textContent.startsWith('The server is busy, next try in')")
         first.close()
@@ -515,7 +516,7 @@ def shows_its_place(page):
         next(first)
         connection = server.connect()
         connection.request("POST", "/completion", json.dumps(long))
-        wait_for_one_in_the_queue(server)
+        wait_for_queue(server, 1)
         send(page, "hi")
         place = "document.querySelector('.progress')?.textContent"
         page.wait(f"{place} === 'Another answer is running; 1 more comes before you.'")
