@@ -18,7 +18,7 @@ def make_gguf(size, seed=0):
 
 class File:
     """A file and how it is served. cut: bytes of an answer after which the connection closes, a list with one entry an
-    answer. pause: seconds before each 64 KiB."""
+    answer. pause: seconds before each 64 KiB. sent: bytes that were given to connections, broken ones too."""
 
     def __init__(self, data, etag='"1"', ranges=True, cut=(), pause=0, length=True, status=(), lie=0, type="application/octet-stream",
                  sha256=None, hold=0, range_error=None, retry_after=None):
@@ -82,8 +82,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         end = file.cut.pop(0) if file.cut else len(body)
         for at in range(0, min(end, len(body)), 65536):
             time.sleep(file.pause)
-            self.wfile.write(body[at:min(at + 65536, end)])
-            file.sent += len(body[at:min(at + 65536, end)])
+            part = body[at:min(at + 65536, end)]
+            file.sent += len(part)  # before the write: who has received all of it reads the whole count
+            self.wfile.write(part)
         if file.hold:
             self.wfile.flush()
             time.sleep(file.hold)
