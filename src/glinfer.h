@@ -369,8 +369,9 @@ struct glinfer_model_info {
     uint32_t n_embedding;                // numbers in an embedding
     bool is_encoder;                     // computes embeddings and generates no text
     uint32_t n_sessions;                 // sessions that kv_cache and scratch are for
-    uint64_t drafts; // additional bytes on the GPU, at most, once an answer uses drafts
-    bool is_speech;  // transcribes sound and generates no other text
+    uint64_t drafts;     // additional bytes on the GPU, at most, once an answer uses drafts
+    bool is_speech;      // transcribes sound and generates no other text
+    uint32_t n_language; // is_speech: it knows the first ones of glinfer_speech_language
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a

@@ -49,6 +49,12 @@ bool gi_whisper_ids_init(struct gi_whisper_ids *ids, uint32_t n_vocab)
     return true;
 }
 
+uint32_t gi_whisper_count_languages(uint32_t n_vocab)
+{
+    struct gi_whisper_ids ids;
+    return !gi_whisper_ids_init(&ids, n_vocab) ? 0 : ids.n_language > 0 ? ids.n_language : 1;
+}
+
 //-- masks -------------------------------------------------------------------------------------
 
 static bool is_time(const struct gi_whisper_window *window, size_t i)

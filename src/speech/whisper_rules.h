@@ -33,6 +33,8 @@ struct gi_whisper_ids {
 
 // Finds the ids of a vocabulary; false if its size is not that of a Whisper model.
 bool gi_whisper_ids_init(struct gi_whisper_ids *ids, uint32_t n_vocab);
+// Returns the number of languages that a model knows, the first ones of gi_whisper_language.
+uint32_t gi_whisper_count_languages(uint32_t n_vocab);
 // Returns the code of language i, such as "en"; NULL past the last.
 const char *gi_whisper_language(uint32_t i);
 

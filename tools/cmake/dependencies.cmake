@@ -18,6 +18,8 @@ pkg_check_modules(NETTLE IMPORTED_TARGET nettle)
 pkg_check_modules(SNDFILE IMPORTED_TARGET sndfile>=1.1)
 pkg_check_modules(SAMPLERATE IMPORTED_TARGET samplerate)
 pkg_check_modules(ZLIB IMPORTED_TARGET zlib)
+# Announces the Wyoming service of the command over zeroconf.
+pkg_check_modules(AVAHI IMPORTED_TARGET avahi-client)
 if(GLINFER_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()

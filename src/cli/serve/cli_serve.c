@@ -3,7 +3,10 @@
 #include "cli/embed/cli_embedding.h"
 #include "cli/serve/serve_server.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *const reasoning_formats[] = {"auto", "deepseek", "none", NULL};
@@ -23,6 +26,30 @@ static struct serve_settings defaults = {
     .max_body = 16 << 20,
 };
 
+// Reads [HOST:]PORT; an address of IPv6 stands in brackets.
+static bool parse_place(const char *text, void *field, char *why, size_t size)
+{
+    struct serve_place *place = field;
+    const char *colon = strrchr(text, ':'), *host = text, *port = colon ? colon + 1 : text;
+    size_t n_host = colon ? (size_t)(colon - text) : 0;
+    char *end = NULL;
+    const unsigned long number = strtoul(port, &end, 10);
+    const bool is_six = n_host > 2 && host[0] == '[' && host[n_host - 1] == ']';
+    if (is_six) {
+        host++;
+        n_host -= 2;
+    }
+    if (!isdigit((unsigned char)port[0]) || *end || number > UINT16_MAX ||
+        n_host >= sizeof(place->host) || (colon && n_host == 0) ||
+        (!is_six && memchr(host, ':', n_host))) {
+        snprintf(why, size, "a port, or a host, a colon and a port, such as 0.0.0.0:10300");
+        return false;
+    }
+    *place = (struct serve_place){.is_set = true, .port = (uint16_t)number};
+    memcpy(place->host, host, n_host);
+    return true;
+}
+
 #define CLI_SETTINGS serve_settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
@@ -41,6 +68,11 @@ static const struct cli_flag flags[] = {
              "that ends with .sock means --unix"),
     CLI_INT(port, 0, 65535, "--port", "N", "default 8080; 0: choose a free port"),
     CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket instead of --host and --port"),
+    CLI_CUSTOM(
+        wyoming, parse_place, "--wyoming", "[HOST:]PORT",
+        "transcribe for Home Assistant and satellites, too, which speak the Wyoming protocol "
+        "and usually expect port 10300; needs --speech-model; HOST: by default that of "
+        "--host"),
     CLI_TEXT(keys, "--api-key", "KEYS",
              "answer only clients with one of these keys, separated by commas; other users of the "
              "machine can see them in the list of processes"),
@@ -110,8 +142,9 @@ const struct cli_command cli_serve_command = {
         "Serves a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
         "/v1/rerank, /completion, /embedding, /tokenize, /detokenize, /apply-template, /health,\n"
         "/props, /slots; with --speech-model /v1/audio/transcriptions, /v1/audio/translations and\n"
-        "/inference; with --metrics /metrics; `man glinfer-serve` explains them. SIGTERM and\n"
-        "Ctrl-C wait for answers under way (--drain).\n\n"
+        "/inference, and with --wyoming speech to text for Home Assistant; with --metrics\n"
+        "/metrics; `man glinfer-serve` explains them. SIGTERM and Ctrl-C wait for answers under\n"
+        "way (--drain).\n\n"
         "    glinfer serve -m model.gguf\n"
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",

@@ -3,6 +3,7 @@
 #include "cli/models/models_source.h"
 #include "cli/serve/http/serve_http.h"
 #include "cli/serve/schedule/serve_scheduler.h"
+#include "cli/serve/wyoming/serve_wyoming.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +25,8 @@ struct server {
     struct serve_scheduler *scheduler;
     struct serve_api api;
     struct serve_http *http;
-    char *variables; // of the chat template, by default
+    struct serve_wyoming *wyoming; // NULL: without --wyoming
+    char *variables;               // of the chat template, by default
     int signal_fd;
     bool is_ready, is_draining;
     int signal;      // that ended the server
@@ -46,6 +48,12 @@ static bool catch_signals(struct server *server)
            cli_fail(CLI_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
 }
 
+// Returns the number of requests in progress.
+static uint32_t count_requests(const struct server *server)
+{
+    return serve_http_count(server->http) + serve_wyoming_count(server->wyoming);
+}
+
 // Starts draining at the first signal; ends the answers at the second.
 static void take_signal(struct server *server)
 {
@@ -62,7 +70,7 @@ static void take_signal(struct server *server)
         server->deadline = 0;
         return;
     }
-    const uint32_t n = serve_http_count(server->http);
+    const uint32_t n = count_requests(server);
     cli_say("shutting down, %u request%s in progress%s", n, n == 1 ? "" : "s",
             n > 0 ? "; a second signal ends them" : "");
     server->is_draining = true;
@@ -70,6 +78,9 @@ static void take_signal(struct server *server)
     serve_notify_manager("STOPPING=1");
     serve_scheduler_drain(server->scheduler);
     serve_http_drain(server->http); // new requests get 503
+    if (server->wyoming) {
+        serve_wyoming_drain(server->wyoming);
+    }
 }
 
 //-- open ------------------------------------------------------------------------------------------
@@ -92,11 +103,7 @@ static bool open_http(struct server *server)
 
 static void warn_of_strangers(const struct server *server)
 {
-    const struct serve_settings *settings = server->settings;
-    const bool is_near = settings->socket_path || strcmp(settings->host, "localhost") == 0 ||
-                         strncmp(settings->host, "127.", 4) == 0 ||
-                         strcmp(settings->host, "::1") == 0;
-    if (!is_near && server->access.n_keys == 0) {
+    if (!serve_sockets_are_local(&server->sockets) && server->access.n_keys == 0) {
         cli_warn("anyone on the network can use this server; limit it with --api-key-file");
     }
 }
@@ -110,7 +117,8 @@ static bool open_server(struct server *server)
            serve_sockets_open(&server->sockets, settings->host, (uint16_t)settings->port,
                               settings->socket_path) &&
            catch_signals(server) && (server->scheduler = serve_scheduler_create(settings)) &&
-           open_http(server);
+           open_http(server) &&
+           (!settings->wyoming.is_set || (server->wyoming = serve_wyoming_create(&server->api)));
 }
 
 //-- run -------------------------------------------------------------------------------------------
@@ -121,6 +129,9 @@ static bool take_ready(struct server *server)
     if (serve_scheduler_state(server->scheduler) == SERVE_OVER) {
         return false;
     }
+    if (server->wyoming && !serve_wyoming_start(server->wyoming)) {
+        return false;
+    }
     server->is_ready = true;
     cli_say("ready: %s", server->api.model_name);
     serve_notify_manager("READY=1");
@@ -129,10 +140,9 @@ static bool take_ready(struct server *server)
 
 static bool serve(struct server *server)
 {
-    serve_sockets_print(&server->sockets);
+    serve_sockets_print(&server->sockets, "http");
     warn_of_strangers(server);
-    while (!server->is_draining ||
-           (serve_http_count(server->http) > 0 && cli_now() <= server->deadline)) {
+    while (!server->is_draining || (count_requests(server) > 0 && cli_now() <= server->deadline)) {
         struct pollfd fds[2] = {
             {.fd = server->signal_fd, .events = POLLIN},
             {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->scheduler),
@@ -159,10 +169,11 @@ static void close_server(struct server *server)
     if (server->scheduler) {
         serve_scheduler_stop(server->scheduler);
     }
-    for (int i = 0; server->http && serve_http_count(server->http) > 0 && i < SEND_S * 50; i++) {
+    for (int i = 0; server->http && count_requests(server) > 0 && i < SEND_S * 50; i++) {
         serve_http_check(server->http);
         poll(NULL, 0, 20);
     }
+    serve_wyoming_destroy(server->wyoming);
     serve_http_destroy(server->http);
     serve_scheduler_destroy(server->scheduler);
     serve_sockets_close(&server->sockets);

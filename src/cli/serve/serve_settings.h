@@ -5,6 +5,13 @@
 #include "cli/common/cli_session.h"
 #include "cli/sampling/cli_sampling.h"
 
+// An address to listen on.
+struct serve_place {
+    bool is_set;
+    char host[256]; // "": as the server itself
+    uint16_t port;  // 0: a free one
+};
+
 struct serve_settings {
     struct cli_session_flags session;
     const char *host, *socket_path; // host and port count if the path is NULL
@@ -13,8 +20,9 @@ struct serve_settings {
     struct cli_texts origins;    // of other pages that may call
     // A speech model and a network that detects speech: names or files; NULL: none
     const char *speech_model, *vad_model;
-    const char *alias;       // name of the model; NULL: the name of its file
-    const char *slot_folder; // where slots are saved; NULL: nowhere
+    struct serve_place wyoming; // for clients of the Wyoming protocol
+    const char *alias;          // name of the model; NULL: the name of its file
+    const char *slot_folder;    // where slots are saved; NULL: nowhere
     int64_t n_slots, n_queue;
     int64_t n_threads, n_connections; // for each socket
     int64_t timeout_s;                // of a request, and of an answer that a client does not read

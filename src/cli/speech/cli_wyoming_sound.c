@@ -11,6 +11,7 @@ void cli_wyoming_sound_finish(struct cli_wyoming_sound *sound)
 {
     cli_resampler_destroy(sound->resampler);
     free(sound->frames);
+    cJSON_Delete(sound->request);
     *sound = (struct cli_wyoming_sound){0};
 }
 
@@ -95,8 +96,8 @@ enum cli_wyoming_task cli_wyoming_take(struct cli_wyoming_sound *sound,
         return CLI_WYOMING_PING;
     }
     if (strcmp(event->type, "transcribe") == 0) {
-        const char *language = cli_json_get_text(event->data, "language");
-        snprintf(sound->language, sizeof(sound->language), "%s", language ? language : "");
+        cJSON_Delete(sound->request);
+        sound->request = cJSON_Duplicate(event->data, true);
     } else if (strcmp(event->type, "audio-start") == 0) {
         cli_resampler_destroy(sound->resampler);
         sound->resampler = NULL;

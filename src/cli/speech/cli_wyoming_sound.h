@@ -8,8 +8,8 @@
 
 // A connection. All zero: nothing is being said.
 struct cli_wyoming_sound {
-    char language[32]; // that the client asked for; "": unknown
-    bool is_speaking;  // between audio-start and audio-stop
+    cJSON *request;   // data of the last event transcribe; owned. NULL: none
+    bool is_speaking; // between audio-start and audio-stop
     uint32_t rate, width, n_channels;
     struct cli_resampler *resampler; // owned; NULL: no chunk yet
     float *frames;                   // owned

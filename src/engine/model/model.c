@@ -67,6 +67,7 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
     *info = infos[GI_TOWER_DECODER];
     add_tower(info, &infos[GI_TOWER_ENCODER]);
     info->is_speech = true;
+    info->n_language = gi_whisper_count_languages(info->n_vocab);
     info->is_supported = ok;
     return ok;
 }
@@ -283,6 +284,8 @@ static bool load_source(struct glinfer_model *model, const struct glinfer_source
                     load_file(model, gguf, params, err) &&
                     (!towers || gi_whisper_model_init(&model->speech, gguf, err));
     model->info.is_speech = ok && towers;
+    model->info.n_language =
+        model->info.is_speech ? gi_whisper_count_languages(model->info.n_vocab) : 0;
     gi_gguf_close(gguf);
     model->device->is_busy = false;
     return ok;

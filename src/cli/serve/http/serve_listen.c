@@ -133,12 +133,13 @@ static int open_address(const struct addrinfo *info)
     return fd;
 }
 
-static bool open_host(struct serve_sockets *sockets, const char *host, uint16_t port)
+bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, uint16_t port)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
     char service[8];
     int reason = 0;
+    *sockets = (struct serve_sockets){.count = 0};
     snprintf(service, sizeof(service), "%u", port);
     const int failure = getaddrinfo(host, service, &hints, &list);
     if (failure != 0) {
@@ -164,7 +165,7 @@ bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_
 {
     *sockets = (struct serve_sockets){.count = 0};
     return take_sockets(sockets) ||
-           (path ? open_path(sockets, path) : open_host(sockets, host, port));
+           (path ? open_path(sockets, path) : serve_sockets_open_host(sockets, host, port));
 }
 
 static void print_address(const struct sockaddr *address, socklen_t size, const char *before,
@@ -173,53 +174,90 @@ static void print_address(const struct sockaddr *address, socklen_t size, const 
     char host[NI_MAXHOST];
     if (getnameinfo(address, size, host, sizeof(host), NULL, 0, NI_NUMERICHOST) == 0) {
         const bool is_six = address->sa_family == AF_INET6;
-        cli_say("%s http://%s%s%s:%s", before, is_six ? "[" : "", host, is_six ? "]" : "", port);
+        cli_say("%s://%s%s%s:%s", before, is_six ? "[" : "", host, is_six ? "]" : "", port);
     }
 }
 
 // Prints the addresses for other machines of a socket that listens on all addresses of IPv4.
-static void print_own_addresses(const char *port)
+static void print_own_addresses(const char *scheme, const char *port)
 {
+    char before[48];
     struct ifaddrs *all = NULL;
     if (getifaddrs(&all) < 0) {
         return;
     }
+    snprintf(before, sizeof(before), "from other machines %s", scheme);
     for (const struct ifaddrs *own = all; own; own = own->ifa_next) {
         const unsigned wanted = IFF_UP | IFF_RUNNING;
         if (own->ifa_addr && own->ifa_addr->sa_family == AF_INET &&
             (own->ifa_flags & (wanted | IFF_LOOPBACK)) == wanted) {
-            print_address(own->ifa_addr, sizeof(struct sockaddr_in), "from other machines", port);
+            print_address(own->ifa_addr, sizeof(struct sockaddr_in), before, port);
         }
     }
     freeifaddrs(all);
 }
 
-static void print_socket(int fd)
+// Returns the address that a socket is bound to; of the family AF_UNSPEC if that fails.
+static struct sockaddr_storage address_of(int fd, socklen_t *size)
 {
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
-    const struct sockaddr_in *four = (const struct sockaddr_in *)&address;
-    socklen_t size = sizeof(address);
-    char port[NI_MAXSERV];
-    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0) {
-        return;
+    *size = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, size) < 0) {
+        address.ss_family = AF_UNSPEC;
     }
+    return address;
+}
+
+static void print_socket(int fd, const char *scheme)
+{
+    socklen_t size;
+    const struct sockaddr_storage address = address_of(fd, &size);
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&address;
+    char port[NI_MAXSERV], before[48];
+    snprintf(before, sizeof(before), "listening on %s", scheme);
     if (address.ss_family == AF_UNIX) {
         const struct sockaddr_un *path = (const struct sockaddr_un *)&address;
         cli_say("listening on %s", path->sun_path);
-    } else if (getnameinfo((struct sockaddr *)&address, size, NULL, 0, port, sizeof(port),
+    } else if (getnameinfo((const struct sockaddr *)&address, size, NULL, 0, port, sizeof(port),
                            NI_NUMERICSERV) == 0) {
-        print_address((struct sockaddr *)&address, size, "listening on", port);
+        print_address((const struct sockaddr *)&address, size, before, port);
         if (address.ss_family == AF_INET && four->sin_addr.s_addr == htonl(INADDR_ANY)) {
-            print_own_addresses(port);
+            print_own_addresses(scheme, port);
         }
     }
 }
 
-void serve_sockets_print(const struct serve_sockets *sockets)
+void serve_sockets_print(const struct serve_sockets *sockets, const char *scheme)
 {
     for (size_t i = 0; i < sockets->count; i++) {
-        print_socket(sockets->fds[i]);
+        print_socket(sockets->fds[i], scheme);
     }
+}
+
+uint16_t serve_sockets_port(const struct serve_sockets *sockets)
+{
+    socklen_t size;
+    const struct sockaddr_storage address = address_of(sockets->fds[0], &size);
+    return address.ss_family == AF_INET ? ntohs(((const struct sockaddr_in *)&address)->sin_port)
+           : address.ss_family == AF_INET6
+               ? ntohs(((const struct sockaddr_in6 *)&address)->sin6_port)
+               : 0;
+}
+
+bool serve_sockets_are_local(const struct serve_sockets *sockets)
+{
+    bool are_local = true;
+    for (size_t i = 0; i < sockets->count; i++) {
+        socklen_t size;
+        const struct sockaddr_storage address = address_of(sockets->fds[i], &size);
+        const struct sockaddr_in *four = (const struct sockaddr_in *)&address;
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&address;
+        are_local = are_local &&
+                    (address.ss_family == AF_UNIX ||
+                     (address.ss_family == AF_INET && ntohl(four->sin_addr.s_addr) >> 24 == 127) ||
+                     (address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)));
+    }
+    return are_local;
 }
 
 void serve_sockets_close(struct serve_sockets *sockets)

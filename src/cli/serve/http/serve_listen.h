@@ -18,8 +18,14 @@ struct serve_sockets {
 // NULL, every address of the host. Prints an error and returns false if that fails.
 bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_t port,
                         const char *path);
-// Prints the addresses of the sockets, one a line.
-void serve_sockets_print(const struct serve_sockets *sockets);
+// Opens every address of the host. Fails in the same way.
+bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, uint16_t port);
+// Prints the addresses of the sockets, one a line, with a scheme such as "http".
+void serve_sockets_print(const struct serve_sockets *sockets, const char *scheme);
+// Returns the port of the first socket; 0: it has no port.
+uint16_t serve_sockets_port(const struct serve_sockets *sockets);
+// Returns true if only this machine reaches the sockets.
+bool serve_sockets_are_local(const struct serve_sockets *sockets);
 // Closes the sockets and removes the path.
 void serve_sockets_close(struct serve_sockets *sockets);
 

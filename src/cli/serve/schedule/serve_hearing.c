@@ -14,7 +14,8 @@ bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settin
 {
     struct glinfer_error err;
     struct glinfer_model_params params;
-    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_model_info *info = &hearing->info;
+    info->struct_size = sizeof(*info);
     glinfer_source_init(&hearing->vad);
     if (!settings->speech_model) {
         return !settings->vad_model || cli_fail(CLI_EXIT_USAGE, "--vad-model needs --speech-model");
@@ -26,15 +27,15 @@ bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settin
         return false;
     }
     fill_params(hearing, settings, &params);
-    if (!glinfer_model_inspect(&params, &info, &err)) {
+    if (!glinfer_model_inspect(&params, info, &err)) {
         return cli_fail_error(&err);
     }
-    if (!info.is_speech) {
+    if (!info->is_speech) {
         return cli_fail(CLI_EXIT_FAILED,
                         "invalid --speech-model %s: not a speech model; expected a Whisper model",
                         settings->speech_model);
     }
-    return info.is_supported || cli_fail(CLI_EXIT_FAILED, "%s", info.refusal);
+    return info->is_supported || cli_fail(CLI_EXIT_FAILED, "%s", info->refusal);
 }
 
 // Transcribes a second of silence, which compiles the programs and reads the network of
@@ -101,6 +102,17 @@ static bool feed(struct serve_hearing *hearing, struct glinfer_error *err)
     return glinfer_transcription_feed(hearing->transcription, samples, n, err);
 }
 
+// Adds an event to the transcript, and sends its text if the client wants that.
+static void take_event(struct serve_job *job, const struct glinfer_transcript_event *event)
+{
+    const struct serve_event part = {
+        .kind = SERVE_EVENT_TOKEN, .choice = job->choice, .id = -1, .text_size = event->size};
+    serve_speech_add(job->task->speech, event);
+    if (job->task->speech->is_stream && event->kind == GLINFER_TRANSCRIPT_SEGMENT) {
+        serve_mailbox_send(&job->task->mailbox, &part, event->text, NULL);
+    }
+}
+
 // Adds what a step finds to the transcript and feeds the sound that it waits for.
 static bool advance(struct serve_hearing *hearing, uint32_t budget_us, bool *is_done,
                     struct glinfer_error *err)
@@ -113,7 +125,7 @@ static bool advance(struct serve_hearing *hearing, uint32_t budget_us, bool *is_
             return false;
         }
         while (glinfer_transcription_poll(hearing->transcription, &event)) {
-            serve_speech_add(hearing->job->task->speech, &event);
+            take_event(hearing->job, &event);
         }
         if (state == GLINFER_TRANSCRIPTION_WAITS && !feed(hearing, err)) {
             return false;

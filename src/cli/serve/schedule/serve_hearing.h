@@ -9,6 +9,7 @@
 
 struct serve_hearing {
     const char *path;                            // of the model; NULL: the server has none
+    struct glinfer_model_info info;              // of its file
     struct glinfer_source vad;                   // its path is NULL without --vad-model
     struct glinfer_model *model;                 // owned
     struct serve_job *job;                       // the job being transcribed; NULL: idle

@@ -233,6 +233,9 @@ static void step_hearing(struct serve_scheduler *s)
     struct glinfer_error err = {.status = GLINFER_STATUS_OK};
     const enum serve_hearing_end end = serve_hearing_step(&s->hearing, STEP_US, &err);
     s->is_device_lost = s->is_device_lost || err.status == GLINFER_STATUS_GPU_LOST;
+    if (end != SERVE_HEARING_WORKS) {
+        notify(s->wake_fd); // another sound may wait
+    }
     pthread_mutex_lock(&s->lock);
     s->seen.counts.n_done += end == SERVE_HEARING_DONE;
     s->seen.counts.n_failed += end == SERVE_HEARING_FAILED;
@@ -435,6 +438,11 @@ const struct glinfer_device_info *serve_scheduler_device(const struct serve_sche
 const struct glinfer_tokenizer *serve_scheduler_tokenizer(const struct serve_scheduler *s)
 {
     return glinfer_model_tokenizer(s->session.model);
+}
+
+const struct glinfer_model_info *serve_scheduler_speech(const struct serve_scheduler *s)
+{
+    return &s->hearing.info;
 }
 
 enum serve_queued serve_scheduler_submit(struct serve_scheduler *s, struct serve_task *task)

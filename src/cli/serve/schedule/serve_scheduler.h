@@ -58,6 +58,9 @@ const struct glinfer_model_info *serve_scheduler_info(const struct serve_schedul
 const struct glinfer_device_info *serve_scheduler_device(const struct serve_scheduler *scheduler);
 const struct glinfer_tokenizer *serve_scheduler_tokenizer(const struct serve_scheduler *scheduler);
 
+// Returns information about the file of the speech model; only if there is one.
+const struct glinfer_model_info *serve_scheduler_speech(const struct serve_scheduler *scheduler);
+
 enum serve_queued serve_scheduler_submit(struct serve_scheduler *scheduler,
                                          struct serve_task *task);
 // Ends the answers of a task soon; their mailbox gets no more events.

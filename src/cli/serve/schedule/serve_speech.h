@@ -18,16 +18,18 @@ enum serve_speech_format {
 struct serve_speech {
     struct glinfer_transcription_params params; // texts are borrowed from the task's body
     enum serve_speech_format format;
+    bool is_stream; // the text of each segment is sent as an event TOKEN
     struct cli_bytes upload;
-    struct cli_sound *sound; // reads the upload; owned
-    uint64_t n_sample;       // samples read so far
-    char language[16];       // the detected language; "": none was detected
+    struct cli_sound *sound; // reads the upload; owned. NULL: the sound is in samples
+    struct cli_samples samples;
+    uint64_t n_sample; // samples read so far
+    char language[16]; // the detected language; "": none was detected
     struct cli_segments segments;
 };
 
 // Accepts NULL.
 void serve_speech_destroy(struct serve_speech *speech);
-// Reads the next samples, as cli_sound_next does.
+// Reads the next samples, as cli_sound_next does, but never fails for those of speech->samples.
 bool serve_speech_read(struct serve_speech *speech, const float **samples, size_t *n,
                        struct glinfer_error *err);
 // Adds an event to the transcript.

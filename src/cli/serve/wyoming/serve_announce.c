@@ -1,0 +1,112 @@
+#include "cli/serve/wyoming/serve_announce.h"
+
+#include "cli/common/cli_io.h"
+
+#include <avahi-client/client.h>
+#include <avahi-client/publish.h>
+#include <avahi-common/alternative.h>
+#include <avahi-common/error.h>
+#include <avahi-common/malloc.h>
+#include <avahi-common/thread-watch.h>
+#include <stdlib.h>
+
+struct serve_announcement {
+    AvahiThreadedPoll *poll;
+    AvahiClient *client;
+    AvahiEntryGroup *group; // owned by the client
+    char *name;             // of the service; owned
+    uint16_t port;
+};
+
+static void publish(struct serve_announcement *self);
+
+// Takes another name if a service of the network has this one.
+static void rename_service(struct serve_announcement *self)
+{
+    char *name = avahi_alternative_service_name(self->name);
+    avahi_free(self->name);
+    self->name = name;
+    publish(self);
+}
+
+static void take_group(AvahiEntryGroup *group, AvahiEntryGroupState state, void *user)
+{
+    (void)group;
+    if (state == AVAHI_ENTRY_GROUP_COLLISION) {
+        rename_service(user);
+    }
+}
+
+static void publish(struct serve_announcement *self)
+{
+    if (!self->name) {
+        return; // no memory
+    }
+    avahi_entry_group_reset(self->group);
+    const int status =
+        avahi_entry_group_add_service(self->group, AVAHI_IF_UNSPEC, AVAHI_PROTO_UNSPEC, 0,
+                                      self->name, "_wyoming._tcp", NULL, NULL, self->port, NULL);
+    if (status == AVAHI_ERR_COLLISION) {
+        rename_service(self);
+    } else if (status < 0 || avahi_entry_group_commit(self->group) < 0) {
+        cli_note("cannot announce the Wyoming service: %s",
+                 avahi_strerror(avahi_client_errno(self->client)));
+    }
+}
+
+// Publishes the service when the daemon runs. The daemon may come, go, and change the host's name.
+static void take_client(AvahiClient *client, AvahiClientState state, void *user)
+{
+    struct serve_announcement *self = user;
+    self->client = client;
+    if (state == AVAHI_CLIENT_S_RUNNING) {
+        if (!self->name) {
+            self->name = avahi_strdup_printf("glinfer on %s", avahi_client_get_host_name(client));
+        }
+        self->group = self->group ? self->group : avahi_entry_group_new(client, take_group, self);
+        if (self->group) {
+            publish(self);
+        }
+    } else if (state == AVAHI_CLIENT_FAILURE) {
+        self->group = NULL; // the client is of no use any more, and its groups go with it
+    } else if (self->group) {
+        avahi_entry_group_reset(self->group);
+    }
+}
+
+struct serve_announcement *serve_announce(const struct serve_sockets *sockets)
+{
+    int error = 0;
+    if (serve_sockets_are_local(sockets)) {
+        return NULL;
+    }
+    struct serve_announcement *self = cli_alloc(1, sizeof(*self));
+    self->port = serve_sockets_port(sockets);
+    self->poll = avahi_threaded_poll_new();
+    self->client = self->poll ? avahi_client_new(avahi_threaded_poll_get(self->poll),
+                                                 AVAHI_CLIENT_NO_FAIL, take_client, self, &error)
+                              : NULL;
+    if (!self->client || avahi_threaded_poll_start(self->poll) < 0) {
+        serve_announcement_end(self);
+        return NULL;
+    }
+    return self;
+}
+
+void serve_announcement_end(struct serve_announcement *self)
+{
+    if (!self) {
+        return;
+    }
+    if (self->poll) {
+        avahi_threaded_poll_stop(self->poll);
+    }
+    if (self->client) {
+        avahi_client_free(self->client);
+    }
+    if (self->poll) {
+        avahi_threaded_poll_free(self->poll);
+    }
+    avahi_free(self->name);
+    free(self);
+}
