@@ -53,7 +53,6 @@ static void expect_partials(struct gi_ref *ref)
     }
 }
 
-// Under a soft cap a small logit is the difference of larger numbers.
 void gi_ref_logit_rows(struct gi_ref *ref)
 {
     const struct gi_logit_rows_params *p = ref->params;
@@ -71,8 +70,8 @@ void gi_ref_logit_rows(struct gi_ref *ref)
                                      ? cap_logit((double)p->scale * (double)logits[i], cap)
                                      : logits[i];
             gi_ref_expect_at(ref, "logit", 0, at + i, (struct gi_ref_place){0},
-                             (struct gi_ref_value){logit, fabs(logit) + 0.01 * cap},
-                             ref->is_sampled ? 0 : 2e-6 * cap);
+                             (struct gi_ref_value){logit, fabs(logit)},
+                             ref->is_sampled || cap == 0 ? 0 : 2e-6 * fabs(logit));
         }
         gi_ref_rewind(ref, n_memory);
     }

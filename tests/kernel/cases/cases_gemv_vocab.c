@@ -4,9 +4,13 @@
 #include <stdlib.h>
 
 // The content of the logits: with all that there may be; of an x of zeros all are equal.
-enum content { PLAIN, ALL, TIED, ONE_NAN, ONE_INFINITE, N_CONTENT };
-static const char *const contents[] = {"plain", "in parts with bias, scaled and capped", "tied",
-                                       "one nan", "one infinite"};
+enum content { PLAIN, ALL, SMALL, TIED, ONE_NAN, ONE_INFINITE, N_CONTENT };
+static const char *const contents[] = {"plain",
+                                       "in parts with bias, scaled and capped",
+                                       "in parts with bias, far below the cap",
+                                       "tied",
+                                       "one nan",
+                                       "one infinite"};
 static const char *const fineness[] = {"coarse", "fine"};
 
 // Makes the bias of one row not finite.
@@ -25,7 +29,7 @@ static uint64_t record_vocab(struct kt_run *run, const uint32_t *v)
 {
     const uint32_t n_vocab = v[2], n_embd = v[3];
     const enum content content = (enum content)v[4];
-    const bool has_all = content == ALL;
+    const bool has_all = content == ALL || content == SMALL;
     if (n_vocab > 10000 && (v[0] != GI_GGML_TYPE_Q4_1 || has_all) && kt_leave_out(run)) {
         return 0;
     }
@@ -51,7 +55,10 @@ static uint64_t record_vocab(struct kt_run *run, const uint32_t *v)
         spoil_bias(run, &weight, kt_index(run, n_vocab), content == ONE_NAN ? NAN : INFINITY);
     }
     gi_op_gemv_vocab(&run->recorder, "logits", &weight, &stream, has_all ? -0.5f : 1,
-                     has_all ? 2 : 0, &logits);
+                     content == ALL ? 2
+                     : has_all      ? 1000
+                                    : 0,
+                     &logits);
     return kt_weight_bytes(&weight);
 }
 

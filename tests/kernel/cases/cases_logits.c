@@ -7,8 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum values { VALUES_NEAR, VALUES_FAR, VALUES_EQUAL, VALUES_UNSOUND, N_VALUES };
-static const char *const value_names[] = {"near", "far", "equal", "one infinite"};
+enum values { VALUES_NEAR, VALUES_FAR, VALUES_SMALL, VALUES_EQUAL, VALUES_UNSOUND, N_VALUES };
+static const char *const value_names[] = {"near", "far", "small", "equal", "one infinite"};
+static const float limits[] = {20, 1e4f, 1e-3f, 5, 20};
 static const char *const rule_names[] = {"as they are", "scaled", "scaled and capped"};
 static const float scales[] = {1, 0.125f, 2}, softcaps[] = {0, 0, 30};
 
@@ -18,10 +19,9 @@ static struct gi_rows random_logits(struct kt_run *run, uint32_t n_tokens, uint3
 {
     float *data = kt_alloc((size_t)n_tokens * stride, sizeof(*data));
     for (size_t i = 0; i < (size_t)n_tokens * stride; i++) {
-        const float limit = values == VALUES_FAR ? 1e4f : 20;
         data[i] = i % stride >= n_vocab    ? NAN
                   : values == VALUES_EQUAL ? 5
-                                           : kt_uniform(run, -limit, limit);
+                                           : kt_uniform(run, -limits[values], limits[values]);
     }
     if (values == VALUES_UNSOUND) {
         data[(size_t)(n_tokens / 2) * stride + n_vocab / 2] = -INFINITY;
