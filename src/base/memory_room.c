@@ -47,15 +47,15 @@ uint64_t gi_room_to_open(void)
     return (UINT64_C(288) + 8 * (uint64_t)(n < 1 ? 1 : n > 32 ? 32 : n)) << 20;
 }
 
-bool gi_address_check(uint64_t needed, const char *what, struct glinfer_error *err)
+bool gi_address_check(uint64_t needed, const char *task, struct glinfer_error *err)
 {
     const double mib = 1048576.0;
     const uint64_t room = address_room();
     return room >= needed ||
            gi_error_set(err, GLINFER_STATUS_NO_MEMORY,
-                        "%s may take the driver %.0f MiB, the limit on address space (ulimit -v) "
-                        "leaves %.0f MiB: raise it",
-                        what, (double)needed / mib, (double)room / mib);
+                        "cannot %s: the driver may need %.0f MiB of address space, but only %.0f "
+                        "MiB are left below its limit (ulimit -v); raise that limit",
+                        task, (double)needed / mib, (double)room / mib);
 }
 
 // Finds the folder of this process's cgroup: of version 2, or of version 1 for memory.

@@ -18,7 +18,8 @@ uint64_t gi_memory_room(const char **limit);
 // 291, and the stack of a thread for each further one.
 uint64_t gi_room_to_open(void);
 
-// Fails with NO_MEMORY if less address space is left: drivers do not look whether they get memory.
-bool gi_address_check(uint64_t needed, const char *what, struct glinfer_error *err);
+// Fails with NO_MEMORY if less address space is left for a task: drivers do not look whether they
+// get memory. task: a verb and its object, for the message.
+bool gi_address_check(uint64_t needed, const char *task, struct glinfer_error *err);
 
 #endif

@@ -20,6 +20,7 @@ try() { # MiB flags...: sets status
 for limit in $(seq "$from" "$step" "$to"); do
     try "$limit" "$@"
     [ "$status" = 0 ] || { [ "$status" = 1 ] && grep -q '^glinfer: ' "$words"; } || failed=1
+    [ "$limit" -gt 200 ] || grep -qE '^glinfer: cannot open a device: the driver may need [0-9]+ MiB of address space, but' "$words" || failed=1
     fitting=$(sed -n 's/.* a context of \([0-9]*\) would fit$/\1/p' "$words")
     [ -z "$fitting" ] || { try "$limit" "$@" -c "$fitting" && [ "$status" = 0 ]; } || failed=1
 done

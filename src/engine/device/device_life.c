@@ -129,7 +129,7 @@ bool gi_device_open(struct glinfer_device *device, const struct glinfer_device_p
                                                 .host = find_host(device)};
     const struct gi_gpu_params gpu = {
         .cache_dir = params->cache_dir, .log = &device->log, .settings = &device->settings};
-    if (!gi_address_check(gi_room_to_open(), "opening a device", err)) {
+    if (!gi_address_check(gi_room_to_open(), "open a device", err)) {
         return false;
     }
     device->platform = gi_platform_open(&platform, err);

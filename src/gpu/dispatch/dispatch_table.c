@@ -340,7 +340,7 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
     if (table->failure.status) {
         return gi_error_set(err, table->failure.status, "%s", table->failure.message);
     }
-    if (!gi_address_check(GI_ROOM_TO_COMPILE, "running programs for the first time", err)) {
+    if (!gi_address_check(GI_ROOM_TO_COMPILE, "run programs for the first time", err)) {
         return false;
     }
     for (uint32_t i = 0; i < table->n_entries; i++) {

@@ -230,7 +230,7 @@ static bool begin_program(const struct build *build, struct gi_program *program)
     if (program->refusal) {
         return true;
     }
-    if (!gi_address_check(GI_ROOM_TO_COMPILE, "compiling a program", build->err)) {
+    if (!gi_address_check(GI_ROOM_TO_COMPILE, "compile a program", build->err)) {
         return false;
     }
     if (load_program(build->table, program, &why)) {
