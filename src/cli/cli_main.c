@@ -4,11 +4,13 @@
 #include "cli/common/cli_device.h"
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_memory.h"
 #include "cli/flags/cli_nearest.h"
 #include "cli/models/models_pull.h"
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -88,8 +90,15 @@ static void spare_full_disk(void)
 static bool run_command(const struct cli_command *command, int argc, const char *const *argv)
 {
     struct cli_report report;
+    void *defaults = cli_alloc(1, command->settings_size);
+    memcpy(defaults, command->settings, command->settings_size);
     const enum cli_parsed parsed = cli_parse(command, command->settings, argc, argv, &report);
-    if (parsed == CLI_PARSED_HELP || parsed == CLI_PARSED_HELP_ALL) {
+    const bool is_help = parsed == CLI_PARSED_HELP || parsed == CLI_PARSED_HELP_ALL;
+    if (is_help) { // the help names the defaults, not the flags before it
+        memcpy(command->settings, defaults, command->settings_size);
+    }
+    free(defaults);
+    if (is_help) {
         return show_help(command->name, parsed == CLI_PARSED_HELP_ALL);
     }
     if (parsed == CLI_PARSED_WRONG) {

@@ -142,7 +142,8 @@ static const struct cli_flag flags[] = {
     CLI_CUSTOM(pairs, cli_pairs_parse, "-pg", "P,N", "process P tokens, then generate N"),
     CLI_CUSTOM(n_depth, cli_list_parse, "-d, --n-depth", "N",
                "tokens already in the cache, default 0"),
-    CLI_INT(n_run, 1, CLI_BENCH_MAX_RUNS, "-r, --repetitions", "N", "runs of each test, default 5"),
+    CLI_INT(n_run, 1, CLI_BENCH_MAX_RUNS, "-r, --repetitions", "N",
+            "runs of each test, default %v"),
     CLI_CUSTOM(n_parallel, cli_list_parse, "-np, --parallel", "N",
                "sequences that generate at once in tests of -n, 1 (default) to 16; tokens a second "
                "are those of all"),
@@ -169,7 +170,7 @@ static const struct cli_flag flags[] = {
     CLI_CHOICE(output, cli_bench_formats, "-o, --output", "FORMAT",
                "csv, json, jsonl, md (default), sql or none on standard output"),
     CLI_CHOICE(output_err, cli_bench_formats, "-oe, --output-err", "FORMAT",
-               "the same on stderr, default none"),
+               "the same on stderr, default %v"),
     CLI_TEXT(
         compare, "--compare", "FILE",
         "an earlier output of -o json: tell for each test whether it is faster now, beyond the "

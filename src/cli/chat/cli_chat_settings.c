@@ -67,20 +67,14 @@ static const struct cli_flag *find_setting(const char *word)
 static void print_flag(const struct cli_chat *chat, const struct cli_flag *flag)
 {
     const struct cli_sampling *sampling = &chat->settings->sampling;
-    const void *field = (const char *)chat->settings + flag->offset;
-    char name[NAME_SIZE];
+    char name[NAME_SIZE], value[64];
     main_name(flag, name);
-    if (flag->kind == CLI_KIND_INT) {
-        fprintf(stderr, "%s %lld\n", name, (long long)*(const int64_t *)field);
-    } else if (flag->kind == CLI_KIND_FLOAT) {
-        fprintf(stderr, "%s %g\n", name, (double)*(const float *)field);
-    } else if (flag->kind == CLI_KIND_CHOICE) {
-        fprintf(stderr, "%s %s\n", name, flag->choices[*(const int *)field]);
-    } else if (flag->kind == CLI_KIND_TEXT) {
-        const char *text = *(const char *const *)field;
+    if (flag->kind == CLI_KIND_TEXT) {
+        const char *field = (const char *)chat->settings + flag->offset;
+        const char *text = *(const char *const *)(const void *)field;
         fprintf(stderr, "%s %s\n", name, text ? text : "(default)");
-    } else if (flag->kind == CLI_KIND_NUMBER) {
-        fprintf(stderr, "%s %g\n", name, cli_number_value(flag->number, field));
+    } else if (cli_value_text(flag, chat->settings, value, sizeof(value))) {
+        fprintf(stderr, "%s %s\n", name, value);
     } else if (flag->parse == cli_parse_bias) {
         fprintf(stderr, "%s (%zu tokens)\n", name, sampling->samplers.values.n_logit_bias);
     } else if (flag->parse == cli_parse_breaker) {

@@ -184,6 +184,60 @@ bool cli_store_value(const struct cli_flag *flag, void *settings, const char *te
     return true;
 }
 
+static void write_size(uint64_t bytes, char *text, size_t size)
+{
+    static const char suffixes[] = " KMGT";
+    size_t i = 0;
+    while (i < sizeof(suffixes) - 2 && bytes > 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        i++;
+    }
+    snprintf(text, size, "%" PRIu64 "%.*s", bytes, i > 0, &suffixes[i]);
+}
+
+bool cli_value_text(const struct cli_flag *flag, const void *settings, char *text, size_t size)
+{
+    const void *field = (const char *)settings + flag->offset;
+    const char *word = NULL;
+    switch (flag->kind) {
+    case CLI_KIND_INT:
+        snprintf(text, size, "%" PRId64, *(const int64_t *)field);
+        return true;
+    case CLI_KIND_FLOAT:
+        snprintf(text, size, "%g", (double)*(const float *)field);
+        return true;
+    case CLI_KIND_NUMBER:
+        snprintf(text, size, "%g", cli_number_value(flag->number, field));
+        return true;
+    case CLI_KIND_SIZE:
+        write_size(*(const uint64_t *)field, text, size);
+        return true;
+    case CLI_KIND_CHOICE:
+        word = flag->choices[*(const int *)field];
+        break;
+    case CLI_KIND_TEXT:
+        word = *(const char *const *)field;
+        break;
+    default:
+        break;
+    }
+    snprintf(text, size, "%s", word ? word : "");
+    return word != NULL;
+}
+
+const char *cli_flag_help(const struct cli_command *command, const struct cli_flag *flag,
+                          char *text)
+{
+    char value[64];
+    const char *mark = flag->help ? strstr(flag->help, "%v") : NULL;
+    if (!mark || !cli_value_text(flag, command->settings, value, sizeof(value))) {
+        return flag->help;
+    }
+    snprintf(text, CLI_HELP_SIZE, "%.*s%s%s", (int)(mark - flag->help), flag->help, value,
+             mark + 2);
+    return text;
+}
+
 //-- words -----------------------------------------------------------------------------------------
 
 struct parsing {

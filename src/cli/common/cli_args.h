@@ -43,8 +43,8 @@ struct cli_flag {
     enum cli_kind kind;
     const char *names; // "-n, --predict, --n-predict"; of a section its heading
     const char *value; // "N", or NULL for flags without a value
-    const char *help;
-    size_t offset; // of the field in the command's settings
+    const char *help;  // "%v" stands for the default, the value of the field in the settings
+    size_t offset;     // of the field in the command's settings
     double low, high;
     const struct cli_number *number; // within the field
     const char *const *choices;      // ends with NULL
@@ -101,6 +101,7 @@ struct cli_command {
     size_t n_flag;                         // at most CLI_MAX_FLAGS
     const struct cli_rule *rules;          // the last one has no flag; NULL: none
     void *settings;                        // hold the defaults; flags are read into them
+    size_t settings_size;                  // in bytes
     const struct cli_device_flags *device; // within the settings; NULL: none
     bool needs_model;                      // -m, or -hf
     bool takes_words;                      // appends words that are not flags
@@ -111,7 +112,7 @@ struct cli_command {
 // The fields of a command that every one sets.
 #define CLI_COMMAND(table, settings_, run_)                                                        \
     .flags = (table), .n_flag = sizeof(table) / sizeof((table)[0]), .settings = &(settings_),      \
-    .run = (run_)
+    .settings_size = sizeof(settings_), .run = (run_)
 
 enum cli_parsed {
     CLI_PARSED,
@@ -142,6 +143,15 @@ bool cli_store_value(const struct cli_flag *flag, void *settings, const char *te
 
 // Returns a number of a struct.
 double cli_number_value(const struct cli_number *number, const void *values);
+// Writes a flag's field of the settings as the flag takes it: a number, a size, a choice or a text.
+// Returns false for other kinds and for a text that is NULL.
+bool cli_value_text(const struct cli_flag *flag, const void *settings, char *text, size_t size);
+
+#define CLI_HELP_SIZE 512 // bytes of the help of a flag
+// Returns the help of a flag with the default of the command's settings; text has CLI_HELP_SIZE
+// bytes.
+const char *cli_flag_help(const struct cli_command *command, const struct cli_flag *flag,
+                          char *text);
 
 // Copies the next of "-n, --predict" to name and moves *names on; false at the end.
 bool cli_next_name(const char **names, char *name, size_t room);

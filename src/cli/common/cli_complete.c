@@ -27,13 +27,13 @@ static void offer_commands(const char *beginning)
 
 static void offer_flags(const struct cli_command *command, const char *beginning)
 {
-    char name[64];
+    char name[64], help[CLI_HELP_SIZE];
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
         const char *names = flag->names;
         while (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED &&
                cli_next_name(&names, name, sizeof(name))) {
-            offer(beginning, name, flag->help);
+            offer(beginning, name, cli_flag_help(command, flag, help));
         }
     }
     offer(beginning, "--help", "explain the command and its flags");
@@ -91,8 +91,9 @@ static void offer_values(const struct cli_command *command, const struct cli_fla
                          const char *beginning)
 {
     const char *name;
+    char help[CLI_HELP_SIZE];
     for (size_t i = 0; flag->kind == CLI_KIND_CHOICE && flag->choices[i]; i++) {
-        offer(beginning, flag->choices[i], flag->help);
+        offer(beginning, flag->choices[i], cli_flag_help(command, flag, help));
     }
     const bool is_model = flag == cli_find_flag(command, "-m");
     if (is_model || flag == cli_find_flag(command, "--remove")) {

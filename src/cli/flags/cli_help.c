@@ -68,11 +68,13 @@ static void print_text(FILE *file, const char *text)
     fputs(at > 0 ? "\n" : "", file);
 }
 
-static void print_flag(FILE *file, const struct cli_flag *flag)
+static void print_flag(FILE *file, const struct cli_command *command, const struct cli_flag *flag)
 {
+    char text[CLI_HELP_SIZE];
+    const char *help = cli_flag_help(command, flag, text);
     if (strlen(flag->names) > HELP_LEAST - 4) {
         print_wrapped(file, 0, 2, flag->names);
-        print_wrapped(file, 0, HELP_COLUMN, flag->help);
+        print_wrapped(file, 0, HELP_COLUMN, help);
         return;
     }
     int n = fprintf(file, "  %s%s%s", flag->names, flag->value ? " " : "",
@@ -82,7 +84,7 @@ static void print_flag(FILE *file, const struct cli_flag *flag)
         fputc('\n', file);
         at = 0;
     }
-    print_wrapped(file, at, HELP_COLUMN, flag->help);
+    print_wrapped(file, at, HELP_COLUMN, help);
 }
 
 // Returns true if the command's list of common flags has a flag.
@@ -104,12 +106,12 @@ static void print_ignored(FILE *file, const struct cli_command *command)
     fputs("\nAccepted as llama.cpp's, without effect:\n", file);
     for (size_t i = 0; i < command->n_flag; i++) {
         if (command->flags[i].kind == CLI_KIND_IGNORED) {
-            print_flag(file, &command->flags[i]);
+            print_flag(file, command, &command->flags[i]);
         }
     }
     for (const struct cli_flag *flag = cli_foreign_flags; flag->names[0]; flag++) {
         if (flag->kind == CLI_KIND_IGNORED) {
-            print_flag(file, flag);
+            print_flag(file, command, flag);
         }
     }
 }
@@ -129,7 +131,7 @@ void cli_print_help(FILE *file, const struct cli_command *command, bool is_all)
             fprintf(file, "\n%s:\n", flag->names);
         } else if (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED &&
                    (is_all || is_common(command, flag))) {
-            print_flag(file, flag);
+            print_flag(file, command, flag);
         }
     }
     if (is_all) {

@@ -21,9 +21,9 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
     CLI_MODEL_FLAGS,
     CLI_HEADING("What is measured"),
-    CLI_INT(n_steps, 0, 65536, "-n, --n-gen", "N", "decode steps, default 16; 0: none"),
-    CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N", "a prompt of N tokens, default 0: none"),
-    CLI_INT(depth, 0, 1 << 24, "-d, --n-depth", "N", "tokens already in the cache, default 0"),
+    CLI_INT(n_steps, 0, 65536, "-n, --n-gen", "N", "decode steps, default %v; 0: none"),
+    CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N", "a prompt of N tokens, default %v: none"),
+    CLI_INT(depth, 0, 1 << 24, "-d, --n-depth", "N", "tokens already in the cache, default %v"),
     CLI_UBATCH_FLAG,
     CLI_SWITCH(
         is_plan, "--plan",

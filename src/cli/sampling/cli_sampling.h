@@ -68,52 +68,52 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
                  "the same by letters, default " GLINFER_SAMPLER_ORDER(                            \
                      CLI_SAMPLER_LETTER) "; a is adaptive_p"),                                     \
         CLI_SAMPLER(repeat_last_n, "--repeat-last-n", "N",                                         \
-                    "tokens that penalties look at, default 64; 0: none; -1: all"),                \
+                    "tokens that penalties look at, default %v; 0: none; -1: all"),                \
         CLI_SAMPLER(repeat_penalty, "--repeat-penalty", "X",                                       \
                     "divides positive logits of tokens that occurred, multiplies negative "        \
-                    "ones, default 1: off"),                                                       \
+                    "ones, default %v: off"),                                                      \
         CLI_SAMPLER(presence_penalty, "--presence-penalty", "X",                                   \
-                    "subtracted from the logits of tokens that occurred, default 0"),              \
+                    "subtracted from the logits of tokens that occurred, default %v"),             \
         CLI_SAMPLER(frequency_penalty, "--frequency-penalty", "X",                                 \
                     "subtracted from the logit of a token for each time that it occurred, "        \
-                    "default 0"),                                                                  \
+                    "default %v"),                                                                 \
         CLI_SAMPLER(dry_multiplier, "--dry-multiplier", "X",                                       \
                     "X * base^(n - allowed length) is subtracted from the logit of a token "       \
-                    "that repeats what followed the same n tokens before, default 0: off"),        \
-        CLI_SAMPLER(dry_base, "--dry-base", "X", "base of DRY, default 1.75"),                     \
+                    "that repeats what followed the same n tokens before, default %v: off"),       \
+        CLI_SAMPLER(dry_base, "--dry-base", "X", "base of DRY, default %v"),                       \
         CLI_SAMPLER(dry_allowed_length, "--dry-allowed-length", "N",                               \
-                    "the allowed length, default 2"),                                              \
+                    "the allowed length, default %v"),                                             \
         CLI_SAMPLER(dry_penalty_last_n, "--dry-penalty-last-n", "N",                               \
-                    "tokens that DRY looks at, default 64; 0: none; -1: all"),                     \
+                    "tokens that DRY looks at, default %v; 0: none; -1: all"),                     \
         CLI_CUSTOM(                                                                                \
             sampling.samplers, cli_parse_breaker, "--dry-sequence-breaker", "TEXT",                \
             "a text that ends a repetition, in place of newline, colon, quote and asterisk; "      \
             "none: no text does; may be repeated"),                                                \
         CLI_SAMPLER(top_n_sigma, "--top-nsigma, --top-n-sigma", "N",                               \
                     "only tokens within N standard deviations of the largest logit, default "      \
-                    "-1: off"),                                                                    \
+                    "%v: off"),                                                                    \
         CLI_SAMPLER(typical_p, "--typical, --typical-p", "P",                                      \
                     "only the tokens whose surprise is nearest the mean, of a total "              \
-                    "probability P, default 1: off"),                                              \
+                    "probability P, default %v: off"),                                             \
         CLI_SAMPLER(xtc_probability, "--xtc-probability", "P",                                     \
                     "probability of dropping all tokens over the threshold but the least "         \
-                    "likely, default 0: off"),                                                     \
+                    "likely, default %v: off"),                                                    \
         CLI_SAMPLER(xtc_threshold, "--xtc-threshold", "P",                                         \
-                    "threshold of XTC, default 0.1; over 0.5: off"),                               \
+                    "threshold of XTC, default %v; over 0.5: off"),                                \
         CLI_SAMPLER(dynatemp_range, "--dynatemp-range", "T",                                       \
-                    "the temperature follows the entropy, by up to T up or down, default 0"),      \
+                    "the temperature follows the entropy, by up to T up or down, default %v"),     \
         CLI_SAMPLER(dynatemp_exponent, "--dynatemp-exp", "X",                                      \
-                    "exponent of the entropy in it, default 1"),                                   \
+                    "exponent of the entropy in it, default %v"),                                  \
         CLI_SAMPLER(mirostat, "--mirostat", "N",                                                   \
-                    "version of mirostat, 1 or 2, in place of the filters, default 0: off"),       \
-        CLI_SAMPLER(mirostat_eta, "--mirostat-lr", "X", "learning rate of mirostat, default 0.1"), \
+                    "version of mirostat, 1 or 2, in place of the filters, default %v: off"),      \
+        CLI_SAMPLER(mirostat_eta, "--mirostat-lr", "X", "learning rate of mirostat, default %v"),  \
         CLI_SAMPLER(mirostat_tau, "--mirostat-ent", "X",                                           \
-                    "target surprise of mirostat in bits, default 5"),                             \
+                    "target surprise of mirostat in bits, default %v"),                            \
         CLI_SAMPLER(adaptive_target, "--adaptive-target", "P",                                     \
-                    "prefers tokens so that their mean probability tends to P, default -1: "       \
+                    "prefers tokens so that their mean probability tends to P, default %v: "       \
                     "off"),                                                                        \
         CLI_SAMPLER(adaptive_decay, "--adaptive-decay", "X",                                       \
-                    "how slowly that mean changes, default 0.9"),                                  \
+                    "how slowly that mean changes, default %v"),                                   \
         CLI_CUSTOM(sampling.samplers, cli_parse_bias, "-l, --logit-bias", "ID(+/-)X",              \
                    "adds to the logit of a token, such as 15043+1, or bans it: 15043-inf; may be " \
                    "repeated")
@@ -133,10 +133,10 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
                "that is faster; the answer is the same; none (default)"),                          \
         CLI_INT(sampling.speculation.match, 1, 1024,                                               \
                 "--spec-ngram-simple-size-n, --spec-ngram-size-n", "N",                            \
-                "last tokens that must have occurred before, default 3"),                          \
+                "last tokens that must have occurred before, default %v"),                         \
         CLI_INT(sampling.speculation.most, 1, 1024,                                                \
                 "--spec-ngram-simple-size-m, --spec-ngram-size-m", "N",                            \
-                "most tokens tried after them, default 48; devices have a limit, 3 "               \
+                "most tokens tried after them, default %v; devices have a limit, 3 "               \
                 "to 15")
 
 // Rows of a flag table for settings with a field `sampling` of the type above.
@@ -145,16 +145,15 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
         CLI_INT(sampling.seed, -1, 4294967295, "-s, --seed", "N",                                  \
                 "the same seed gives the same answer; -1 (default): random, printed by -v"),       \
         CLI_FLOAT(sampling.temperature, 0, 1000, "--temp, --temperature", "T",                     \
-                  "temperature, default 0.8; 0: always the likeliest token"),                      \
+                  "temperature, default %v; 0: always the likeliest token"),                       \
         CLI_FILTER_FLAGS, CLI_SAMPLER_FLAGS, CLI_GRAMMAR_FLAGS, CLI_SPECULATION_FLAGS
 #define CLI_FILTER_FLAGS                                                                           \
     CLI_INT(sampling.top_k, 0, 1 << 24, "--top-k", "N",                                            \
-            "only the N likeliest tokens, default 40; 0: off"),                                    \
+            "only the N likeliest tokens, default %v; 0: off"),                                    \
         CLI_FLOAT(sampling.top_p, 0, 1, "--top-p", "P",                                            \
-                  "only the likeliest tokens of a total probability P, default 0.95; 1: off"),     \
-        CLI_FLOAT(                                                                                 \
-            sampling.min_p, 0, 1, "--min-p", "P",                                                  \
-            "only tokens with P times the likeliest one's probability, default 0.05; 0: off")
+                  "only the likeliest tokens of a total probability P, default %v; 1: off"),       \
+        CLI_FLOAT(sampling.min_p, 0, 1, "--min-p", "P",                                            \
+                  "only tokens with P times the likeliest one's probability, default %v; 0: off")
 
 // Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);

@@ -64,9 +64,9 @@ static const struct cli_flag flags[] = {
              "a name such as silero-vad"),
     CLI_HEADING("Server"),
     CLI_TEXT(host, "--host", "HOST",
-             "the address to listen on, default 127.0.0.1; 0.0.0.0: all addresses of IPv4; a path "
+             "the address to listen on, default %v; 0.0.0.0: all addresses of IPv4; a path "
              "that ends with .sock means --unix"),
-    CLI_INT(port, 0, 65535, "--port", "N", "default 8080; 0: choose a free port"),
+    CLI_INT(port, 0, 65535, "--port", "N", "default %v; 0: choose a free port"),
     CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket instead of --host and --port"),
     CLI_CUSTOM(
         wyoming, parse_place, "--wyoming", "[HOST:]PORT",
@@ -81,17 +81,18 @@ static const struct cli_flag flags[] = {
               "allow pages of this origin, such as https://chat.example, to use the server from a "
               "browser; *: all; can be repeated"),
     CLI_TEXT(alias, "-a, --alias", "NAME", "the name of the model, by default that of its file"),
-    CLI_INT(n_slots, 1, 16, "-np, --parallel", "N",
-            "answers at a time, each with a cache of its own, default 1; more are faster together, "
-            "and each is slower"),
+    CLI_INT(
+        n_slots, 1, 16, "-np, --parallel", "N",
+        "answers at a time, each with a cache of its own, default %v; more are faster together, "
+        "and each is slower"),
     CLI_INT(n_queue, 0, 10000, "--queue", "N",
-            "answers that may wait for their turn, default 32; beyond that the status is 503"),
-    CLI_INT(n_threads, 1, 64, "--threads-http", "N", "threads for connections, default 2"),
+            "answers that may wait for their turn, default %v; beyond that the status is 503"),
+    CLI_INT(n_threads, 1, 64, "--threads-http", "N", "threads for connections, default %v"),
     CLI_INT(timeout_s, 1, 86400, "-to, --timeout", "SECONDS",
-            "for a request to arrive, and for a client to read its answer, default 600"),
-    CLI_SIZE(max_body, "--max-body", "SIZE", "of a request, default 16M"),
-    CLI_INT(n_connections, 16, 65536, "--max-connections", "N", "at once, default 2048"),
-    CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS", "time for answers after SIGTERM, default 30"),
+            "for a request to arrive, and for a client to read its answer, default %v"),
+    CLI_SIZE(max_body, "--max-body", "SIZE", "of a request, default %v"),
+    CLI_INT(n_connections, 16, 65536, "--max-connections", "N", "at once, default %v"),
+    CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS", "time for answers after SIGTERM, default %v"),
     CLI_SWITCH(has_metrics, "--metrics", "enable /metrics, for Prometheus"),
     CLI_SWITCH(has_slots, "--slots", "enable /slots (default)"),
     CLI_SWITCH(is_slotless, "--no-slots", "disable /slots"),

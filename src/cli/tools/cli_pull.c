@@ -26,7 +26,7 @@ static const struct cli_flag flags[] = {
     CLI_CUSTOM(asked.sha256, parse_sha256, "--sha256", "HEX",
                "expected sha256 of the file, default: the known one or Hugging Face's"),
     CLI_INT(asked.timeout_s, 1, 86400, "--timeout", "SECONDS",
-            "give up on a server that sends nothing for this long, default 30"),
+            "give up on a server that sends nothing for this long, default %v"),
     CLI_TEXT(asked.token, "-hft, --hf-token", "TOKEN",
              "a token of Hugging Face, default that of HF_TOKEN"),
 };

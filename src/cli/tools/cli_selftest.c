@@ -30,7 +30,7 @@ static const struct cli_flag flags[] = {
     CLI_ANY_MODEL_FLAGS("a GGUF file; without it, synthetic models"),
     CLI_UBATCH_FLAG,
     CLI_INT(n_slots, 1, MAX_SLOTS, "-np, --parallel", "N",
-            "also the kernels of N answers at once, as glinfer serve -np N uses them; default 1: "
+            "also the kernels of N answers at once, as glinfer serve -np N uses them; default %v: "
             "none"),
     CLI_SWITCH(
         is_json, "--json",
