@@ -189,9 +189,10 @@ static void dump_tables(struct glinfer_session *session)
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
         struct glinfer_error err = {0};
         const bool is_step = i > GI_LIST_STEP && i < GI_LIST_LOGITS; // the first has its layers
+        const bool is_deaf = i == GI_LIST_HEAR && !session->model->weights.conv1;
         char name[32];
         snprintf(name, sizeof(name), "list %u", i);
-        if (!is_step) {
+        if (!is_step && !is_deaf) {
             print_list(name, gi_tables_list(&session->tables, i, &err), programs, &err);
         }
     }
