@@ -14,7 +14,9 @@
 static char *copy_text(const char *text, size_t size)
 {
     char *copy = cli_alloc(size + 1, 1);
-    memcpy(copy, text, size);
+    if (size > 0) { // the text of a special token is NULL
+        memcpy(copy, text, size);
+    }
     return copy;
 }
 

@@ -54,6 +54,8 @@ static void publish(struct serve_announcement *self)
     }
 }
 
+static bool connect_daemon(struct serve_announcement *self);
+
 // Publishes the service when the daemon runs. The daemon may come, go, and change the host's name.
 static void take_client(AvahiClient *client, AvahiClientState state, void *user)
 {
@@ -67,26 +69,36 @@ static void take_client(AvahiClient *client, AvahiClientState state, void *user)
         if (self->group) {
             publish(self);
         }
-    } else if (state == AVAHI_CLIENT_FAILURE) {
-        self->group = NULL; // the client is of no use any more, and its groups go with it
+    } else if (state == AVAHI_CLIENT_FAILURE) { // the client can only be replaced
+        const bool has_left = avahi_client_errno(client) == AVAHI_ERR_DISCONNECTED;
+        avahi_client_free(client);
+        self->client = NULL;
+        self->group = NULL;
+        if (has_left) {
+            connect_daemon(self);
+        }
     } else if (self->group) {
         avahi_entry_group_reset(self->group);
     }
 }
 
+// Connects to the daemon, now or as soon as it runs.
+static bool connect_daemon(struct serve_announcement *self)
+{
+    self->client = avahi_client_new(avahi_threaded_poll_get(self->poll), AVAHI_CLIENT_NO_FAIL,
+                                    take_client, self, NULL);
+    return self->client;
+}
+
 struct serve_announcement *serve_announce(const struct serve_sockets *sockets)
 {
-    int error = 0;
     if (serve_sockets_are_local(sockets)) {
         return NULL;
     }
     struct serve_announcement *self = cli_alloc(1, sizeof(*self));
     self->port = serve_sockets_port(sockets);
     self->poll = avahi_threaded_poll_new();
-    self->client = self->poll ? avahi_client_new(avahi_threaded_poll_get(self->poll),
-                                                 AVAHI_CLIENT_NO_FAIL, take_client, self, &error)
-                              : NULL;
-    if (!self->client || avahi_threaded_poll_start(self->poll) < 0) {
+    if (!self->poll || !connect_daemon(self) || avahi_threaded_poll_start(self->poll) < 0) {
         serve_announcement_end(self);
         return NULL;
     }
