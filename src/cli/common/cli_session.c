@@ -145,6 +145,16 @@ bool cli_session_check(struct cli_session *session)
     return session->info.is_supported || cli_fail(CLI_EXIT_FAILED, "%s", session->info.refusal);
 }
 
+bool cli_session_check_text(struct cli_session *session)
+{
+    return cli_session_check(session) &&
+           (!session->info.is_speech ||
+            cli_fail(CLI_EXIT_FAILED,
+                     "%s is a speech model: `glinfer transcribe` and --speech-model of `glinfer "
+                     "serve` take it, and it generates no other text",
+                     session->flags->model));
+}
+
 bool cli_session_check_decoder(struct cli_session *session)
 {
     return cli_session_check(session) &&

@@ -103,6 +103,8 @@ void cli_session_params(const struct cli_session_flags *flags, const char *path,
 // Finds the model, fetching it if needed, and fills info from the file's header. Returns false if
 // glinfer cannot run it.
 bool cli_session_check(struct cli_session *session);
+// Does cli_session_check, and refuses speech models.
+bool cli_session_check_text(struct cli_session *session);
 // Does cli_session_check, and refuses encoders, for commands that generate text.
 bool cli_session_check_decoder(struct cli_session *session);
 // Opens the device, unless it is open, and loads the model.

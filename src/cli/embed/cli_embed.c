@@ -290,7 +290,7 @@ static bool choose_pooling(struct embed *self)
 
 static bool compute(struct embed *self)
 {
-    if (!cli_session_check(&self->session) || !choose_pooling(self) || !find_texts(self) ||
+    if (!cli_session_check_text(&self->session) || !choose_pooling(self) || !find_texts(self) ||
         !cli_session_load(&self->session) || !cli_session_start(&self->session, NULL) ||
         !embed_texts(self)) {
         return false;

@@ -53,7 +53,8 @@ static bool parse_place(const char *text, void *field, char *why, size_t size)
 #define CLI_SETTINGS serve_settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
-    CLI_MODEL_FLAGS,
+    CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model; needed unless --speech-model is "
+                        "given"),
     CLI_CONTEXT_FLAG("tokens that each of --parallel conversations may have; 0 (default): the "
                      "smaller of the model's and 4096"),
     CLI_TEMPLATE_FLAG,
@@ -124,6 +125,11 @@ static bool serve_command(void *user)
         settings->socket_path = settings->host;
     }
     settings->has_slots = !settings->is_slotless;
+    if (!settings->session.model && !settings->speech_model) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "serve needs a model: -m FILE.gguf, or a name such as smollm2-135m that "
+                        "`glinfer models --known` lists, or --speech-model for speech alone");
+    }
     if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
         return cli_fail(CLI_EXIT_USAGE,
                         "--spec-type needs -np 1: answers that decode together have no drafts");
@@ -137,7 +143,7 @@ static bool serve_command(void *user)
 
 const struct cli_command cli_serve_command = {
     .name = "serve",
-    .usage = "-m MODEL [--host HOST] [--port N] [flags]",
+    .usage = "-m MODEL | --speech-model MODEL [--host HOST] [--port N] [flags]",
     .summary = "Answers over HTTP, as OpenAI's API and llama-server do.",
     .text =
         "Serves a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
@@ -152,6 +158,5 @@ const struct cli_command cli_serve_command = {
     .common =
         "-m, -hf, -c, -dev, -v, --host, --port, --api-key, --cors, -a, -np, -n, --temp, --metrics",
     .device = &defaults.session.device,
-    .needs_model = true,
     CLI_COMMAND(flags, defaults, serve_command),
 };

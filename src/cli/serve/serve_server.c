@@ -88,12 +88,17 @@ static void take_signal(struct server *server)
 static bool open_http(struct server *server)
 {
     const struct serve_settings *settings = server->settings;
+    const char *text = settings->session.model, *speech = settings->speech_model;
     server->variables = cli_session_variables(&settings->session);
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
         .settings = settings,
-        .model_name = settings->alias ? settings->alias : models_base_name(settings->session.model),
-        .speech_name = settings->speech_model ? models_base_name(settings->speech_model) : NULL,
+        .model_name = !text             ? NULL
+                      : settings->alias ? settings->alias
+                                        : models_base_name(text),
+        .speech_name = !speech                    ? NULL
+                       : !text && settings->alias ? settings->alias
+                                                  : models_base_name(speech),
         .started = (int64_t)time(NULL),
         .variables = server->variables,
     };
@@ -133,7 +138,7 @@ static bool take_ready(struct server *server)
         return false;
     }
     server->is_ready = true;
-    cli_say("ready: %s", server->api.model_name);
+    cli_say("ready: %s", server->api.model_name ? server->api.model_name : server->api.speech_name);
     serve_notify_manager("READY=1");
     return true;
 }

@@ -28,7 +28,7 @@ class Server:
     def __init__(self, glinfer, model, *flags, ready=True, env=None):
         self.lines = []
         self.process = subprocess.Popen(
-            [glinfer, "serve", "-m", model, "--port", "0", *flags], stderr=subprocess.PIPE,
+            [glinfer, "serve", *(["-m", model] if model else []), "--port", "0", *flags], stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL, text=True, env={**os.environ, **(env or {})})
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

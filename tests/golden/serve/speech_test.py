@@ -157,10 +157,33 @@ def it_forgets_clients_that_go(server, sound):
     true("glinfer:answers_cancelled_total 1\n" in server.get("/metrics")[2], "metrics")
 
 
-def wrong_flags_are_refused():
-    for flags, words in ((("--speech-model", MODEL), "not a speech model"), (("--vad-model", "x"), "needs --speech-model"),
-                         (("--speech-model", "/nonexistent.bin"), "/nonexistent.bin")):
-        done = subprocess.run([GLINFER, "serve", "-m", MODEL, "--port", "0", *flags], capture_output=True, text=True)
+def it_serves_speech_alone(path, sound):
+    with Server(GLINFER, None, "--speech-model", path) as server:
+        same([model["id"] for model in server.get("/v1/models")[2]["data"]], ["tiny-whisper.bin"], "models")
+        props = server.get("/props")[2]
+        same((props["total_slots"], props["speech_model"]), (0, "tiny-whisper.bin"), props)
+        same(server.get("/slots")[2], [], "slots")
+        same(server.get("/v1/models/x")[0], 404, "another model")
+        for address in "/v1/chat/completions", "/tokenize", "/v1/embeddings", "/slots/0?action=erase":
+            status, _, told = server.post(address, {})
+            true(status == 501 and "no language model" in told["error"]["message"], told)
+        same(server.get("/completion")[0], 405, "GET")
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(send(server, {}, sound)[0])) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        same(found, [200] * 3, "sounds that wait for each other")
+        same(server.end(), 0, "the end")
+
+
+def wrong_flags_are_refused(speech):
+    for flags, words in ((("-m", MODEL, "--speech-model", MODEL), "not a speech model"),
+                         (("-m", MODEL, "--vad-model", "x"), "needs --speech-model"),
+                         (("--speech-model", "/nonexistent.bin"), "/nonexistent.bin"),
+                         (("-m", speech), "is a speech model"), ((), "serve needs a model")):
+        done = subprocess.run([GLINFER, "serve", "--port", "0", *flags], capture_output=True, text=True)
         true(done.returncode != 0 and words in done.stderr, done)
 
 
@@ -182,10 +205,10 @@ def main():
             print(told["error"]["message"])
             sys.exit(77)
         true("--speech-model" in told["error"]["message"], told)
-    wrong_flags_are_refused()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tiny-whisper.bin")
         write_whisper(path)
+        wrong_flags_are_refused(path)
         a_model_without_a_tensor_is_refused(path, os.path.join(folder, "broken.bin"))
         with Server(GLINFER, MODEL, "--speech-model", path, "--max-body", "1M", "--metrics") as server:
             names = [model["id"] for model in server.get("/v1/models")[2]["data"]]
@@ -196,6 +219,7 @@ def main():
             it_shares_the_device(server, sound)
             it_forgets_clients_that_go(server, sound)
             same(server.end(), 0, "the end")
+        it_serves_speech_alone(path, sound)
 
 
 if __name__ == "__main__":

@@ -120,14 +120,20 @@ static void handle_route(const struct serve_api *api, const struct route *route,
                             : call->method == SERVE_POST
                                 ? route->post || route->form || route == &slot_route
                                 : false;
+    const bool has_text = api->model_name || !(route->post || route == &slot_route);
     const bool is_on =
         route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
-    if (route == &model_route && strcmp(call->path + strlen(model_path), api->model_name) != 0) {
+    const char *model = api->model_name ? api->model_name : api->speech_name;
+    if (route == &model_route && strcmp(call->path + strlen(model_path), model) != 0) {
         serve_reply_error(reply, 404, "unknown model %s; this server has %s",
-                          call->path + strlen(model_path), api->model_name);
+                          call->path + strlen(model_path), model);
     } else if (!has_method) {
         serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
                           route->get ? "GET" : "POST");
+    } else if (!has_text) {
+        serve_reply_error(reply, 501,
+                          "this server has no language model; start it with -m MODEL for %s",
+                          route->path);
     } else if (!is_on) {
         const char *name = route->path + 1; // of the flag too
         serve_reply_error(reply, 501, "%s is disabled in this server; enable it with --%.*s",

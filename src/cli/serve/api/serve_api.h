@@ -10,7 +10,7 @@
 struct serve_api {
     struct serve_scheduler *scheduler;     // borrowed
     const struct serve_settings *settings; // borrowed
-    const char *model_name;                // borrowed
+    const char *model_name;                // of the language model; borrowed. NULL: none
     const char *speech_name;               // of the speech model; borrowed. NULL: none
     int64_t started;                       // seconds since 1970
     const char *variables;                 // of the chat template, a JSON object; NULL: none

@@ -33,14 +33,21 @@ void serve_request_each(struct serve_request *request, const char *name, const c
 }
 
 // Tells when it is worth asking again: after about half of the waiting answers have had their turn.
-static void reply_busy(const struct serve_api *api, struct serve_reply *reply)
+static void reply_busy(const struct serve_api *api, bool is_speech, struct serve_reply *reply)
 {
     struct serve_snapshot seen;
     serve_scheduler_look(api->scheduler, &seen);
-    const double turns = (double)seen.n_waiting / seen.n_slots / 2;
+    const uint32_t n_slot = is_speech ? 1 : seen.n_slots;
+    const double turns = (double)seen.n_waiting / n_slot / 2;
     const double seconds = ceil(turns * seen.counts.answer_ms / 1e3);
-    serve_reply_error(reply, 503, "all %u slots are busy and %u answers wait: try again later",
-                      seen.n_slots, seen.n_waiting);
+    if (is_speech) {
+        serve_reply_error(reply, 503,
+                          "a sound is being transcribed and %u requests wait: try again later",
+                          seen.n_waiting);
+    } else {
+        serve_reply_error(reply, 503, "all %u slots are busy and %u answers wait: try again later",
+                          n_slot, seen.n_waiting);
+    }
     reply->retry_s = seconds < 1 ? 1 : seconds > 60 ? 60 : (unsigned)seconds;
 }
 
@@ -59,11 +66,12 @@ void serve_request_close(struct serve_request *request, struct serve_reply *repl
         reply->answer = answer;
         return;
     }
+    const bool is_speech = request->task->speech;
     serve_answer_destroy(answer);
     if (fields->is_wrong) {
         serve_reply_error(reply, fields->status, "%s", fields->message);
     } else if (queued == SERVE_QUEUE_FULL) {
-        reply_busy(request->api, reply);
+        reply_busy(request->api, is_speech, reply);
     } else {
         serve_reply_error(reply, 503, "the server is shutting down");
     }

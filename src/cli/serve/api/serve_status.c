@@ -41,7 +41,9 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "object", "list");
     cJSON *list = cJSON_AddArrayToObject(json, "data");
-    fill_model(api, cli_json_append(list));
+    if (api->model_name) {
+        fill_model(api, cli_json_append(list));
+    }
     if (api->speech_name) {
         fill_head(api, api->speech_name, cli_json_append(list));
     }
@@ -62,24 +64,35 @@ void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *
     serve_reply_json(reply, 200, json);
 }
 
-void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
+// Adds the members of the language model.
+static void describe_text(const struct serve_api *api, cJSON *json)
 {
     const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
     struct glinfer_generate_params params;
-    struct serve_snapshot seen;
-    serve_scheduler_look(api->scheduler, &seen);
     glinfer_generate_params_init(&params);
     cli_sampling_fill(&api->settings->sampling, 0, &params);
-    cJSON *json = cJSON_CreateObject();
     cJSON *settings = cJSON_AddObjectToObject(json, "default_generation_settings");
     cJSON_AddNumberToObject(settings, "n_ctx", info->n_ctx);
     cJSON *sampling = cJSON_AddObjectToObject(settings, "params");
     cJSON_AddNumberToObject(sampling, "n_predict", (double)api->settings->n_predict);
     serve_sampling_describe(sampling, &params);
-    cJSON_AddNumberToObject(json, "total_slots", seen.n_slots);
     cJSON_AddStringToObject(json, "model_alias", api->model_name);
     cJSON_AddStringToObject(json, "model_path", api->settings->session.model);
     cJSON_AddStringToObject(json, "chat_template_name", info->chat_template);
+}
+
+void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
+{
+    struct serve_snapshot seen;
+    serve_scheduler_look(api->scheduler, &seen);
+    cJSON *json = cJSON_CreateObject();
+    if (api->model_name) {
+        describe_text(api, json);
+    }
+    if (api->speech_name) {
+        cJSON_AddStringToObject(json, "speech_model", api->speech_name);
+    }
+    cJSON_AddNumberToObject(json, "total_slots", seen.n_slots);
     cJSON *modalities = cJSON_AddObjectToObject(json, "modalities");
     cJSON_AddBoolToObject(modalities, "vision", false);
     cJSON_AddBoolToObject(modalities, "audio", false);

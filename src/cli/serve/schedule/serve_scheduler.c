@@ -304,20 +304,27 @@ static void step(struct serve_scheduler *s)
 
 //-- the thread ------------------------------------------------------------------------------------
 
-static bool load(struct serve_scheduler *s)
+// Creates the slots of the language model, which is loaded.
+static bool open_slots(struct serve_scheduler *s, struct glinfer_error *err)
 {
-    struct glinfer_error err;
     struct glinfer_session_params params;
-    if (!cli_session_load(&s->session)) {
-        return false;
-    }
     cli_template_warn(&s->session);
     cli_session_fill(&s->session, &params);
     params.expected = s->session.info.is_encoder ? NULL : &s->expected;
-    const bool is_done = serve_slots_init(&s->slots, s->session.model, &params,
-                                          (uint32_t)s->settings->n_slots, &err);
-    const bool can_hear =
-        is_done && serve_hearing_load(&s->hearing, s->settings, s->session.device, &err);
+    return serve_slots_init(&s->slots, s->session.model, &params, s->seen.n_slots, err);
+}
+
+// Loads the models that there are.
+static bool load(struct serve_scheduler *s)
+{
+    struct glinfer_error err;
+    const bool has_text = s->settings->session.model;
+    s->session.device = cli_device_open(&s->settings->session.device, &s->session.device_info);
+    if (!s->session.device || (has_text && !cli_session_load(&s->session))) {
+        return false;
+    }
+    const bool can_hear = (!has_text || open_slots(s, &err)) &&
+                          serve_hearing_load(&s->hearing, s->settings, s->session.device, &err);
     s->device_fd = can_hear ? glinfer_device_fd(s->session.device, &err) : -1;
     return cli_bar_end(&s->session.bar, s->device_fd >= 0, &err);
 }
@@ -381,11 +388,12 @@ struct serve_scheduler *serve_scheduler_create(const struct serve_settings *sett
     s->expected.grammar = NULL;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    s->seen.n_slots = (uint32_t)settings->n_slots;
+    s->seen.n_slots = settings->session.model ? (uint32_t)settings->n_slots : 0;
     pthread_mutex_init(&s->lock, NULL);
     serve_queue_init(&s->queue, (uint32_t)settings->n_queue);
     cli_session_init(&s->session, &settings->session);
-    if (!cli_session_check(&s->session) || !serve_hearing_find(&s->hearing, settings)) {
+    if ((settings->session.model && !cli_session_check_text(&s->session)) ||
+        !serve_hearing_find(&s->hearing, settings)) {
         serve_scheduler_destroy(s);
         return NULL;
     }

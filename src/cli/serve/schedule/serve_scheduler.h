@@ -1,4 +1,4 @@
-// The thread that owns the device. It loads the model, assigns slots to waiting answers, advances
+// The thread that owns the device. It loads the models, assigns slots to waiting answers, advances
 // them, and sends their events to mailboxes. Other threads use only these functions; any thread may
 // call them.
 #ifndef SERVE_SCHEDULER_H
@@ -53,7 +53,8 @@ enum serve_state serve_scheduler_state(struct serve_scheduler *scheduler);
 // with a printed error: the state tells which.
 int serve_scheduler_ready_fd(const struct serve_scheduler *scheduler);
 
-// Return information about the model; only when the state is not LOADING.
+// Return information about the language model, zero and NULL without one; only when the state is
+// not LOADING.
 const struct glinfer_model_info *serve_scheduler_info(const struct serve_scheduler *scheduler);
 const struct glinfer_device_info *serve_scheduler_device(const struct serve_scheduler *scheduler);
 const struct glinfer_tokenizer *serve_scheduler_tokenizer(const struct serve_scheduler *scheduler);
