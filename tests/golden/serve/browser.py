@@ -17,9 +17,11 @@ def find_browser():
 
 
 class Browser:
-    """One page. What it asks for is in .requests, what it complains about in .complaints."""
+    """One page. What it asks for is in .requests, what it complains about in .complaints. Its microphone, which it may use without
+    asking, hears a WAV file."""
 
-    def __init__(self, width=1280, height=800):
+    def __init__(self, width=1280, height=800, sound=None):
+        self.sound = sound
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.requests, self.complaints = [], []
         self.last, self.answers, self.rest, self.session = 0, {}, b"", None
@@ -42,7 +44,9 @@ class Browser:
         self.process = subprocess.Popen(
             [find_browser(), "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "--no-sandbox",
              "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
-             "--disable-component-update", "--force-color-profile=srgb", "--hide-scrollbars"],
+             "--disable-component-update", "--force-color-profile=srgb", "--hide-scrollbars",
+             *(("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream",
+                f"--use-file-for-fake-audio-capture={self.sound}") if self.sound else ())],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=take_pipes)
         os.close(to_browser)
         os.close(from_browser)

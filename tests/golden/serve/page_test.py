@@ -9,11 +9,13 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 from random import Random
 
 from browser import Browser, find_browser
 from serving import Server, same, start_or_skip, true
+from speech_test import make_sound, write_whisper
 
 GLINFER, MODEL = sys.argv[1:3]
 SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../src/cli/serve/page/script")
@@ -189,6 +191,53 @@ def tells_of_itself(page, server):
     same(told, ("It runs on the CPU, slowly: no GPU was found." if props["is_software"] else f"It runs on {props['device']}.")
          + " Its context has 4096 tokens.", "device")
     true("1 answer at a time" in page.run("document.getElementById('about').textContent"), "one at a time")
+
+
+def record(page, state):
+    """Clicks on the microphone and waits for a state."""
+    page.click("#microphone")
+    page.wait(f"document.getElementById('microphone').dataset.state === '{state}'")
+
+
+def takes_speech(page, server):
+    value = "document.getElementById('prompt').value"
+    if "speech_model" not in server.get("/props")[2]:
+        return
+    page.run("document.getElementById('prompt').focus()")
+    page.type("Say please")
+    page.run("document.getElementById('prompt').setSelectionRange(3, 3)")
+    record(page, "recording")
+    same(page.run("document.getElementById('microphone').title"), "Stop recording", "the button")
+    page.wait(f"/^Say \\w+ please$/.test({value})")
+    true(page.run("document.getElementById('send').disabled"), "nothing is sent while it records")
+    page.key("Enter")
+    page.wait("document.getElementById('microphone').dataset.state === 'idle'")
+    spoken = page.run(value)
+    true(re.fullmatch(r"Say \w+ please", spoken), spoken)
+    same(page.run("document.getElementById('announcer').textContent"), spoken.split()[1], "announced")
+    same(page.run("document.activeElement.id"), "prompt", "focus")
+    record(page, "recording")
+    page.key("Escape")
+    page.wait("document.getElementById('microphone').dataset.state === 'idle'")
+    same(page.run(value), spoken, "Esc drops the recording")
+
+
+def tells_why_it_hears_nothing(page, server):
+    if "speech_model" not in server.get("/props")[2]:
+        return
+    record(page, "recording")
+    page.run("void (window.fetch = async () => Response.json({error: {message: 'the queue is full'}}, {status: 503}))")
+    page.run("new Promise((resolve) => setTimeout(resolve, 100))")
+    record(page, "idle")
+    same(texts(page, "#toast-text"), ["the queue is full"], "a refusal of the server")
+    for name, words in ("NotAllowedError", "does not allow"), ("NotFoundError", "No microphone was found."), ("NotReadableError", "another program"):
+        page.run(f"void (navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('', '{name}'); }})")
+        record(page, "idle")
+        true(words in texts(page, "#toast-text")[0], name)
+    script = page.call("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(window, 'isSecureContext', {value: false})")
+    open_page(page, server)
+    true("only for pages from https or localhost" in page.run("document.getElementById('microphone').title"), "the title says why")
+    page.call("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
 def shows_code_of_the_reader(page, server):
@@ -562,7 +611,7 @@ def tells_of_a_server_that_is_gone(page):
 
 LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes, keeps_conversations,
               answers_behind_another_conversation, goes_on_where_nothing_can_be_kept, sends_settings,
-              counts_the_context, tells_of_itself, shows_code_of_the_reader, follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
+              counts_the_context, tells_of_itself, takes_speech, tells_why_it_hears_nothing, shows_code_of_the_reader, follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
 SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies, takes_any_text]
 ALONE = [asks_for_the_key, waits_for_a_busy_server, shows_its_place, tells_of_a_full_context, tells_of_a_server_that_is_gone]
 
@@ -598,16 +647,21 @@ def main():
     if not find_browser():
         print("there is no chromium")
         sys.exit(77)
-    server = start_or_skip(GLINFER, MODEL, *LONG)
-    with Browser() as page:
-        with server:
-            for test in LONG_TESTS:
-                try_out(test, page, server)
-        with Server(GLINFER, MODEL, *SCRIPTED) as scripted:
-            for test in SCRIPTED_TESTS:
-                try_out(test, page, scripted)
-        for test in ALONE:
-            try_out(test, page)
+    with tempfile.TemporaryDirectory() as folder:
+        model, sound = os.path.join(folder, "tiny-whisper.bin"), os.path.join(folder, "sound.wav")
+        write_whisper(model)
+        with open(sound, "wb") as file:
+            file.write(make_sound(2))
+        server = start_or_skip(GLINFER, MODEL, *LONG, "--speech-model", model)
+        with Browser(sound=sound) as page:
+            with server:
+                for test in LONG_TESTS:
+                    try_out(test, page, server)
+            with Server(GLINFER, MODEL, *SCRIPTED) as scripted:
+                for test in SCRIPTED_TESTS:
+                    try_out(test, page, scripted)
+            for test in ALONE:
+                try_out(test, page)
     sys.exit(1 if failures else 0)
 
 

@@ -24,6 +24,7 @@ function showServer(props, model) {
     byId("welcome-device").textContent = `${place} Its context has ${server.limit} tokens.`.trim();
     byId("about").textContent = [`glinfer ${props.build_info ?? ""}`, server.name, props.device,
         slots === 1 ? "1 answer at a time" : `${slots} answers at a time`].filter(Boolean).join(" · ");
+    showMicrophone(Boolean(props.speech_model));
     updateContext();
 }
 
@@ -63,7 +64,7 @@ async function watchServer() {
 function submitPrompt() {
     const prompt = byId("prompt");
     const text = prompt.value.trim();
-    if (text !== "" && !jobs.has(current.id)) {
+    if (!stopRecording() && !dictation && text !== "" && !jobs.has(current.id)) {
         prompt.value = "";
         growField(prompt);
         sendMessage(text);
@@ -93,7 +94,7 @@ function startComposer() {
     };
 }
 
-// Esc stops the answer, unless it closes something.
+// Esc closes the drawer, drops a dictation, or stops the answer.
 function startKeyboard() {
     document.addEventListener("keydown", (event) => {
         if (event.key !== "Escape" || document.querySelector("dialog[open]")) {
@@ -101,7 +102,7 @@ function startKeyboard() {
         }
         if (!byId("shade").hidden) {
             toggleSidebar(false);
-        } else {
+        } else if (!cancelDictation()) {
             stopAnswer(current);
         }
     });

@@ -39,13 +39,14 @@ async function readRefusal(response) {
     return new Refusal(response.status, message, Number(response.headers.get("Retry-After")) || 0);
 }
 
-// Returns the response to a request; a body makes it a POST. Throws a Refusal, or an AbortError.
+// Returns the response to a request; a body, an object or a FormData, makes it a POST. Throws a Refusal, or an AbortError.
 async function request(path, body, signal) {
     const key = readKey();
-    const headers = { ...(key && { Authorization: `Bearer ${key}` }), ...(body && { "Content-Type": "application/json" }) };
+    const isJson = body && !(body instanceof FormData);
+    const headers = { ...(key && { Authorization: `Bearer ${key}` }), ...(isJson && { "Content-Type": "application/json" }) };
     let response;
     try {
-        response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
+        response = await fetch(path, { method: body ? "POST" : "GET", headers, body: isJson ? JSON.stringify(body) : body, signal });
     } catch (error) {
         throw signal?.aborted ? error : new Refusal(0, "Cannot reach the server.");
     }
