@@ -1009,7 +1009,7 @@ struct glinfer_transcription_params {
     // does; else no more than the sound, which is faster.
     bool is_exact;
     bool no_timestamps;
-    bool has_words;         // divides a segment's time among its words and tokens, by their length
+    bool has_words;         // finds when words and tokens were spoken, by where the model attends
     uint32_t max_length;    // characters of a segment; 0: unlimited
     bool split_on_word;     // with max_length
     const char *prompt;     // text before the first window: names, style; NULL: none

@@ -39,8 +39,11 @@ struct gi_speech_net {
     // Makes sequence `to` a copy of the first n_past tokens of `from`. May be NULL if n_seq is 1.
     bool (*copy)(void *user, uint32_t to, uint32_t from, uint32_t n_past,
                  struct glinfer_error *err);
+    // Makes n tokens the text of sequence 0, for align. NULL: the network does not align.
+    enum gi_net_result (*attend)(void *user, const uint32_t *tokens, uint32_t n,
+                                 struct glinfer_error *err);
     // Writes the weights with which one head attends to the sound, for the n tokens of the latest
-    // call of decode: (n, n_frame / 2), each row with the sum 1. NULL: the network does not tell.
+    // call of attend: (n, n_frame / 2), each row with the sum 1.
     bool (*align)(void *user, uint32_t layer, uint32_t head, float *weights,
                   struct glinfer_error *err);
 };

@@ -7,7 +7,8 @@ a linear congruential generator, divided by 2^23, less 1.
     make_tiny_whisper.py tiny-whisper_f16.bin tiny-whisper_f16.towers --type f16 --heads 1
 
 The golden file has, for each number of positions, lines "positions N", "row I VALUES" (of the encoder, before its last
-norm) and "logits T VALUES" (after the token T of the text, every STRIDE-th of them).
+norm), "logits T VALUES" (after the token T of the text, every STRIDE-th of them) and "weights T VALUES" (that the last
+head of the last layer gives to the positions for token T).
 
 Needs PyPI gguf, numpy and scipy.
 """
@@ -148,6 +149,7 @@ class Model:
             scores = scores + np.triu(np.full(scores.shape[1:], -np.inf), 1)
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
+        self.weights = weights  # of the latest attention
         return self.linear(name + ".out", (weights @ v).transpose(1, 0, 2).reshape(len(x), -1))
 
     def network(self, layer, x):
@@ -207,6 +209,8 @@ def write_golden(stream, model, args):
             line("row", i, heard[i])
         for i in (0, 1, len(TEXT) - 1):
             line("logits", i, logits[i, ::STRIDE])
+        for i in (0, len(TEXT) - 1):
+            line("weights", i, model.weights[-1, i])
 
 
 def main():

@@ -39,6 +39,7 @@ void gi_speech_towers_finish(struct gi_speech_towers *towers)
         towers->encoder->is_doomed = true;
     }
     free(towers->rows);
+    gi_speech_align_finish(&towers->align);
     *towers = (struct gi_speech_towers){0};
 }
 
@@ -107,10 +108,11 @@ static bool write_keys(struct gi_speech_towers *towers, struct glinfer_session *
                           sizeof(state), err);
 }
 
-// Reads tokens whose logits are not needed, as many at a time as cross-attention allows.
+// Reads tokens whose logits are not needed, as many at a time as cross-attention allows. align:
+// takes their queries; NULL: nobody does.
 static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session *session,
                         uint32_t n_past, const uint32_t *tokens, uint32_t n,
-                        struct glinfer_error *err)
+                        struct gi_speech_align *align, struct glinfer_error *err)
 {
     const uint32_t most =
         session->tables.n_batch < towers->n_key ? session->tables.n_batch : towers->n_key;
@@ -121,7 +123,9 @@ static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session 
         ok = write_keys(towers, session, count, err) &&
              gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
                             tokens + done, count * sizeof(*tokens), err) &&
-             run_list(session, GI_LIST_PROMPT, &state, err);
+             (align ? gi_runner_write(&session->runner, &state, err) &&
+                          gi_speech_align_run(align, session, state.n_past, count, err)
+                    : run_list(session, GI_LIST_PROMPT, &state, err));
     }
     return ok;
 }
@@ -153,20 +157,47 @@ static bool fetch_logits(struct glinfer_session *session, float *logits, struct 
     return true;
 }
 
+static bool check_room(const struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
+                       uint32_t n, struct glinfer_error *err)
+{
+    const uint32_t n_ctx = towers->decoders[decoder]->sequence.n_ctx;
+    return (n > 0 && towers->n_key > 0 && n_past <= n_ctx && n <= n_ctx - n_past) ||
+           gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                        "%u tokens after %u do not fit the text of %u that a window may have", n,
+                        n_past, n_ctx);
+}
+
 bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
                       const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err)
 {
     struct glinfer_session *session = towers->decoders[decoder];
-    if (n == 0 || towers->n_key == 0 || n_past > session->sequence.n_ctx ||
-        n > session->sequence.n_ctx - n_past) {
-        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
-                            "%u tokens after %u do not fit the text of %u that a window may have",
-                            n, n_past, session->sequence.n_ctx);
+    if (!check_room(towers, decoder, n_past, n, err)) {
+        return false;
     }
     const struct gi_step_state state = {
         .token = tokens[n - 1], .n_past = n_past + n - 1, .n_tokens = 1};
     return gi_runner_begin(&session->runner, err) &&
-           (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, err)) &&
+           (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, NULL, err)) &&
            write_keys(towers, session, 1, err) && run_list(session, GI_LIST_LOGITS, &state, err) &&
            fetch_logits(session, logits, err);
+}
+
+bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,
+                      uint32_t n, struct glinfer_error *err)
+{
+    struct glinfer_session *session = towers->decoders[decoder];
+    const struct gi_range *x = &session->tables.graph.x.range;
+    float first;
+    return check_room(towers, decoder, 0, n, err) &&
+           gi_speech_align_begin(&towers->align, &session->model->hparams, n, err) &&
+           gi_runner_begin(&session->runner, err) &&
+           read_tokens(towers, session, 0, tokens, n, &towers->align, err) &&
+           gi_runner_read(&session->runner, x, &first, sizeof(first), err); // all dispatches ran
+}
+
+bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,
+                     uint32_t head, float *weights, struct glinfer_error *err)
+{
+    return gi_speech_align_weigh(&towers->align, towers->decoders[decoder], layer, head,
+                                 towers->n_key, weights, err);
 }

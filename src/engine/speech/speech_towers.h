@@ -4,7 +4,7 @@
 #ifndef GI_ENGINE_SPEECH_TOWERS_H
 #define GI_ENGINE_SPEECH_TOWERS_H
 
-#include "engine/session/session.h"
+#include "engine/speech/speech_align.h"
 
 struct gi_speech_towers {
     struct glinfer_session *encoder;
@@ -12,6 +12,7 @@ struct gi_speech_towers {
     uint32_t n_decoder;
     uint32_t n_key; // positions that the encoder has heard; 0: nothing yet
     float *rows;    // of sound, as the GPU has them
+    struct gi_speech_align align;
 };
 
 // Creates the sessions, n of the decoder; the context is not entered. Fails as
@@ -30,5 +31,13 @@ bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_
 // CONTEXT_FULL, GPU_FAULT.
 bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
                       const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err);
+// Makes n tokens the text of a decoder, for gi_speech_weigh. Fails as gi_speech_decode does, and
+// with NO_MEMORY.
+bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,
+                      uint32_t n, struct glinfer_error *err);
+// Writes the weights of one head of cross-attention for the tokens of gi_speech_attend, (n, n_key).
+// Fails with NO_MEMORY, GPU_LOST, DRIVER.
+bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,
+                     uint32_t head, float *weights, struct glinfer_error *err);
 
 #endif

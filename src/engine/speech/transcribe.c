@@ -35,6 +35,20 @@ static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct
                               &self->model->hparams, n_past, self->device->gpu, err);
 }
 
+static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n,
+                                 struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    return gi_speech_attend(&self->towers, 0, tokens, n, err) ? GI_NET_DONE : GI_NET_FAILED;
+}
+
+static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
+                  struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    return gi_speech_weigh(&self->towers, 0, layer, head, weights, err);
+}
+
 static void describe_net(struct glinfer_transcription *self)
 {
     const struct gi_hparams *decoder = &self->model->hparams;
@@ -51,6 +65,8 @@ static void describe_net(struct glinfer_transcription *self)
         .encode = encode,
         .decode = decode,
         .copy = copy,
+        .attend = attend,
+        .align = align,
     };
 }
 

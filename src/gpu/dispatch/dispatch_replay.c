@@ -337,6 +337,10 @@ bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, const struc
     }
     for (; cursor->entry < table->n_entries; cursor->entry++, cursor->group = 0) {
         const struct gi_dispatch_entry *entry = &table->entries[cursor->entry];
+        cursor->is_paused = cursor->stop > 0 && cursor->entry == cursor->stop;
+        if (cursor->is_paused) {
+            return true;
+        }
         if (is_left_out(&entry->dispatch, replay)) {
             pass_over(entry, box);
             continue;

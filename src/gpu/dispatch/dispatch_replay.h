@@ -20,6 +20,7 @@ struct gi_selection {
 struct gi_replay_cursor {
     uint32_t step, entry;
     uint32_t group; // of the entry, along the axis that it may be divided by
+    uint32_t stop;  // entry before which the replay pauses; 0: it does not
     bool is_paused; // there is more to submit
 };
 
@@ -40,7 +41,8 @@ void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_r
 // Submits the whole table once, every grid directly, in pieces and with
 // flushes as the time box says, which may be planning: the table need not be sealed then. What it
 // leaves open is not flushed. Begins where the cursor points to; with is_paused set in it, the box
-// paused, and the next call goes on. Fails with GPU_LOST, CANCELLED.
+// paused or the cursor's stop is reached, and the next call goes on. Fails with GPU_LOST,
+// CANCELLED.
 bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, const struct gi_replay *replay,
                                     struct gi_time_box *box, struct gi_replay_cursor *cursor,
                                     struct glinfer_error *err);

@@ -208,7 +208,7 @@ static enum gi_net_result align(struct gi_window_job *job, struct glinfer_error 
     for (size_t i = 0; i < window->n_result; i++) {
         n_text += window->data[i].id < ids->end;
     }
-    if (!job->net->align || n_text == 0 || n_before + n_text + 1 > job->net->n_text_ctx) {
+    if (!job->net->attend || n_text == 0 || n_before + n_text + 1 > job->net->n_text_ctx) {
         job->stage = GI_JOB_OVER; // times are divided evenly
         return GI_NET_DONE;
     }
@@ -218,8 +218,8 @@ static enum gi_net_result align(struct gi_window_job *job, struct glinfer_error 
         }
     }
     job->prompt[job->n_prompt++] = ids->end;
-    const enum gi_net_result result = job->net->decode(job->net->user, 0, 0, job->prompt,
-                                                       job->n_prompt, job->decoder.logits, err);
+    const enum gi_net_result result =
+        job->net->attend(job->net->user, job->prompt, job->n_prompt, err);
     if (result != GI_NET_DONE) {
         return result;
     }

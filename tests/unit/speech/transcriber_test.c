@@ -393,7 +393,7 @@ TEST(words_have_times)
     end(&run);
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.has_words = true;
-    run.fake.net.align = NULL;
+    run.fake.net.attend = NULL;
     transcribe(&run, 2 * RATE, 2 * RATE);
     expect(&run, "[0-1000 the cat{ the 0-500}{ cat 500-1000}][1000-2000 sat{ sat 1000-2000}]|.");
 }
@@ -412,7 +412,7 @@ TEST(segments_have_a_greatest_length)
     };
     struct run run;
     begin(&run, ENGLISH, fake_tell, &story);
-    run.fake.net.align = NULL;
+    run.fake.net.attend = NULL;
     run.params.max_length = cases[0].length;
     transcribe(&run, 2 * RATE, 2 * RATE);
     assert_says(run.told, " the]");
@@ -421,7 +421,7 @@ TEST(segments_have_a_greatest_length)
     assert_says(run.told, "on]");
     end(&run);
     begin(&run, ENGLISH, fake_tell, &story);
-    run.fake.net.align = NULL;
+    run.fake.net.attend = NULL;
     run.params.max_length = cases[1].length;
     run.params.splits_on_word = true;
     transcribe(&run, 2 * RATE, 2 * RATE);
@@ -438,7 +438,7 @@ TEST(text_is_valid_utf8)
     struct run run;
     begin(&run, ENGLISH, fake_tell, &story);
     run.params.has_words = true;
-    run.fake.net.align = NULL;
+    run.fake.net.attend = NULL;
     transcribe(&run, 2 * RATE, 2 * RATE);
     assert_says(run.told, "€ cat\xef\xbf\xbd");
     assert_says(run.told, "{€ ");

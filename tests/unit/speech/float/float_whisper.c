@@ -332,6 +332,16 @@ static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct
     return true;
 }
 
+static enum gi_net_result attend_all(void *user, const uint32_t *tokens, uint32_t n,
+                                     struct glinfer_error *err)
+{
+    const struct float_whisper *w = user;
+    float *logits = float_allocate(w->weights.n_vocab, sizeof(float));
+    const enum gi_net_result result = decode(user, 0, 0, tokens, n, logits, err);
+    free(logits);
+    return result;
+}
+
 static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
                   struct glinfer_error *err)
 {
@@ -358,6 +368,7 @@ struct gi_speech_net float_whisper_net(struct float_whisper *w)
         .encode = encode,
         .decode = decode,
         .copy = copy,
+        .attend = attend_all,
         .align = align,
     };
 }

@@ -1,0 +1,191 @@
+#include "engine/speech/speech_align.h"
+
+#include "base/array.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
+#include "quant/quant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gi_speech_align_finish(struct gi_speech_align *align)
+{
+    free(align->queries);
+    *align = (struct gi_speech_align){0};
+}
+
+static uint32_t query_width(const struct gi_hparams *decoder)
+{
+    return decoder->n_head * decoder->head_dim;
+}
+
+bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparams *decoder,
+                           uint32_t n, struct glinfer_error *err)
+{
+    align->n_token = n;
+    align->n_cross = 0;
+    for (uint32_t i = 0; i < decoder->n_layer; i++) {
+        align->n_cross += gi_layer_kind(decoder, i) == GI_LAYER_CROSS;
+    }
+    return gi_array_grow(&align->queries, &align->capacity,
+                         (size_t)align->n_cross * n * query_width(decoder), sizeof(float),
+                         "queries of tokens", err);
+}
+
+//-- queries ---------------------------------------------------------------------------------------
+
+// Copies a range from the GPU, after all that was submitted.
+static bool fetch(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_range range,
+                  uint64_t size, void *out, struct glinfer_error *err)
+{
+    gi_readback_begin(readback);
+    gi_readback_add_checked(readback, gpu, range.buffer, range.offset, size);
+    const void *data =
+        gi_readback_end(readback, gpu, err) ? gi_readback_wait(readback, gpu, err) : NULL;
+    if (data) {
+        memcpy(out, data, size);
+    }
+    return data;
+}
+
+// Returns the first entry of cross-attention after an entry; 0 if there is none.
+static uint32_t find_attention(const struct gi_dispatch_table *list, const struct gi_range *keys,
+                               uint32_t after)
+{
+    for (uint32_t i = after + 1; i < gi_dispatch_table_count(list); i++) {
+        const struct gi_range *state = &gi_dispatch_table_at(list, i)->state;
+        if (state->buffer == keys->buffer && state->offset == keys->offset) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+// The queries of a layer are in the graph's rows q when its attention is due.
+static bool run_layers(struct gi_speech_align *align, struct glinfer_session *decoder,
+                       uint32_t first, uint32_t n, struct gi_readback *readback,
+                       struct glinfer_error *err)
+{
+    struct gi_runner *runner = &decoder->runner;
+    struct gi_tables *tables = &decoder->tables;
+    struct gi_executor *executor = gi_tables_find(tables, GI_LIST_PROMPT, err);
+    struct gi_replay_cursor cursor = {0};
+    const struct gi_chain chain = {
+        .n_past = first, .n_tokens = n, .n_steps = 1, .box = &runner->box, .cursor = &cursor};
+    const uint32_t width = query_width(&decoder->model->hparams);
+    uint32_t layer = 0;
+    bool ok = executor && gi_time_box_reserve(&runner->box, decoder->model->device->programs, err);
+    while (ok) {
+        cursor.stop = find_attention(gi_multi_executor_list(executor), &tables->graph.cross_state,
+                                     cursor.entry);
+        ok = gi_runner_run(runner, executor, &chain, err) && gi_time_box_close(&runner->box, err);
+        if (!ok || !cursor.is_paused) {
+            break;
+        }
+        float *rows = &align->queries[((size_t)layer * align->n_token + first) * width];
+        ok = fetch(readback, runner->gpu, tables->graph.q.range,
+                   (uint64_t)n * width * sizeof(float), rows, err);
+        layer++;
+    }
+    return ok;
+}
+
+bool gi_speech_align_run(struct gi_speech_align *align, struct glinfer_session *decoder,
+                         uint32_t first, uint32_t n, struct glinfer_error *err)
+{
+    const uint64_t size = (uint64_t)n * query_width(&decoder->model->hparams) * sizeof(float);
+    struct gi_gpu *gpu = gi_session_gpu(decoder);
+    struct gi_readback readback;
+    if (!gi_readback_init(&readback, gpu, size, err)) {
+        return false;
+    }
+    const bool ok = run_layers(align, decoder, first, n, &readback, err);
+    gi_readback_finish(&readback, gpu);
+    return ok;
+}
+
+//-- weights ---------------------------------------------------------------------------------------
+
+// Returns the cache of a layer of cross-attention.
+static const struct gi_kv_layer *find_cache(const struct glinfer_session *decoder, uint32_t layer)
+{
+    uint32_t i = 0;
+    for (uint32_t n = 0;; i++) {
+        if (gi_layer_kind(&decoder->model->hparams, i) == GI_LAYER_CROSS && n++ == layer) {
+            return &decoder->sequence.cache[i];
+        }
+    }
+}
+
+// Reads the keys of a head, (n_key, head_dim).
+static float *read_keys(struct glinfer_session *decoder, const struct gi_kv_layer *cache,
+                        uint32_t head, uint32_t n_key, struct glinfer_error *err)
+{
+    struct gi_cache_plane planes[GI_CACHE_PLANES];
+    struct gi_gpu *gpu = gi_session_gpu(decoder);
+    struct gi_range range = cache->range;
+    const size_t n = (size_t)n_key * cache->head_dim;
+    struct gi_readback readback;
+    gi_kv_layer_planes(cache, planes);
+    const uint64_t size = (uint64_t)n_key * planes[0].row_size;
+    range.offset += planes[0].offset + head * planes[0].head_stride;
+    float *keys = gi_array_zeroed(n, sizeof(float), "keys of a sound", err);
+    if (!keys || !gi_readback_init(&readback, gpu, size, err)) {
+        free(keys);
+        return NULL;
+    }
+    if (!fetch(&readback, gpu, range, size, keys, err)) {
+        free(keys);
+        keys = NULL;
+    }
+    gi_readback_finish(&readback, gpu);
+    const uint8_t *bytes = (const uint8_t *)keys;
+    for (size_t i = cache->type_k == GI_CACHE_F16 && keys ? n : 0; i-- > 0;) { // from the end on
+        const uint16_t half = (uint16_t)(bytes[2 * i] | bytes[2 * i + 1] << 8);
+        keys[i] = gi_half_to_float(half);
+    }
+    return keys;
+}
+
+// Replaces scores by their softmax.
+static void normalize(float *scores, uint32_t n)
+{
+    float most = -INFINITY;
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        most = fmaxf(most, scores[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] = expf(scores[i] - most);
+        sum += (double)scores[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] = (float)((double)scores[i] / sum);
+    }
+}
+
+bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_session *decoder,
+                           uint32_t layer, uint32_t head, uint32_t n_key, float *weights,
+                           struct glinfer_error *err)
+{
+    const struct gi_kv_layer *cache = find_cache(decoder, layer);
+    const float scale = decoder->model->hparams.attention_scale;
+    const uint32_t n = cache->head_dim, width = query_width(&decoder->model->hparams);
+    float *keys = read_keys(decoder, cache, head, n_key, err);
+    for (uint32_t token = 0; keys && token < align->n_token; token++) {
+        const float *query =
+            &align->queries[((size_t)layer * align->n_token + token) * width + (size_t)head * n];
+        float *row = &weights[(size_t)token * n_key];
+        for (uint32_t i = 0; i < n_key; i++) {
+            float sum = 0;
+            for (uint32_t j = 0; j < n; j++) {
+                sum += query[j] * keys[(size_t)i * n + j];
+            }
+            row[i] = scale * sum;
+        }
+        normalize(row, n_key);
+    }
+    free(keys);
+    return keys;
+}

@@ -1,0 +1,32 @@
+// Weights with which the decoder of a speech model attends to the sound while it reads a text: the
+// queries of its layers of cross-attention, copied while the list of a prompt runs, times the keys
+// of the encoder. The CPU computes them: few heads are asked for, once a window.
+#ifndef GI_ENGINE_SPEECH_ALIGN_H
+#define GI_ENGINE_SPEECH_ALIGN_H
+
+#include "engine/session/session.h"
+
+struct gi_speech_align {
+    float *queries; // (n_cross, n_token, n_head * head_dim); owned
+    size_t capacity;
+    uint32_t n_cross, n_token;
+};
+
+// Accepts all-zero.
+void gi_speech_align_finish(struct gi_speech_align *align);
+
+// Makes room for the queries of n tokens. Fails with NO_MEMORY.
+bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparams *decoder,
+                           uint32_t n, struct glinfer_error *err);
+// Runs a decoder's list of prompts over a batch of tokens, of which the first is token `first` of
+// the text, and copies their queries; step_state and the tokens are written. Fails as gi_runner_run
+// and gi_readback_wait do, and with NO_MEMORY.
+bool gi_speech_align_run(struct gi_speech_align *align, struct glinfer_session *decoder,
+                         uint32_t first, uint32_t n, struct glinfer_error *err);
+// Writes the weights of one head of a layer of cross-attention for n_key keys, (n_token, n_key).
+// Fails with NO_MEMORY, GPU_LOST, DRIVER.
+bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_session *decoder,
+                           uint32_t layer, uint32_t head, uint32_t n_key, float *weights,
+                           struct glinfer_error *err);
+
+#endif
