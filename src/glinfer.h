@@ -1002,47 +1002,71 @@ struct glinfer_transcription_params {
     // The network of Silero that detects speech (a file of whisper.cpp), so that silence and noise
     // are not transcribed; NULL: all sound is transcribed.
     const struct glinfer_source *vad;
-    const char *language; // code such as "de"; NULL or "auto": detected
-    bool translate;       // to English
-    bool is_live;         // tells the text of an utterance before it has ended
+    // Code or name, such as "de" or "german", in any case; NULL or "auto": detected.
+    const char *language;
+    bool translate; // to English
+    bool is_live;   // tells the text of an utterance before it has ended
     // Encodes whole windows of 30 s, scaled by the loudest frame of the whole sound, as whisper.cpp
     // does; else no more than the sound, which is faster.
     bool is_exact;
     bool no_timestamps;
     bool has_words;         // finds when words and tokens were spoken, by where the model attends
-    uint32_t max_length;    // characters of a segment; 0: unlimited
+    uint32_t max_length;    // characters of a segment, which then has words; default 0: unlimited
     bool split_on_word;     // with max_length
     const char *prompt;     // text before the first window: names, style; NULL: none
     bool carry_prompt;      // before every window
     bool no_context;        // the text of earlier windows does not precede a window
-    uint32_t audio_ctx;     // least positions of 20 ms to encode; 0: those of the sound
+    uint32_t audio_ctx;     // least positions of 20 ms to encode; default 0: those of the sound
     const char *suppress;   // regular expression (PCRE2) of tokens to leave out; NULL: none
     bool suppress_symbols;  // leaves out tokens that are not speech
-    float temperature;      // of the first attempt; 0: the most likely tokens
-    float temperature_step; // to the next attempt, up to 1; 0: 0.2, below 0: one attempt alone
-    float entropy_least;    // nats; another attempt if a text has less; 0: 2.4
-    float logprob_least;    // mean of tokens; another attempt if a text has less; 0: -1
-    float no_speech_most;   // probability of no speech above which there is none; 0: 0.6
-    uint32_t best_of;       // texts at temperatures above 0; 0: 5
-    uint32_t beam_size;     // of beam search at temperature 0; 0: 1, greedy
+    float temperature;      // of the first attempt; default 0: the most likely tokens
+    float temperature_step; // to the next attempt, up to 1; default 0.2; 0: one attempt alone
+    float entropy_least;    // nats; another attempt if a text has less; default 2.4
+    float logprob_least;    // mean of tokens; another attempt if a text has less; default -1
+    float no_speech_most;   // probability of no speech above which there is none; default 0.6
+    uint32_t best_of;       // texts at temperatures above 0; default 5
+    uint32_t beam_size;     // of beam search at temperature 0; default 1: greedy
     uint64_t seed;          // of random numbers
-    float vad_threshold;    // probability at which speech begins; 0: 0.5
-    uint32_t vad_min_speech_ms;  // shorter speech is dropped; 0: 250
-    uint32_t vad_min_silence_ms; // shorter silence does not end an utterance; 0: 100
-    float vad_max_speech_s;      // longer speech is split; 0: unlimited
-    uint32_t vad_pad_ms;         // added before and after speech; 0: 30
+    float vad_threshold;    // probability at which speech begins; default 0.5
+    uint32_t vad_min_speech_ms;  // shorter speech is dropped; default 250
+    uint32_t vad_min_silence_ms; // shorter silence does not end an utterance; default 100
+    float vad_max_speech_s;      // longer speech is split; default 0: unlimited
+    uint32_t vad_pad_ms;         // added before and after speech; default 30
 };
+
+// The numbers of struct glinfer_transcription_params: type, field, default, minimum, maximum.
+// Values out of range fail with INVALID_ARGUMENT.
+#define GLINFER_SPEECH_MAP(X)                                                                      \
+    X(UINT32, max_length, 0, 0, 1000)                                                              \
+    X(UINT32, audio_ctx, 0, 0, 1500)                                                               \
+    X(FLOAT, temperature, 0, 0, 2)                                                                 \
+    X(FLOAT, temperature_step, 0.2F, 0, 1)                                                         \
+    X(FLOAT, entropy_least, 2.4F, 0, 10)                                                           \
+    X(FLOAT, logprob_least, -1, -10, 0)                                                            \
+    X(FLOAT, no_speech_most, 0.6F, 0, 1)                                                           \
+    X(UINT32, best_of, 5, 1, 16)                                                                   \
+    X(UINT32, beam_size, 1, 1, 16)                                                                 \
+    X(FLOAT, vad_threshold, 0.5F, 0, 1)                                                            \
+    X(UINT32, vad_min_speech_ms, 250, 0, 60000)                                                    \
+    X(UINT32, vad_min_silence_ms, 100, 0, 60000)                                                   \
+    X(FLOAT, vad_max_speech_s, 0, 0, 3600)                                                         \
+    X(UINT32, vad_pad_ms, 30, 0, 10000)
 
 static inline void glinfer_transcription_params_init(struct glinfer_transcription_params *params)
 {
     memset(params, 0, sizeof(*params));
     params->struct_size = sizeof(*params);
+#define GLINFER_SPEECH_SET(type, field, value, least, most) params->field = value;
+    GLINFER_SPEECH_MAP(GLINFER_SPEECH_SET)
+#undef GLINFER_SPEECH_SET
 }
 
 // Returns whether a model is one of speech, which transcribes and generates no other text.
 GLINFER_API bool glinfer_model_hears(const struct glinfer_model *model);
-// Returns the code of language `index`, such as "en", and NULL after the last.
+// Return the code of language `index`, such as "en", and its name in English, such as "english";
+// NULL after the last.
 GLINFER_API const char *glinfer_speech_language(size_t index);
+GLINFER_API const char *glinfer_speech_language_name(size_t index);
 
 // Creates a transcription, which the caller destroys. params may be NULL. Fails as
 // glinfer_session_create, and with INVALID_ARGUMENT (an unknown language, a number out of range, a

@@ -19,7 +19,7 @@ in_map { put_status($0); if ($0 !~ /\\$/) { in_map = 0; print ".El" } next }
 /^static inline/ { in_skipped = 1; initializer = $0 ";" }
 in_skipped { skip($0); next }
 /^#if|^#else|^#endif|^#define GLINFER_API/ { next }
-/^#define GLINFER_SAMPLER_(MAP|ORDER)/ { in_rows = 1; text = "" }
+/^#define GLINFER_((SAMPLER|SPEECH)_MAP|SAMPLER_ORDER)/ { in_rows = 1; text = "" }
 in_rows { in_rows = /\\$/; next }
 /^#define/ { put_declaration($0); next }
 

@@ -31,6 +31,14 @@ bool gi_check_enum(int64_t value, int64_t last, const char *name, const char *fu
                         (long long)last);
 }
 
+bool gi_check_number(const char *name, double value, double least, double most,
+                     struct glinfer_error *err)
+{
+    return ((float)value >= (float)least && (float)value <= (float)most) ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "invalid %s %g: expected %g to %g",
+                        name, value, least, most);
+}
+
 // The size of a struct with pointers is a multiple of a pointer's: another one would cut a pointer.
 static bool is_size(size_t size)
 {

@@ -14,7 +14,11 @@
 // False with INVALID_ARGUMENT if value is not one of an enum that begins with 0 and ends with last.
 #define GI_CHECK_ENUM(value, last, err)                                                            \
     gi_check_enum((int64_t)(value), (last), #value, __func__, (err))
-// Copies params, which may be NULL, up to its struct_size to *own, whose rest is zero. Fails with
+// False with INVALID_ARGUMENT if value, whose name is given, is not from least to most, or not a
+// number. Bounds such as 0.99 are compared as floats, as callers have them.
+bool gi_check_number(const char *name, double value, double least, double most,
+                     struct glinfer_error *err);
+// Copies params, which may be NULL, up to its struct_size to *own, whose rest is kept. Fails with
 // INVALID_ARGUMENT if params->struct_size is unknown.
 #define GI_TAKE(own, params, err)                                                                  \
     gi_sized_take((own), sizeof(*(own)), (params), #params, __func__, (err))

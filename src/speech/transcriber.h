@@ -39,16 +39,6 @@ struct gi_transcriber_params {
     uint64_t seed;           // of random numbers
     struct gi_voice_params voice;
 };
-#define GI_TRANSCRIBER_DEFAULTS                                                                    \
-    ((struct gi_transcriber_params){.language = -1,                                                \
-                                    .max_context = UINT32_MAX,                                     \
-                                    .temperature_step = 0.2F,                                      \
-                                    .entropy_least = 2.4F,                                         \
-                                    .average_least = -1,                                           \
-                                    .no_speech_most = 0.6F,                                        \
-                                    .best_of = 5,                                                  \
-                                    .beam_size = 1,                                                \
-                                    .voice = GI_VOICE_DEFAULTS})
 
 // All are borrowed and outlive the transcriber.
 struct gi_transcriber_inputs {

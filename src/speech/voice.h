@@ -1,6 +1,6 @@
 // Finds the stretches of a stream that contain speech, from the probabilities of the VAD. Works on
 // a stream: stretches are complete as soon as the silence after them is long enough.
-//   whisper.cpp, whisper_vad_segments_from_probs; its names and defaults of the parameters
+//   whisper.cpp, whisper_vad_segments_from_probs; its names of the parameters
 #ifndef GI_SPEECH_VOICE_H
 #define GI_SPEECH_VOICE_H
 
@@ -15,10 +15,6 @@ struct gi_voice_params {
     float max_speech_s;      // longer speech is split at its last silence; 0: unlimited
     uint32_t pad_ms;         // added before and after speech
 };
-// 0.5, 250 ms, 100 ms, unlimited, 30 ms
-#define GI_VOICE_DEFAULTS                                                                          \
-    ((struct gi_voice_params){                                                                     \
-        .threshold = 0.5F, .min_speech_ms = 250, .min_silence_ms = 100, .pad_ms = 30})
 
 // Samples [begin, end) of the stream.
 struct gi_stretch {

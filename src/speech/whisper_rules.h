@@ -35,8 +35,11 @@ struct gi_whisper_ids {
 bool gi_whisper_ids_init(struct gi_whisper_ids *ids, uint32_t n_vocab);
 // Returns the number of languages that a model knows, the first ones of gi_whisper_language.
 uint32_t gi_whisper_count_languages(uint32_t n_vocab);
-// Returns the code of language i, such as "en"; NULL past the last.
+// Return the code of language i, such as "en", and its name, such as "english"; NULL past the last.
 const char *gi_whisper_language(uint32_t i);
+const char *gi_whisper_language_name(uint32_t i);
+// Returns the index of a language by its code or name, in any case; -1 for an unknown one.
+int32_t gi_whisper_find_language(const char *text);
 
 // The tokens that may follow, as ranges of ids. Special tokens other than `end` never follow.
 struct gi_whisper_mask {

@@ -266,6 +266,7 @@ IGNORED(glinfer_transcription_destroy, glinfer_transcription_destroy(NULL);
         return !none)
 IGNORED(glinfer_model_hears, return !glinfer_model_hears(NULL))
 IGNORED(glinfer_speech_language, return !glinfer_speech_language(SIZE_MAX))
+IGNORED(glinfer_speech_language_name, return !glinfer_speech_language_name(SIZE_MAX))
 
 //-- copies ----------------------------------------------------------------------------------------
 

@@ -6,6 +6,13 @@
 
 #define STEP_US 50000 // work between two checks for new sound
 
+const struct cli_number cli_speech_numbers[] = {
+#define ROW(type, field, value, least, most)                                                       \
+    {#field, CLI_NUMBER_##type, offsetof(struct glinfer_transcription_params, field), least, most},
+    GLINFER_SPEECH_MAP(ROW)
+#undef ROW
+};
+
 //-- events ----------------------------------------------------------------------------------------
 
 // Removes the text of running speech from the terminal.

@@ -22,6 +22,18 @@ struct cli_hearing {
     struct cli_segments segments;
 };
 
+// The numbers of a transcription's settings, for rows of flags and of fields of requests.
+#define CLI_SPEECH_INDEX(type, field, value, least, most) CLI_SPEECH_##field,
+enum {
+    GLINFER_SPEECH_MAP(CLI_SPEECH_INDEX) // of the numbers below
+    CLI_N_SPEECH_NUMBER,
+};
+extern const struct cli_number cli_speech_numbers[CLI_N_SPEECH_NUMBER];
+// A row for a number of `params`, a struct glinfer_transcription_params in the settings.
+#define CLI_SPEECH(field, names_, value_, help_)                                                   \
+    CLI_ROW(NUMBER, params, names_, value_, help_,                                                 \
+            .number = &cli_speech_numbers[CLI_SPEECH_##field])
+
 // Transcribes the sound to its end, or until SIGINT. Returns false with the reason printed.
 bool cli_hearing_run(struct cli_hearing *hearing);
 // Frees the transcript.

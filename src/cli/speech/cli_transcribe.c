@@ -9,30 +9,20 @@
 struct settings {
     struct cli_session_flags session;
     struct cli_texts files;
-    const char *microphone, *language, *prompt, *output, *suppress, *vad_model, *encoding;
-    bool translate, no_times, split_on_word, carry_prompt, no_fallback, suppress_symbols;
-    bool is_live, is_exact, has_words, no_vad;
+    const char *microphone, *output, *vad_model, *encoding;
+    bool no_times, no_fallback, no_vad;
     bool formats[CLI_TRANSCRIPT_FORMATS];
-    int64_t max_length, max_context, audio_ctx, best_of, beam_size, seed;
-    int64_t rate, channels, min_speech, min_silence, pad;
-    float temperature, temperature_step, entropy, logprob, no_speech, threshold, max_speech;
+    int64_t max_context, seed, rate, channels;
+    struct glinfer_transcription_params params;
 };
 
+#define DEFAULT(type, field, value, least, most) .field = (value),
 static struct settings defaults = {
-    .language = "auto",
     .max_context = -1,
-    .temperature_step = 0.2F,
-    .entropy = 2.4F,
-    .logprob = -1,
-    .no_speech = 0.6F,
-    .best_of = 5,
-    .beam_size = 1,
     .rate = 16000,
     .channels = 1,
-    .threshold = 0.5F,
-    .min_speech = 250,
-    .min_silence = 100,
-    .pad = 30,
+    .params = {GLINFER_SPEECH_MAP(DEFAULT).language = "auto",
+               .struct_size = sizeof(struct glinfer_transcription_params)},
 };
 
 #define CLI_SETTINGS               settings
@@ -45,23 +35,26 @@ static const struct cli_flag flags[] = {
     CLI_TEXTS(files, "-f, --file", "FILE",
               "WAV, FLAC, Ogg, MP3; can be repeated; -: standard input, which may be raw samples"),
     CLI_TEXT(microphone, "--mic", "DEVICE", "listen to a microphone of ALSA, such as default"),
-    CLI_SWITCH(is_live, "--live", "show the text of an utterance while it is spoken"),
+    CLI_SWITCH(params.is_live, "--live", "show the text of an utterance while it is spoken"),
     CLI_TEXT(encoding, "--format", "NAME", "raw samples: s16le (default), u8, f32le, mulaw, ..."),
     CLI_INT(rate, 1000, 384000, "--rate", "HZ", "raw samples: default %v a second"),
     CLI_INT(channels, 1, 64, "--channels", "N", "raw samples: default %v channel"),
     CLI_HEADING("Text"),
-    CLI_TEXT(language, "-l, --language", "LANG", "code such as en or de; auto (default): detected"),
-    CLI_SWITCH(translate, "-tr, --translate", "translate to English"),
-    CLI_TEXT(prompt, "--prompt", "TEXT", "text before the sound: names, spelling, style"),
-    CLI_SWITCH(carry_prompt, "--carry-initial-prompt", "the prompt precedes every window"),
+    CLI_TEXT(params.language, "-l, --language", "LANG",
+             "code or name such as de or german; auto (default): detected"),
+    CLI_SWITCH(params.translate, "-tr, --translate", "translate to English"),
+    CLI_TEXT(params.prompt, "--prompt", "TEXT", "text before the sound: names, spelling, style"),
+    CLI_SWITCH(params.carry_prompt, "--carry-initial-prompt", "the prompt precedes every window"),
     CLI_INT(max_context, -1, 448, "-mc, --max-context", "N",
             "tokens of earlier text before a window: 0 none, below 0 all that fit"),
     CLI_SWITCH(no_times, "-nt, --no-timestamps", "print the text without times"),
-    CLI_SWITCH(has_words, "-wt, --words", "find the times of words, for -ojf"),
-    CLI_INT(max_length, 0, 1000, "-ml, --max-len", "N", "characters of a segment; 0: unlimited"),
-    CLI_SWITCH(split_on_word, "-sow, --split-on-word", "split segments of -ml between words"),
-    CLI_TEXT(suppress, "--suppress-regex", "REGEX", "tokens to leave out"),
-    CLI_SWITCH(suppress_symbols, "-sns, --suppress-nst", "leave out tokens that are not speech"),
+    CLI_SWITCH(params.has_words, "-wt, --words", "find the times of words, for -ojf"),
+    CLI_SPEECH(max_length, "-ml, --max-len", "N", "characters of a segment; 0: unlimited"),
+    CLI_SWITCH(params.split_on_word, "-sow, --split-on-word",
+               "split segments of -ml between words"),
+    CLI_TEXT(params.suppress, "--suppress-regex", "REGEX", "tokens to leave out"),
+    CLI_SWITCH(params.suppress_symbols, "-sns, --suppress-nst",
+               "leave out tokens that are not speech"),
     CLI_HEADING("Output"),
     FORMAT(CLI_TRANSCRIPT_TXT, "-otxt, --output-txt", "write a text file beside the sound"),
     FORMAT(CLI_TRANSCRIPT_SRT, "-osrt, --output-srt", "write subtitles: SubRip"),
@@ -73,36 +66,36 @@ static const struct cli_flag flags[] = {
     CLI_TEXT(output, "-of, --output-file", "PATH", "path of these files without their ending"),
     CLI_SWITCH(session.device.is_quiet, "-np, --no-prints", "print only text and errors, as -q"),
     CLI_HEADING("Decoding"),
-    CLI_FLOAT(temperature, 0, 2, "-tp, --temperature", "N", "of the first attempt, default %v"),
-    CLI_FLOAT(temperature_step, 0, 1, "-tpi, --temperature-inc", "N",
-              "to the next attempt, default %v"),
+    CLI_SPEECH(temperature, "-tp, --temperature", "N", "of the first attempt, default %v"),
+    CLI_SPEECH(temperature_step, "-tpi, --temperature-inc", "N", "to the next attempt, default %v"),
     CLI_SWITCH(no_fallback, "-nf, --no-fallback", "no further attempts"),
-    CLI_INT(best_of, 1, 16, "-bo, --best-of", "N", "texts of an attempt above 0, default %v"),
-    CLI_INT(beam_size, 1, 16, "-bs, --beam-size", "N", "beams; default %v: the most likely token"),
-    CLI_INT(audio_ctx, 0, 1500, "-ac, --audio-ctx", "N",
-            "least positions of 20 ms that are encoded; 0 (default): as the sound needs"),
-    CLI_SWITCH(is_exact, "--exact", "encode 30 s however short the sound is, as whisper.cpp does"),
-    CLI_FLOAT(entropy, 0, 10, "-et, --entropy-thold", "N",
-              "another attempt below this entropy of the text, default %v"),
-    CLI_FLOAT(logprob, -10, 0, "-lpt, --logprob-thold", "N",
-              "another attempt below this mean log-probability: -1 (default)"),
-    CLI_FLOAT(no_speech, 0, 1, "-nth, --no-speech-thold", "N",
-              "no text above this probability of no speech, default %v"),
-    CLI_INT(seed, 0, 1LL << 32, "-s, --seed", "N", "of random numbers, default %v"),
+    CLI_SPEECH(best_of, "-bo, --best-of", "N", "texts of an attempt above 0, default %v"),
+    CLI_SPEECH(beam_size, "-bs, --beam-size", "N", "beams; default %v: the most likely token"),
+    CLI_SPEECH(audio_ctx, "-ac, --audio-ctx", "N",
+               "least positions of 20 ms that are encoded; 0 (default): as the sound needs"),
+    CLI_SWITCH(params.is_exact, "--exact",
+               "encode 30 s however short the sound is, as whisper.cpp does"),
+    CLI_SPEECH(entropy_least, "-et, --entropy-thold", "N",
+               "another attempt below this entropy of the text, default %v"),
+    CLI_SPEECH(logprob_least, "-lpt, --logprob-thold", "N",
+               "another attempt below this mean log-probability: -1 (default)"),
+    CLI_SPEECH(no_speech_most, "-nth, --no-speech-thold", "N",
+               "no text above this probability of no speech, default %v"),
+    CLI_INT(seed, 0, UINT32_MAX, "-s, --seed", "N", "of random numbers, default %v"),
     CLI_HEADING("Voice activity detection"),
     CLI_TEXT(vad_model, "-vm, --vad-model", "FILE",
              "Silero's network, default silero-vad if it was pulled"),
     CLI_SWITCH(no_vad, "--no-vad", "transcribe silence and noise, too"),
-    CLI_FLOAT(threshold, 0.01, 0.99, "-vt, --vad-threshold", "N",
-              "probability at which speech begins, default %v"),
-    CLI_INT(min_speech, 1, 60000, "-vspd, --vad-min-speech-duration-ms", "MS",
-            "shorter speech is dropped, default %v"),
-    CLI_INT(min_silence, 1, 60000, "-vsd, --vad-min-silence-duration-ms", "MS",
-            "shorter silence does not end speech, default %v"),
-    CLI_FLOAT(max_speech, 0, 3600, "-vmsd, --vad-max-speech-duration-s", "S",
-              "longer speech is split; 0 (default): unlimited"),
-    CLI_INT(pad, 1, 10000, "-vp, --vad-speech-pad-ms", "MS",
-            "sound that is kept around speech, default %v"),
+    CLI_SPEECH(vad_threshold, "-vt, --vad-threshold", "N",
+               "probability at which speech begins, default %v"),
+    CLI_SPEECH(vad_min_speech_ms, "-vspd, --vad-min-speech-duration-ms", "MS",
+               "shorter speech is dropped, default %v"),
+    CLI_SPEECH(vad_min_silence_ms, "-vsd, --vad-min-silence-duration-ms", "MS",
+               "shorter silence does not end speech, default %v"),
+    CLI_SPEECH(vad_max_speech_s, "-vmsd, --vad-max-speech-duration-s", "S",
+               "longer speech is split; 0 (default): unlimited"),
+    CLI_SPEECH(vad_pad_ms, "-vp, --vad-speech-pad-ms", "MS",
+               "sound that is kept around speech, default %v"),
     CLI_IGNORED_VALUE("-t, --threads", "the GPU does the work"),
     CLI_IGNORED("-fa, --flash-attn", "attention always works in ranges of keys"),
     CLI_IGNORED("--vad", "voice activity detection is on by default"),
@@ -152,35 +145,11 @@ static bool find_vad(struct transcribe *self)
 static void fill_params(const struct transcribe *self, struct glinfer_transcription_params *params)
 {
     const struct settings *settings = self->settings;
-    glinfer_transcription_params_init(params);
+    *params = settings->params;
     params->vad = self->vad_path[0] ? &self->vad : NULL;
-    params->language = settings->language;
-    params->translate = settings->translate;
-    params->is_live = settings->is_live;
-    params->is_exact = settings->is_exact;
-    params->has_words = settings->has_words || settings->max_length > 0;
-    params->max_length = (uint32_t)settings->max_length;
-    params->split_on_word = settings->split_on_word;
-    params->prompt = settings->prompt;
-    params->carry_prompt = settings->carry_prompt;
     params->no_context = settings->max_context == 0;
-    params->audio_ctx = (uint32_t)settings->audio_ctx;
-    params->suppress = settings->suppress;
-    params->suppress_symbols = settings->suppress_symbols;
-    params->temperature = settings->temperature;
-    params->temperature_step =
-        settings->no_fallback || settings->temperature_step == 0 ? -1 : settings->temperature_step;
-    params->entropy_least = settings->entropy;
-    params->logprob_least = settings->logprob;
-    params->no_speech_most = settings->no_speech;
-    params->best_of = (uint32_t)settings->best_of;
-    params->beam_size = (uint32_t)settings->beam_size;
+    params->temperature_step = settings->no_fallback ? 0 : params->temperature_step;
     params->seed = (uint64_t)settings->seed;
-    params->vad_threshold = settings->threshold;
-    params->vad_min_speech_ms = (uint32_t)settings->min_speech;
-    params->vad_min_silence_ms = (uint32_t)settings->min_silence;
-    params->vad_max_speech_s = settings->max_speech;
-    params->vad_pad_ms = (uint32_t)settings->pad;
 }
 
 static bool start(struct transcribe *self)
@@ -215,14 +184,13 @@ static bool write_files(const struct transcribe *self, const struct cli_hearing 
                         const char *name)
 {
     const struct settings *settings = self->settings;
-    const char *language = cli_transcript_language(hearing->language, settings->language);
+    const char *language = cli_transcript_language(hearing->language, settings->params.language);
     const struct cli_transcript transcript = {
         .segments = hearing->segments.items,
         .n_segment = hearing->segments.count,
         .language = language,
-        .language_name = language,
-        .asked = settings->language,
-        .is_translation = settings->translate,
+        .asked = settings->params.language,
+        .is_translation = settings->params.translate,
         .seconds = (double)hearing->n_sample / GLINFER_SPEECH_RATE,
         .model = {.path = self->session.path,
                   .type = self->session.info.description,
@@ -249,7 +217,7 @@ static bool transcribe(struct transcribe *self, const char *name)
         .sound = name ? cli_sound_open(name, is_raw ? &self->pcm : NULL, &err) : NULL,
         .microphone = name ? NULL : cli_microphone_open(settings->microphone, &err),
         .bar = &self->session.bar,
-        .is_live = settings->is_live || !name,
+        .is_live = settings->params.is_live || !name,
         .has_times = !settings->no_times,
     };
     if (!hearing.sound && !hearing.microphone) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <zlib.h>
 
 //-- segments --------------------------------------------------------------------------------------
@@ -95,9 +96,21 @@ void cli_segments_finish(struct cli_segments *segments)
     *segments = (struct cli_segments){0};
 }
 
+// Returns the index of a language by its code or name; that of English for other texts.
+static size_t find_language(const char *text)
+{
+    for (size_t i = 0; glinfer_speech_language(i); i++) {
+        if (strcasecmp(glinfer_speech_language(i), text) == 0 ||
+            strcasecmp(glinfer_speech_language_name(i), text) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 const char *cli_transcript_language(const char *detected, const char *asked)
 {
-    return detected[0] ? detected : strcmp(asked, "auto") != 0 ? asked : "en";
+    return glinfer_speech_language(find_language(detected[0] ? detected : asked));
 }
 
 //-- texts -----------------------------------------------------------------------------------------
@@ -439,7 +452,8 @@ cJSON *cli_transcript_verbose(const struct cli_transcript *transcript, bool has_
     cJSON *text = cJSON_DetachItemFromObject(object, "text");
     cJSON_AddStringToObject(object, "task",
                             transcript->is_translation ? "translate" : "transcribe");
-    cJSON_AddStringToObject(object, "language", transcript->language_name);
+    cJSON_AddStringToObject(object, "language",
+                            glinfer_speech_language_name(find_language(transcript->language)));
     add_seconds(object, "duration", llround(transcript->seconds * 1000));
     cJSON_AddItemToObject(object, "text", text);
     cJSON *segments = cJSON_AddArrayToObject(object, "segments");

@@ -48,9 +48,8 @@ struct cli_transcript_model {
 struct cli_transcript {
     const struct cli_segment *segments; // borrowed
     size_t n_segment;
-    const char *language;      // such as "en"
-    const char *language_name; // such as "english"
-    const char *asked;         // the language of the request, "auto" to detect it
+    const char *language; // such as "en"
+    const char *asked;    // the language of the request, "auto" to detect it
     bool is_translation;
     double seconds; // of sound
     struct cli_transcript_model model;
@@ -67,8 +66,9 @@ enum cli_transcript_format {
     CLI_TRANSCRIPT_FORMATS,
 };
 
-// Returns the language of a transcript: the detected one, or, if that is "", the language of the
-// request, or "en" for "auto", because only models that know English alone detect none.
+// Returns the code of a transcript's language: of the detected one, or, if that is "", of the
+// request's, which may be a name, or "en" for "auto", because only models that know English alone
+// detect none.
 const char *cli_transcript_language(const char *detected, const char *asked);
 // Returns the ending of a file's name: "txt".
 const char *cli_transcript_ending(enum cli_transcript_format format);

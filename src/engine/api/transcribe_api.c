@@ -13,9 +13,15 @@ const char *glinfer_speech_language(size_t index)
     return index < UINT32_MAX ? gi_whisper_language((uint32_t)index) : NULL;
 }
 
+const char *glinfer_speech_language_name(size_t index)
+{
+    return index < UINT32_MAX ? gi_whisper_language_name((uint32_t)index) : NULL;
+}
+
 static bool take_all(struct glinfer_transcription_params *own, struct glinfer_source *vad,
                      const struct glinfer_transcription_params *params, struct glinfer_error *err)
 {
+    glinfer_transcription_params_init(own);
     return GI_TAKE(own, params, err) && (!own->vad || GI_TAKE(vad, own->vad, err));
 }
 
@@ -24,7 +30,7 @@ glinfer_transcription_create(struct glinfer_model *model,
                              const struct glinfer_transcription_params *params,
                              struct glinfer_error *err)
 {
-    struct glinfer_transcription_params own = {0};
+    struct glinfer_transcription_params own;
     struct glinfer_source vad = {0};
     if (!GI_CHECK_SET(model, err) || !take_all(&own, &vad, params, err) ||
         !gi_device_is_free(model->device, err)) {

@@ -48,24 +48,10 @@ static bool read(struct gi_sampler_params *to, struct glinfer_samplers *own,
 
 static bool check_numbers(const struct glinfer_samplers *samplers, struct glinfer_error *err)
 {
-    const struct {
-        const char *name;
-        double value, least, most;
-    } numbers[] = {
-#define GI_NUMBER(type, field, value, least, most) {#field, (double)samplers->field, least, most},
-        GLINFER_SAMPLER_MAP(GI_NUMBER)
+#define GI_NUMBER(type, field, value, least, most)                                                 \
+    &&gi_check_number(#field, (double)samplers->field, least, most, err)
+    return true GLINFER_SAMPLER_MAP(GI_NUMBER);
 #undef GI_NUMBER
-    };
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        const double value = numbers[i].value;
-        // Bounds such as 0.99 are compared as floats, which is what callers have.
-        if (!((float)value >= (float)numbers[i].least && (float)value <= (float)numbers[i].most)) {
-            return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                "invalid %s %g: expected %g to %g", numbers[i].name, value,
-                                numbers[i].least, numbers[i].most);
-        }
-    }
-    return true;
 }
 
 static bool check_biases(const struct glinfer_samplers *samplers, uint32_t n_vocab,

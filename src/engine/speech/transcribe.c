@@ -1,5 +1,6 @@
 #include "engine/speech/transcribe.h"
 
+#include "base/arguments.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/session/cache_rows.h"
@@ -78,61 +79,54 @@ static bool find_language(const char *name, int32_t *language, struct glinfer_er
     if (!name || strcmp(name, "auto") == 0) {
         return true;
     }
-    for (uint32_t i = 0; gi_whisper_language(i); i++) {
-        *language = strcmp(gi_whisper_language(i), name) == 0 ? (int32_t)i : *language;
-    }
+    *language = gi_whisper_find_language(name);
     return *language >= 0 || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                          "invalid language \"%.32s\": expected a code such as en, "
-                                          "de or zh, or auto",
+                                          "invalid language \"%.32s\": expected a code or a name "
+                                          "such as de or german, or auto",
                                           name);
 }
 
-// Replaces 0 by a default.
-static float or_default(float value, float fallback)
+static bool check_numbers(const struct glinfer_transcription_params *params,
+                          struct glinfer_error *err)
 {
-    return value != 0 ? value : fallback;
-}
-
-static uint32_t or_default_u32(uint32_t value, uint32_t fallback)
-{
-    return value != 0 ? value : fallback;
+#define GI_NUMBER(type, field, value, least, most)                                                 \
+    &&gi_check_number(#field, (double)params->field, least, most, err)
+    return true GLINFER_SPEECH_MAP(GI_NUMBER);
+#undef GI_NUMBER
 }
 
 static bool take_params(const struct glinfer_transcription_params *params,
                         struct gi_transcriber_params *own, struct glinfer_error *err)
 {
-    const struct gi_transcriber_params defaults = GI_TRANSCRIBER_DEFAULTS;
-    *own = defaults;
-    own->translates = params->translate;
-    own->is_live = params->is_live;
-    own->is_exact = params->is_exact;
-    own->without_times = params->no_timestamps;
-    own->has_words = params->has_words;
-    own->max_length = params->max_length;
-    own->splits_on_word = params->split_on_word;
-    own->prompt = params->prompt;
-    own->carries_prompt = params->carry_prompt;
-    own->max_context = params->no_context ? 0 : defaults.max_context;
-    own->audio_ctx = params->audio_ctx;
-    own->suppressed = params->suppress;
-    own->suppresses_symbols = params->suppress_symbols;
-    own->temperature = params->temperature;
-    own->temperature_step = params->temperature_step < 0
-                                ? 0
-                                : or_default(params->temperature_step, defaults.temperature_step);
-    own->entropy_least = or_default(params->entropy_least, defaults.entropy_least);
-    own->average_least = or_default(params->logprob_least, defaults.average_least);
-    own->no_speech_most = or_default(params->no_speech_most, defaults.no_speech_most);
-    own->best_of = or_default_u32(params->best_of, defaults.best_of);
-    own->beam_size = or_default_u32(params->beam_size, defaults.beam_size);
-    own->seed = params->seed;
-    struct gi_voice_params *voice = &own->voice;
-    voice->threshold = or_default(params->vad_threshold, voice->threshold);
-    voice->min_speech_ms = or_default_u32(params->vad_min_speech_ms, voice->min_speech_ms);
-    voice->min_silence_ms = or_default_u32(params->vad_min_silence_ms, voice->min_silence_ms);
-    voice->max_speech_s = params->vad_max_speech_s;
-    voice->pad_ms = or_default_u32(params->vad_pad_ms, voice->pad_ms);
-    return find_language(params->language, &own->language, err);
+    *own = (struct gi_transcriber_params){
+        .translates = params->translate,
+        .is_live = params->is_live,
+        .is_exact = params->is_exact,
+        .without_times = params->no_timestamps,
+        .has_words = params->has_words || params->max_length > 0,
+        .max_length = params->max_length,
+        .splits_on_word = params->split_on_word,
+        .prompt = params->prompt,
+        .carries_prompt = params->carry_prompt,
+        .max_context = params->no_context ? 0 : UINT32_MAX,
+        .audio_ctx = params->audio_ctx,
+        .suppressed = params->suppress,
+        .suppresses_symbols = params->suppress_symbols,
+        .temperature = params->temperature,
+        .temperature_step = params->temperature_step,
+        .entropy_least = params->entropy_least,
+        .average_least = params->logprob_least,
+        .no_speech_most = params->no_speech_most,
+        .best_of = params->best_of,
+        .beam_size = params->beam_size,
+        .seed = params->seed,
+        .voice = {.threshold = params->vad_threshold,
+                  .min_speech_ms = params->vad_min_speech_ms,
+                  .min_silence_ms = params->vad_min_silence_ms,
+                  .max_speech_s = params->vad_max_speech_s,
+                  .pad_ms = params->vad_pad_ms},
+    };
+    return check_numbers(params, err) && find_language(params->language, &own->language, err);
 }
 
 static bool read_vad(struct glinfer_transcription *self, const struct glinfer_source *source,

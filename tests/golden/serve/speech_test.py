@@ -106,7 +106,7 @@ def it_has_all_shapes(server, sound):
     status, kind, text = send(server, {"response_format": "vtt"}, sound)
     true(status == 200 and text.startswith("WEBVTT\n\n00:00:0") and "vtt" in kind, text)
     status, _, whole = send(server, {"response_format": "verbose_json", "timestamp_granularities[]": "word"}, sound)
-    same((status, whole["task"], whole["language"], whole["duration"]), (200, "transcribe", "en", 2), "verbose_json")
+    same((status, whole["task"], whole["language"], whole["duration"]), (200, "transcribe", "english", 2), "verbose_json")
     same(whole["text"], told["text"], "the text of verbose_json")
     true(whole["segments"] and whole["words"], whole)
     _, _, whole = send(server, {"response_format": "verbose_json"}, sound, "/v1/audio/translations")

@@ -192,7 +192,7 @@ static struct glinfer_transcription_params plain(void)
 {
     struct glinfer_transcription_params params;
     glinfer_transcription_params_init(&params);
-    params.temperature_step = -1;
+    params.temperature_step = 0;
     return params;
 }
 
@@ -327,6 +327,12 @@ TEST(wrong_params_are_refused)
     params = plain();
     params.temperature = -1;
     expect_refusal(params, "temperature");
+    params = plain();
+    params.best_of = 0;
+    expect_refusal(params, "invalid best_of 0: expected 1 to 16");
+    params = plain();
+    params.entropy_least = NAN;
+    expect_refusal(params, "invalid entropy_least");
 }
 
 TEST(speech_and_text_differ)
@@ -348,6 +354,7 @@ TEST(speech_and_text_differ)
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
     glinfer_model_destroy(&model);
     assert_string_equal(glinfer_speech_language(0), "en");
+    assert_string_equal(glinfer_speech_language_name(0), "english");
     assert_null(glinfer_speech_language(1000));
 }
 

@@ -32,7 +32,6 @@ static const struct cli_transcript transcript = {
     .segments = segments,
     .n_segment = 2,
     .language = "en",
-    .language_name = "english",
     .asked = "auto",
     .seconds = 62.5,
     .model = {.path = "base.bin",
@@ -228,6 +227,7 @@ TEST(a_transcript_has_the_detected_language_or_the_requested_one)
 {
     assert_string_equal(cli_transcript_language("de", "auto"), "de");
     assert_string_equal(cli_transcript_language("", "fr"), "fr");
+    assert_string_equal(cli_transcript_language("", "French"), "fr");
     assert_string_equal(cli_transcript_language("", "auto"), "en");
 }
 

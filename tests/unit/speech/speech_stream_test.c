@@ -2,6 +2,7 @@
 #include "speech/stream/speech_stream.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/speech/fake/fake_vad.h"
+#include "tests/unit/speech/speech_defaults.h"
 
 enum { RATE = GI_MEL_RATE, N_BAND = 1 };
 

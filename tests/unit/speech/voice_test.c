@@ -1,6 +1,7 @@
 // Stretches of speech from probabilities.
 #include "speech/voice.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/speech/speech_defaults.h"
 
 #include <float.h>
 #include <math.h>

@@ -99,6 +99,13 @@ TEST(languages_are_in_the_order_of_their_tokens)
     assert_string_equal(gi_whisper_language(99), "yue"); // large-v3 alone
     assert_null(gi_whisper_language(100));
     assert_null(gi_whisper_language(UINT32_MAX));
+    assert_string_equal(gi_whisper_language_name(99), "cantonese");
+    assert_null(gi_whisper_language_name(100));
+    assert_int_equal(gi_whisper_find_language("de"), 2);
+    assert_int_equal(gi_whisper_find_language("German"), 2);
+    assert_int_equal(gi_whisper_find_language("haitian creole"), 80);
+    assert_int_equal(gi_whisper_find_language("germ"), -1);
+    assert_int_equal(gi_whisper_find_language(""), -1);
 }
 
 //-- masks -------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ static void write_transcript(const struct serve_answer *answer, struct cli_bytes
         .segments = speech->segments.items,
         .n_segment = speech->segments.count,
         .language = language,
-        .language_name = language,
         .asked = asked,
         .is_translation = speech->params.translate,
         .seconds = (double)speech->n_sample / GLINFER_SPEECH_RATE,

@@ -48,7 +48,7 @@ static bool warm_up(struct serve_hearing *hearing, struct glinfer_error *err)
     glinfer_transcription_params_init(&params);
     params.vad = hearing->vad.path ? &hearing->vad : NULL;
     params.vad_threshold = 1e-9F; // all sound is speech
-    params.temperature_step = -1;
+    params.temperature_step = 0;
     struct glinfer_transcription *first =
         glinfer_transcription_create(hearing->model, &params, err);
     bool is_done = first && glinfer_transcription_feed(first, silence, GLINFER_SPEECH_RATE, err);

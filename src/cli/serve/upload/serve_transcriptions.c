@@ -129,7 +129,7 @@ static void read_speech(struct serve_request *request, const struct serve_form *
     read_format(fields, &speech->format);
     read_share(fields, "temperature", &speech->params.temperature);
     read_share(fields, "temperature_inc", &step);
-    speech->params.temperature_step = step == 0 ? -1 : step; // 0 in a form: a single attempt
+    speech->params.temperature_step = step;
     serve_fields_text(fields, "translate", &translate);
     speech->params.translate = is_translation || strcmp(translate, "true") == 0;
     read_times(fields, form, speech);

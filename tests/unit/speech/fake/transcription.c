@@ -1,5 +1,7 @@
 #include "tests/unit/speech/fake/transcription.h"
 
+#include "tests/unit/speech/speech_defaults.h"
+
 #include <stdio.h>
 
 float sound[MAX_SECONDS * RATE];

@@ -6,8 +6,8 @@
 // SOUND.f32: raw samples at 16 kHz. piece: samples that are pushed between steps.
 #include "base/file.h"
 #include "speech/model/whisper_model.h"
-#include "speech/transcriber.h"
 #include "tests/unit/speech/float/float_whisper.h"
+#include "tests/unit/speech/speech_defaults.h"
 
 #include <stdio.h>
 #include <stdlib.h>
