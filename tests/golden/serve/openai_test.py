@@ -11,6 +11,7 @@ import ipaddress
 import json
 import os
 import sys
+import tempfile
 import uuid
 from typing import Annotated, Literal, Optional, Union
 
@@ -23,6 +24,7 @@ except ImportError:
 from pydantic import AfterValidator, AnyUrl, BaseModel, ConfigDict, Field, conint, conlist  # the client needs it
 
 from serving import start_or_skip
+from speech_test import make_sound, write_whisper
 
 HI = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "hi there"}]}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"],
@@ -147,6 +149,25 @@ def raises_errors(client, model):
         pass
 
 
+def transcribes(client):
+    sound = ("x.wav", make_sound(2))
+    settings = {"model": "whisper-1", "file": sound, "language": "en"}
+    whole = client.audio.transcriptions.create(**settings)
+    assert whole.text
+    *parts, last = client.audio.transcriptions.create(**settings, stream=True)
+    assert last.type == "transcript.text.done" and last.text == "".join(part.delta for part in parts) == whole.text
+    full = client.audio.transcriptions.create(**settings, response_format="verbose_json", prompt="a name", temperature=0,
+                                              timestamp_granularities=["word", "segment"])
+    assert full.language == "english" and full.segments[0].tokens and full.words[0].end >= full.words[0].start
+    assert client.audio.transcriptions.create(**settings, response_format="srt").startswith("1\n00:00")
+    assert client.audio.translations.create(model="whisper-1", file=sound).text
+    try:
+        client.audio.transcriptions.create(model="whisper-1", file=("x.txt", b"no sound"))
+        raise AssertionError("a text was accepted")
+    except openai.BadRequestError as problem:
+        assert "not a sound file" in problem.message, problem
+
+
 def main():
     server = start_or_skip(sys.argv[1], sys.argv[2], "--api-key", "secret", "-c", "2048")
     with server:
@@ -156,6 +177,13 @@ def main():
         for test in (chats, streams, tells_logprobs, keeps_to_schemas, returns_pydantic_models, calls_tools, raises_errors):
             test(client, model)
             print("ok", test.__name__, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        write_whisper(f"{folder}/whisper.bin")
+        with start_or_skip(sys.argv[1], None, "--speech-model", f"{folder}/whisper.bin") as server:
+            try:
+                transcribes(openai.OpenAI(base_url=f"http://{server.host}:{server.port}/v1", api_key="x", max_retries=0, timeout=60))
+            except openai.InternalServerError as problem:  # 501 of a build that cannot read sound
+                assert "this build cannot read sound" in problem.message, problem
 
 
 main()

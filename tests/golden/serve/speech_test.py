@@ -5,6 +5,7 @@
 Status 77: no device, or a build that cannot read sound.
 """
 import io
+import json
 import math
 import os
 import random
@@ -113,15 +114,38 @@ def it_has_all_shapes(server, sound):
     same((whole["task"], "words" in whole), ("translate", False), "a translation")
     same(send(server, {}, sound, "/inference")[2], told, "/inference")
     same(send(server, {"language": "auto"}, sound)[0], 200, "a detected language")
+    same(send(server, {"language": "English"}, sound)[2], told, "a language by its name")
+
+
+def it_streams(server, sound):
+    status, kind, body = send(server, {"stream": "true"}, sound)
+    same((status, kind), (200, "text/event-stream"), body)
+    events = [json.loads(line.removeprefix("data: ")) for line in body.strip().split("\n\n")]
+    same({event["type"] for event in events[:-1]}, {"transcript.text.delta"}, events)
+    same(events[-1], {"text": send(server, {}, sound)[2]["text"], "type": "transcript.text.done"}, events)
+    same("".join(event["delta"] for event in events[:-1]), events[-1]["text"], "the parts")
+    status, kind, told = send(server, {"stream": "true", "language": "xx"}, sound)
+    true(status == 400 and "json" in kind and 'invalid language "xx"' in told["error"]["message"], told)
+
+
+def it_takes_the_fields_of_whisper_server(server, sound):
+    status, _, told = send(server, {
+        "temperature": "0.0", "temperature_inc": "0.2", "entropy_thold": "0", "logprob_thold": "-10", "no_speech_thold": "1",
+        "best_of": "1", "beam_size": "2", "audio_ctx": "0", "token_timestamps": "false", "no_timestamps": "1", "vad": "false",
+        "no_context": "true", "max_len": "20", "split_on_word": "true", "suppress_nst": "true", "suppress_regex": "[0-9]", "vad_threshold": "0.4", "unknown": "x"}, sound)
+    true(status == 200 and told["text"], told)
 
 
 def it_refuses(server, sound):
     for fields, data, words in (
             ({}, None, 'missing "file"'), ({}, b"", "it is empty"), ({}, b"a text, no sound" * 9, "not a sound file"),
-            ({"language": "xx"}, sound, 'invalid "language"'), ({"response_format": "pdf"}, sound, 'invalid "response_format"'),
+            ({"language": "xx"}, sound, 'invalid language "xx"'), ({"response_format": "pdf"}, sound, 'invalid "response_format"'),
             ({"temperature": "hot"}, sound, 'invalid "temperature"'), ({"temperature": "nan"}, sound, 'invalid "temperature"'),
             ({"timestamp_granularities[]": "letter"}, sound, "timestamp_granularities"),
-            ({"timestamp_granularities[]": "word"}, sound, "verbose_json")):
+            ({"timestamp_granularities[]": "word"}, sound, "verbose_json"),
+            ({"stream": "true", "response_format": "srt"}, sound, 'invalid "stream"'),
+            ({"translate": "perhaps"}, sound, 'invalid "translate": expected true or false'),
+            ({"beam_size": "17"}, sound, 'invalid "beam_size": expected a whole number from 1 to 16')):
         status, _, told = send(server, fields, data)
         true(status == 400 and words in told["error"]["message"], (fields, told))
         same(told["error"]["type"], "invalid_request_error", told)
@@ -215,6 +239,8 @@ def main():
             same(names, [os.path.basename(MODEL), "tiny-whisper.bin"], "models")
             same(server.get("/v1/models/tiny-whisper.bin")[2]["id"], "tiny-whisper.bin", "a model")
             it_has_all_shapes(server, sound)
+            it_streams(server, sound)
+            it_takes_the_fields_of_whisper_server(server, sound)
             it_refuses(server, sound)
             it_shares_the_device(server, sound)
             it_forgets_clients_that_go(server, sound)

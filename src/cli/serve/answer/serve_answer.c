@@ -226,6 +226,7 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
     struct serve_choice *choice = &answer->choices[event->choice];
     cJSON *probs = NULL;
     size_t text_size;
+    answer->has_begun = true; // of sound, whose first event is text
     const char *text = text_of(answer, event, events, &text_size);
     serve_thoughts_take(&choice->thoughts, text, text_size, &choice->text);
     if (event->id >= 0) {

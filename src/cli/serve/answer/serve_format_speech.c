@@ -38,5 +38,31 @@ static void write_transcript(const struct serve_answer *answer, struct cli_bytes
     cJSON_Delete(json);
 }
 
+// Returns the text of a segment as an event. The text of the whole begins without a space.
+static cJSON *write_delta(struct serve_answer *answer, uint32_t choice, const char *text,
+                          size_t size, cJSON *probs)
+{
+    cJSON *json = cJSON_CreateObject();
+    const size_t n_space = size > 0 && text[0] == ' ' && text == answer->choices[choice].text.data;
+    (void)probs;
+    cJSON_AddStringToObject(json, "type", "transcript.text.delta");
+    cJSON_AddItemToObject(json, "delta", cli_json_text(text + n_space, size - n_space));
+    return json;
+}
+
+static cJSON *write_done(const struct serve_answer *answer, uint32_t choice)
+{
+    const struct serve_speech *speech = answer->task->speech;
+    (void)choice;
+    const struct cli_transcript transcript = {.segments = speech->segments.items,
+                                              .n_segment = speech->segments.count};
+    cJSON *json = cli_transcript_json(&transcript);
+    cJSON_AddStringToObject(json, "type", "transcript.text.done");
+    return json;
+}
+
 const struct serve_format serve_format_speech = {.id_prefix = "transcript-",
-                                                 .write = write_transcript};
+                                                 .end = "",
+                                                 .write = write_transcript,
+                                                 .token = write_delta,
+                                                 .finish = write_done};

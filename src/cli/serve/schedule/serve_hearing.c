@@ -80,7 +80,7 @@ bool serve_hearing_begin(struct serve_hearing *hearing, struct serve_job *job,
                          struct glinfer_error *err)
 {
     struct glinfer_transcription_params params = job->task->speech->params;
-    params.vad = hearing->vad.path ? &hearing->vad : NULL;
+    params.vad = job->task->speech->has_vad && hearing->vad.path ? &hearing->vad : NULL;
     hearing->transcription = glinfer_transcription_create(hearing->model, &params, err);
     hearing->job = hearing->transcription ? job : NULL;
     atomic_store(&hearing->is_busy, hearing->job != NULL);

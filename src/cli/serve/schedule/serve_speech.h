@@ -17,8 +17,9 @@ enum serve_speech_format {
 
 struct serve_speech {
     struct glinfer_transcription_params params; // texts are borrowed from the task's body
-    enum serve_speech_format format;
+    int format;                                 // enum serve_speech_format
     bool is_stream; // the text of each segment is sent as an event TOKEN
+    bool has_vad;   // uses the server's network that finds speech, if there is one
     struct cli_bytes upload;
     struct cli_sound *sound; // reads the upload; owned. NULL: the sound is in samples
     struct cli_samples samples;

@@ -1,10 +1,12 @@
 // Requests to transcribe sound, which come as forms: /v1/audio/transcriptions, /translations, and
 // whisper-server's /inference.
+#include "cli/common/cli_args.h"
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_request.h"
 #include "cli/serve/schedule/serve_speech.h"
 #include "cli/serve/upload/serve_multipart.h"
+#include "cli/speech/cli_hearing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,43 +27,69 @@ static cJSON *make_body(const struct serve_form *form)
     return body;
 }
 
-static void read_language(struct serve_fields *fields, const char **language)
+// Reads a yes or no as forms spell it.
+static bool parse_truth(const char *text, void *field, char *why, size_t size)
 {
-    const char *known = "auto";
-    serve_fields_text(fields, "language", language);
-    for (size_t i = 0; *language && known && strcmp(known, *language) != 0; i++) {
-        known = glinfer_speech_language(i);
-    }
-    if (!known) {
-        serve_fields_expect(fields, "language", "a code such as en, de or zh, or auto");
-    }
+    const bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    snprintf(why, size, "true or false");
+    *(bool *)field = is_true;
+    return is_true || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
-static void read_format(struct serve_fields *fields, enum serve_speech_format *format)
+// In the order of enum serve_speech_format.
+static const char *const formats[] = {"json", "text", "srt", "vtt", "verbose_json", NULL};
+
+// The fields of a form but for its file, as flags of struct serve_speech.
+#define CLI_SETTINGS        serve_speech
+#define TEXT(field, names)  CLI_TEXT(field, names, NULL, NULL)
+#define TRUTH(field, names) CLI_CUSTOM(field, parse_truth, names, NULL, NULL)
+#define NUMBER(field, name) CLI_SPEECH(field, name, NULL, NULL)
+static const struct cli_flag rows[] = {
+    CLI_CHOICE(format, formats, "response_format", NULL, NULL),
+    TEXT(params.language, "language"),
+    TEXT(params.prompt, "prompt"),
+    TRUTH(is_stream, "stream"),
+    NUMBER(temperature, "temperature"),
+    // whisper-server's:
+    NUMBER(temperature_step, "temperature_inc"),
+    NUMBER(entropy_least, "entropy_thold"),
+    NUMBER(logprob_least, "logprob_thold"),
+    NUMBER(no_speech_most, "no_speech_thold"),
+    NUMBER(best_of, "best_of"),
+    NUMBER(beam_size, "beam_size"),
+    NUMBER(audio_ctx, "audio_ctx"),
+    NUMBER(max_length, "max_len"),
+    TRUTH(params.split_on_word, "split_on_word"),
+    TRUTH(params.has_words, "token_timestamps"),
+    TRUTH(params.no_timestamps, "no_timestamps"),
+    TRUTH(params.no_context, "no_context"),
+    TRUTH(params.carry_prompt, "carry_initial_prompt"),
+    TRUTH(params.translate, "translate"),
+    TRUTH(params.suppress_symbols, "suppress_nst, suppress_non_speech"),
+    TEXT(params.suppress, "suppress_regex"),
+    TRUTH(has_vad, "vad"),
+    NUMBER(vad_threshold, "vad_threshold"),
+    NUMBER(vad_min_speech_ms, "vad_min_speech_duration_ms"),
+    NUMBER(vad_min_silence_ms, "vad_min_silence_duration_ms"),
+    NUMBER(vad_max_speech_s, "vad_max_speech_duration_s"),
+    NUMBER(vad_pad_ms, "vad_speech_pad_ms"),
+};
+
+static void read_rows(struct serve_fields *fields, struct serve_speech *speech)
 {
-    static const char *const names[] = {"json", "text", "srt", "vtt", "verbose_json"};
-    const char *name = names[0];
-    serve_fields_text(fields, "response_format", &name);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *format = (enum serve_speech_format)i;
-            return;
+    const cJSON *field;
+    char why[160] = "";
+    cJSON_ArrayForEach(field, fields->object)
+    {
+        const struct cli_flag *row = cli_find_row(rows, sizeof(rows) / sizeof(rows[0]),
+                                                  field->string, strlen(field->string));
+        if (row && !cli_store_value(row, speech, field->valuestring, why, sizeof(why))) {
+            serve_fields_expect(fields, field->string, why);
         }
     }
-    serve_fields_expect(fields, "response_format", "json, text, srt, vtt or verbose_json");
-}
-
-// Reads a number from 0 to 1 that a form has as text.
-static void read_share(struct serve_fields *fields, const char *name, float *value)
-{
-    const char *text = NULL;
-    char *end = NULL;
-    if (serve_fields_text(fields, name, &text)) {
-        const double number = strtod(text, &end);
-        if (*end || !(number >= 0 && number <= 1)) {
-            serve_fields_expect(fields, name, "a number from 0 to 1");
-        }
-        *value = (float)number;
+    if (speech->is_stream && speech->format != SERVE_SPEECH_JSON) {
+        serve_fields_refuse(fields, 400,
+                            "invalid \"stream\": events need \"response_format\" json");
     }
 }
 
@@ -74,16 +102,15 @@ static void read_times(struct serve_fields *fields, const struct serve_form *for
             strcmp(entry->name, "timestamp_granularities") != 0) {
             continue;
         }
-        if (entry->size == 4 && memcmp(entry->data, "word", 4) == 0) {
-            speech->params.has_words = true;
-        } else if (entry->size != 7 || memcmp(entry->data, "segment", 7) != 0) {
+        const bool is_word = entry->size == 4 && memcmp(entry->data, "word", 4) == 0;
+        speech->params.has_words = speech->params.has_words || is_word;
+        if (!is_word && (entry->size != 7 || memcmp(entry->data, "segment", 7) != 0)) {
             serve_fields_expect(fields, "timestamp_granularities[]", "word or segment");
+        } else if (is_word && speech->format != SERVE_SPEECH_VERBOSE) {
+            serve_fields_refuse(fields, 400,
+                                "invalid \"timestamp_granularities[]\": times of words need "
+                                "\"response_format\" verbose_json");
         }
-    }
-    if (speech->params.has_words && speech->format != SERVE_SPEECH_VERBOSE) {
-        serve_fields_refuse(fields, 400,
-                            "invalid \"timestamp_granularities[]\": times of words need "
-                            "\"response_format\" verbose_json");
     }
 }
 
@@ -119,22 +146,16 @@ static void read_speech(struct serve_request *request, const struct serve_form *
     };
     struct serve_speech *speech = cli_alloc(1, sizeof(*speech));
     struct serve_fields *fields = &request->fields;
-    const char *translate = "false";
-    float step = 0.2F;
     request->task->speech = speech;
     serve_task_add(request->task);
     glinfer_transcription_params_init(&speech->params);
-    read_language(fields, &speech->params.language);
-    serve_fields_text(fields, "prompt", &speech->params.prompt);
-    read_format(fields, &speech->format);
-    read_share(fields, "temperature", &speech->params.temperature);
-    read_share(fields, "temperature_inc", &step);
-    speech->params.temperature_step = step;
-    serve_fields_text(fields, "translate", &translate);
-    speech->params.translate = is_translation || strcmp(translate, "true") == 0;
+    speech->has_vad = true;
+    read_rows(fields, speech);
+    speech->params.translate = speech->params.translate || is_translation;
     read_times(fields, form, speech);
     read_file(fields, form, speech);
     request->answer->type = types[speech->format];
+    request->answer->is_stream = speech->is_stream;
 }
 
 static void transcribe(const struct serve_api *api, const struct serve_call *call,

@@ -226,6 +226,7 @@ static struct serve_task *make_task(struct serve_wyoming_link *link)
     task->speech = speech;
     serve_task_add(task);
     glinfer_transcription_params_init(&speech->params);
+    speech->has_vad = true;
     speech->params.language = cli_json_get_text(body, "language");
     speech->params.prompt = cli_json_get_text(body, "prompt");
     speech->is_stream = true;
