@@ -5,17 +5,23 @@
 
 uint64_t gi_dispatch_bytes(const struct gi_dispatch *dispatch, uint32_t n_past, uint32_t n_tokens)
 {
-    uint64_t n_keys = (uint64_t)n_past + n_tokens;
+    uint64_t n_keys = dispatch->n_key > 0 ? dispatch->n_key : (uint64_t)n_past + n_tokens;
     const uint64_t most = (uint64_t)dispatch->window + n_tokens - 1;
     n_keys = dispatch->window > 0 && n_keys > most ? most : n_keys;
     return dispatch->weight_bytes + dispatch->key_bytes * n_keys;
 }
 
-// Each token of a batch sees the keys before it and, on average, half of its own batch.
+// Each token of a batch sees the keys before it and, on average, half of its own batch; the other
+// half only if keys after its own count.
 static double count_keys(const struct gi_dispatch *dispatch, uint32_t n_past, uint32_t n_tokens)
 {
-    const double n_keys = n_past + (n_tokens + 1) / 2.0;
-    return dispatch->window > 0 && n_keys > dispatch->window ? dispatch->window : n_keys;
+    const double n_before = n_past + (n_tokens + 1) / 2.0, n_after = (n_tokens - 1) / 2.0;
+    if (dispatch->n_key > 0) {
+        return dispatch->n_key;
+    }
+    const double seen =
+        dispatch->window > 0 && n_before > dispatch->window ? dispatch->window : n_before;
+    return seen + (n_after < dispatch->after ? n_after : dispatch->after);
 }
 
 uint64_t gi_dispatch_flops(const struct gi_dispatch *dispatch, uint32_t n_past, uint32_t n_tokens)

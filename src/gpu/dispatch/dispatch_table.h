@@ -95,6 +95,8 @@ struct gi_dispatch {
     uint64_t key_bytes;    // that it reads for each key in the cache, the value included
     uint64_t key_flops;    // that it does for each token and key
     uint32_t window;       // keys that a token sees at most; 0: all
+    uint32_t after;        // keys of its batch after its own that a token sees at most
+    uint32_t n_key;        // keys of another text that every token sees at most; 0: its own text's
 };
 
 // Counts of an indirect table: GI_MAX_SLOTS of these, the first three words being what

@@ -121,14 +121,16 @@ static void check_layer(const struct gi_kv_layer *layer)
     (void)layer;
 }
 
-static void count_key(const struct gi_kv_layer *layer, uint32_t window,
+static void count_key(const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                       struct gi_dispatch *dispatch)
 {
     const uint32_t row_size = gi_cache_row_size(layer->type_k, layer->head_dim) +
                               gi_cache_row_size(layer->type_v, layer->head_dim);
     dispatch->key_bytes = (uint64_t)layer->n_kv_head * row_size;
     dispatch->key_flops = 4ull * layer->n_head * layer->head_dim;
-    dispatch->window = window;
+    dispatch->window = rule->window;
+    dispatch->after = rule->after;
+    dispatch->n_key = rule->keys.buffer ? layer->n_ctx : 0;
 }
 
 //-- decode ----------------------------------------------------------------------------------------
@@ -349,7 +351,7 @@ void gi_attention_record_step(struct gi_recorder *recorder, const struct gi_kv_l
                               const struct gi_score_rule *rule, uint32_t axis,
                               struct gi_program_key *key, struct gi_dispatch *dispatch)
 {
-    count_key(layer, rule->window, dispatch);
+    count_key(layer, rule, dispatch);
     add_sinks(rule, key, dispatch);
     if (rule->keys.buffer) { // any number of keys, which the list does not know
         dispatch->state = rule->keys;
@@ -468,7 +470,7 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                  .divisible_axis = 1},
     };
     dispatch.state = rule->keys;
-    count_key(layer, rule->window, &dispatch);
+    count_key(layer, rule, &dispatch);
     add_sinks(rule, &key, &dispatch);
     gi_recorder_add(recorder, &key, &dispatch);
 }
