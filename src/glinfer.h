@@ -372,6 +372,9 @@ struct glinfer_model_info {
     uint64_t drafts;     // additional bytes on the GPU, at most, once an answer uses drafts
     bool is_speech;      // transcribes sound and generates no other text
     uint32_t n_language; // is_speech: it knows the first ones of glinfer_speech_language
+    // Sizes of a speech model's encoder, or 0; all others are those of the decoder.
+    uint32_t n_encoder_layer, n_encoder_ctx; // n_encoder_ctx: positions of 20 ms
+    uint32_t n_mel;                          // bands of the spectrogram
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a
@@ -531,6 +534,9 @@ struct glinfer_session_params {
     // Percentage of the time that answers keep the GPU busy, 1 to 99: the session sleeps after each
     // submission, so that others can use the GPU. 0 or 100: no sleep.
     uint32_t gpu_duty;
+    // Accepts a speech model, whose session serves glinfer_profile, glinfer_selftest and
+    // glinfer_tune only; false: the creation fails with UNSUPPORTED.
+    bool allows_speech;
 };
 
 static inline void glinfer_session_params_init(struct glinfer_session_params *params)
@@ -1151,6 +1157,21 @@ GLINFER_API void glinfer_transcription_cancel(struct glinfer_transcription *tran
 // Drops everything: another sound may begin.
 GLINFER_API void glinfer_transcription_reset(struct glinfer_transcription *transcription);
 
+// Times of the parts of a transcription, by the host's clock.
+struct glinfer_speech_times {
+    size_t struct_size;
+    double encode_ms, decode_ms;
+};
+
+// Measures the network as the transcription runs it, and fills *times: encodes n_position positions
+// of 20 ms of silence (0: all that the encoder can hear, without their time), then writes n_token
+// tokens. The first call compiles programs. Not for use while a sound is transcribed. Fails with
+// CONTEXT_FULL (too many positions or tokens), and as glinfer_transcription_step does.
+GLINFER_API bool glinfer_transcription_measure(struct glinfer_transcription *transcription,
+                                               uint32_t n_position, uint32_t n_token,
+                                               struct glinfer_speech_times *times,
+                                               struct glinfer_error *err);
+
 //-- profile -------------------------------------------------------------------------------------
 
 // Peak rates of a device, measured with kernels that only move bytes or only multiply and add.
@@ -1239,7 +1260,9 @@ struct glinfer_profile_stats {
 };
 
 // Measures the time of each kernel in a decode step, or in a prompt, and fills *stats. Runs on
-// made-up tokens and discards the tokens of the session. Fails with CONTEXT_FULL (depth and runs do
+// made-up tokens and discards the tokens of the session. A prompt of a speech model is a sound of
+// n_prompt positions of 20 ms, which the encoder hears from the beginning; its decode steps attend
+// to all positions that the encoder can hear. Fails with CONTEXT_FULL (depth and runs do
 // not fit), INVALID_ARGUMENT, CANCELLED, NO_MEMORY, DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_profile(struct glinfer_session *session,
                                  const struct glinfer_profile_params *params,

@@ -256,6 +256,8 @@ REFUSED_WITH("struct_size", glinfer_transcription_create, (f->tiny.model, &param
 REFUSED("transcription is NULL", glinfer_transcription_feed, (NULL, result, 1, err))
 REFUSED_WITH("transcription is NULL", glinfer_transcription_step, (NULL, 0, &progress, err),
              enum glinfer_transcription_state progress)
+REFUSED_WITH("transcription is NULL", glinfer_transcription_measure, (NULL, 0, 1, &times, err),
+             struct glinfer_speech_times times = {.struct_size = sizeof(times)})
 IGNORED(glinfer_transcription_poll, return !glinfer_transcription_poll(NULL, NULL))
 IGNORED(glinfer_transcription_time, return glinfer_transcription_time(NULL) == 0)
 IGNORED(glinfer_transcription_end, glinfer_transcription_end(NULL); return true)

@@ -1,13 +1,11 @@
 #include "cli/bench/cli_bench_compare.h"
 #include "cli/bench/cli_bench_flags.h"
+#include "cli/bench/cli_memory_rate.h"
 #include "cli/bench/cli_parallel.h"
 #include "cli/bench/cli_sweep.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 struct test {
     uint32_t n_prompt, n_gen, n_depth;
@@ -18,13 +16,16 @@ struct bench {
     struct cli_bench_settings *settings;
     struct cli_bench_printer printers[2];
     struct cli_session session;
-    struct cli_parallel parallel; // of -np
-    int32_t *tokens;              // random, as many as the longest prompt
+    struct cli_parallel parallel;                // of -np
+    struct glinfer_transcription *transcription; // of a speech model
+    int32_t *tokens;                             // random, as many as the longest prompt
     struct {
         struct test *items;
         size_t count, capacity;
     } tests;
     struct cli_bench_result result;
+    bool is_default; // no test was asked for
+    bool has_speech; // one of the models at least
     cJSON *baseline; // rows to compare with; NULL: none
     struct {
         struct cli_sweep_point *items;
@@ -62,9 +63,28 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
            cli_fail_error(&err);
 }
 
+// Encodes sound and writes tokens, as a transcription does.
+static bool transcribe(struct bench *bench, const struct test *test, struct glinfer_stats *stats)
+{
+    struct glinfer_speech_times times = {.struct_size = sizeof(times)};
+    struct glinfer_error err;
+    const bool ok = cli_check_interrupt(&err) &&
+                    glinfer_transcription_measure(bench->transcription, test->n_prompt, test->n_gen,
+                                                  &times, &err);
+    *stats = (struct glinfer_stats){.struct_size = sizeof(*stats),
+                                    .prompt_ms = times.encode_ms,
+                                    .predicted_ms = times.decode_ms};
+    stats->ttft_ms =
+        times.encode_ms + (test->n_gen > 0 ? times.decode_ms / (double)test->n_gen : 0);
+    return ok || cli_fail_error(&err);
+}
+
 // Runs a test: n generated tokens are n decode steps after the token that comes with the prompt.
 static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats)
 {
+    if (bench->transcription) {
+        return transcribe(bench, test, stats);
+    }
     if (test->n_parallel > 1) {
         const struct glinfer_generate_params params = make_params(bench, 1, test->n_gen + 1);
         *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
@@ -91,7 +111,7 @@ static bool prepare(struct bench *bench, const struct test *test)
         return bench->parallel.n > 0 ||
                cli_parallel_open(&bench->parallel, &bench->session, test->n_parallel);
     }
-    if (test->n_gen == 0) {
+    if (test->n_gen == 0 || bench->transcription) {
         return true;
     }
     params.progress = cli_progress;
@@ -210,6 +230,13 @@ static bool measure(struct bench *bench, const struct test *test)
 
 //-- all tests of a model --------------------------------------------------------------------------
 
+static bool start_speech(struct bench *bench)
+{
+    struct glinfer_error err;
+    bench->transcription = glinfer_transcription_create(bench->session.model, NULL, &err);
+    return bench->transcription || cli_fail_error(&err);
+}
+
 static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, int64_t type_v)
 {
     struct cli_session_flags *flags = &bench->settings->session;
@@ -220,11 +247,13 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
     result->n_ubatch = (uint32_t)flags->n_batch;
     result->type_k = cli_cache_types[type_k];
     result->type_v = cli_cache_types[type_v];
-    bool is_done = cli_session_start(&bench->session, NULL);
+    bool is_done = bench->session.info.is_speech ? start_speech(bench)
+                                                 : cli_session_start(&bench->session, NULL);
     for (size_t i = 0; is_done && i < bench->tests.count; i++) {
         is_done = measure(bench, &bench->tests.items[i]);
     }
     cli_parallel_close(&bench->parallel);
+    glinfer_transcription_destroy(&bench->transcription);
     cli_session_stop(&bench->session);
     return is_done;
 }
@@ -266,11 +295,29 @@ static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64
     }
 }
 
-// Plans the tests in llama-bench's order, and the context that they need.
+// Plans the tests of a speech model that is not told what to measure: the encoder, a command of 3 s
+// with its text, and the decoder.
+static void plan_speech(struct bench *bench)
+{
+    enum { COMMAND_POSITIONS = 320, COMMAND_TOKENS = 16, N_GEN = 128 };
+    const int64_t n_ctx = bench->session.info.n_encoder_ctx;
+    const int64_t n_command = n_ctx < COMMAND_POSITIONS ? n_ctx : COMMAND_POSITIONS;
+    add_test(bench, n_ctx, 0, 0, 1);
+    add_test(bench, n_command, COMMAND_TOKENS, 0, 1);
+    add_test(bench, 0, N_GEN, 0, 1);
+}
+
+// Plans the tests of a model in llama-bench's order, and the context that they need.
 static void plan_tests(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
-    for (size_t d = 0; d < s->n_depth.count; d++) {
+    const bool is_speech = bench->session.info.is_speech && bench->is_default;
+    bench->tests.count = 0;
+    bench->settings->session.n_ctx = 0;
+    if (is_speech) {
+        plan_speech(bench);
+    }
+    for (size_t d = 0; !is_speech && d < s->n_depth.count; d++) {
         for (size_t i = 0; i < s->n_prompt.count; i++) {
             add_test(bench, s->n_prompt.items[i], 0, s->n_depth.items[d], 1);
         }
@@ -284,6 +331,7 @@ static void plan_tests(struct bench *bench)
                      1);
         }
     }
+    free(bench->tokens);
     bench->tokens = cli_alloc((size_t)s->session.n_ctx + 1, sizeof(*bench->tokens));
 }
 
@@ -294,6 +342,7 @@ static void begin_printers(struct bench *bench)
         .has_ubatch = s->n_ubatch.count > 1 || s->n_ubatch.items[0] != 512,
         .has_type_k = s->types_k.count > 1 || s->types_k.items[0] != GLINFER_CACHE_F16,
         .has_type_v = s->types_v.count > 1 || s->types_v.items[0] != GLINFER_CACHE_F16,
+        .has_ms = bench->has_speech,
         .is_wide = s->session.device.verbosity > 0,
     };
     bench->printers[0] = bench->printers[1] = columns;
@@ -304,45 +353,6 @@ static void begin_printers(struct bench *bench)
     for (size_t i = 0; i < 2; i++) {
         cli_bench_begin(&bench->printers[i]);
     }
-}
-
-// Measures the GB/s that the device moves at most; 0 where that cannot be done.
-static double memory_rate(const struct cli_device_flags *flags)
-{
-    struct glinfer_device_params params;
-    struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
-    cli_device_params(flags, &params);
-    params.log = NULL;
-    struct glinfer_device *device = glinfer_device_create(&params, NULL);
-    const bool is_measured = device && glinfer_device_measure(device, &rates, NULL);
-    glinfer_device_destroy(&device);
-    return is_measured ? fmax(rates.copy_gb_per_s, rates.read_gb_per_s) : 0;
-}
-
-// Measures in a process of its own, before there is a device in this one: the memory that measuring
-// takes is not the model's, and would show in the peak.
-static double memory_rate_alone(const struct cli_device_flags *flags)
-{
-    int ends[2];
-    double rate = 0;
-    if (pipe(ends) != 0) {
-        return 0;
-    }
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        rate = memory_rate(flags);
-        _exit(write(ends[1], &rate, sizeof(rate)) == sizeof(rate) ? 0 : 1);
-    }
-    close(ends[1]);
-    if (child > 0 && read(ends[0], &rate, sizeof(rate)) != sizeof(rate)) {
-        rate = 0;
-    }
-    close(ends[0]);
-    if (child > 0) {
-        waitpid(child, NULL, 0);
-    }
-    return rate;
 }
 
 static bool open_files(struct bench *bench)
@@ -368,6 +378,13 @@ static bool check_models(struct bench *bench)
         if (!cli_session_check_decoder(&bench->session)) {
             return false;
         }
+        const struct cli_bench_settings *s = bench->settings;
+        bench->has_speech = bench->has_speech || bench->session.info.is_speech;
+        if (bench->session.info.is_speech &&
+            (s->n_depth.items[0] > 0 || s->n_depth.count > 1 || s->n_parallel.items[0] > 1 ||
+             s->n_parallel.count > 1)) {
+            return cli_fail(CLI_EXIT_USAGE, "cannot use -d or -np with a speech model");
+        }
     }
     return true;
 }
@@ -382,8 +399,11 @@ static bool run_models(struct bench *bench)
     begin_printers(bench);
     for (size_t i = 0; is_done && i < models->count; i++) {
         bench->settings->session.model = bench->result.model_path = models->items[i];
-        is_done = cli_session_check_decoder(&bench->session) && cli_session_load(&bench->session) &&
-                  run_sessions(bench);
+        is_done = cli_session_check_decoder(&bench->session);
+        if (is_done) {
+            plan_tests(bench);
+            is_done = cli_session_load(&bench->session) && run_sessions(bench);
+        }
         cli_session_unload(&bench->session);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -425,7 +445,7 @@ static bool run_bench(struct bench *bench)
     for (size_t i = 0; i < bench->tests.count; i++) {
         decodes = decodes || bench->tests.items[i].n_prompt == 0;
     }
-    bench->result.memory_rate = decodes ? memory_rate_alone(&session->flags->device) : 0;
+    bench->result.memory_rate = decodes ? cli_memory_rate(&session->flags->device) : 0;
     session->device = cli_device_open(&session->flags->device, &session->device_info);
     return session->device && run_models(bench);
 }
@@ -449,7 +469,10 @@ static void release(struct bench *bench)
 bool cli_bench(void *user)
 {
     struct cli_bench_settings *settings = user;
-    struct bench bench = {.settings = settings};
+    struct bench bench = {
+        .settings = settings,
+        .is_default =
+            settings->n_prompt.count + settings->n_gen.count + settings->pairs.count == 0};
     cli_bench_fill(settings);
     if (settings->svg && settings->n_prompt.count < 2) {
         return cli_fail(CLI_EXIT_USAGE, "--svg needs two prompt lengths, such as -p 64,128,256");

@@ -301,6 +301,10 @@ static void print_llama_cells(const struct cli_bench_printer *printer, enum line
     print_cell(file, line, "test", 15, "%s", label);
     print_cell(file, line, "t/s", printer->is_wide ? 20 : 16, "%.2f ± %.2f", figures.avg_ts,
                figures.stddev_ts);
+    if (printer->has_ms) {
+        print_cell(file, line, "ms", 16, "%.1f ± %.1f", figures.avg_ns / 1e6,
+                   figures.stddev_ns / 1e6);
+    }
 }
 
 // Prints a figure and its unit; blank if it is 0.

@@ -20,6 +20,7 @@ struct cli_bench_printer {
     enum cli_bench_format format;
     FILE *file;
     bool has_ubatch, has_type_k, has_type_v; // columns of md: set where not the default
+    bool has_ms;                             // column of md: of speech models
     bool is_wide;                            // all columns of md, not those of 120 characters
     size_t n_row;                            // printed so far
     double memory_rate;                      // that the rows give a share of, GB/s; 0: none does

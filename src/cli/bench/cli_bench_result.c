@@ -35,7 +35,9 @@ struct cli_bench_figures cli_bench_figures(const struct cli_bench_result *result
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size)
 {
     char prompt[24] = "", gen[24] = "", temperature[24] = "", depth[24] = "", parallel[16] = "";
-    if (result->n_prompt > 0) {
+    if (result->n_prompt > 0 && result->model->is_speech) {
+        snprintf(prompt, sizeof(prompt), "enc%gs", result->n_prompt / 50.0);
+    } else if (result->n_prompt > 0) {
         snprintf(prompt, sizeof(prompt), "pp%u", result->n_prompt);
     }
     if (result->n_gen > 0) {

@@ -217,6 +217,7 @@ void cli_session_fill(struct cli_session *session, struct glinfer_session_params
     params->chain_length = (uint32_t)flags->chain;
     params->max_batch_ms = (uint32_t)flags->max_batch_ms;
     params->gpu_duty = (uint32_t)flags->gpu_duty;
+    params->allows_speech = session->allows_speech;
     params->progress = cli_progress;
     params->progress_user = &session->bar;
 }

@@ -92,7 +92,8 @@ struct cli_session {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
-    double compile_ms; // time to create the session, mostly compiling programs
+    bool allows_speech; // as in struct glinfer_session_params
+    double compile_ms;  // time to create the session, mostly compiling programs
     struct cli_bar bar;
 };
 

@@ -14,7 +14,7 @@ struct settings {
     const char *trace, *svg; // files
 };
 
-static struct settings defaults = {.n_steps = 16};
+static struct settings defaults = {.n_prompt = -1, .n_steps = 16};
 
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
@@ -22,7 +22,9 @@ static const struct cli_flag flags[] = {
     CLI_MODEL_FLAGS,
     CLI_HEADING("What is measured"),
     CLI_INT(n_steps, 0, 65536, "-n, --n-gen", "N", "decode steps, default %v; 0: none"),
-    CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N", "a prompt of N tokens, default %v: none"),
+    CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N",
+            "a prompt of N tokens, none by default; for a speech model a sound of N positions of "
+            "20 ms, all by default"),
     CLI_INT(depth, 0, 1 << 24, "-d, --n-depth", "N", "tokens already in the cache, default %v"),
     CLI_UBATCH_FLAG,
     CLI_SWITCH(
@@ -41,13 +43,19 @@ static const struct cli_flag flags[] = {
 };
 
 struct profile {
-    const struct settings *settings;
+    struct settings *settings;
     struct cli_session session;
     FILE *trace, *svg; // owned; NULL: not asked for
     struct cli_profile_data data;
 };
 
 //-- measuring -------------------------------------------------------------------------------------
+
+// Returns the kind of a stage.
+static const char *kind_of(const struct profile *profile, uint32_t n_prompt)
+{
+    return n_prompt == 0 ? "decode" : profile->session.info.is_speech ? "sound" : "prompt";
+}
 
 static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_prompt)
 {
@@ -62,9 +70,13 @@ static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_p
     params.on_dispatch = cli_profile_add_dispatch;
     params.user = stage;
     stage->n_prompt = n_prompt;
+    stage->kind = kind_of(profile, n_prompt);
     stage->depth = params.depth;
     stage->stats.struct_size = sizeof(stage->stats);
-    if (n_prompt > 0) {
+    if (n_prompt > 0 && profile->session.info.is_speech) {
+        stage->depth = 0;
+        snprintf(stage->name, sizeof(stage->name), "encoder of %.1f s of sound", n_prompt / 50.0);
+    } else if (n_prompt > 0) {
         snprintf(stage->name, sizeof(stage->name), "prompt of %u tokens at depth %u", n_prompt,
                  params.depth);
     } else {
@@ -128,11 +140,12 @@ static void print_totals(const struct cli_profile_stage *stage)
     const struct glinfer_profile_stats *stats = &stage->stats;
     const double wall_ms = stats->wall_ns / 1e6;
     const double n_tokens = stage->n_prompt > 0 ? stage->n_prompt : 1;
+    const bool is_sound = strcmp(stage->kind, "sound") == 0;
     printf("%-14s %5.1f %%  %5u  %10.1f\n", "all", 100.0, stats->n_dispatches,
            stats->kernel_ns / 1e3);
-    printf("untimed: %.3f ms, %.1f tokens/s; CPU submission %.3g ms (%.3f ms a dispatch)\n",
-           wall_ms, wall_ms > 0 ? n_tokens * 1e3 / wall_ms : 0, stats->host_ns / 1e6,
-           stats->host_ns / 1e6 / stats->n_dispatches);
+    printf("untimed: %.3f ms, %.1f %s/s; CPU submission %.3g ms (%.3f ms a dispatch)\n", wall_ms,
+           wall_ms > 0 ? n_tokens * 1e3 / wall_ms : 0, is_sound ? "positions" : "tokens",
+           stats->host_ns / 1e6, stats->host_ns / 1e6 / stats->n_dispatches);
     for (int i = 0; stage->n_prompt == 0 && i < GLINFER_DISPATCH_WAYS; i++) {
         if (stats->step_ns[i] > 0) {
             printf("%s dispatch: %.1f us a token when it was tried%s\n",
@@ -200,7 +213,7 @@ static void add_stage(cJSON *object, const struct cli_profile_data *data,
                       const struct cli_profile_stage *stage)
 {
     const struct glinfer_profile_stats *stats = &stage->stats;
-    cJSON_AddStringToObject(object, "stage", stage->n_prompt > 0 ? "prompt" : "decode");
+    cJSON_AddStringToObject(object, "stage", stage->kind);
     cJSON_AddNumberToObject(object, "n_prompt", stage->n_prompt);
     cJSON_AddNumberToObject(object, "n_depth", stage->depth);
     cJSON_AddStringToObject(object, "clock",
@@ -283,11 +296,12 @@ static void take_planned(void *user, const struct glinfer_planned *planned)
     }
 }
 
-static void begin_plan(struct plan *plan, uint32_t n_prompt, uint32_t depth, cJSON *stages)
+static void begin_plan(struct plan *plan, const char *kind, uint32_t n_prompt, uint32_t depth,
+                       cJSON *stages)
 {
     if (stages) {
         cJSON *object = cli_json_append(stages);
-        cJSON_AddStringToObject(object, "stage", n_prompt > 0 ? "prompt" : "decode");
+        cJSON_AddStringToObject(object, "stage", kind);
         cJSON_AddNumberToObject(object, "n_prompt", n_prompt);
         cJSON_AddNumberToObject(object, "n_depth", depth);
         plan->submissions = cJSON_AddArrayToObject(object, "submission_ns");
@@ -295,7 +309,7 @@ static void begin_plan(struct plan *plan, uint32_t n_prompt, uint32_t depth, cJS
         return;
     }
     if (n_prompt > 0) {
-        printf("\nprompt of %u tokens at depth %u", n_prompt, depth);
+        printf("\n%s of %u tokens at depth %u", kind, n_prompt, depth);
     } else {
         printf("\ndecode step at depth %u", depth);
     }
@@ -316,7 +330,7 @@ static bool plan_stage(const struct profile *profile, uint32_t n_prompt, cJSON *
     params.depth = depth;
     params.on_planned = take_planned;
     params.user = &plan;
-    begin_plan(&plan, n_prompt, depth, stages);
+    begin_plan(&plan, kind_of(profile, n_prompt), n_prompt, depth, stages);
     if (!glinfer_profile(profile->session.session, &params, NULL, &err)) {
         return cli_fail(CLI_EXIT_FAILED, "%s", err.message);
     }
@@ -375,23 +389,34 @@ static void finish(struct profile *profile)
     cli_session_finish(&profile->session);
 }
 
-static bool run_command(void *user)
+// Chooses the prompt, unless it was given, and the context.
+static bool choose_length(const struct profile *profile)
 {
-    struct settings *settings = user;
+    struct settings *settings = profile->settings;
+    if (settings->n_prompt < 0) {
+        settings->n_prompt = profile->session.info.n_encoder_ctx;
+    }
     if (settings->n_prompt == 0 && settings->n_steps == 0) {
         return cli_fail(CLI_EXIT_USAGE, "nothing to measure: -p 0 and -n 0");
     }
     const int64_t longest =
         settings->n_prompt > settings->n_steps ? settings->n_prompt : settings->n_steps;
     settings->session.n_ctx = settings->depth + longest + 1;
+    return true;
+}
+
+static bool run_command(void *user)
+{
+    struct settings *settings = user;
     struct profile profile = {.settings = settings};
     struct cli_session *session = &profile.session;
     cli_session_init(session, &settings->session);
+    session->allows_speech = true;
     // The files are created before the measurement, which a wrong path would waste.
     const bool is_done =
-        cli_session_check_decoder(session) && cli_create(settings->trace, &profile.trace) &&
-        cli_create(settings->svg, &profile.svg) && cli_session_load(session) &&
-        cli_session_start(session, NULL) &&
+        cli_session_check_decoder(session) && choose_length(&profile) &&
+        cli_create(settings->trace, &profile.trace) && cli_create(settings->svg, &profile.svg) &&
+        cli_session_load(session) && cli_session_start(session, NULL) &&
         (settings->is_plan ? print_plan(&profile) : measure(&profile) && show(&profile));
     finish(&profile);
     return is_done;

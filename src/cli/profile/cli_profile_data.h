@@ -17,9 +17,10 @@ struct cli_profile_dispatch {
     char label[40], program[CLI_PROGRAM_SIZE];
 };
 
-// Decode steps, or a prompt.
+// Decode steps, a prompt, or the encoder of a speech model.
 struct cli_profile_stage {
-    char name[64]; // "decode step at depth 0", "prompt of 128 tokens at depth 0"
+    char name[64];    // "decode step at depth 0", "prompt of 128 tokens at depth 0"
+    const char *kind; // "decode", "prompt" or "sound"
     uint32_t n_prompt, depth;
     struct glinfer_profile_stats stats;
     struct {

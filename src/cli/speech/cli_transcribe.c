@@ -183,7 +183,9 @@ static bool write_file(const struct cli_transcript *transcript, enum cli_transcr
 static bool write_files(const struct transcribe *self, const struct cli_hearing *hearing,
                         const char *name)
 {
+    enum { MULTILINGUAL = 51865 }; // tokens of a vocabulary, at least
     const struct settings *settings = self->settings;
+    const struct glinfer_model_info *info = &self->session.info;
     const char *language = cli_transcript_language(hearing->language, settings->params.language);
     const struct cli_transcript transcript = {
         .segments = hearing->segments.items,
@@ -193,8 +195,12 @@ static bool write_files(const struct transcribe *self, const struct cli_hearing 
         .is_translation = settings->params.translate,
         .seconds = (double)hearing->n_sample / GLINFER_SPEECH_RATE,
         .model = {.path = self->session.path,
-                  .type = self->session.info.description,
-                  .n_vocab = self->session.info.n_vocab},
+                  .type = info->description,
+                  .is_multilingual = info->n_vocab >= MULTILINGUAL,
+                  .n_vocab = info->n_vocab,
+                  .n_mel = info->n_mel,
+                  .audio = {info->n_encoder_ctx, info->n_embd, info->n_head, info->n_encoder_layer},
+                  .text = {info->n_ctx_train, info->n_embd, info->n_head, info->n_layer}},
     };
     const char *stem = settings->output ? settings->output : strcmp(name, "-") == 0 ? "out" : name;
     bool ok = true;

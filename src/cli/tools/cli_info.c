@@ -341,6 +341,10 @@ static void print_shape(const struct glinfer_model_info *info)
         "vocabulary %u\n",
         "shape", info->n_layer, info->n_embd, info->n_ff, info->n_head, info->n_kv_head,
         cli_plural(info->n_kv_head), info->head_dim, info->n_vocab);
+    if (info->is_speech) {
+        printf("  %-15s %u layers, %u positions of 20 ms, %u bands\n", "encoder",
+               info->n_encoder_layer, info->n_encoder_ctx, info->n_mel);
+    }
     printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
     if (info->tokenizer[0]) {
         printf("  %-15s %s\n", "tokenizer", info->tokenizer);
@@ -408,6 +412,9 @@ static bool print_model_json(const struct cli_session_flags *asked,
                  INFO(file_size), INFO(weight_size), INFO(n_params), INFO(n_layer), INFO(n_embd),
                  INFO(n_ff), INFO(n_head), INFO(n_kv_head), INFO(head_dim), INFO(n_vocab),
                  INFO(n_ctx_train), INFO_AS("encoder", is_encoder), INFO(n_embedding));
+    if (info->is_speech) {
+        CLI_JSON_ADD(object, info, INFO(n_encoder_layer), INFO(n_encoder_ctx), INFO(n_mel));
+    }
     cJSON_AddStringToObject(object, "pooling", cli_poolings[info->pooling]);
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);

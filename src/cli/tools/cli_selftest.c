@@ -191,13 +191,14 @@ static bool test(struct selftest *self)
     return is_done || cli_fail_error(&self->err);
 }
 
-// Creates the sessions that answer together. An encoder needs one.
+// Creates the sessions that answer together. An encoder and a speech model need one.
 static bool start(struct selftest *self)
 {
     struct glinfer_session_params params;
     struct glinfer_error err;
-    const bool is_encoder = self->session.info.is_encoder;
-    const uint32_t n = is_encoder ? 1 : (uint32_t)self->settings.n_slots;
+    const struct glinfer_model_info *info = &self->session.info;
+    const bool is_alone = info->is_encoder || info->is_speech;
+    const uint32_t n = is_alone ? 1 : (uint32_t)self->settings.n_slots;
     cli_session_fill(&self->session, &params);
     const bool ok = glinfer_sessions_create(self->session.model, &params, n, self->sessions, &err);
     return cli_bar_end(&self->session.bar, ok, &err);
@@ -238,6 +239,7 @@ static bool run_command(void *user)
 {
     struct selftest self = {.settings = *(const struct settings *)user, .is_right = true};
     cli_session_init(&self.session, &self.settings.session);
+    self.session.allows_speech = true;
     self.is_synthetic = !self.settings.session.model;
     bool is_done = self.is_synthetic || test_model(&self);
     for (size_t i = 0; self.is_synthetic && is_done && cli_synthetic_name(i); i++) {

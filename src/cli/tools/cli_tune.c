@@ -214,10 +214,13 @@ static bool run(const struct settings *settings)
     struct tune tune = {.settings = settings};
     bool is_done = false;
     cli_session_init(&tune.session, &settings->session);
+    tune.session.allows_speech = true;
     if (cli_session_check_decoder(&tune.session) && cli_session_load(&tune.session) &&
         cli_session_start(&tune.session, NULL) && measure(&tune)) { // the shapes are kept by now
-        tune.is_prepared = prepare(&tune);
-        is_done = (settings->is_json ? print_json(&tune) : print_result(&tune)) && tune.is_prepared;
+        const bool is_speech = tune.session.info.is_speech;
+        tune.is_prepared = !is_speech && prepare(&tune);
+        is_done = (settings->is_json ? print_json(&tune) : print_result(&tune)) &&
+                  (is_speech || tune.is_prepared);
     }
     free(tune.rows.items);
     cli_session_finish(&tune.session);

@@ -40,7 +40,8 @@ static void end_count(const struct glinfer_device *device, uint32_t n_others)
 static bool can_begin(const struct glinfer_session *session, struct glinfer_error *err)
 {
     return gi_device_is_free(session->model->device, err) &&
-           gi_model_check_decoder(session->model, err) && gi_session_check_idle(session, err);
+           gi_model_check_decoder(session->model, err) &&
+           gi_model_check_text(session->model, err) && gi_session_check_idle(session, err);
 }
 
 // Copies the error that ended an answer to the caller's error, which may be NULL.

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-bool gi_call_begin(struct glinfer_session *session, struct gi_platform_saved *saved,
-                   struct glinfer_error *err)
+bool gi_call_begin_any(struct glinfer_session *session, struct gi_platform_saved *saved,
+                       struct glinfer_error *err)
 {
     struct glinfer_device *device = session->model->device;
     if (!gi_session_enter(session, saved, err)) {
@@ -11,6 +11,12 @@ bool gi_call_begin(struct glinfer_session *session, struct gi_platform_saved *sa
         return false;
     }
     return true;
+}
+
+bool gi_call_begin(struct glinfer_session *session, struct gi_platform_saved *saved,
+                   struct glinfer_error *err)
+{
+    return gi_model_check_text(session->model, err) && gi_call_begin_any(session, saved, err);
 }
 
 void gi_call_leave(struct glinfer_session *session, const struct gi_platform_saved *saved)
@@ -62,6 +68,9 @@ void glinfer_session_destroy(struct glinfer_session **session)
     if (self) {
         *session = NULL;
         self->is_doomed = true;
+        if (self->encoder) {
+            self->encoder->is_doomed = true;
+        }
         glinfer_session_cancel(self); // if it is in a call
         gi_call_end(self->model->device);
     }

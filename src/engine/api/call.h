@@ -4,8 +4,12 @@
 
 #include "engine/session/session.h"
 
-// Begins a call that uses a session's GPU (gi_session_enter). Failure ends the call and may free
-// the session.
+// Begins a call that measures a session of any model (gi_session_enter). Failure ends the call and
+// may free the session.
+bool gi_call_begin_any(struct glinfer_session *session, struct gi_platform_saved *saved,
+                       struct glinfer_error *err);
+// Begins a call that uses a session's GPU for text. Fails as gi_call_begin_any, and with
+// UNSUPPORTED for a speech model.
 bool gi_call_begin(struct glinfer_session *session, struct gi_platform_saved *saved,
                    struct glinfer_error *err);
 // Leaves the session's GPU and ends the call.

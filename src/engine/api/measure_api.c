@@ -16,7 +16,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     struct glinfer_tune_stats full = {0};
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err) ||
-        !gi_call_begin(session, &saved, err)) {
+        !gi_call_begin_any(session, &saved, err)) {
         return false;
     }
     gi_session_reset(session);
@@ -60,7 +60,7 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
     struct glinfer_profile_stats full = {0};
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err) ||
-        !gi_call_begin(session, &saved, err)) {
+        !gi_call_begin_any(session, &saved, err)) {
         return false;
     }
     const bool ok = gi_profile(session, &own, &full, err);

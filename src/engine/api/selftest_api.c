@@ -50,21 +50,40 @@ static bool test_joint(const struct glinfer_session *session, struct glinfer_err
     return ok;
 }
 
-// Records all lists again that answers or, in an encoder, embeddings need.
+// Records all lists again that answers, transcriptions or, in an encoder, embeddings need.
 static bool prepare_all(struct gi_tables *tables, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &tables->model->hparams;
-    const bool has_norm = hparams->embed_norm != GI_EMBED_NORM_OUTPUT;
-    uint32_t lists = 0;
+    const bool has_norm = hparams->n_sound == 0 && hparams->embed_norm != GI_EMBED_NORM_OUTPUT;
+    uint32_t lists = (uint32_t)tables->model->info.is_speech << GI_LIST_LOGITS;
     for (uint32_t end = 0; end < GI_STEP_END_COUNT; end++) {
         lists |= gi_tables_choose(tables, (enum gi_step_end)end, 0, true);
     }
     if (hparams->is_encoder) {
         lists &= (1u << GI_LIST_STEP) - 1;
         lists |= (uint32_t)has_norm << GI_LIST_NORM;
+        lists |= (uint32_t)(hparams->n_sound > 0) << GI_LIST_HEAR;
     }
     gi_tables_forget(tables);
     return gi_tables_prepare(tables, lists, NULL, NULL, err);
+}
+
+// Tests the towers of a speech model.
+static bool test_towers(struct glinfer_session *session, struct glinfer_error *err)
+{
+    struct gi_tables *encoder = &session->encoder->tables;
+    encoder->listener = session->tables.listener;
+    const bool ok = prepare_all(encoder, err) && prepare_all(&session->tables, err);
+    encoder->listener = (struct gi_listener){0};
+    return ok;
+}
+
+static bool test_session(struct glinfer_session *session, struct glinfer_error *err)
+{
+    return prepare_all(&session->tables, err) &&
+           (session->model->hparams.is_encoder ||
+            (gi_scorer_open(session, err) && test_drafts(session, err) &&
+             test_joint(session, err)));
 }
 
 bool glinfer_selftest(struct glinfer_session *session,
@@ -74,7 +93,7 @@ bool glinfer_selftest(struct glinfer_session *session,
     struct gi_platform_saved saved;
     if (!GI_CHECK_SET(session, err) ||
         !gi_check_set((const void *)(uintptr_t)each, "each", __func__, err) ||
-        !gi_call_begin(session, &saved, err)) {
+        !gi_call_begin_any(session, &saved, err)) {
         return false;
     }
     struct gi_tables *tables = &session->tables;
@@ -83,10 +102,7 @@ bool glinfer_selftest(struct glinfer_session *session,
     gi_program_table_doubt(tables->recorder.programs, true);
     gi_scorer_close(session);
     gi_verifier_close(session);
-    const bool ok =
-        prepare_all(tables, err) &&
-        (session->model->hparams.is_encoder ||
-         (gi_scorer_open(session, err) && test_drafts(session, err) && test_joint(session, err)));
+    const bool ok = session->encoder ? test_towers(session, err) : test_session(session, err);
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->listener = (struct gi_listener){0};
     gi_call_leave(session, &saved);

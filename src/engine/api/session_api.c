@@ -26,14 +26,34 @@ static bool check_params(const struct glinfer_model *model,
     return true;
 }
 
+// Creates a session of a speech model's decoder, for measuring, with one of its encoder.
+static bool create_towers(struct glinfer_model *model, const struct glinfer_session_params *params,
+                          struct glinfer_session **session, struct glinfer_error *err)
+{
+    struct glinfer_session_params own = *params, hears = *params;
+    struct glinfer_session *encoder = NULL;
+    own.n_ctx = model->hparams.n_ctx_train;
+    hears.n_ctx = model->encoder->hparams.n_ctx_train;
+    hears.n_batch = 0;
+    own.expected = hears.expected = NULL;
+    if (!gi_sessions_create(model->encoder, &hears, NULL, 1, &encoder, err)) {
+        return false;
+    }
+    encoder->is_doomed = !gi_sessions_create(model, &own, encoder, 1, session, err);
+    return !encoder->is_doomed;
+}
+
 static bool create(struct glinfer_model *model, const struct glinfer_session_params *params,
                    uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
 {
     struct glinfer_session_params own = {0};
     struct glinfer_generate_params expected = {0};
     if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
-        !GI_TAKE(&expected, own.expected, err) || !gi_model_check_text(model, err) ||
-        !check_params(model, &own, err)) {
+        !GI_TAKE(&expected, own.expected, err) || !check_params(model, &own, err)) {
+        return false;
+    }
+    const bool is_measured = own.allows_speech && model->info.is_speech && n == 1;
+    if (!is_measured && !gi_model_check_text(model, err)) {
         return false;
     }
     if (own.expected) {
@@ -41,7 +61,8 @@ static bool create(struct glinfer_model *model, const struct glinfer_session_par
         expected.progress_user = own.progress_user;
         own.expected = &expected;
     }
-    const bool ok = gi_sessions_create(model, &own, NULL, n, sessions, err);
+    const bool ok = is_measured ? create_towers(model, &own, sessions, err)
+                                : gi_sessions_create(model, &own, NULL, n, sessions, err);
     gi_call_end(model->device);
     return ok;
 }

@@ -89,6 +89,26 @@ bool glinfer_transcription_step(struct glinfer_transcription *transcription, uin
     return ok;
 }
 
+bool glinfer_transcription_measure(struct glinfer_transcription *transcription, uint32_t n_position,
+                                   uint32_t n_token, struct glinfer_speech_times *times,
+                                   struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    struct glinfer_speech_times full = {0};
+    if (!GI_CHECK_SET(transcription, err) || !GI_CHECK_SET(times, err) ||
+        !GI_CHECK_SIZED(times, err) || !gi_device_enter(transcription->device, &saved, err)) {
+        return false;
+    }
+    struct glinfer_device *device = transcription->device;
+    const bool ok = gi_transcription_measure(transcription, n_position, n_token, &full, err);
+    gi_device_leave(device, &saved);
+    if (ok) {
+        gi_sized_give(times, &full, sizeof(full));
+    }
+    gi_call_end(device);
+    return ok;
+}
+
 bool glinfer_transcription_poll(struct glinfer_transcription *transcription,
                                 struct glinfer_transcript_event *event)
 {

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+const struct gi_sound_list gi_sound_lists[GI_SOUND_LISTS] = {{GI_LIST_HEAR, 2},
+                                                             {GI_LIST_PROMPT, 1}};
+
 //-- ranges ------------------------------------------------------------------------------------
 
 // Points the graph at the ranges.

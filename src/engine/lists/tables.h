@@ -20,6 +20,14 @@ enum {
     GI_LIST_COUNT,
 };
 
+// The lists that encode a sound, in order.
+enum { GI_SOUND_LISTS = 2 };
+struct gi_sound_list {
+    uint32_t list;   // GI_LIST_...
+    uint32_t n_rows; // tokens of the list for each position of the encoder
+};
+extern const struct gi_sound_list gi_sound_lists[GI_SOUND_LISTS];
+
 struct gi_time_box;
 
 struct gi_tables {

@@ -39,9 +39,10 @@ struct profile {
 
 //-- submitting a set ------------------------------------------------------------------------------
 
-static bool write_state(const struct profile *profile, uint32_t n_past, uint32_t n_tokens)
+static bool write_state(const struct profile *profile, struct glinfer_session *session,
+                        uint32_t n_past, uint32_t n_tokens)
 {
-    struct gi_runner *runner = &profile->session->runner;
+    struct gi_runner *runner = &session->runner;
     const struct gi_step_state state = {
         .n_past = n_past, .n_tokens = n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
     return gi_runner_begin(runner, profile->err) && gi_runner_write(runner, &state, profile->err);
@@ -60,13 +61,14 @@ static void add_spans(struct profile *profile, const struct gi_executor *executo
 }
 
 // Submits with the timer, or without one adds the time of submitting to the stats.
-static bool submit_chain(struct profile *profile, struct gi_executor *executor,
-                         struct gi_chain chain, struct gi_timer *timer)
+static bool submit_chain(struct profile *profile, struct glinfer_session *session,
+                         struct gi_executor *executor, struct gi_chain chain,
+                         struct gi_timer *timer)
 {
     const struct gi_selection selection = {.timer = timer};
     const uint64_t begin = gi_clock_ns();
     chain.selection = &selection;
-    if (!executor || !gi_runner_run(&profile->session->runner, executor, &chain, profile->err)) {
+    if (!executor || !gi_runner_run(&session->runner, executor, &chain, profile->err)) {
         return false;
     }
     if (timer) {
@@ -100,8 +102,8 @@ static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_ti
 {
     const uint32_t depth = profile->params.depth;
     const struct gi_chain chain = {.n_past = depth, .n_tokens = 1, .n_steps = n_steps};
-    return write_state(profile, depth, 1) &&
-           submit_chain(profile, step_executor(profile), chain, timer);
+    return write_state(profile, profile->session, depth, 1) &&
+           submit_chain(profile, profile->session, step_executor(profile), chain, timer);
 }
 
 // Returns the number of tokens in the batch after the first `done` tokens of a prompt.
@@ -109,6 +111,22 @@ static uint32_t next_batch(const struct profile *profile, uint32_t n_tokens, uin
 {
     const uint32_t most = profile->session->tables.n_batch;
     return n_tokens - done < most ? n_tokens - done : most;
+}
+
+// Submits what an encoder does with a sound of n positions.
+static bool submit_sound(struct profile *profile, uint32_t n, struct gi_timer *timer)
+{
+    struct glinfer_session *encoder = profile->session->encoder;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < GI_SOUND_LISTS; i++) {
+        const struct gi_sound_list *list = &gi_sound_lists[i];
+        const struct gi_chain chain = {
+            .n_tokens = list->n_rows * n, .n_steps = 1, .flush_interval = PROMPT_FLUSH};
+        ok = write_state(profile, encoder, 0, chain.n_tokens) &&
+             submit_chain(profile, encoder,
+                          gi_tables_find(&encoder->tables, list->list, profile->err), chain, timer);
+    }
+    return ok;
 }
 
 static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_timer *timer)
@@ -124,14 +142,14 @@ static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_
         if (!gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
                             profile->tokens + done, count * sizeof(profile->tokens[0]),
                             profile->err) ||
-            !write_state(profile, chain.n_past, count) ||
-            !submit_chain(profile, gi_tables_prompt(&session->tables, count, profile->err), chain,
-                          timer)) {
+            !write_state(profile, session, chain.n_past, count) ||
+            !submit_chain(profile, session, gi_tables_prompt(&session->tables, count, profile->err),
+                          chain, timer)) {
             return false;
         }
     }
     const struct gi_chain end = {.n_past = profile->params.depth, .n_tokens = 1, .n_steps = 1};
-    return submit_chain(profile, prompt_end_executor(profile), end, timer);
+    return submit_chain(profile, session, prompt_end_executor(profile), end, timer);
 }
 
 // Runs n steps, or a prompt of n tokens, and waits for them; *ns is the host's time of it all.
@@ -143,10 +161,14 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
     if (timer) {
         gi_timer_reset(timer);
     }
+    struct glinfer_session *session = profile->session;
+    const bool is_sound = is_prompt && session->encoder;
     const bool ok =
-        gi_session_check_cancel(profile->session, "the profile", profile->err) &&
-        (is_prompt ? submit_prompt(profile, n, timer) : submit_steps(profile, n, timer)) &&
-        gi_runner_wait(&profile->session->runner, profile->err);
+        gi_session_check_cancel(session, "the profile", profile->err) &&
+        (is_sound    ? submit_sound(profile, n, timer)
+         : is_prompt ? submit_prompt(profile, n, timer)
+                     : submit_steps(profile, n, timer)) &&
+        gi_runner_wait(is_sound ? &session->encoder->runner : &session->runner, profile->err);
     *ns = gi_clock_ns() - begin;
     return ok;
 }
@@ -308,10 +330,25 @@ static void report(const struct profile *profile)
     }
 }
 
+// Returns the dispatches of a sound; 0 on failure.
+static uint32_t count_sound(const struct profile *profile)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < GI_SOUND_LISTS; i++) {
+        const uint32_t n = count_entries(gi_tables_find(&profile->session->encoder->tables,
+                                                        gi_sound_lists[i].list, profile->err));
+        sum = n > 0 && (i == 0 || sum > 0) ? sum + n : 0;
+    }
+    return sum;
+}
+
 // Returns the dispatches of a prompt; 0 on failure.
 static uint32_t count_prompt(const struct profile *profile)
 {
     struct gi_tables *tables = &profile->session->tables;
+    if (profile->session->encoder) {
+        return count_sound(profile);
+    }
     const uint32_t n_tokens = profile->params.n_prompt;
     uint32_t n = count_entries(prompt_end_executor(profile));
     for (uint32_t done = 0; done < n_tokens; done += tables->n_batch) {
@@ -332,10 +369,13 @@ static bool begin(struct profile *profile)
     const uint32_t n_prompt = profile->params.n_prompt;
     const uint32_t n_vocab = profile->session->model->hparams.n_vocab;
     uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 1, true), random = 1;
-    if (n_prompt > 0) { // of one token as of two: no step here
+    struct glinfer_session *encoder = profile->session->encoder;
+    if (n_prompt > 0 && !encoder) { // of one token as of two: no step here
         lists |= gi_tables_choose(tables, GI_STEP_END_GREEDY, n_prompt > 1 ? n_prompt : 2, true);
     }
-    if (!gi_tables_prepare(tables, lists, NULL, NULL, profile->err)) {
+    if (!gi_tables_prepare(tables, lists, NULL, NULL, profile->err) ||
+        (encoder &&
+         !gi_session_set_keys(profile->session, encoder->sequence.n_ctx, 1, profile->err))) {
         return false;
     }
     const uint32_t a_step = count_entries(step_executor(profile));
@@ -393,11 +433,14 @@ bool gi_profile(struct glinfer_session *session, const struct glinfer_profile_pa
     if (profile.params.n_runs == 0) {
         profile.params.n_runs = params->n_prompt > 0 ? 1 : DEFAULT_STEPS;
     }
+    const bool is_sound = session->encoder && params->n_prompt > 0;
+    const uint32_t n_ctx = is_sound ? session->encoder->sequence.n_ctx : session->sequence.n_ctx;
     const uint64_t n = params->n_prompt > 0 ? params->n_prompt : profile.params.n_runs;
-    if (params->depth + n > session->sequence.n_ctx) {
+    profile.params.depth = is_sound ? 0 : params->depth;
+    if (profile.params.depth + n > n_ctx) {
         return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
                             "%llu tokens at a depth of %u do not fit the context of %u",
-                            (unsigned long long)n, params->depth, session->sequence.n_ctx);
+                            (unsigned long long)n, profile.params.depth, n_ctx);
     }
     gi_session_reset(session);
     const bool ok =

@@ -27,9 +27,9 @@ static void hand_over(void *user, const struct gi_box_event *event)
 }
 
 // Walks a list, recorded if it is not; lists are recorded in the order of their walks.
-static bool walk(struct plan *plan, uint32_t index, uint32_t n_past, uint32_t n_tokens)
+static bool walk(struct plan *plan, struct glinfer_session *session, uint32_t index,
+                 uint32_t n_past, uint32_t n_tokens)
 {
-    struct glinfer_session *session = plan->session;
     const struct gi_program_table *programs = session->model->device->programs;
     struct gi_dispatch_table *list = gi_tables_list(&session->tables, index, plan->err);
     plan->list = list;
@@ -38,6 +38,17 @@ static bool walk(struct plan *plan, uint32_t index, uint32_t n_past, uint32_t n_
     return list && gi_time_box_reserve(&plan->box, programs, plan->err) &&
            gi_dispatch_table_replay_boxed(list, &replay, &plan->box, &(struct gi_replay_cursor){0},
                                           plan->err);
+}
+
+static bool walk_sound(struct plan *plan)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < GI_SOUND_LISTS; i++) {
+        ok = walk(plan, plan->session->encoder, gi_sound_lists[i].list, 0,
+                  gi_sound_lists[i].n_rows * plan->params->n_prompt) &&
+             gi_time_box_close(&plan->box, plan->err);
+    }
+    return ok;
 }
 
 static bool walk_prompt(struct plan *plan)
@@ -54,11 +65,13 @@ static bool walk_prompt(struct plan *plan)
         }
         count = gi_tables_choose_batch(&plan->session->tables, table, &plan->box, depth + done,
                                        n_prompt - done, done == 0);
-        if (!walk(plan, list, depth + done, count) || !gi_time_box_close(&plan->box, plan->err)) {
+        if (!walk(plan, plan->session, list, depth + done, count) ||
+            !gi_time_box_close(&plan->box, plan->err)) {
             return false;
         }
     }
-    return walk(plan, GI_LIST_PROMPT_END + GI_STEP_END_GREEDY, depth + n_prompt - 1, 1) &&
+    return walk(plan, plan->session, GI_LIST_PROMPT_END + GI_STEP_END_GREEDY, depth + n_prompt - 1,
+                1) &&
            gi_time_box_close(&plan->box, plan->err);
 }
 
@@ -66,7 +79,8 @@ static bool walk_steps(struct plan *plan)
 {
     bool ok = true;
     for (uint32_t i = 0; ok && i < plan->params->n_runs; i++) {
-        ok = walk(plan, GI_LIST_STEP + GI_STEP_END_GREEDY, plan->params->depth + i, 1) &&
+        ok = walk(plan, plan->session, GI_LIST_STEP + GI_STEP_END_GREEDY, plan->params->depth + i,
+                  1) &&
              gi_time_box_close(&plan->box, plan->err);
     }
     return ok;
@@ -79,7 +93,9 @@ bool gi_profile_plan(struct glinfer_session *session, const struct glinfer_profi
     gi_time_box_init(&plan.box, gi_session_gpu(session), session->runner.budget_ns);
     plan.box.plan = hand_over;
     plan.box.user = &plan;
-    const bool ok = params->n_prompt > 0 ? walk_prompt(&plan) : walk_steps(&plan);
+    const bool ok = params->n_prompt == 0 ? walk_steps(&plan)
+                    : session->encoder    ? walk_sound(&plan)
+                                          : walk_prompt(&plan);
     gi_time_box_finish(&plan.box);
     return ok;
 }

@@ -168,7 +168,8 @@ uint32_t gi_tune_step_replays(const struct gi_tune *tune)
 static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
 {
     double ns[2][GI_TUNE_STEP_SAMPLES];
-    struct gi_tune_run run = {.n_tokens = 1, .n = gi_tune_step_replays(tune)};
+    struct gi_tune_run run = {
+        .runner = &tune->session->runner, .n_tokens = 1, .n = gi_tune_step_replays(tune)};
     uint32_t n = 0;
     if (!gi_tune_clock_warm(&tune->clock)) {
         return false;
@@ -295,8 +296,8 @@ static bool keep(struct gi_tune *tune)
 
 //-- the whole -------------------------------------------------------------------------------------
 
-// A batch of made-up tokens for the prompt's table.
-static bool write_tokens(struct gi_tune *tune)
+// A batch of made-up tokens for the prompt's table, and all keys of an encoder.
+static bool write_inputs(struct gi_tune *tune)
 {
     uint32_t tokens[GI_MAX_BATCH];
     const uint32_t n_vocab = tune->session->model->hparams.n_vocab;
@@ -304,18 +305,21 @@ static bool write_tokens(struct gi_tune *tune)
     for (uint32_t i = 0; i < tune->session->tables.n_batch; i++) {
         tokens[i] = (i * 2654435761u >> 8) % n_vocab;
     }
+    const struct glinfer_session *encoder = tune->session->encoder;
     return gi_runner_fill(&tune->session->runner, range, tokens,
-                          tune->session->tables.n_batch * sizeof(tokens[0]), tune->err);
+                          tune->session->tables.n_batch * sizeof(tokens[0]), tune->err) &&
+           (!encoder || gi_session_set_keys(tune->session, encoder->sequence.n_ctx, 1, tune->err));
 }
 
 // Builds the step and takes what it needs to be timed.
 static bool begin_step(struct gi_tune *tune, struct gi_dispatch_table *step)
 {
-    const struct gi_tune_run run = {.table = step, .n_tokens = 1, .n = 1};
+    const struct gi_tune_run run = {
+        .table = step, .runner = &tune->session->runner, .n_tokens = 1, .n = 1};
     double *step_ns = &tune->stats.table_step_ns;
     if (!gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
                                 tune->err) ||
-        !gi_dispatch_table_seal(step, tune->err) || !write_tokens(tune) ||
+        !gi_dispatch_table_seal(step, tune->err) || !write_inputs(tune) ||
         !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
         !gi_tune_clock_measure(&tune->clock, &run, step_ns) || // fills what is read
         !gi_tune_clock_choose(&tune->clock, &run) || !gi_tune_clock_warm(&tune->clock) ||
@@ -348,25 +352,34 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
     return ok;
 }
 
+// Makes a session record with the shapes of the trial and note its sites.
+static void use_trial(struct gi_tune *tune, struct glinfer_session *session)
+{
+    session->tables.recorder.programs = tune->programs;
+    session->tables.recorder.tuning = tune->trial;
+    session->tables.recorder.sites = &tune->known;
+}
+
 static bool run_tune(struct gi_tune *tune)
 {
     struct gi_gpu *gpu = gi_session_gpu(tune->session);
     const enum gi_batch_form batch_form = gi_gpu_batch_form(gpu);
     tune->recorder = tune->session->tables.recorder;
+    tune->batch_recorder = tune->batches->tables.recorder;
     // Results that cannot be kept are not worth measuring.
     bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err);
     tune->trial = ok ? gi_tuning_create(tune->err) : NULL;
     tune->programs = tune->trial ? gi_program_table_create(gpu, tune->err) : NULL;
     ok = tune->programs != NULL;
-    tune->session->tables.recorder.programs = tune->programs;
-    tune->session->tables.recorder.tuning = tune->trial;
-    tune->session->tables.recorder.sites = &tune->known;
+    use_trial(tune, tune->session);
+    use_trial(tune, tune->batches);
     struct gi_dispatch_table *step = ok ? gi_tune_record(tune, false) : NULL;
     ok = step && measure(tune, step) && keep(tune);
     gi_dispatch_table_destroy(step);
     if (!ok) {
         gi_gpu_set_batch_form(gpu, batch_form);
     }
+    tune->batches->tables.recorder = tune->batch_recorder;
     tune->session->tables.recorder = tune->recorder;
     gi_tune_clock_finish(&tune->clock);
     gi_program_table_destroy(tune->programs);
@@ -382,6 +395,7 @@ bool gi_tune(struct glinfer_session *session, const struct glinfer_tune_params *
         return false;
     }
     tune->session = session;
+    tune->batches = session->encoder ? session->encoder : session;
     tune->err = err;
     tune->params = *params;
     if (params->max_ms == 0) {

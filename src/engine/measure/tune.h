@@ -35,10 +35,11 @@ struct gi_tune_site {
 
 struct gi_tune {
     struct glinfer_session *session;
+    struct glinfer_session *batches; // the session, or its encoder, which has the batches
     struct glinfer_tune_params params;
     struct glinfer_tune_stats stats;
     struct glinfer_error *err;
-    struct gi_recorder recorder; // the session's own, put back at the end
+    struct gi_recorder recorder, batch_recorder; // the sessions' own, put back at the end
     struct gi_program_table *programs;
     struct gi_tuning *trial; // shapes that recordings use
     struct gi_tuning_sites known;

@@ -107,7 +107,7 @@ void gi_tune_clock_finish(struct gi_tune_clock *clock)
 // Writes the inputs of the run; the grids, too, before anything is timed.
 static bool write_state(struct gi_tune_clock *clock, const struct gi_tune_run *run)
 {
-    struct gi_runner *runner = &clock->session->runner;
+    struct gi_runner *runner = run->runner;
     const struct gi_step_state state = {
         .n_past = run->n_past, .n_tokens = run->n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
     const struct gi_chain nothing = {.n_past = run->n_past, .n_tokens = run->n_tokens};
@@ -128,7 +128,7 @@ static bool submit(struct gi_tune_clock *clock, const struct gi_tune_run *run)
                                    .selection = &selection};
     bool ok = true;
     for (uint32_t done = 0; ok && done < run->n; done += chain.n_steps) {
-        ok = gi_runner_run(&clock->session->runner, &clock->executor.base, &chain, clock->err);
+        ok = gi_runner_run(run->runner, &clock->executor.base, &chain, clock->err);
     }
     return ok;
 }
@@ -151,7 +151,7 @@ static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run,
     const bool ok = submit(clock, run);
     clock->submit_ns = gi_clock_ns() - begin;
     gi_timer_end(clock->timer);
-    if (!ok || !gi_runner_wait(&clock->session->runner, clock->err)) {
+    if (!ok || !gi_runner_wait(run->runner, clock->err)) {
         return false;
     }
     *status = gi_timer_await(clock->timer, ns);
@@ -198,7 +198,7 @@ bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run 
 
 bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns)
 {
-    struct gi_runner *runner = &clock->session->runner;
+    struct gi_runner *runner = run->runner;
     if (!submit_burst(clock, 1) || !gi_session_check_cancel(clock->session, "tuning", clock->err) ||
         !gi_runner_wait(runner, clock->err)) {
         return false;

@@ -23,6 +23,7 @@ struct gi_tune_clock {
 // Names what is run: a table, all of it, one site of it or all but one.
 struct gi_tune_run {
     struct gi_dispatch_table *table;
+    struct gi_runner *runner;    // of the table's session
     uint32_t site, skipped_site; // 0: all
     uint32_t n_past, n_tokens;
     uint32_t n; // replays; n_past + n tokens fit the context

@@ -27,7 +27,8 @@ static struct gi_dispatch_table *record_either(struct gi_tune *tune, bool is_ind
 static bool compare_dispatch(struct gi_tune *tune, struct gi_dispatch_table *direct,
                              struct gi_dispatch_table *indirect, bool *is_indirect)
 {
-    struct gi_tune_run run = {.n_tokens = 1, .n = gi_tune_step_replays(tune)};
+    struct gi_tune_run run = {
+        .runner = &tune->session->runner, .n_tokens = 1, .n = gi_tune_step_replays(tune)};
     uint32_t n_won = 0;
     for (uint32_t i = 0; i < N_ROUNDS; i++) {
         double ns[2];
@@ -94,8 +95,10 @@ static bool build_form(struct gi_tune *tune, enum gi_batch_form form,
 static bool compare_forms(struct gi_tune *tune, struct gi_dispatch_table *lane,
                           struct gi_dispatch_table *split, bool *is_split)
 {
-    const uint32_t n_batch = tune->session->tables.n_batch;
-    struct gi_tune_run run = {.n_tokens = n_batch < MOST_TOKENS ? n_batch : MOST_TOKENS, .n = 1};
+    const uint32_t n_batch = tune->batches->tables.n_batch;
+    struct gi_tune_run run = {.runner = &tune->batches->runner,
+                              .n_tokens = n_batch < MOST_TOKENS ? n_batch : MOST_TOKENS,
+                              .n = 1};
     double ns[2] = {0};
     for (int round = 0; round < 2 && ns[1] <= 1.5 * ns[0]; round++) {
         for (int i = 0; i < 2; i++) {

@@ -35,9 +35,9 @@ static void drop_table(struct gi_tune_candidate *candidate)
 
 struct gi_dispatch_table *gi_tune_record(struct gi_tune *tune, bool is_prompt)
 {
-    return gi_tables_record(&tune->session->tables,
-                            is_prompt ? GI_LIST_PROMPT : GI_LIST_STEP + GI_STEP_END_GREEDY,
-                            tune->err);
+    return is_prompt ? gi_tables_record(&tune->batches->tables, GI_LIST_PROMPT, tune->err)
+                     : gi_tables_record(&tune->session->tables, GI_LIST_STEP + GI_STEP_END_GREEDY,
+                                        tune->err);
 }
 
 // Records with the candidate's shape and, for all else, the trial's.
@@ -143,8 +143,9 @@ static struct gi_tune_run make_run(const struct gi_tune *tune, const struct gi_t
 {
     return (struct gi_tune_run){
         .table = table,
+        .runner = site->is_prompt ? &tune->batches->runner : &tune->session->runner,
         .site = site->is_whole ? 0 : site->number,
-        .n_tokens = site->is_prompt ? tune->session->tables.n_batch : 1,
+        .n_tokens = site->is_prompt ? tune->batches->tables.n_batch : 1,
         .n = site->n,
     };
 }

@@ -39,9 +39,14 @@ static bool check_vocabulary(const struct gi_model_plan *plan, const struct gi_t
                         gi_gguf_path(plan->gguf), n, plan->hparams.n_vocab_rows);
 }
 
-// Adds the estimates of another tower, which work at the same time.
+// Adds the sizes of the encoder to those of a decoder, each layer of which is two in its tower and
+// one of keys in the encoder's, and the estimates: both work at the same time.
 static void add_tower(struct glinfer_model_info *info, const struct glinfer_model_info *other)
 {
+    info->n_layer /= 2;
+    info->n_encoder_layer = other->n_layer - info->n_layer;
+    info->n_encoder_ctx = other->n_ctx_train;
+    info->n_mel = other->n_mel;
     info->weights += other->weights;
     info->kv_cache += other->kv_cache;
     info->scratch += other->scratch;

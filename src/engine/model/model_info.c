@@ -196,6 +196,7 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     uint64_t sizes[GI_SESSION_RANGE_COUNT];
     gi_session_layout(&graph, &shape, &kept, sizes);
     info->n_layer = hparams->n_layer;
+    info->n_mel = hparams->n_sound;
     info->n_embd = hparams->n_embd;
     info->n_ff = hparams->n_ff;
     info->n_head = hparams->n_head;

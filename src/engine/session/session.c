@@ -182,7 +182,7 @@ static struct glinfer_session *add(struct gi_session_group *group, uint32_t slot
 }
 
 bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_session_params *params,
-                        const struct glinfer_session *encoder, uint32_t n,
+                        struct glinfer_session *encoder, uint32_t n,
                         struct glinfer_session **sessions, struct glinfer_error *err)
 {
     struct gi_session_group *group = gi_session_group_create(model, n, err);
@@ -216,6 +216,14 @@ bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_sessio
         sessions[i] = NULL;
     }
     return ok;
+}
+
+bool gi_session_set_keys(struct glinfer_session *session, uint32_t n_key, uint32_t n_tokens,
+                         struct glinfer_error *err)
+{
+    const struct gi_step_state state = {.n_past = n_key - n_tokens, .n_tokens = n_tokens};
+    return gi_runner_fill(&session->runner, &session->tables.graph.cross_state, &state,
+                          sizeof(state), err);
 }
 
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)

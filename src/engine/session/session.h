@@ -26,9 +26,9 @@ struct gi_broken_answer {
 };
 
 struct glinfer_session {
-    struct glinfer_model *model;           // borrowed; counts its sessions
-    struct glinfer_session *next;          // next session of the model
-    const struct glinfer_session *encoder; // borrowed; whose keys cross-attention reads, or NULL
+    struct glinfer_model *model;     // borrowed; counts its sessions
+    struct glinfer_session *next;    // next session of the model
+    struct glinfer_session *encoder; // borrowed; whose keys cross-attention reads, or NULL
     struct glinfer_session_params params;
     struct gi_session_group *group; // owns the memory of the tables and of the cache
     uint32_t slot;                  // slot in the group
@@ -68,10 +68,14 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
 // Creates the n sessions of a group, from checked params. Sessions that are not complete are marked
 // as destroyed. encoder: whose keys cross-attention reads; NULL for models without it.
 bool gi_sessions_create(struct glinfer_model *model, const struct glinfer_session_params *params,
-                        const struct glinfer_session *encoder, uint32_t n,
+                        struct glinfer_session *encoder, uint32_t n,
                         struct glinfer_session **sessions, struct glinfer_error *err);
 // Destroys a session without an answer.
 void gi_session_destroy(struct glinfer_session *session);
+// Sets how many keys of the encoder the cross-attention of the next n_tokens tokens reads. The
+// session has an encoder, and n_key >= n_tokens. Fails with GPU_LOST, NO_MEMORY.
+bool gi_session_set_keys(struct glinfer_session *session, uint32_t n_key, uint32_t n_tokens,
+                         struct glinfer_error *err);
 // Prepares all that an answer to params needs: lists, with has_steps the executors of steps, and
 // drafts. Fails as these do.
 bool gi_session_prepare(struct glinfer_session *session,

@@ -99,15 +99,6 @@ bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_
     return ok;
 }
 
-// Writes how many keys cross-attention sees: all that the encoder has heard.
-static bool write_keys(struct gi_speech_towers *towers, struct glinfer_session *session, uint32_t n,
-                       struct glinfer_error *err)
-{
-    const struct gi_step_state state = {.n_past = towers->n_key - n, .n_tokens = n};
-    return gi_runner_fill(&session->runner, &session->tables.graph.cross_state, &state,
-                          sizeof(state), err);
-}
-
 // Reads tokens whose logits are not needed, as many at a time as cross-attention allows. align:
 // takes their queries; NULL: nobody does.
 static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session *session,
@@ -120,7 +111,7 @@ static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session 
     for (uint32_t done = 0, count; ok && done < n; done += count) {
         count = n - done < most ? n - done : most;
         const struct gi_step_state state = {.n_past = n_past + done, .n_tokens = count};
-        ok = write_keys(towers, session, count, err) &&
+        ok = gi_session_set_keys(session, towers->n_key, count, err) &&
              gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
                             tokens + done, count * sizeof(*tokens), err) &&
              (align ? gi_runner_write(&session->runner, &state, err) &&
@@ -178,8 +169,8 @@ bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_
         .token = tokens[n - 1], .n_past = n_past + n - 1, .n_tokens = 1};
     return gi_runner_begin(&session->runner, err) &&
            (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, NULL, err)) &&
-           write_keys(towers, session, 1, err) && run_list(session, GI_LIST_LOGITS, &state, err) &&
-           fetch_logits(session, logits, err);
+           gi_session_set_keys(session, towers->n_key, 1, err) &&
+           run_list(session, GI_LIST_LOGITS, &state, err) && fetch_logits(session, logits, err);
 }
 
 bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,

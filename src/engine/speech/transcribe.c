@@ -205,6 +205,49 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
     return ok;
 }
 
+// Encodes silence; 0 positions: all, unless they are encoded already.
+static bool measure_encoder(struct glinfer_transcription *self, uint32_t n_position,
+                            struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = &self->net;
+    const uint32_t n = n_position > 0 ? n_position : net->n_audio_ctx;
+    if (n > net->n_audio_ctx) {
+        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                            "%u positions do not fit the %u that the encoder can hear", n,
+                            net->n_audio_ctx);
+    }
+    if (n_position == 0 && self->towers.n_key == n) {
+        return true;
+    }
+    float *mel = gi_array_zeroed((size_t)2 * n * net->n_mel, sizeof(*mel), "a spectrogram", err);
+    const bool ok = mel && gi_speech_encode(&self->towers, mel, 2 * n, err) &&
+                    gi_runner_wait(&self->towers.encoder->runner, err);
+    free(mel);
+    return ok;
+}
+
+bool gi_transcription_measure(struct glinfer_transcription *transcription, uint32_t n_position,
+                              uint32_t n_token, struct glinfer_speech_times *times,
+                              struct glinfer_error *err)
+{
+    enum { N_START = 4 }; // tokens before the first of a text
+    const uint32_t start[N_START] = {0};
+    const uint64_t begin = gi_clock_ns();
+    float *logits =
+        gi_array_zeroed(transcription->net.n_vocab, sizeof(*logits), "the logits of a step", err);
+    bool ok = logits && measure_encoder(transcription, n_position, err);
+    const uint64_t encoded = gi_clock_ns();
+    for (uint32_t i = 0, n_past = 0; ok && i < n_token; i++) {
+        const uint32_t n = i == 0 ? N_START : 1;
+        ok = gi_speech_decode(&transcription->towers, 0, n_past, start, n, logits, err);
+        n_past += n;
+    }
+    free(logits);
+    times->encode_ms = n_position > 0 ? (double)(encoded - begin) / 1e6 : 0;
+    times->decode_ms = (double)(gi_clock_ns() - encoded) / 1e6;
+    return ok;
+}
+
 // Copies tokens and words into structs of glinfer.h; false without memory for them.
 static bool copy_lists(struct glinfer_transcription *self, const struct gi_transcript_event *from)
 {

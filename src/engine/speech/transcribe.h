@@ -32,6 +32,10 @@ void gi_transcription_destroy(struct glinfer_transcription *transcription);
 // Works for about budget_us microseconds. The context is entered.
 bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t budget_us,
                            enum glinfer_transcription_state *state, struct glinfer_error *err);
+// Fills *times as glinfer_transcription_measure does. The context is entered.
+bool gi_transcription_measure(struct glinfer_transcription *transcription, uint32_t n_position,
+                              uint32_t n_token, struct glinfer_speech_times *times,
+                              struct glinfer_error *err);
 // Fills *event as glinfer_transcription_poll does; false if there is none.
 bool gi_transcription_poll(struct glinfer_transcription *transcription,
                            struct glinfer_transcript_event *event);

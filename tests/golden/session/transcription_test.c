@@ -358,4 +358,132 @@ TEST(speech_and_text_differ)
     assert_null(glinfer_speech_language(1000));
 }
 
+//-- measuring -------------------------------------------------------------------------------------
+
+#define SESSION __attribute__((cleanup(glinfer_session_destroy))) struct glinfer_session
+
+static struct glinfer_session *measured_session(void)
+{
+    struct glinfer_session_params params;
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    glinfer_session_params_init(&params);
+    params.allows_speech = true;
+    struct glinfer_session *session = glinfer_session_create(tiny.model, &params, &err);
+    must(session, &err);
+    return session;
+}
+
+// Counts the dispatches of kernels with a label.
+struct counted {
+    const char *label;
+    uint32_t n;
+};
+
+static void count_kernel(void *user, const struct glinfer_profile_kernel *kernel)
+{
+    struct counted *counted = user;
+    counted->n += strcmp(kernel->label, counted->label) == 0 ? kernel->n_dispatches : 0;
+}
+
+static void expect_dispatches(struct glinfer_session *session, uint32_t n_prompt, const char *label,
+                              uint32_t n)
+{
+    struct counted counted = {.label = label};
+    struct glinfer_profile_params params;
+    struct glinfer_profile_stats stats = {.struct_size = sizeof(stats)};
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    glinfer_profile_params_init(&params);
+    params.n_runs = 1;
+    params.n_prompt = n_prompt;
+    params.on_kernel = count_kernel;
+    params.user = &counted;
+    must(glinfer_profile(session, &params, &stats, &err), &err);
+    assert_int_equal(counted.n, n);
+    assert_true(stats.wall_ns > 0 && stats.kernel_ns > 0);
+}
+
+TEST(a_profile_is_of_either_tower)
+{
+    SESSION *session = measured_session();
+    struct glinfer_error err;
+    struct glinfer_profile_params params;
+    expect_dispatches(session, 64, "conv1", 2); // with its activation
+    expect_dispatches(session, 64, "output", 0);
+    expect_dispatches(session, 0, "conv1", 0);
+    expect_dispatches(session, 0, "output", 1);
+    glinfer_profile_params_init(&params);
+    params.n_prompt = N_AUDIO + 1;
+    assert_false(glinfer_profile(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+}
+
+static void note_tested(void *user, const struct glinfer_tested *tested)
+{
+    uint32_t *n = user;
+    assert_true(tested->result == GLINFER_TEST_RIGHT || tested->result == GLINFER_TEST_NONE);
+    n[0] += strstr(tested->program, "attention") != NULL;
+    n[1]++;
+}
+
+TEST(a_self_test_is_of_both_towers)
+{
+    SESSION *session = measured_session();
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    uint32_t n[2] = {0};
+    must(glinfer_selftest(session, note_tested, n, &err), &err);
+    assert_true(n[0] >= 3); // attention of the encoder, of prompts and of steps
+    assert_true(n[1] > 12);
+}
+
+TEST(a_session_that_measures_has_no_text)
+{
+    SESSION *session = measured_session();
+    struct glinfer_error err;
+    struct glinfer_generate_params params;
+    struct glinfer_session *pair[2];
+    struct glinfer_session_params several;
+    float vector[WIDTH];
+    size_t n;
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = 2;
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_false(glinfer_begin(session, &params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_false(glinfer_session_prepare(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_false(glinfer_embed(session, prompt, 2, NULL, vector, WIDTH, &n, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    glinfer_session_params_init(&several);
+    several.allows_speech = true;
+    assert_false(glinfer_sessions_create(tiny.model, &several, 2, pair, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+}
+
+TEST(the_towers_of_a_transcription_are_measured)
+{
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    struct glinfer_speech_times times = {.struct_size = sizeof(times)};
+    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, NULL, &err);
+    must(glinfer_transcription_measure(t, 64, 3, &times, &err), &err);
+    assert_true(times.encode_ms > 0 && times.decode_ms > 0);
+    must(glinfer_transcription_measure(t, 0, 2, &times, &err), &err);
+    assert_true(times.encode_ms == 0 && times.decode_ms > 0);
+    assert_false(glinfer_transcription_measure(t, N_AUDIO + 1, 0, &times, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_false(glinfer_transcription_measure(t, 64, N_TEXT, &times, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+}
+
+TEST(the_sizes_of_both_towers_are_told)
+{
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    glinfer_model_describe(tiny.model, &info);
+    assert_int_equal(info.n_layer, N_LAYER);
+    assert_int_equal(info.n_encoder_layer, N_LAYER);
+    assert_int_equal(info.n_encoder_ctx, N_AUDIO);
+    assert_int_equal(info.n_mel, N_MEL);
+}
+
 RUN_TESTS(open_speech_model, close_speech_model)
