@@ -1,5 +1,6 @@
 // model_lists MODEL DEPTH[,DEPTH...] PROMPT[,PROMPT...]: prints, for tools/predict, what a decode
-// step at each depth and a prompt of each length dispatch, a line an entry, tab-separated:
+// step at each depth and a prompt of each length dispatch (of a speech model, a sound of each
+// number of positions), a line an entry, tab-separated; numbers of "-" are defaults:
 //   list NAME label number program groups invocations-a-group multiply-adds bytes sums-of-squares
 // and submits each list once, since some drivers compile at the first dispatch. What the library
 // and the driver say meanwhile goes to standard error. Results are not looked at, so it also works
@@ -12,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <GLES3/gl31.h>
 
@@ -76,6 +78,19 @@ static bool show(struct glinfer_session *session, struct gi_executor *executor, 
     return true;
 }
 
+// Shows what an encoder does with a sound of n positions.
+static bool show_sound(struct glinfer_session *session, const char *name, uint32_t n,
+                       struct glinfer_error *err)
+{
+    struct glinfer_session *encoder = session->encoder;
+    bool is_good = n <= encoder->sequence.n_ctx;
+    for (uint32_t i = 0; is_good && i < GI_SOUND_LISTS; i++) {
+        is_good = show(encoder, gi_tables_find(&encoder->tables, gi_sound_lists[i].list, err), name,
+                       0, gi_sound_lists[i].n_rows * n, err);
+    }
+    return is_good;
+}
+
 // Calls show for each number of a comma-separated list.
 static bool show_all(struct glinfer_session *session, const char *numbers, bool is_prompt,
                      struct glinfer_error *err)
@@ -84,7 +99,10 @@ static bool show_all(struct glinfer_session *session, const char *numbers, bool 
     bool is_good = true;
     for (char *end = NULL; is_good && *numbers; numbers = *end ? end + 1 : end) {
         const uint32_t n = (uint32_t)strtoul(numbers, &end, 10);
-        if (is_prompt) {
+        if (is_prompt && session->encoder) {
+            snprintf(name, sizeof(name), "sound %u", n);
+            is_good = show_sound(session, name, n, err);
+        } else if (is_prompt) {
             snprintf(name, sizeof(name), "prompt %u", n);
             is_good =
                 show(session, gi_tables_prompt(&session->tables, n, err), name, 0, n, err) &&
@@ -113,6 +131,7 @@ int main(int argc, char **argv)
     glinfer_device_params_init(&dp);
     glinfer_model_params_init(&mp);
     glinfer_session_params_init(&sp);
+    sp.allows_speech = true;
     setvbuf(stdout, NULL, _IOLBF, 0); // keeps the order with the output of drivers
     dp.allow_software = true;
     dp.cache_dir = "";
@@ -124,7 +143,12 @@ int main(int argc, char **argv)
                    (session = glinfer_session_create(model, &sp, &err)) &&
                    gi_session_enter(session, &saved, &err);
     if (is_good) {
-        is_good = show_all(session, argv[2], false, &err) && show_all(session, argv[3], true, &err);
+        const bool is_speech = session->encoder;
+        const char *depths = strcmp(argv[2], "-") != 0 ? argv[2] : is_speech ? "0" : "0,512,4096";
+        const char *prompts = strcmp(argv[3], "-") != 0 ? argv[3]
+                              : is_speech               ? "1500,320"
+                                                        : "128,512";
+        is_good = show_all(session, depths, false, &err) && show_all(session, prompts, true, &err);
         glFinish();
         gi_session_leave(session, &saved);
     }
