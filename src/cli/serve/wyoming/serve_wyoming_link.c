@@ -205,6 +205,7 @@ static cJSON *make_body(const cJSON *request)
     add_texts(cli_json_get(request, "transcript_names"), &prompt);
     add_texts(cli_json_get(request, "transcript_terms"), &prompt);
     if (prompt.size > 0) {
+        cli_bytes_add(&prompt, "."); // a sentence: the model writes on in its style
         cJSON_AddStringToObject(body, "prompt", prompt.data);
     }
     cli_bytes_finish(&prompt);
