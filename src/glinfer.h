@@ -375,6 +375,7 @@ struct glinfer_model_info {
     // Sizes of a speech model's encoder, or 0; all others are those of the decoder.
     uint32_t n_encoder_layer, n_encoder_ctx; // n_encoder_ctx: positions of 20 ms
     uint32_t n_mel;                          // bands of the spectrogram
+    uint32_t file_type;                      // general.file_type, such as 1: f16, 7: q8_0
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a

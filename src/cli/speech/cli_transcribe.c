@@ -180,10 +180,24 @@ static bool write_file(const struct cli_transcript *transcript, enum cli_transcr
     return cli_check_written(file, path);
 }
 
+// Returns the name of a model by the layers of its encoder, as whisper-cli has it.
+static const char *name_size(uint32_t n_layer)
+{
+    static const struct {
+        uint32_t n_layer;
+        const char *name;
+    } sizes[] = {{4, "tiny"}, {6, "base"}, {12, "small"}, {24, "medium"}, {32, "large"}};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (sizes[i].n_layer == n_layer) {
+            return sizes[i].name;
+        }
+    }
+    return "unknown";
+}
+
 static bool write_files(const struct transcribe *self, const struct cli_hearing *hearing,
                         const char *name)
 {
-    enum { MULTILINGUAL = 51865 }; // tokens of a vocabulary, at least
     const struct settings *settings = self->settings;
     const struct glinfer_model_info *info = &self->session.info;
     const char *language = cli_transcript_language(hearing->language, settings->params.language);
@@ -195,10 +209,11 @@ static bool write_files(const struct transcribe *self, const struct cli_hearing 
         .is_translation = settings->params.translate,
         .seconds = (double)hearing->n_sample / GLINFER_SPEECH_RATE,
         .model = {.path = self->session.path,
-                  .type = info->description,
-                  .is_multilingual = info->n_vocab >= MULTILINGUAL,
+                  .type = name_size(info->n_encoder_layer),
+                  .is_multilingual = info->n_language > 1,
                   .n_vocab = info->n_vocab,
                   .n_mel = info->n_mel,
+                  .ftype = info->file_type,
                   .audio = {info->n_encoder_ctx, info->n_embd, info->n_head, info->n_encoder_layer},
                   .text = {info->n_ctx_train, info->n_embd, info->n_head, info->n_layer}},
     };

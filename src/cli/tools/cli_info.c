@@ -344,6 +344,7 @@ static void print_shape(const struct glinfer_model_info *info)
     if (info->is_speech) {
         printf("  %-15s %u layers, %u positions of 20 ms, %u bands\n", "encoder",
                info->n_encoder_layer, info->n_encoder_ctx, info->n_mel);
+        printf("  %-15s %u\n", "languages", info->n_language);
     }
     printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
     if (info->tokenizer[0]) {
@@ -411,9 +412,11 @@ static bool print_model_json(const struct cli_session_flags *asked,
                  INFO(tokenizer), INFO(chat_template), INFO_AS("supported", is_supported),
                  INFO(file_size), INFO(weight_size), INFO(n_params), INFO(n_layer), INFO(n_embd),
                  INFO(n_ff), INFO(n_head), INFO(n_kv_head), INFO(head_dim), INFO(n_vocab),
-                 INFO(n_ctx_train), INFO_AS("encoder", is_encoder), INFO(n_embedding));
+                 INFO(n_ctx_train), INFO_AS("encoder", is_encoder), INFO(n_embedding),
+                 INFO(file_type));
     if (info->is_speech) {
-        CLI_JSON_ADD(object, info, INFO(n_encoder_layer), INFO(n_encoder_ctx), INFO(n_mel));
+        CLI_JSON_ADD(object, info, INFO(n_encoder_layer), INFO(n_encoder_ctx), INFO(n_mel),
+                     INFO(n_language));
     }
     cJSON_AddStringToObject(object, "pooling", cli_poolings[info->pooling]);
     if (!info->is_supported) {

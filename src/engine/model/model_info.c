@@ -98,10 +98,8 @@ static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
 // Names the types by general.file_type, because the type of most bytes does not tell a mixture: in
 // a small model it is the embedding's. A number whose type the file does not have is left over from
 // another file.
-static void name_types(const struct gi_gguf *gguf, char out[16])
+static void name_types(const struct gi_gguf *gguf, uint32_t number, char out[16])
 {
-    uint32_t number = 0;
-    gi_gguf_get_u32(gguf, "general.file_type", 0, &number, NULL);
     for (size_t i = 0; i < sizeof(mixtures) / sizeof(mixtures[0]); i++) {
         if (mixtures[i].number == number && has_type(gguf, mixtures[i].type)) {
             snprintf(out, 16, "%s", mixtures[i].name);
@@ -114,7 +112,7 @@ static void name_types(const struct gi_gguf *gguf, char out[16])
 static void describe(struct glinfer_model_info *info, const struct gi_gguf *gguf)
 {
     char type[16], count[24];
-    name_types(gguf, type);
+    name_types(gguf, info->file_type, type);
     if (info->n_params >= 1000000000u) {
         snprintf(count, sizeof(count), "%.1fB", (double)info->n_params / 1e9);
     } else if (info->n_params < 1000000u) {
@@ -141,6 +139,8 @@ bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *g
     copy_string(info->name, sizeof(info->name), name);
     info->file_size = gi_gguf_file_size(gguf);
     list_types(info, gguf);
+    gi_gguf_get_u32(gguf, "general.file_type", 0, &info->file_type, NULL);
+    info->file_type %= 1000; // whisper.cpp adds a thousand for each version of quantisation
     describe(info, gguf);
     if (tokenizer) {
         snprintf(info->tokenizer, sizeof(info->tokenizer), "%s", gi_tokenizer_name(tokenizer));

@@ -343,6 +343,8 @@ TEST(speech_and_text_differ)
     assert_true(glinfer_model_hears(tiny.model));
     glinfer_model_describe(tiny.model, &info);
     assert_true(info.is_speech);
+    assert_int_equal(info.n_language, 1);
+    assert_int_equal(info.file_type, 0);
     assert_null(glinfer_session_create(tiny.model, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
     glinfer_model_params_init(&text);
