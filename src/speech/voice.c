@@ -147,6 +147,13 @@ bool gi_voice_running(const struct gi_voice *voice, struct gi_stretch *stretch)
     return true;
 }
 
+uint64_t gi_voice_needed(const struct gi_voice *voice)
+{
+    struct gi_stretch stretch = {padded_begin(voice, voice->n_samples), 0};
+    gi_voice_running(voice, &stretch);
+    return stretch.begin;
+}
+
 void gi_voice_finish(struct gi_voice *voice)
 {
     free(voice->found.data);

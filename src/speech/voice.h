@@ -48,6 +48,8 @@ bool gi_voice_take(struct gi_voice *voice, struct gi_stretch *stretch);
 // Tells the speech that is not complete yet: from its start, padded, to the end of the stream so
 // far; false if nobody speaks.
 bool gi_voice_running(const struct gi_voice *voice, struct gi_stretch *stretch);
+// Returns the first sample that a stretch to come may contain.
+uint64_t gi_voice_needed(const struct gi_voice *voice);
 void gi_voice_finish(struct gi_voice *voice);
 
 #endif

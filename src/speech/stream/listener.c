@@ -81,13 +81,9 @@ const float *gi_listener_samples(const struct gi_listener *listener, uint64_t be
 void gi_listener_drop(struct gi_listener *listener, uint64_t begin)
 {
     struct gi_floats *samples = &listener->samples;
-    struct gi_stretch running;
     if (listener->vad) {
-        const uint64_t pad = (uint64_t)listener->voice.params.pad_ms * (GI_VAD_RATE / 1000);
-        begin = listener->n_heard - (listener->n_heard < pad ? listener->n_heard : pad);
-        if (gi_voice_running(&listener->voice, &running) && running.begin < begin) {
-            begin = running.begin;
-        }
+        const uint64_t needed = gi_voice_needed(&listener->voice);
+        begin = needed < listener->n_heard ? needed : listener->n_heard;
     }
     // Samples move rarely, since they move by all that are left.
     const uint64_t n = begin < listener->first ? 0 : begin - listener->first;

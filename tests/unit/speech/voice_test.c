@@ -174,6 +174,7 @@ TEST(a_stretch_is_complete_when_none_can_join_it)
     assert_true(gi_voice_running(&stream.voice, &stretch));
     assert_int_equal(stretch.begin, 10 * GI_VAD_WINDOW - 480);
     assert_int_equal(stretch.end, 20 * GI_VAD_WINDOW);
+    assert_int_equal(gi_voice_needed(&stream.voice), stretch.begin);
     push_letters(&stream, "6.");
     assert_false(gi_voice_take(&stream.voice, &stretch));
     assert_true(gi_voice_running(&stream.voice, &stretch)); // it may go on
@@ -183,6 +184,7 @@ TEST(a_stretch_is_complete_when_none_can_join_it)
     assert_int_equal(stretch.end, 20 * GI_VAD_WINDOW + 480);
     assert_false(gi_voice_running(&stream.voice, &stretch));
     assert_false(gi_voice_take(&stream.voice, &stretch));
+    assert_int_equal(gi_voice_needed(&stream.voice), 27 * GI_VAD_WINDOW - 480);
     gi_voice_finish(&stream.voice);
 }
 
