@@ -87,6 +87,7 @@ struct gi_ref {
     struct gi_ref_words_list scratch; // may be written
     // Set by a reference whose further results depend on what the dispatch wrote; NULL: none do.
     void (*after)(struct gi_ref *ref);
+    const void *kept; // data for `after`, of gi_ref_memory; NULL: none
     double roundings; // of the results to come; at first the kernel's
     struct {
         struct gi_ref_result *data;
@@ -193,6 +194,21 @@ void gi_ref_expect_norm(struct gi_ref *ref, uint32_t binding, const struct gi_re
 // a dispatch wrote like the floats.
 void gi_ref_expect_sums(struct gi_ref *ref, uint32_t binding, uint64_t first, uint32_t n,
                         uint64_t at);
+
+// Returns an integer that orders as a float does; zeros of both signs are equal.
+uint32_t gi_ref_key(float value);
+// Sorts n ids by their logits, the largest first; ids of equal logits stay in their order. room: n
+// words.
+void gi_ref_sort_ids(const float *logits, uint32_t *ids, uint32_t n, uint32_t *room);
+struct gi_ref_filter {
+    uint32_t top_k; // 0: off
+    double top_p;   // 1: off
+    double min_p;   // 0: off
+};
+// Returns how many of n sorted ids the filters pass: the top_k first; of those the fewest whose
+// share reaches top_p; of those the ones with min_p times the probability of the first.
+uint32_t gi_ref_filter(const float *logits, const uint32_t *ids, uint32_t n,
+                       const struct gi_ref_filter *filter);
 
 double gi_ref_mean(const float *x, uint32_t n); // of x (n)
 // Returns the mean of the squares of x (n) less mean: of RMSNorm with 0, of LayerNorm its variance.

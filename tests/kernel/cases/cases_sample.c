@@ -1,157 +1,37 @@
-// Sampling against sorting in double: the filters, the token, log-probabilities, its statistics.
+// The choice of a token by argmax and by sampling, log-probabilities, and the end of a step.
 #include "tests/kernel/cases/cases_step.h"
-#include "tests/kernel/fixture/kernel_test.h"
-#include "tests/ref/ref_sample.h"
+#include "tests/kernel/fixture/kernel_axes.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define N_SEED 6
+//-- logits ----------------------------------------------------------------------------------------
 
 enum shape {
     SHAPE_NORMAL, // a bell of width 3
     SHAPE_FLAT,   // nearly equal, all different
     SHAPE_EQUAL,
-    SHAPE_TIES,   // five values
-    SHAPE_SPIKE,  // one dominates
-    SHAPE_WIDE,   // far apart
-    SHAPE_HUGE,   // all of f32
-    SHAPE_ZEROS,  // zeros of both signs and denormals
-    SHAPE_STEPS,  // ties around every cut, falling slowly
-    SHAPE_BELL,   // a bell of width 1, as random weights give
-    SHAPE_NARROW, // a bell of width 1/16
-    SHAPE_COPIES, // all but equal every 2,048
+    SHAPE_TIES,     // five values
+    SHAPE_SPIKE,    // one dominates
+    SHAPE_WIDE,     // far apart
+    SHAPE_HUGE,     // all of f32
+    SHAPE_ZEROS,    // zeros of both signs and denormals
+    SHAPE_STEPS,    // ties around every cut, falling slowly
+    SHAPE_BELL,     // a bell of width 1, as random weights give
+    SHAPE_NARROW,   // a bell of width 1/16
+    SHAPE_COPIES,   // all but equal every 2,048
+    SHAPE_BINS,     // ten to a bin of full_bins, a unit apart
+    SHAPE_NEGATIVE, // near the least of f32
+    SHAPE_NAN,
+    SHAPE_INFINITE,
+    N_SHAPE,
+    N_SAMPLED_SHAPE = SHAPE_NEGATIVE
 };
-
-struct sample_case {
-    const char *name;
-    uint32_t n_vocab;
-    enum shape shape;
-    uint32_t top_k;
-    float top_p, min_p, temperature;
-    uint32_t n_probs;
-};
-
-static const struct sample_case sample_cases[] = {
-    {"defaults", 49152, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults, large", 128256, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults near", 128256, SHAPE_FLAT, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults equal", 49153, SHAPE_EQUAL, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults tied", 49151, SHAPE_TIES, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults one huge", 49150, SHAPE_SPIKE, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults steps", 49149, SHAPE_STEPS, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults wide", 128256, SHAPE_WIDE, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults all of f32", 128256, SHAPE_HUGE, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults zeros", 32001, SHAPE_ZEROS, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"defaults, few tokens", 700, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"top_k alone", 49152, SHAPE_NORMAL, 40, 1.0F, 0.0F, 0.8F, 0},
-    {"top_k 1 alone", 49152, SHAPE_NORMAL, 1, 1.0F, 0.0F, 0.8F, 0},
-    {"top_k 1 tied", 49152, SHAPE_STEPS, 1, 0.95F, 0.0F, 0.8F, 0},
-    {"top_k 100", 128256, SHAPE_NORMAL, 100, 0.95F, 0.0F, 1.5F, 0},
-    {"top_k 100 steps", 128256, SHAPE_STEPS, 100, 0.95F, 0.0F, 1.5F, 0},
-    {"top_k 250", 128256, SHAPE_NORMAL, 250, 0.95F, 0.0F, 1.5F, 0},
-    {"min_p 0.05", 128256, SHAPE_NORMAL, 0, 1.0F, 0.05F, 0.8F, 0},
-    {"min_p 0.05 steps", 128256, SHAPE_STEPS, 0, 1.0F, 0.05F, 0.8F, 0},
-    {"top_p 0.95", 49152, SHAPE_NORMAL, 0, 0.95F, 0.0F, 0.8F, 0},
-    {"top_p 0.95, large", 128256, SHAPE_NORMAL, 0, 0.95F, 0.0F, 0.8F, 0},
-    {"temperature alone", 49152, SHAPE_NORMAL, 0, 1.0F, 0.0F, 0.8F, 0},
-    {"temperature, large", 128256, SHAPE_NORMAL, 0, 1.0F, 0.0F, 0.8F, 0},
-    {"defaults flat", 49152, SHAPE_FLAT, 40, 0.95F, 0.05F, 0.8F, 10},
-    {"defaults ties", 49152, SHAPE_TIES, 40, 0.95F, 0.05F, 0.8F, 10},
-    {"defaults spike", 49152, SHAPE_SPIKE, 40, 0.95F, 0.05F, 0.8F, 64},
-    {"one token", 1, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.8F, 64},
-    {"three tokens", 3, SHAPE_NORMAL, 2, 1.0F, 0.0F, 1.0F, 64},
-    {"odd vocabulary", 32003, SHAPE_NORMAL, 7, 1.0F, 0.0F, 1.5F, 5},
-    {"top_k 1", 32000, SHAPE_NORMAL, 1, 1.0F, 0.0F, 1.0F, 1},
-    {"top_k 1 equal", 32000, SHAPE_EQUAL, 1, 1.0F, 0.0F, 1.0F, 64},
-    {"top_k 1000", 128256, SHAPE_NORMAL, 1000, 1.0F, 0.0F, 2.0F, 0},
-    {"top_k 1000 ties", 128256, SHAPE_TIES, 1000, 1.0F, 0.0F, 2.0F, 0},
-    {"top_k 5000 steps", 128256, SHAPE_STEPS, 5000, 0.9F, 0.0F, 2.0F, 20},
-    {"top_k n_vocab", 32000, SHAPE_NORMAL, 32000, 1.0F, 0.0F, 1.0F, 0},
-    {"top_k n_vocab - 1", 32000, SHAPE_FLAT, 31999, 1.0F, 0.0F, 1.0F, 0},
-    {"top_p 0.01", 32000, SHAPE_NORMAL, 0, 0.01F, 0.0F, 1.0F, 3},
-    {"top_p 0.5", 151936, SHAPE_NORMAL, 0, 0.5F, 0.0F, 1.0F, 3},
-    {"top_p 0.5 flat", 262144, SHAPE_FLAT, 0, 0.5F, 0.0F, 1.0F, 3},
-    {"top_p 0.5 equal", 262144, SHAPE_EQUAL, 0, 0.5F, 0.0F, 1.0F, 64},
-    {"top_p 0.7 ties", 262144, SHAPE_TIES, 0, 0.7F, 0.0F, 1.0F, 64},
-    {"top_p 0.999", 32000, SHAPE_NORMAL, 0, 0.999F, 0.0F, 1.0F, 3},
-    {"top_p 0.999 spike", 32000, SHAPE_SPIKE, 0, 0.999F, 0.0F, 1.0F, 3},
-    {"top_p tiny", 32000, SHAPE_NORMAL, 0, 1e-9F, 0.0F, 1.0F, 0},
-    {"min_p 0.001", 32000, SHAPE_NORMAL, 0, 1.0F, 0.001F, 1.0F, 0},
-    {"min_p 1", 32000, SHAPE_TIES, 0, 1.0F, 1.0F, 1.0F, 0},
-    {"no filter", 262144, SHAPE_NORMAL, 0, 1.0F, 0.0F, 1.0F, 0},
-    {"no filter flat, probs", 262144, SHAPE_FLAT, 0, 1.0F, 0.0F, 1.0F, 64},
-    {"hot", 32000, SHAPE_NORMAL, 0, 1.0F, 0.0F, 50.0F, 0},
-    {"cold", 32000, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.01F, 0},
-    {"greedy", 49152, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.0F, 64},
-    {"greedy ties", 49152, SHAPE_TIES, 0, 0.5F, 0.0F, -1.0F, 64},
-    {"greedy equal", 262144, SHAPE_EQUAL, 0, 1.0F, 0.0F, 0.0F, 64},
-    {"wide", 32000, SHAPE_WIDE, 500, 0.99F, 0.0F, 2000, 30},
-    {"huge", 32000, SHAPE_HUGE, 3000, 0.99F, 0.0F, 1.0F, 30},
-    {"zeros", 32000, SHAPE_ZEROS, 3000, 0.9F, 0.0F, 1.0F, 30},
-    {"every filter, large", 262144, SHAPE_STEPS, 200000, 0.9F, 0.3F, 1.3F, 64},
-};
-
-// More for gi_op_sample_full. A name may be one of those above.
-static const struct sample_case full_cases[] = {
-    {"top_p 0.9", 49152, SHAPE_NORMAL, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9, large", 128256, SHAPE_NORMAL, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9 bell", 128256, SHAPE_BELL, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9 narrow", 151936, SHAPE_NARROW, 0, 0.9F, 0.0F, 1.2F, 0},
-    {"top_p 0.9 flat", 49152, SHAPE_FLAT, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9 equal", 49153, SHAPE_EQUAL, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9 ties", 49151, SHAPE_TIES, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9 spike", 49150, SHAPE_SPIKE, 0, 0.9F, 0.0F, 0.8F, 0},
-    {"top_p 0.9 wide", 32000, SHAPE_WIDE, 0, 0.9F, 0.0F, 2000, 0},
-    {"top_p 0.9 huge", 32000, SHAPE_HUGE, 0, 0.9F, 0.0F, 1.0F, 0},
-    {"top_p 0.9 zeros", 32000, SHAPE_ZEROS, 0, 0.9F, 0.0F, 1.0F, 0},
-    {"top_p 0.9 steps", 128256, SHAPE_STEPS, 0, 0.9F, 0.0F, 1.0F, 0},
-    {"top_p and min_p", 128256, SHAPE_BELL, 0, 0.95F, 0.02F, 1.5F, 0},
-    {"top_p 0.999 spike", 32000, SHAPE_SPIKE, 0, 0.999F, 0.0F, 1.0F, 0},
-    {"top_p 0.99999", 49152, SHAPE_BELL, 0, 0.99999F, 0.0F, 1.0F, 0},
-    {"top_p tiny", 32000, SHAPE_NORMAL, 0, 1e-9F, 0.0F, 1.0F, 0},
-    {"top_p of one token", 1, SHAPE_NORMAL, 0, 0.9F, 0.0F, 1.0F, 0},
-    {"top_p of three", 3, SHAPE_NORMAL, 0, 0.9F, 0.0F, 1.0F, 0},
-    {"top_p, odd", 32003, SHAPE_BELL, 0, 0.5F, 0.0F, 1.0F, 0},
-    {"top_k 1000", 128256, SHAPE_NORMAL, 1000, 1.0F, 0.0F, 2.0F, 0},
-    {"top_k 1000 bell", 128256, SHAPE_BELL, 1000, 1.0F, 0.0F, 2.0F, 0},
-    {"top_k 1000 ties", 128256, SHAPE_TIES, 1000, 1.0F, 0.0F, 2.0F, 0},
-    {"top_k 1000 equal", 32001, SHAPE_EQUAL, 1000, 1.0F, 0.0F, 2.0F, 0},
-    {"top_k 1000 huge", 32000, SHAPE_HUGE, 1000, 1.0F, 0.0F, 1.0F, 0},
-    {"top_k 1000 spike", 32000, SHAPE_SPIKE, 1000, 1.0F, 0.0F, 3.0F, 0},
-    {"top_k 1", 32000, SHAPE_STEPS, 1, 1.0F, 0.0F, 1.0F, 0},
-    {"top_k n_vocab - 1", 32000, SHAPE_FLAT, 31999, 1.0F, 0.0F, 1.0F, 0},
-    {"top_k n_vocab - 1 of zeros", 32000, SHAPE_ZEROS, 31999, 1.0F, 0.0F, 1.0F, 0},
-    {"top_k and min_p", 128256, SHAPE_BELL, 2000, 1.0F, 0.05F, 1.0F, 0},
-    {"both", 128256, SHAPE_NORMAL, 1000, 0.95F, 0.0F, 2.0F, 0},
-    {"both, bell", 128256, SHAPE_BELL, 1000, 0.95F, 0.0F, 2.0F, 0},
-    {"both, narrow", 151936, SHAPE_NARROW, 5000, 0.95F, 0.01F, 2.0F, 0},
-    {"both, ties", 128256, SHAPE_TIES, 1000, 0.5F, 0.0F, 2.0F, 0},
-    {"both, equal", 32001, SHAPE_EQUAL, 1000, 0.5F, 0.0F, 2.0F, 0},
-    {"both, wide", 32000, SHAPE_WIDE, 500, 0.99F, 0.0F, 2000, 0},
-    {"both, huge", 32000, SHAPE_HUGE, 3000, 0.99F, 0.0F, 1.0F, 0},
-    {"both, zeros", 32000, SHAPE_ZEROS, 3000, 0.9F, 0.0F, 1.0F, 0},
-    {"both, spike", 32000, SHAPE_SPIKE, 3000, 0.9F, 0.0F, 1.0F, 0},
-    {"both, flat", 49152, SHAPE_FLAT, 20000, 0.9F, 0.0F, 1.0F, 0},
-    {"both and min_p", 262144, SHAPE_STEPS, 200000, 0.9F, 0.3F, 1.3F, 0},
-};
-
-// More for gi_op_sample_small_k, which all in sample_cases are for too, with a small top_k.
-static const struct sample_case small_k_cases[] = {
-    {"top_k 112", 128256, SHAPE_BELL, 112, 0.95F, 0.0F, 1.5F, 0},
-    {"top_k 112 steps", 49152, SHAPE_STEPS, 112, 0.9F, 0.0F, 1.5F, 0},
-    {"top_k 112 of few", 130, SHAPE_NORMAL, 112, 0.95F, 0.0F, 1.5F, 0},
-    {"top_k 112 equal", 32001, SHAPE_EQUAL, 112, 0.95F, 0.0F, 1.5F, 0},
-    {"top_k 64 huge", 32000, SHAPE_HUGE, 64, 0.99F, 0.0F, 1.0F, 0},
-    {"top_k 40 copies", 128256, SHAPE_COPIES, 40, 0.95F, 0.0F, 0.8F, 0},
-    {"top_k 2", 151936, SHAPE_NARROW, 2, 1.0F, 0.0F, 1.0F, 0},
-    {"top_p 0", 49152, SHAPE_BELL, 40, 0.0F, 0.0F, 1.0F, 0},
-    {"min_p 1", 49152, SHAPE_BELL, 40, 1.0F, 1.0F, 1.0F, 0},
-};
-
-//-- logits ----------------------------------------------------------------------------------------
+static const char *const shape_names[] = {
+    "normal", "flat", "equal",  "ties",   "spike", "wide",     "huge",    "zeros",
+    "steps",  "bell", "narrow", "copies", "bins",  "negative", "one nan", "one infinite"};
 
 static float random_bell(struct kt_run *run)
 {
@@ -172,11 +52,10 @@ static float random_bits(struct kt_run *run, uint32_t bits)
 
 static float random_logit(struct kt_run *run, enum shape shape, uint32_t i)
 {
+    const uint32_t n_steps = i / 10;
     switch (shape) {
     case SHAPE_NORMAL:
         return 8 + 3 * random_bell(run);
-    case SHAPE_BELL:
-        return random_bell(run);
     case SHAPE_NARROW:
         return random_bell(run) / 16 - 1;
     case SHAPE_FLAT:
@@ -197,282 +76,198 @@ static float random_logit(struct kt_run *run, enum shape shape, uint32_t i)
         return sinf((float)(i % 2048 * i % 2048)) * 4 + kt_uniform(run, -1e-3F, 1e-3F);
     case SHAPE_STEPS:
         return 12 - (float)kt_index(run, 4000) / 512;
+    case SHAPE_BINS:
+        return -(float)n_steps;
+    case SHAPE_NEGATIVE:
+        return kt_uniform(run, -3.1e38F, -2.9e38F);
+    default:
+        return random_bell(run);
     }
-    return 0;
 }
 
-//-- a token ---------------------------------------------------------------------------------------
-
-struct sampling {
-    const struct sample_case *test;
-    struct ref_candidate *sorted; // owned
-    uint32_t low, high;           // the cut lies between: f32 may round the share either way
-    struct kt_step step;
+// Blocks and parts as gemv_vocab has them, whole ones and others; of the last two some invocations
+// have no rows.
+static const struct kt_partial_rows layouts[] = {
+    {64, 1, 0},     {64, 8, 49152},  {64, 8, 20000}, {16, 8, 1008}, {128, 1, 16000},
+    {320, 1, 9984}, {320, 1, 49152}, {2, 1, 30000},  {7, 1, 0},
 };
 
-static uint32_t count_kept(const struct sampling *d, double slack)
+// Makes a step of random logits.
+static bool init_step(struct kt_run *run, struct kt_step *step, enum shape shape, uint32_t n_vocab,
+                      uint32_t layout)
 {
-    const struct sample_case *test = d->test;
-    const struct ref_filter filter = {
-        .top_k = test->top_k,
-        .top_p = test->top_p < 1 ? test->top_p - slack : 1,
-        .min_p = test->min_p > 0 ? test->min_p * (1 + slack) : 0,
-    };
-    return ref_sample_filter(d->sorted, test->n_vocab, &filter);
-}
-
-// Returns true if the token is the best of the first n candidates, for an n that rounding allows.
-static bool is_best(const struct sampling *d, uint32_t token, uint64_t seed, uint32_t position)
-{
-    const double temperature = d->test->temperature;
-    double best = -INFINITY, found = -INFINITY;
-    if (temperature <= 0) {
-        return token == d->sorted[0].id;
+    float *logits = kt_alloc(n_vocab, sizeof(*logits));
+    for (uint32_t i = 0; i < n_vocab; i++) {
+        logits[i] = random_logit(run, shape, i);
     }
-    for (uint32_t i = 0; i < d->high; i++) {
-        struct ref_candidate candidate = d->sorted[i];
-        candidate.logit -= d->sorted[0].logit;
-        double score = ref_sample_score(&candidate, temperature, seed, position);
-        best = score > best ? score : best;
-        found = candidate.id == token ? score : found;
-        double bound = 1e-5 + 4e-7 * fabs(best);
-        if (i + 1 >= d->low && found >= best - bound) {
-            return true;
-        }
+    if (shape == SHAPE_NAN || shape == SHAPE_INFINITE) {
+        logits[kt_index(run, n_vocab)] = shape == SHAPE_NAN ? NAN : INFINITY;
     }
-    return false;
-}
-
-static bool check_probs(struct kt_run *run, const struct sampling *d,
-                        const struct gi_ring_entry *entry)
-{
-    const uint32_t n_vocab = d->test->n_vocab;
-    const uint32_t n = d->test->n_probs < n_vocab ? d->test->n_probs : n_vocab;
-    const double total = ref_sample_logsumexp(d->sorted, n_vocab);
-    for (uint32_t i = 0; i < n; i++) {
-        const double want = d->sorted[i].logit - total;
-        const double bound = 1e-5 + 1.2e-7 * fabs(want);
-        if (entry->probs[i].id != d->sorted[i].id) {
-            return kt_fail(run, "probs[%u]: id %u, expected %u", i, entry->probs[i].id,
-                           d->sorted[i].id);
-        }
-        if (!(fabs((double)entry->probs[i].logprob - want) <= bound)) {
-            return kt_fail(run, "probs[%u]: %.8g, expected %.8g", i,
-                           (double)entry->probs[i].logprob, want);
-        }
-    }
-    return true;
-}
-
-static bool run_seeds(struct kt_run *run, struct sampling *d)
-{
-    const struct sample_case *test = d->test;
-    struct gi_ring_entry entry;
-    run->state.top_k = test->top_k;
-    run->state.top_p = test->top_p;
-    run->state.min_p = test->min_p;
-    run->state.temperature = test->temperature;
-    run->state.n_probs = test->n_probs;
-    for (uint32_t i = 0; i < N_SEED; i++) {
-        const uint64_t seed = (uint64_t)kt_index(run, UINT32_MAX) << 32 | kt_index(run, UINT32_MAX);
-        const uint32_t n_past = kt_index(run, 100000);
-        run->state.seed_lo = (uint32_t)seed;
-        run->state.seed_hi = (uint32_t)(seed >> 32);
-        run->state.step = i;
-        if (!kt_replay(run, n_past, 1) || !kt_step_entry(run, &d->step, i, &entry)) {
-            return false;
-        }
-        if (entry.status != GI_RING_STATUS_OK || entry.step != i) {
-            return kt_fail(run, "status %u, step %u", entry.status, entry.step);
-        }
-        if (!is_best(d, entry.token, seed, n_past + 1)) {
-            return kt_fail(run, "token %u is not the best of %u to %u candidates", entry.token,
-                           d->low, d->high);
-        }
-        if (!check_probs(run, d, &entry)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// rows: of the partial results, NULL for 64 neighbours each.
-static bool run_case(struct kt_run *run, const struct sample_case *test,
-                     const struct kt_partial_rows *rows, kt_step_op op)
-{
-    const struct kt_partial_rows plain = {64, 1, test->n_vocab};
-    struct sampling d = {.test = test};
-    float *logits = kt_alloc(test->n_vocab, sizeof(*logits));
-    d.sorted = kt_alloc(test->n_vocab, sizeof(*d.sorted));
-    for (uint32_t i = 0; i < test->n_vocab; i++) {
-        logits[i] = random_logit(run, test->shape, i);
-    }
-    ref_sample_sort(logits, test->n_vocab, d.sorted);
-    d.low = count_kept(&d, 1e-6);
-    uint32_t high = count_kept(&d, -1e-6);
-    d.high = high > d.low ? high : d.low;
-    d.low = high < d.low ? high : d.low;
-    bool is_good = kt_step_init_rows(run, &d.step, logits, test->n_vocab, rows ? rows : &plain) &&
-                   kt_step_record(run, &d.step, op) && run_seeds(run, &d) &&
-                   kt_bench(run, 1, 1, test->n_vocab * sizeof(float));
-    free(d.sorted);
+    const bool is_good =
+        kt_step_init(run, step, logits, n_vocab, &layouts[layout % COUNT(layouts)]);
     free(logits);
     return is_good;
 }
 
-//-- rows of partial results -----------------------------------------------------------------------
-
-// Blocks and parts as gemv_vocab has them, whole ones and others.
-static const struct kt_partial_rows layouts[] = {
-    {64, 8, 49152}, {64, 8, 20000},  {16, 8, 1008}, {128, 1, 16000},
-    {320, 1, 9984}, {320, 1, 49152}, {2, 1, 30000},
-};
-
-static const struct sample_case layout_cases[] = {
-    {"defaults", 49152, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.8F, 0},
-    {"flat", 20003, SHAPE_FLAT, 90, 0.95F, 0.0F, 0.8F, 0},
-    {"min_p", 16001, SHAPE_NORMAL, 0, 1.0F, 0.02F, 1.5F, 0},
-};
-#define N_LAYOUT      (sizeof(layouts) / sizeof(layouts[0]))
-#define N_LAYOUT_CASE (N_LAYOUT * sizeof(layout_cases) / sizeof(layout_cases[0]))
-
-static bool run_layout(struct kt_run *run, size_t index)
+static void next_step(struct kt_run *run, uint32_t i)
 {
-    const struct sample_case *test = &layout_cases[index / N_LAYOUT];
-    return run_case(run, test, &layouts[index % N_LAYOUT],
-                    test->top_k > 0 ? gi_op_sample_small_k : gi_op_sample_full);
+    run->state.step = i;
 }
-
-//-- statistics ------------------------------------------------------------------------------------
-
-#define N_SMALL  12
-#define N_EPOCHS 8
-
-// Pearson's statistic of 8 seeds times 512 positions; 11 degrees of freedom exceed 36 once in
-// 6,000.
-static bool run_statistics(struct kt_run *run)
-{
-    float logits[N_SMALL];
-    uint32_t hits[N_SMALL] = {0};
-    struct kt_step step;
-    kt_fill(run, logits, N_SMALL, -1.5F, 1.5F);
-    if (!kt_step_init(run, &step, logits, N_SMALL, 4) ||
-        !kt_step_record(run, &step, gi_op_sample_full)) {
-        return false;
-    }
-    run->state.temperature = 0.7F;
-    run->state.top_p = 1;
-    for (uint32_t i = 0; i < N_EPOCHS; i++) {
-        run->state.seed_lo = i;
-        if (!kt_step_chain(run, GI_RING_SLOTS)) {
-            return false;
-        }
-        for (uint32_t j = 0; j < GI_RING_SLOTS; j++) {
-            struct gi_ring_entry entry;
-            if (!kt_step_entry(run, &step, j, &entry) || entry.token >= N_SMALL) {
-                return kt_fail(run, "token %u", entry.token);
-            }
-            hits[entry.token]++;
-        }
-    }
-    double sum = 0, chi = 0;
-    for (uint32_t i = 0; i < N_SMALL; i++) {
-        sum += exp((double)logits[i] / 0.7);
-    }
-    for (uint32_t i = 0; i < N_SMALL; i++) {
-        double want = N_EPOCHS * GI_RING_SLOTS * exp((double)logits[i] / 0.7) / sum;
-        chi += (hits[i] - want) * (hits[i] - want) / want;
-    }
-    return chi < 36 || kt_fail(run, "chi-square %.1f with 11 degrees of freedom", chi);
-}
-
-//-- a chain ---------------------------------------------------------------------------------------
-
-static bool run_small_k_chain(struct kt_run *run)
-{
-    return kt_step_compare_chain(run, gi_op_sample_small_k, 0);
-}
-
-static bool run_full_chain(struct kt_run *run)
-{
-    return kt_step_compare_chain(run, gi_op_sample_full, 0);
-}
-
-static bool run_probs_chain(struct kt_run *run)
-{
-    return kt_step_compare_chain(run, gi_op_sample_probs, 3);
-}
-
-//-- the suite -------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
-    bool (*run)(struct kt_run *run);
-} other_cases[] = {
-    {"chi-square", run_statistics},
-    {"chain, small k", run_small_k_chain},
-    {"chain, full", run_full_chain},
-    {"chain, probs", run_probs_chain},
+    kt_step_op op;
+} ops[] = {
+    {"full", gi_op_sample_full},
+    {"probs", gi_op_sample_probs},
+    {"small k", gi_op_sample_small_k},
+    {"argmax", gi_op_argmax},
+};
+static const char *const op_names[] = {"full", "probs", "small k", "argmax"};
+enum { OP_FULL, OP_PROBS, OP_SMALL_K, OP_ARGMAX };
+
+//-- argmax ----------------------------------------------------------------------------------------
+
+static uint64_t record_argmax(struct kt_run *run, const uint32_t *v)
+{
+    struct kt_step step;
+    if (init_step(run, &step, (enum shape)v[1], v[0], v[0] + v[1])) {
+        gi_op_argmax(&run->recorder, &step.logits, &step.buffers);
+    }
+    return step.logits.n_partial * UINT64_C(8);
+}
+
+static const struct kt_axis argmax_axes[] = {
+    KT_NUMBERS("vocabulary", 1, 2, 3, 67, 255, 257, 1000, 49152, 151936, 262144),
+    KT_NAMED("values", N_SHAPE, shape_names)};
+KT_DESCRIBE(argmax, argmax_axes);
+
+//-- filters ---------------------------------------------------------------------------------------
+
+// A top_k of all tokens, and of all but one.
+#define ALL         UINT32_MAX
+#define ALL_BUT_ONE (UINT32_MAX - 1)
+
+struct filter {
+    uint32_t top_k;
+    float top_p, min_p, temperature;
 };
 
-// The cases in their order: all as they are, more from the whole vocabulary, those of a small
-// top_k, all others with one, the layouts, the others.
-#define N_CASE        (sizeof(sample_cases) / sizeof(sample_cases[0]))
-#define N_FULL        (sizeof(full_cases) / sizeof(full_cases[0]))
-#define N_SMALL_K     (sizeof(small_k_cases) / sizeof(small_k_cases[0]))
-#define FIRST_SMALL_K (N_CASE + N_FULL)
-#define FIRST_LAYOUT  (FIRST_SMALL_K + N_SMALL_K + N_CASE)
-#define FIRST_OTHER   (FIRST_LAYOUT + N_LAYOUT_CASE)
-
-static struct sample_case case_at(size_t index)
-{
-    if (index < N_CASE) {
-        return sample_cases[index];
-    }
-    if (index < FIRST_SMALL_K) {
-        return full_cases[index - N_CASE];
-    }
-    const size_t i = index - FIRST_SMALL_K;
-    struct sample_case test = i < N_SMALL_K ? small_k_cases[i] : sample_cases[i - N_SMALL_K];
-    test.n_probs = 0;
-    test.top_k = test.top_k > 0 && test.top_k < GI_SMALL_K ? test.top_k : GI_SMALL_K;
-    return test;
-}
-
-static void name_case(size_t index, char *text, size_t size)
-{
-    if (index < FIRST_LAYOUT) {
-        const struct sample_case test = case_at(index);
-        snprintf(text, size, "%s%s, %u", index < FIRST_SMALL_K ? "" : "small k: ", test.name,
-                 test.n_vocab);
-    } else if (index < FIRST_OTHER) {
-        const struct kt_partial_rows *rows = &layouts[(index - FIRST_LAYOUT) % N_LAYOUT];
-        snprintf(text, size, "%s of rows %u:%u:%u",
-                 layout_cases[(index - FIRST_LAYOUT) / N_LAYOUT].name, rows->block_rows,
-                 rows->row_step, rows->part_rows);
-    } else {
-        snprintf(text, size, "%s", other_cases[index - FIRST_OTHER].name);
-    }
-}
-
-static bool run_index(struct kt_run *run, size_t index)
-{
-    if (index >= FIRST_OTHER) {
-        return other_cases[index - FIRST_OTHER].run(run);
-    }
-    if (index >= FIRST_LAYOUT) {
-        return run_layout(run, index - FIRST_LAYOUT);
-    }
-    const struct sample_case test = case_at(index);
-    return run_case(run, &test, NULL,
-                    index >= FIRST_SMALL_K ? gi_op_sample_small_k
-                    : test.n_probs > 0     ? gi_op_sample_probs
-                                           : gi_op_sample_full);
-}
-
-const struct kt_suite kt_sample = {
-    .kernel = "sample",
-    .n_case = FIRST_OTHER + sizeof(other_cases) / sizeof(other_cases[0]),
-    .name = name_case,
-    .run = run_index,
+static const struct filter filters[] = {
+    {0, 0.95F, 0, 0.8F},    {40, 0.95F, 0.05F, 0.8F}, {40, 1, 0, 0.8F},
+    {40, 0, 0, 1},          {1, 1, 0, 0.8F},          {2, 1, 0, 1},
+    {7, 1, 0, 1.5F},        {25, 0.8F, 0, 1},         {64, 0.99F, 0, 1},
+    {112, 0.9F, 0, 1.5F},   {250, 0.95F, 0, 1.5F},    {500, 0.99F, 0, 2000},
+    {1000, 1, 0, 2},        {1000, 0.5F, 0, 2},       {2000, 1, 0.05F, 1},
+    {3000, 0.9F, 0, 1},     {5000, 0.95F, 0.01F, 2},  {20000, 0.9F, 0.3F, 1.3F},
+    {ALL_BUT_ONE, 1, 0, 1}, {ALL, 1, 0, 1},           {0, 1, 0, 0.8F},
+    {0, 1, 0, 50},          {0, 1, 0.05F, 0.8F},      {0, 1, 1, 1},
+    {0, 1e-9F, 0, 1},       {0, 0.01F, 0, 1},         {0, 0.5F, 0, 1},
+    {0, 0.9F, 0, 1.2F},     {0, 0.95F, 0.02F, 1.5F},  {0, 0.999F, 0, 1},
+    {0, 0.99999F, 0, 1},    {40, 0.95F, 0.05F, 0},
 };
+
+static const char *filter_name(uint32_t i)
+{
+    static char text[80];
+    const struct filter *f = &filters[i];
+    snprintf(text, sizeof(text), "top_k %d, top_p %g, min_p %g, temperature %g", (int32_t)f->top_k,
+             (double)f->top_p, (double)f->min_p, (double)f->temperature);
+    return text;
+}
+
+// Sizes are combined with values and filters in turn.
+static uint64_t record_sample(struct kt_run *run, const uint32_t *v)
+{
+    static const uint32_t sizes[] = {8003, 32001,  130, 128256, 200,  49152,
+                                     3,    262144, 1,   700,    16384};
+    static const uint32_t n_probs[] = {1, 3, 10, 64};
+    const struct filter *f = &filters[v[1]];
+    const uint32_t n_vocab = sizes[(3 * v[1] + v[2]) % COUNT(sizes)];
+    struct gi_step_state *state = &run->state;
+    struct kt_step step;
+    if (!init_step(run, &step, (enum shape)v[2], n_vocab, v[1] + v[2])) {
+        return 0;
+    }
+    state->top_k = f->top_k < ALL_BUT_ONE ? f->top_k : n_vocab - (ALL - f->top_k);
+    if (v[0] == OP_SMALL_K && (state->top_k == 0 || state->top_k > GI_SMALL_K)) {
+        state->top_k = GI_SMALL_K;
+    }
+    state->top_p = f->top_p;
+    state->min_p = f->min_p;
+    state->temperature = f->temperature;
+    state->n_probs = v[0] == OP_PROBS ? n_probs[v[1] % COUNT(n_probs)] : 0;
+    state->n_past = kt_index(run, 100000);
+    state->n_tokens = 1;
+    state->n_shifted = v[1] % 2 * 77;
+    ops[v[0]].op(&run->recorder, &step.logits, &step.buffers);
+    return n_vocab * sizeof(float);
+}
+
+static const struct kt_axis sample_axes[] = {
+    KT_NAMED("op", 3, op_names),
+    KT_CHOICES("filter", filter_name, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+               18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31),
+    KT_NAMED("values", N_SAMPLED_SHAPE, shape_names)};
+KT_DESCRIBE_REPEATED(sample, sample_axes, 2, next_step);
+
+//-- the end of a step -----------------------------------------------------------------------------
+
+// So cold that the token is sure.
+static const struct filter sure_filters[] = {
+    {0, 1, 0, 0},        {2, 1, 0, -1},    {1, 1, 0, 1},        {5, 0.9F, 0, 0.01F},
+    {0, 0.9F, 0, 0.01F}, {2, 1, 0, 0.01F}, {2, 0.9F, 0, 0.01F}, {0, 1, 0, 0.01F}};
+static const char *const sure_names[] = {"greedy", "greedy of two", "top_k 1", "top_k and top_p",
+                                         "top_p",  "top_k 2",       "both",    "all"};
+
+// The token that is best is the last of the stop ids, or the one after them, which does not count.
+enum end { END_STOP, END_NO_STOP, END_BANNED, END_LAST, END_DONE, END_NAN, END_NO_COUNTS, N_END };
+static const char *const end_names[] = {"stop id",     "past the stop ids", "banned",   "last step",
+                                        "done before", "one infinite",      "no counts"};
+
+static uint64_t record_step_end(struct kt_run *run, const uint32_t *v)
+{
+    static const uint32_t steps[] = {0, 1, GI_RING_SLOTS - 1, GI_RING_SLOTS, 2 * GI_RING_SLOTS + 3};
+    static const uint32_t pasts[] = {0, 41, 62, 63, 199, 100000};
+    const struct filter *f = &sure_filters[v[1]];
+    const enum end end = (enum end)v[2];
+    const uint32_t n_stop = v[3] > 0 && end == END_NO_STOP ? v[3] - 1 : v[3];
+    struct gi_step_state *state = &run->state;
+    struct kt_step step;
+    float logits[40];
+    for (uint32_t i = 0; i < COUNT(logits); i++) {
+        logits[i] = (float)(i * 7 % COUNT(logits)); // the best: 17, 34, 11, 28 ...
+    }
+    logits[5] = end == END_NAN ? INFINITY : logits[5];
+    if (!kt_step_init(run, &step, logits, COUNT(logits), &layouts[8])) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < GI_MAX_STOP_IDS; i++) { // from the best on
+        state->stop[i] = i < v[3] ? (17 + 17 * (v[3] - 1 - i)) % COUNT(logits) : 100 + i;
+    }
+    state->n_stop = n_stop;
+    state->ban_stop = end == END_BANNED;
+    state->step = steps[v[3] % COUNT(steps)];
+    state->max_steps = state->step + (end == END_LAST ? 1 : 2);
+    state->done = end == END_DONE;
+    state->top_k = f->top_k;
+    state->top_p = f->top_p;
+    state->temperature = f->temperature;
+    state->n_probs = v[0] == OP_PROBS ? 2 : 0;
+    state->n_past = pasts[v[3] % COUNT(pasts)];
+    state->n_tokens = 1 + v[3] % 3;
+    if (v[0] == OP_SMALL_K && state->top_k == 0) {
+        state->top_k = GI_SMALL_K;
+    }
+    if (end == END_NO_COUNTS) {
+        step.buffers.counts = (struct gi_range){0}; // of a table that is always direct
+    }
+    ops[v[0]].op(&run->recorder, &step.logits, &step.buffers);
+    return sizeof(logits);
+}
+
+static const struct kt_axis end_axes[] = {
+    KT_NAMED("op", 4, op_names), KT_NAMED("filter", COUNT(sure_filters), sure_names),
+    KT_NAMED("end", N_END, end_names),
+    KT_NUMBERS("stop ids", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)};
+KT_DESCRIBE(step_end, end_axes);

@@ -43,8 +43,9 @@ static uint32_t reduce_all(const float *logits, uint32_t n_vocab,
                            const struct kt_partial_rows *rows, uint32_t (*partials)[2])
 {
     uint32_t n = 0;
-    for (uint32_t part = 0; part < n_vocab; part += rows->part_rows) {
-        const uint32_t part_end = smaller(n_vocab, part + rows->part_rows);
+    const uint32_t part_rows = rows->part_rows ? rows->part_rows : n_vocab;
+    for (uint32_t part = 0; part < n_vocab; part += part_rows) {
+        const uint32_t part_end = smaller(n_vocab, part + part_rows);
         for (uint32_t block = part; block < part_end; block += rows->block_rows) {
             const uint32_t end = smaller(part_end, block + rows->block_rows);
             for (uint32_t lane = 0; lane < rows->row_step; lane++, n++) {
@@ -57,8 +58,27 @@ static uint32_t reduce_all(const float *logits, uint32_t n_vocab,
     return n;
 }
 
-bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *logits,
-                       uint32_t n_vocab, const struct kt_partial_rows *rows)
+static struct gi_range random_grids(struct kt_run *run)
+{
+    struct gi_grid_slot grids[GI_MAX_SLOTS];
+    for (uint32_t i = 0; i < GI_MAX_SLOTS; i++) {
+        grids[i] = (struct gi_grid_slot){
+            .count = {7, 7, 7},
+            .rule = i % 3,
+            .size = {kt_index(run, 99), kt_index(run, 9), kt_index(run, 9)},
+            .axis_divisor = (i / 3 % 3) << 30 | (1 + kt_index(run, 64)),
+        };
+    }
+    return kt_range(run, "grids", grids, sizeof(grids));
+}
+
+struct gi_range kt_step_ring(struct kt_run *run)
+{
+    return kt_range(run, "ring", NULL, GI_RING_SLOTS * sizeof(struct gi_ring_entry));
+}
+
+bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
+                  const struct kt_partial_rows *rows)
 {
     const uint32_t n_partial = reduce_all(logits, n_vocab, rows, NULL);
     const uint32_t partial = (n_vocab + 3) / 4 * 4;
@@ -77,31 +97,15 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
         .n_partial = n_partial,
         .scratch = scratch,
     };
-    step->buffers = (struct gi_step_buffers){
-        .state = run->step_state,
-        .ring = kt_range(run, "ring", NULL, GI_RING_SLOTS * sizeof(struct gi_ring_entry)),
-        .counts = run->step_counts,
-    };
+    // Grids of their own beside the table's, so that both dispatch modes rewrite them.
+    step->buffers = (struct gi_step_buffers){run->step_state, kt_step_ring(run), random_grids(run)};
     run->state.max_steps = UINT32_MAX;
     run->state.epoch = 11;
     free(words);
-    return step->logits.range.buffer && step->buffers.ring.buffer;
+    return !run->has_failed;
 }
 
-bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
-                  uint32_t n_group)
-{
-    const struct kt_partial_rows rows = {n_group, 1, n_vocab};
-    return kt_step_init_rows(run, step, logits, n_vocab, &rows);
-}
-
-bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op)
-{
-    op(&run->recorder, &step->logits, &step->buffers);
-    return kt_seal(run);
-}
-
-bool kt_step_chain(struct kt_run *run, uint32_t n)
+bool kt_chain(struct kt_run *run, uint32_t n)
 {
     struct glinfer_error err;
     run->state.step = 0;
@@ -115,44 +119,8 @@ bool kt_step_chain(struct kt_run *run, uint32_t n)
     return gi_gpu_finish(run->gpu, &err) || kt_fail(run, "%s", err.message);
 }
 
-bool kt_step_entry(struct kt_run *run, const struct kt_step *step, uint32_t slot,
-                   struct gi_ring_entry *entry)
+bool kt_step_entries(struct kt_run *run, const struct gi_range *ring, uint32_t n,
+                     struct gi_ring_entry *entries)
 {
-    return kt_read(run, &step->buffers.ring, slot * sizeof(*entry), entry, sizeof(*entry));
-}
-
-bool kt_step_compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs)
-{
-    enum { N_STEP = 20, N_VOCAB = 1000 };
-    float logits[N_VOCAB];
-    struct gi_ring_entry chained[N_STEP], single;
-    struct kt_step step;
-    kt_fill(run, logits, N_VOCAB, -2, 2);
-    run->state.temperature = 1;
-    run->state.top_k = 100;
-    run->state.top_p = 0.9F;
-    run->state.n_probs = n_probs;
-    run->state.seed_lo = 77;
-    if (!kt_step_init(run, &step, logits, N_VOCAB, 16) || !kt_step_record(run, &step, op) ||
-        !kt_step_chain(run, N_STEP)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < N_STEP; i++) {
-        if (!kt_step_entry(run, &step, i, &chained[i])) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < N_STEP; i++) {
-        run->state.step = i;
-        if (!kt_replay(run, i, 1) || !kt_step_entry(run, &step, i, &single)) {
-            return false;
-        }
-        const size_t size =
-            offsetof(struct gi_ring_entry, probs) + n_probs * sizeof(single.probs[0]);
-        if (memcmp(&single, &chained[i], size) != 0) {
-            return kt_fail(run, "step %u: %u alone, %u in a chain", i, single.token,
-                           chained[i].token);
-        }
-    }
-    return true;
+    return kt_read(run, ring, 0, entries, n * sizeof(*entries));
 }

@@ -1,5 +1,5 @@
-// The end of a step in tests: logits with the partial maxima that gemv_vocab would leave, a ring
-// and the grids, shared by the cases of argmax and sample.
+// The end of a step in tests: logits with the partial results that gemv_vocab would leave, a ring
+// and grids, shared by the cases of adjust and sample.
 #ifndef CASES_STEP_H
 #define CASES_STEP_H
 
@@ -8,33 +8,27 @@
 
 struct kt_step {
     struct gi_logits logits;
-    struct gi_step_buffers buffers; // state and counts are the run's
+    struct gi_step_buffers buffers; // the state is the run's
 };
 
 typedef void (*kt_step_op)(struct gi_recorder *recorder, const struct gi_logits *logits,
                            const struct gi_step_buffers *step);
 
 // Which logits a partial result is of: every row_step-th of block_rows, counted from the first of
-// part_rows.
+// part_rows, 0: all.
 struct kt_partial_rows {
     uint32_t block_rows, row_step, part_rows;
 };
 
-// Lets run->state run for ever.
-bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *logits,
-                       uint32_t n_vocab, const struct kt_partial_rows *rows);
-// The same with partial results of n_group logits each.
+// Makes the ranges with grids of all rules. Lets run->state run for ever.
 bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
-                  uint32_t n_group);
-// Records the op, which ends a step, and seals.
-bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op);
+                  const struct kt_partial_rows *rows);
+// Makes a ring of which nothing is written.
+struct gi_range kt_step_ring(struct kt_run *run);
 // Replays n steps, the first at position 0 and step 0, without the host in between.
-bool kt_step_chain(struct kt_run *run, uint32_t n);
-// Reads a ring entry.
-bool kt_step_entry(struct kt_run *run, const struct kt_step *step, uint32_t slot,
-                   struct gi_ring_entry *entry);
-// Returns true if a chain samples what single steps from the host sample, with n_probs
-// log-probabilities.
-bool kt_step_compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs);
+bool kt_chain(struct kt_run *run, uint32_t n);
+// Reads n ring entries from the first.
+bool kt_step_entries(struct kt_run *run, const struct gi_range *ring, uint32_t n,
+                     struct gi_ring_entry *entries);
 
 #endif

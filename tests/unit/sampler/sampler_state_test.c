@@ -1,7 +1,7 @@
 // Tests chains of samplers: their order and state, what is banned, the same choice as the GPU's,
 // and memory that is refused.
+#include "reference/reference.h"
 #include "sampler/philox.h"
-#include "tests/ref/ref_sample.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 #include "tests/unit/sampler/twelve_logits.h"
@@ -116,7 +116,7 @@ TEST(sorting_is_that_of_the_reference)
 {
     enum { N_VALUES = 5000 };
     static float values[N_VALUES];
-    static struct ref_candidate sorted[N_VALUES];
+    static uint32_t sorted[N_VALUES], room[N_VALUES];
     static const uint32_t steps[] = {1, 40, 41, 700, 701, 4999, N_VALUES};
     uint32_t random = 1;
     struct gi_candidates list;
@@ -124,13 +124,14 @@ TEST(sorting_is_that_of_the_reference)
     for (int32_t grain = 1; grain < 1 << 30; grain *= 32) {
         for (uint32_t i = 0; i < N_VALUES; i++) {
             values[i] = (float)((int32_t)next_random(&random) / grain) * 0x1p-27f;
+            sorted[i] = i;
         }
-        ref_sample_sort(values, N_VALUES, sorted);
+        gi_ref_sort_ids(values, sorted, N_VALUES, room);
         gi_candidates_fill(&list, values, N_VALUES, NULL);
         for (size_t step = 0; step < sizeof(steps) / sizeof(steps[0]); step++) {
             gi_candidates_sort(&list, steps[step]);
             for (uint32_t i = 0; i < steps[step]; i++) {
-                assert_int_equal(list.data[i].id, sorted[i].id);
+                assert_int_equal(list.data[i].id, sorted[i]);
             }
         }
     }
@@ -141,25 +142,29 @@ TEST(sorting_is_that_of_the_reference)
 TEST(choices_are_those_of_the_gpu)
 {
     struct gi_sampler_params params = plain();
-    struct ref_candidate sorted[N];
+    const struct gi_ref_filter filter = {.top_k = 9, .top_p = 0.95, .min_p = 0.05};
+    uint32_t sorted[N], room[N];
     params.seed = UINT64_C(0x123456789ABCDEF);
     params.temperature = 0.8f;
     params.top_k = 9;
     params.top_p = 0.95f;
     params.min_p = 0.05f;
-    const struct ref_filter filter = {.top_k = 9, .top_p = 0.95f, .min_p = 0.05f};
     struct gi_sampler_chain *chain = create(&params);
-    ref_sample_sort(logits, N, sorted);
-    const uint32_t n = ref_sample_filter(sorted, N, &filter);
+    for (uint32_t i = 0; i < N; i++) {
+        sorted[i] = i;
+    }
+    gi_ref_sort_ids(logits, sorted, N, room);
+    const uint32_t n = gi_ref_filter(logits, sorted, N, &filter);
     for (uint32_t position = 0; position < 3000; position++) {
         uint32_t best = 0;
-        for (uint32_t i = 1; i < n; i++) {
-            if (ref_sample_score(&sorted[i], 0.8f, params.seed, position) >
-                ref_sample_score(&sorted[best], 0.8f, params.seed, position)) {
-                best = i;
-            }
+        double most = -INFINITY;
+        for (uint32_t i = 0; i < n; i++) {
+            const double score = (double)logits[sorted[i]] / (double)0.8f +
+                                 gi_philox_gumbel(params.seed, position, sorted[i]);
+            best = score > most ? i : best;
+            most = fmax(score, most);
         }
-        assert_int_equal(apply(chain, position), sorted[best].id);
+        assert_int_equal(apply(chain, position), sorted[best]);
     }
     gi_sampler_chain_destroy(chain);
 }
