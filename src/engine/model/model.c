@@ -6,6 +6,7 @@
 #include "engine/model/plan/spare_tensors.h"
 #include "engine/model/plan/towers.h"
 #include "engine/model/vocab.h"
+#include "gpu/memory/large_pages.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
 
@@ -182,30 +183,37 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
     if (!gi_gpu_enter(gpu, &saved, err)) {
         return false;
     }
-    const bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
-                                         params->progress_user, err);
-    gi_gpu_leave(gpu, &saved);
-    if (ok) {
-        const struct gi_weight *layers = model->store.weights;
-        const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
-        const struct gi_weight *output = plan->is_tied ? &ends[0] : &ends[1];
-        const struct gi_weight *next = output + 1;
-        model->weights =
-            (struct gi_model_weights){.layers = layers, .embed = &ends[0], .output = output};
-        if (plan->hparams.n_sound > 0) {
-            model->weights.conv1 = &ends[0];
-            model->weights.conv2 = &ends[1];
-        }
-        if (plan->hparams.inputs.width > 0) {
-            model->weights.input_embed = next++;
-            model->weights.input_proj = next++;
-        }
-        if (plan->hparams.altup.n > 0) {
-            model->weights.stream_proj = next++;
-            model->weights.stream_back = next;
-        }
+    struct glinfer_error own = {0};
+    bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
+                                   params->progress_user, &own);
+    // A copy that was lost in large pages does not mean a lost GPU: small pages may hold it.
+    if (!ok && own.status == GLINFER_STATUS_GPU_LOST && gi_large_pages_distrust(gpu, own.message)) {
+        ok = gi_weight_store_load(&model->store, gpu, plan, params->progress, params->progress_user,
+                                  &own);
     }
-    return ok;
+    gi_gpu_leave(gpu, &saved);
+    if (!ok) {
+        return gi_error_set(err, own.status, "%s", own.message);
+    }
+    const struct gi_weight *layers = model->store.weights;
+    const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
+    const struct gi_weight *output = plan->is_tied ? &ends[0] : &ends[1];
+    const struct gi_weight *next = output + 1;
+    model->weights =
+        (struct gi_model_weights){.layers = layers, .embed = &ends[0], .output = output};
+    if (plan->hparams.n_sound > 0) {
+        model->weights.conv1 = &ends[0];
+        model->weights.conv2 = &ends[1];
+    }
+    if (plan->hparams.inputs.width > 0) {
+        model->weights.input_embed = next++;
+        model->weights.input_proj = next++;
+    }
+    if (plan->hparams.altup.n > 0) {
+        model->weights.stream_proj = next++;
+        model->weights.stream_back = next;
+    }
+    return true;
 }
 
 // A tower has no tokenizer.

@@ -45,6 +45,7 @@ struct gi_gpu {
         struct gi_cuda_pages *source; // NULL: not open yet
         uint64_t from;                // bytes of an arena that are worth large pages
         bool is_refused;              // large pages are not available
+        bool is_used;                 // by a buffer, once
     } pages;
     char *cache_dir;            // owned; NULL: no cache
     GLuint unbinder;            // program of gi_gpu_unbind; 0: not needed yet

@@ -1,6 +1,7 @@
 #include "gpu/memory/large_pages.h"
 
 #include "gpu/device/gpu_private.h"
+#include "gpu/memory/copy_log.h"
 
 #include <unistd.h>
 
@@ -66,6 +67,46 @@ static bool import(struct gi_gpu *gpu, struct gi_buffer *buffer, int fd, uint64_
                         error, (unsigned long long)allocated);
 }
 
+// Writes a mark to each page and reads it back: a driver may import a part of the memory only.
+static bool holds_marks(struct gi_gpu *gpu, const struct gi_buffer *buffer,
+                        struct glinfer_error *err)
+{
+    enum { STEP = 2 << 20 };
+    bool ok = true;
+    for (uint64_t at = 0; ok && at < buffer->size; at += STEP) {
+        const uint32_t mark[4] = {(uint32_t)(at / STEP) + 1, buffer->name, ~buffer->name, 1};
+        ok = gi_buffer_write(buffer, gpu, at, mark, sizeof(mark), err);
+    }
+    return ok && gi_copy_log_check(gpu, err);
+}
+
+// Puts back a buffer without storage.
+static void release(struct gi_gpu *gpu, struct gi_buffer *buffer)
+{
+    const uint64_t size = buffer->size;
+    gi_buffer_finish(buffer, gpu);
+    glGenBuffers(1, &buffer->name);
+    buffer->size = size;
+}
+
+// Stops the use of large pages. GLINFER_PAGES=large makes the reason a warning.
+static void refuse(struct gi_gpu *gpu, const char *why)
+{
+    gpu->pages.is_refused = true;
+    gi_log_write(&gpu->log, gpu->pages.from > 1 ? GLINFER_LOG_INFO : GLINFER_LOG_WARN,
+                 "buffers lie in small pages: %s", why);
+}
+
+bool gi_large_pages_distrust(struct gi_gpu *gpu, const char *why)
+{
+    const bool may_help = gpu->pages.is_used && !gpu->pages.is_refused &&
+                          gi_gpu_check(gpu, "leaving large pages", NULL);
+    if (may_help) {
+        refuse(gpu, why);
+    }
+    return may_help;
+}
+
 bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
 {
     struct glinfer_error own = {0};
@@ -76,14 +117,17 @@ bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
     const int fd = open_source(gpu, &own)
                        ? gi_cuda_pages_export(gpu->pages.source, buffer->size, &allocated, &own)
                        : -1;
-    if (fd >= 0 && import(gpu, buffer, fd, allocated, &own)) {
+    bool ok = fd >= 0 && import(gpu, buffer, fd, allocated, &own);
+    if (ok && !holds_marks(gpu, buffer, &own)) {
+        release(gpu, buffer);
+        ok = false;
+    }
+    if (ok) {
+        gpu->pages.is_used = true;
         gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "%llu bytes in large pages",
                      (unsigned long long)allocated);
-        return true;
+    } else {
+        refuse(gpu, own.message);
     }
-    gpu->pages.is_refused = true;
-    // GLINFER_PAGES=large makes it a warning.
-    gi_log_write(&gpu->log, gpu->pages.from > 1 ? GLINFER_LOG_INFO : GLINFER_LOG_WARN,
-                 "buffers lie in small pages: %s", own.message);
-    return false;
+    return ok;
 }
