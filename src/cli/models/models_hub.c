@@ -31,7 +31,8 @@ static void add_file(struct models_files *files, const cJSON *item)
     const cJSON *lfs = cli_json_get(item, "lfs");
     const char *sha256 = text_of(lfs, "oid");
     files->has_safetensors = files->has_safetensors || models_ends_with(path, ".safetensors");
-    if (strcmp(text_of(item, "type"), "file") != 0 || !models_ends_with(path, ".gguf")) {
+    if (strcmp(text_of(item, "type"), "file") != 0 ||
+        !(models_ends_with(path, ".gguf") || models_is_ggml(path))) {
         return;
     }
     if (strlen(path) >= sizeof(files->items->path) || !models_is_place(path)) {
@@ -132,14 +133,16 @@ static bool is_better(const char *a, const char *b)
     return (count_a > 1) != (count_b > 1) ? count_a == 1 : strlen(a) < strlen(b);
 }
 
-// Returns the best file of a type, "" being any type.
-static const struct models_file *find_quant(const struct models_files *files, const char *quant)
+// Returns the best file of a type, "" being any type. Files of whisper.cpp must be asked for, as by
+// "tiny": a repository has models of several sizes.
+static const struct models_file *find_quant(const struct models_files *files, const char *quant,
+                                            bool is_asked)
 {
     const struct models_file *best = NULL;
     for (size_t i = 0; i < files->count; i++) {
         const char *path = files->items[i].path;
         if (!is_aside(path) && !is_later_piece(path) && (!quant[0] || has_quant(path, quant)) &&
-            (!best || is_better(path, best->path))) {
+            (is_asked || !models_is_ggml(path)) && (!best || is_better(path, best->path))) {
             best = &files->items[i];
         }
     }
@@ -181,12 +184,12 @@ const struct models_file *models_hub_choose(const struct models_files *files,
     if (source->file[0]) {
         file = models_hub_find(files, source->file);
     } else if (source->quant[0]) {
-        file = find_quant(files, source->quant);
+        file = find_quant(files, source->quant, true);
     } else {
         for (size_t i = 0; !file && i < N_PREFERRED; i++) {
-            file = find_quant(files, preferred[i]);
+            file = find_quant(files, preferred[i], false);
         }
-        file = file ? file : find_quant(files, "");
+        file = file ? file : find_quant(files, "", false);
     }
     if (file) {
         return file;
@@ -201,8 +204,14 @@ const struct models_file *models_hub_choose(const struct models_files *files,
         return NULL;
     }
     const char *wanted = source->file[0] ? source->file : source->quant;
+    bool has_ggml = false;
+    for (size_t i = 0; i < files->count; i++) {
+        has_ggml = has_ggml || models_is_ggml(files->items[i].path);
+    }
     snprintf(why, size, "has no %s",
-             wanted[0] ? wanted : "model, only other files such as projectors and adapters");
+             wanted[0]  ? wanted
+             : has_ggml ? "GGUF file: name one of its models, as in :tiny"
+                        : "model, only other files such as projectors and adapters");
     list_choice(files, why, size);
     return NULL;
 }

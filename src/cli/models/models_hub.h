@@ -16,7 +16,8 @@ struct models_files {
     bool has_strange; // GGUF files with names that are not allowed here
 };
 
-// Adds the GGUF files of an answer of the hub's tree. False if the answer is not a list.
+// Adds the files of GGUF and of whisper.cpp in an answer of the hub's tree. False if the answer is
+// not a list.
 bool models_hub_read(struct models_files *files, const char *json, size_t size);
 // Returns the file that a source asks for by its name or its type of weights; without either, a
 // file of the most preferred type, small and fast ones first. Of a model in several files it is the

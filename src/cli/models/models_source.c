@@ -27,6 +27,11 @@ size_t models_stem_size(const char *path)
     return 0;
 }
 
+bool models_is_ggml(const char *path)
+{
+    return models_ends_with(path, ".bin") && strncmp(models_base_name(path), "ggml-", 5) == 0;
+}
+
 const char *models_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -156,7 +161,8 @@ bool models_source_read_hub(struct models_source *source, const char *word, cons
         return false;
     }
     file = file ? file : *rest == '/' ? rest + 1 : NULL;
-    if (file && (!models_ends_with(file, ".gguf") || !models_source_choose(source, file))) {
+    if (file && (!(models_ends_with(file, ".gguf") || models_is_ggml(file)) ||
+                 !models_source_choose(source, file))) {
         snprintf(why, size, "\"%.200s\" is not the name of a GGUF file", file);
         return false;
     }

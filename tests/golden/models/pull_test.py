@@ -415,6 +415,17 @@ def disbelieves_lists(place):
     assert place.found() == []
 
 
+def finds_files_of_whisper(place):
+    data = (pathlib.Path(__file__).parents[2] / "fuzz/corpus/gguf/sound-silero.bin").read_bytes()
+    place.hub.add_repo("u/w", {"ggml-small.bin": data, "ggml-tiny-q8_0.bin": data, "ggml-tiny.bin": data, "pytorch_model.bin": b"x"})
+    for word, name in ("u/w:tiny", "ggml-tiny.bin"), ("u/w:q8_0", "ggml-tiny-q8_0.bin"), ("u/w/ggml-small.bin", "ggml-small.bin"):
+        assert place.pull(f"hf:{word}").strip() == str(place.cache / "hf/u/w" / name), word
+    assert "voice activity" in place.run("info", "-hf", "u/w", "-hff", "ggml-tiny.bin")
+    said = place.pull("hf:u/w", status=1)
+    assert "name one of its models, as in :tiny; it has ggml-small.bin, ggml-tiny-q8_0.bin, ggml-tiny.bin" in said, said
+    assert "pytorch_model.bin" in place.pull("hf:u/w/pytorch_model.bin", status=2)
+
+
 def reads_all_pages_of_a_list(place):
     """Also where they name another host: it is the hub that is asked."""
     place.hub.add_repo("u/r", {"last-Q4_0.gguf": DATA})
