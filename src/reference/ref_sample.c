@@ -110,8 +110,8 @@ static void find_best(struct gi_ref *ref, struct step *step)
     step->is_sound = true;
     step->best = UINT32_MAX;
     for (uint32_t i = 0; words && i < p->n_partial; i++) {
-        const uint32_t id = ((const uint32_t *)words)[2 * i + 1];
-        const uint32_t key = gi_ref_key(((const float *)words)[2 * i]);
+        const uint32_t id = ((const uint32_t *)words)[2 * (size_t)i + 1];
+        const uint32_t key = gi_ref_key(((const float *)words)[2 * (size_t)i]);
         step->is_sound = step->is_sound && (id < p->n_vocab || id == UINT32_MAX - 1);
         if (id < p->n_vocab && (key > best_key || (key == best_key && id < step->best))) {
             best_key = key;
@@ -322,7 +322,7 @@ static void expect_probs(struct gi_ref *ref)
     struct step *step = read_step(ref, false, true);
     double sum = 0;
     if (!step || !step->is_sound) {
-        gi_ref_add_scratch(ref, 0, step ? step->entry + 4 : 0, 2 * GI_MAX_PROBS);
+        gi_ref_add_scratch(ref, 0, step ? step->entry + 4 : 0, UINT64_C(2) * GI_MAX_PROBS);
         return;
     }
     sort_tokens(ref, step, false);
