@@ -152,9 +152,9 @@ static const struct chain_case {
 };
 enum { N_SHARE = 4 };
 
-static void name_chain(size_t index, char *text, size_t size)
+static void name_chain(const struct chain_case *test, char *text, size_t size)
 {
-    snprintf(text, size, "%s", chain_cases[index].name);
+    snprintf(text, size, "%s", test->name);
 }
 
 // Counts the tokens by the two before them; a fifth as many where cases are left out.
@@ -169,7 +169,7 @@ static bool count_samples(struct kt_run *run, const struct adjusting *a, const u
         run->state.token = epoch % N_TINY;
         is_good = kt_write(run, &a->adjust.range, 0, table, a->table_size) &&
                   kt_chain(run, GI_RING_SLOTS) &&
-                  kt_step_entries(run, &a->buffers.ring, GI_RING_SLOTS, ring);
+                  kt_read(run, &a->buffers.ring, 0, ring, sizeof(ring));
         for (uint32_t i = 2; is_good && i < GI_RING_SLOTS; i++) {
             is_good = (ring[i].status == GI_RING_STATUS_OK && ring[i].token < N_TINY) ||
                       kt_fail(run, "a token could not be sampled");
@@ -275,7 +275,7 @@ static bool run_chain(struct kt_run *run, const struct chain_case *test)
 {
     enum { N_STEP = 20, N_VOCAB = 1000, N_PROBS = 3 };
     float logits[N_VOCAB];
-    struct gi_ring_entry chained[N_STEP], single[N_STEP];
+    uint8_t chained[N_STEP * sizeof(struct gi_ring_entry)], single[sizeof(chained)];
     struct kt_step step;
     kt_fill(run, logits, N_VOCAB, -2, 2);
     run->state.temperature = 1;
@@ -288,20 +288,19 @@ static bool run_chain(struct kt_run *run, const struct chain_case *test)
     }
     test->op(&run->recorder, &step.logits, &step.buffers);
     bool is_good = kt_seal(run) && kt_chain(run, N_STEP) &&
-                   kt_step_entries(run, &step.buffers.ring, N_STEP, chained);
+                   kt_read(run, &step.buffers.ring, 0, chained, sizeof(chained));
     for (uint32_t i = 0; is_good && i < N_STEP; i++) {
         run->state.step = i;
         is_good = kt_replay(run, i, 1);
     }
-    is_good = is_good && kt_step_entries(run, &step.buffers.ring, N_STEP, single);
+    is_good = is_good && kt_read(run, &step.buffers.ring, 0, single, sizeof(single));
     return is_good && (memcmp(single, chained, sizeof(single)) == 0 ||
                        kt_fail(run, "a chain differs from single steps"));
 }
 
-static bool run_chains(struct kt_run *run, size_t index)
+static bool run_steps(struct kt_run *run, const struct chain_case *test)
 {
-    return index < N_SHARE ? run_shares(run, &chain_cases[index])
-                           : run_chain(run, &chain_cases[index]);
+    return test - chain_cases < N_SHARE ? run_shares(run, test) : run_chain(run, test);
 }
 
-const struct kt_suite kt_step_chain = {"step_chain", COUNT(chain_cases), name_chain, run_chains};
+KT_TABLE(step_chain, "step_chain", chain_cases, name_chain, run_steps);

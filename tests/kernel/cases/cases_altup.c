@@ -98,8 +98,7 @@ static bool run_op(struct kt_run *run, const struct altup_op *op, const struct a
     // The first layer of a step predicts without y.
     const bool has_y = op->record != gi_op_altup_predict || c->is_stage || !is_step(&s);
     op->record(&run->recorder, op->name, has_y ? &s.y : NULL, &s.altup);
-    return kt_seal(run) && kt_check(run, 3, n_tokens) &&
-           kt_bench(run, 3, n_tokens, (uint64_t)op->n_moved * n_tokens * c->n * sizeof(float));
+    return kt_finish(run, 3, n_tokens, (uint64_t)op->n_moved * n_tokens * c->n * sizeof(float));
 }
 
 static void write_name(const struct altup_case *c, const char *op, char *text, size_t size)
@@ -148,14 +147,9 @@ static const struct altup_case gate_benches[] = {
     {8192, 512, false},
 };
 
-static void name_gates(size_t index, char *text, size_t size)
+static void name_gates(const struct altup_case *c, char *text, size_t size)
 {
-    write_name(&gates[index], "gates", text, size);
-}
-
-static void name_gate_bench(size_t index, char *text, size_t size)
-{
-    write_name(&gate_benches[index], "gates", text, size);
+    write_name(c, "gates", text, size);
 }
 
 static bool run_sparse(struct kt_run *run, const struct altup_case *c)
@@ -168,20 +162,8 @@ static bool run_sparse(struct kt_run *run, const struct altup_case *c)
     const struct gi_rows act = kt_rows(run, "act", NULL, n_tokens, kt_pad32(n));
     run->recorder.form.group_size = c->is_stage ? kt_uniform_size(run) : 0;
     gi_op_sparse_glu(&run->recorder, "act", c->n_tokens > 0, &sparsity, &gate_up, up_begin, &act);
-    return kt_seal(run) && kt_check(run, 3, n_tokens) &&
-           kt_bench(run, 3, n_tokens, 3ull * n_tokens * n * sizeof(float));
+    return kt_finish(run, 3, n_tokens, 3ull * n_tokens * n * sizeof(float));
 }
 
-static bool run_gates(struct kt_run *run, size_t index)
-{
-    return run_sparse(run, &gates[index]);
-}
-
-static bool run_gate_bench(struct kt_run *run, size_t index)
-{
-    return run_sparse(run, &gate_benches[index]);
-}
-
-const struct kt_suite kt_sparse_glu = {"sparse_glu", COUNT(gates), name_gates, run_gates};
-const struct kt_suite kt_sparse_glu_bench = {"bench_sparse_glu", COUNT(gate_benches),
-                                             name_gate_bench, run_gate_bench};
+KT_TABLE(sparse_glu, "sparse_glu", gates, name_gates, run_sparse);
+KT_TABLE(sparse_glu_bench, "bench_sparse_glu", gate_benches, name_gates, run_sparse);

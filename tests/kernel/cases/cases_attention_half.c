@@ -21,9 +21,8 @@ static const struct half_case { // heads of 64, with width 256 or more of 128
     {190, 128, 1, 3, 0, 0, 256},
 };
 
-static void half_name(size_t index, char *text, size_t size)
+static void write_name(const struct half_case *c, char *text, size_t size)
 {
-    const struct half_case *c = &cases[index];
     snprintf(text, size, "%u tokens of %u of %u at %u, up to %g, window %u, cap %g", c->n_tokens,
              c->width, c->width + c->n_spare, c->n_past, (double)c->size, c->window,
              (double)c->softcap);
@@ -133,9 +132,8 @@ static void record_attention(struct kt_run *run, const struct half_case *c,
     gi_op_attention_batch(&run->recorder, "f16", &kv, &rule, &q, halves);
 }
 
-static bool run_half(struct kt_run *run, size_t index)
+static bool run_half(struct kt_run *run, const struct half_case *c)
 {
-    const struct half_case *c = &cases[index];
     const uint32_t stride = (c->width + 31) / 32 * 32 + c->n_spare;
     const size_t size = (size_t)c->n_tokens * stride * sizeof(float);
     const struct gi_rows floats = {kt_range(run, "f32", NULL, size), stride, false};
@@ -149,4 +147,4 @@ static bool run_half(struct kt_run *run, size_t index)
                          compare(run, c, &halves, &floats));
 }
 
-const struct kt_suite kt_attention_half = {"attention_half", COUNT(cases), half_name, run_half};
+KT_TABLE(attention_half, "attention_half", cases, write_name, run_half);

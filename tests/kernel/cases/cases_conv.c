@@ -25,16 +25,6 @@ static void write_name(const struct conv_case *c, char *text, size_t size)
              c->is_step ? "a step, " : "", c->n_tokens, c->n_past);
 }
 
-static void name_case(size_t index, char *text, size_t size)
-{
-    write_name(&cases[index], text, size);
-}
-
-static void name_bench(size_t index, char *text, size_t size)
-{
-    write_name(&benches[index], text, size);
-}
-
 static bool run_shape(struct kt_run *run, const struct conv_case *c)
 {
     const struct gi_short_conv conv = {.n_channel = c->n_channel,
@@ -47,21 +37,9 @@ static bool run_shape(struct kt_run *run, const struct conv_case *c)
         kt_random_rows(run, "bcx", c->n_tokens, kt_pad32(3 * conv.section), 2);
     const struct gi_rows y = kt_rows(run, "y", NULL, c->n_tokens, kt_pad32(c->n_channel));
     gi_op_short_conv(&run->recorder, &conv, !c->is_step, &bcx, &vectors, past, &y);
-    return kt_seal(run) && kt_check(run, c->n_past, c->n_tokens) &&
-           kt_bench(run, c->n_past, c->n_tokens,
-                    4 * (uint64_t)c->n_tokens * c->n_channel * sizeof(float));
+    return kt_finish(run, c->n_past, c->n_tokens,
+                     4 * (uint64_t)c->n_tokens * c->n_channel * sizeof(float));
 }
 
-static bool run_case(struct kt_run *run, size_t index)
-{
-    return run_shape(run, &cases[index]);
-}
-
-static bool run_bench(struct kt_run *run, size_t index)
-{
-    return run_shape(run, &benches[index]);
-}
-
-const struct kt_suite kt_short_conv = {"short_conv", COUNT(cases), name_case, run_case};
-const struct kt_suite kt_short_conv_bench = {"bench_short_conv", COUNT(benches), name_bench,
-                                             run_bench};
+KT_TABLE(short_conv, "short_conv", cases, write_name, run_shape);
+KT_TABLE(short_conv_bench, "bench_short_conv", benches, write_name, run_shape);

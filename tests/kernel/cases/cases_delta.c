@@ -30,16 +30,6 @@ static void write_name(const struct delta_case *c, char *text, size_t size)
              c->n_past);
 }
 
-static void name_case(size_t index, char *text, size_t size)
-{
-    write_name(&cases[index], text, size);
-}
-
-static void name_bench(size_t index, char *text, size_t size)
-{
-    write_name(&benches[index], text, size);
-}
-
 // Lays the projection and the vectors out one after the other.
 static struct gi_delta lay_out(const struct delta_case *c)
 {
@@ -78,29 +68,30 @@ static bool run_shape(struct kt_run *run, const struct delta_case *c, bool is_st
         gi_op_delta_batch(&run->recorder, &delta, &x, &vectors, state, &mixed, &o, &out);
     }
     const uint64_t n_read = 2 * (uint64_t)n_state + (uint64_t)c->n_tokens * 4 * delta.n_column;
-    return kt_seal(run) && kt_check(run, c->n_past, c->n_tokens) &&
-           kt_bench(run, c->n_past, c->n_tokens, n_read * sizeof(float));
+    return kt_finish(run, c->n_past, c->n_tokens, n_read * sizeof(float));
 }
 
-static bool run_case(struct kt_run *run, size_t index)
+static bool run_case(struct kt_run *run, const struct delta_case *c)
 {
-    return run_shape(run, &cases[index], cases[index].n_tokens == 1);
+    return run_shape(run, c, c->n_tokens == 1);
 }
 
-// A single token as a batch.
-static bool run_lone(struct kt_run *run, size_t index)
+// Single tokens as batches.
+static const struct delta_case lone_cases[] = {
+    {2, 2, 16, 4, 1, 0, false},
+    {4, 2, 32, 4, 1, 5, false},
+    {2, 1, 64, 2, 1, 6, false},
+    {3, 3, 128, 4, 1, 9, false},
+};
+
+static bool run_lone(struct kt_run *run, const struct delta_case *c)
 {
-    return run_shape(run, &cases[index], false);
+    return run_shape(run, c, false);
 }
 
-static bool run_bench(struct kt_run *run, size_t index)
-{
-    return run_shape(run, &benches[index], benches[index].n_tokens == 1);
-}
-
-const struct kt_suite kt_delta = {"delta", COUNT(cases), name_case, run_case};
-const struct kt_suite kt_delta_lone = {"delta_lone", 4, name_case, run_lone};
-const struct kt_suite kt_delta_bench = {"bench_delta", COUNT(benches), name_bench, run_bench};
+KT_TABLE(delta, "delta", cases, write_name, run_case);
+KT_TABLE(delta_lone, "delta_lone", lone_cases, write_name, run_lone);
+KT_TABLE(delta_bench, "bench_delta", benches, write_name, run_case);
 
 //-- gates of attention's output -------------------------------------------------------------------
 

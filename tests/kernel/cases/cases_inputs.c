@@ -25,16 +25,6 @@ static void write_name(const struct input_case *c, char *text, size_t size)
              c->is_stage ? ", as a stage" : "");
 }
 
-static void name_case(size_t index, char *text, size_t size)
-{
-    write_name(&cases[index], text, size);
-}
-
-static void name_bench(size_t index, char *text, size_t size)
-{
-    write_name(&benches[index], text, size);
-}
-
 // Two matrices of random rows, the second with more padding.
 struct input_run {
     struct gi_rows a, b;
@@ -60,23 +50,11 @@ static bool run_add(struct kt_run *run, const struct input_case *c)
     struct input_run s;
     init(&s, run, c);
     gi_op_add_inputs(&run->recorder, "inputs", &norm, &s.b, &s.vectors, &s.a);
-    return kt_seal(run) && kt_check(run, 3, c->n_tokens) &&
-           kt_bench(run, 3, c->n_tokens, 3 * n * sizeof(float));
+    return kt_finish(run, 3, c->n_tokens, 3 * n * sizeof(float));
 }
 
-static bool run_add_case(struct kt_run *run, size_t index)
-{
-    return run_add(run, &cases[index]);
-}
-
-static bool run_add_bench(struct kt_run *run, size_t index)
-{
-    return run_add(run, &benches[index]);
-}
-
-const struct kt_suite kt_add_inputs = {"add_inputs", COUNT(cases), name_case, run_add_case};
-const struct kt_suite kt_add_inputs_bench = {"bench_add_inputs", COUNT(benches), name_bench,
-                                             run_add_bench};
+KT_TABLE(add_inputs, "add_inputs", cases, write_name, run_add);
+KT_TABLE(add_inputs_bench, "bench_add_inputs", benches, write_name, run_add);
 
 //-- gate_input ------------------------------------------------------------------------------------
 
@@ -89,20 +67,8 @@ static bool run_gate(struct kt_run *run, const struct input_case *c)
     const struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(width));
     gi_op_gate_input(&run->recorder, "act", &s.b, &s.a, begin, width, GI_ACTIVATION_GELU_TANH,
                      &act);
-    return kt_seal(run) && kt_check(run, 3, c->n_tokens) &&
-           kt_bench(run, 3, c->n_tokens, 3ull * c->n_tokens * width * sizeof(float));
+    return kt_finish(run, 3, c->n_tokens, 3ull * c->n_tokens * width * sizeof(float));
 }
 
-static bool run_gate_case(struct kt_run *run, size_t index)
-{
-    return run_gate(run, &cases[index]);
-}
-
-static bool run_gate_bench(struct kt_run *run, size_t index)
-{
-    return run_gate(run, &benches[index]);
-}
-
-const struct kt_suite kt_gate_input = {"gate_input", COUNT(cases), name_case, run_gate_case};
-const struct kt_suite kt_gate_input_bench = {"bench_gate_input", COUNT(benches), name_bench,
-                                             run_gate_bench};
+KT_TABLE(gate_input, "gate_input", cases, write_name, run_gate);
+KT_TABLE(gate_input_bench, "bench_gate_input", benches, write_name, run_gate);

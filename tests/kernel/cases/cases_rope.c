@@ -83,8 +83,7 @@ static bool run_rope(struct kt_run *run, const struct rope_case *c, enum norm no
         gi_op_norm_rope_kv(&run->recorder, "norm_rope", &layout, &qkv, &vectors, &head_norm, &rope,
                            &layer, &q);
     }
-    return kt_seal(run) && kt_check(run, c->n_past, c->n_tokens) &&
-           kt_bench(run, c->n_past, c->n_tokens, (uint64_t)c->n_tokens * layout.n_rows * 8);
+    return kt_finish(run, c->n_past, c->n_tokens, (uint64_t)c->n_tokens * layout.n_rows * 8);
 }
 
 static void name_rope(size_t index, char *text, size_t size)

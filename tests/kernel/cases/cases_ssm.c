@@ -26,16 +26,6 @@ static void write_name(const struct ssm_case *c, char *text, size_t size)
              c->dim, c->n_group, c->state_dim, c->n_taps, c->n_tokens, c->n_past);
 }
 
-static void name_case(size_t index, char *text, size_t size)
-{
-    write_name(&cases[index], text, size);
-}
-
-static void name_bench(size_t index, char *text, size_t size)
-{
-    write_name(&benches[index], text, size);
-}
-
 // Lays the projection and the vectors out with gaps.
 static struct gi_ssm lay_out(const struct ssm_case *c)
 {
@@ -57,7 +47,7 @@ static struct gi_ssm lay_out(const struct ssm_case *c)
     return ssm;
 }
 
-static bool run_shape(struct kt_run *run, const struct ssm_case *c, bool is_step)
+static bool run_shape(struct kt_run *run, const struct ssm_case *c)
 {
     const struct gi_ssm ssm = lay_out(c);
     const uint32_t n_state = gi_ssm_state_size(&ssm);
@@ -67,28 +57,17 @@ static bool run_shape(struct kt_run *run, const struct ssm_case *c, bool is_step
     const struct gi_rows out = kt_rows(run, "out", NULL, c->n_tokens, kt_pad32(c->n_head * c->dim));
     const struct gi_rows mixed =
         kt_rows(run, "mixed", NULL, c->n_tokens, kt_pad32(gi_ssm_mixed_size(&ssm)));
-    if (is_step) {
+    if (c->n_tokens == 1) {
         gi_op_ssm_step(&run->recorder, &ssm, x.range, &vectors, state, out.range);
     } else {
         gi_op_ssm_batch(&run->recorder, &ssm, &x, &vectors, state, &mixed, &out);
     }
     const uint64_t n_read = 2 * (uint64_t)n_state + (uint64_t)c->n_tokens * 3 * ssm.n_column;
-    return kt_seal(run) && kt_check(run, c->n_past, c->n_tokens) &&
-           kt_bench(run, c->n_past, c->n_tokens, n_read * sizeof(float));
+    return kt_finish(run, c->n_past, c->n_tokens, n_read * sizeof(float));
 }
 
-static bool run_case(struct kt_run *run, size_t index)
-{
-    return run_shape(run, &cases[index], cases[index].n_tokens == 1);
-}
-
-static bool run_bench(struct kt_run *run, size_t index)
-{
-    return run_shape(run, &benches[index], benches[index].n_tokens == 1);
-}
-
-const struct kt_suite kt_ssm = {"ssm", COUNT(cases), name_case, run_case};
-const struct kt_suite kt_ssm_bench = {"bench_ssm", COUNT(benches), name_bench, run_bench};
+KT_TABLE(ssm, "ssm", cases, write_name, run_shape);
+KT_TABLE(ssm_bench, "bench_ssm", benches, write_name, run_shape);
 
 //-- norms -----------------------------------------------------------------------------------------
 

@@ -118,9 +118,3 @@ bool kt_chain(struct kt_run *run, uint32_t n)
     }
     return gi_gpu_finish(run->gpu, &err) || kt_fail(run, "%s", err.message);
 }
-
-bool kt_step_entries(struct kt_run *run, const struct gi_range *ring, uint32_t n,
-                     struct gi_ring_entry *entries)
-{
-    return kt_read(run, ring, 0, entries, n * sizeof(*entries));
-}

@@ -27,8 +27,5 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
 struct gi_range kt_step_ring(struct kt_run *run);
 // Replays n steps, the first at position 0 and step 0, without the host in between.
 bool kt_chain(struct kt_run *run, uint32_t n);
-// Reads n ring entries from the first.
-bool kt_step_entries(struct kt_run *run, const struct gi_range *ring, uint32_t n,
-                     struct gi_ring_entry *entries);
 
 #endif
