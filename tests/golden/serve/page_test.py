@@ -223,6 +223,17 @@ def takes_speech(page, server):
     same(page.run(value), spoken, "Esc drops the recording")
 
 
+def says_that_there_is_no_chat(page, server):
+    page.wait("document.getElementById('model').textContent === 'tiny-whisper.bin'")
+    true("no language model" in page.run("document.getElementById('welcome-device').textContent"), "the page tells")
+    true(page.run("document.getElementById('suggestions').hidden"), "no suggestions")
+    page.run("document.getElementById('prompt').focus()")
+    page.type("Hi")
+    page.key("Enter")
+    true(page.run("document.getElementById('send').disabled && document.getElementById('prompt').value === 'Hi'"), "nothing is sent")
+    same(page.run("document.getElementById('microphone').hidden"), False, "the microphone")
+
+
 def tells_why_it_hears_nothing(page, server):
     if "speech_model" not in server.get("/props")[2]:
         return
@@ -613,6 +624,7 @@ def tells_of_a_server_that_is_gone(page):
 LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes, keeps_conversations,
               answers_behind_another_conversation, goes_on_where_nothing_can_be_kept, sends_settings,
               counts_the_context, tells_of_itself, takes_speech, tells_why_it_hears_nothing, shows_code_of_the_reader, follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
+SPEECH_TESTS = [says_that_there_is_no_chat]
 SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies, takes_any_text]
 ALONE = [asks_for_the_key, waits_for_a_busy_server, shows_its_place, tells_of_a_full_context, tells_of_a_server_that_is_gone]
 
@@ -658,6 +670,9 @@ def main():
             with server:
                 for test in LONG_TESTS:
                     try_out(test, page, server)
+            with Server(GLINFER, None, "--speech-model", model) as speech:
+                for test in SPEECH_TESTS if "speech_model" in speech.get("/props")[2] else []:
+                    try_out(test, page, speech)
             with Server(GLINFER, MODEL, *SCRIPTED) as scripted:
                 for test in SCRIPTED_TESTS:
                     try_out(test, page, scripted)

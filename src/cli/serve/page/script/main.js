@@ -9,6 +9,8 @@ const SUGGESTIONS = [
     "Which five things belong in a first-aid kit?",
 ];
 
+const NO_CHAT = "The microphone writes what you say. This server has no language model that answers: start it with -m for that.";
+
 //-- the server --------------------------------------------------------------------------------------------------------
 
 let watching = false;
@@ -21,11 +23,14 @@ function showServer(props, model) {
     byId("model").textContent = server.name;
     byId("model").title = server.name;
     byId("welcome-model").textContent = server.name;
-    byId("welcome-device").textContent = `${place} Its context has ${server.limit} tokens.`.trim();
+    byId("welcome-verb").textContent = slots === 0 ? "Speak to" : "Talk to";
+    byId("welcome-device").textContent = slots === 0 ? `${place} ${NO_CHAT}`.trim() : `${place} Its context has ${server.limit} tokens.`.trim();
+    byId("suggestions").hidden = slots === 0;
     byId("about").textContent = [`glinfer ${props.build_info ?? ""}`, server.name, props.device,
-        slots === 1 ? "1 answer at a time" : `${slots} answers at a time`].filter(Boolean).join(" · ");
+        slots === 0 ? "speech alone" : slots === 1 ? "1 answer at a time" : `${slots} answers at a time`].filter(Boolean).join(" · ");
     showMicrophone(Boolean(props.speech_model));
     updateContext();
+    updateComposer();
 }
 
 // Returns true once the state of the server is known.
@@ -64,7 +69,7 @@ async function watchServer() {
 function submitPrompt() {
     const prompt = byId("prompt");
     const text = prompt.value.trim();
-    if (!stopRecording() && !dictation && text !== "" && !jobs.has(current.id)) {
+    if (!stopRecording() && !dictation && text !== "" && !jobs.has(current.id) && server.slots > 0) {
         prompt.value = "";
         growField(prompt);
         sendMessage(text);

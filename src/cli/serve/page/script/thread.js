@@ -40,7 +40,7 @@ function updateComposer() {
     const isBusy = jobs.has(current.id);
     byId("stop").hidden = !isBusy;
     byId("send").hidden = isBusy;
-    byId("send").disabled = dictation !== null || byId("prompt").value.trim() === "";
+    byId("send").disabled = dictation !== null || byId("prompt").value.trim() === "" || server.slots === 0;
 }
 
 function updateTitle() {
