@@ -25,6 +25,20 @@ GI_PARAMS(argmax,
     uint partial, scratch; // offsets in words of the logits; sample/scratch.glsl describes the scratch
 )
 
+// rules, sums: offsets in words of the logits (lib/speech_kinds.glsl).
+GI_PARAMS(speech_sums,
+    uint n_vocab;
+    uint rules, sums;
+    uint suppressed; // offset in words of the table
+)
+
+GI_PARAMS(speech_choice,
+    uint n_vocab;
+    uint rules, sums;
+    uint n_group; // of speech_sums
+    uint end, time, no_speech; // ids; timestamps begin with time
+)
+
 GI_PARAMS(logprob,
     uint stride, n_vocab, one; // one is 1: see reduce_max
     float scale, softcap;

@@ -209,16 +209,17 @@ static void expect_grids(struct gi_ref *ref, const struct gi_grid_slot *grids, u
     }
 }
 
-// Expects all that a step's end writes but its token.
-static void expect_end(struct gi_ref *ref, const struct step *step, uint32_t token)
+void gi_ref_expect_step_end(struct gi_ref *ref, const struct gi_step_state *state,
+                            const struct gi_grid_slot *grids, bool is_sound, uint32_t token)
 {
-    struct gi_step_state next = step->state;
-    const uint32_t status = step->is_sound ? GI_RING_STATUS_OK : GI_RING_STATUS_NAN;
+    struct gi_step_state next = *state;
+    const uint64_t entry = (uint64_t)(next.step % GI_RING_SLOTS) * N_WORDS(struct gi_ring_entry);
+    const uint32_t status = is_sound ? GI_RING_STATUS_OK : GI_RING_STATUS_NAN;
     uint32_t words[N_WORDS(struct gi_step_state)];
-    gi_ref_expect_bits(ref, "step in the ring", 0, step->entry + 1, next.step);
-    gi_ref_expect_bits(ref, "epoch in the ring", 0, step->entry + 2, next.epoch);
-    gi_ref_expect_bits(ref, "status", 0, step->entry + 3, status);
-    next.done = next.done || !step->is_sound || next.step + 1 >= next.max_steps ||
+    gi_ref_expect_bits(ref, "step in the ring", 0, entry + 1, next.step);
+    gi_ref_expect_bits(ref, "epoch in the ring", 0, entry + 2, next.epoch);
+    gi_ref_expect_bits(ref, "status", 0, entry + 3, status);
+    next.done = next.done || !is_sound || next.step + 1 >= next.max_steps ||
                 (!next.ban_stop && is_stop(&next, token));
     next.token = token;
     next.n_past += next.n_tokens;
@@ -228,9 +229,14 @@ static void expect_end(struct gi_ref *ref, const struct step *step, uint32_t tok
     for (uint32_t i = 0; i < N_WORDS(struct gi_step_state); i++) {
         gi_ref_expect_bits(ref, "step_state", 2, i, words[i]);
     }
-    if (step->grids) {
-        expect_grids(ref, step->grids, next.n_past, next.done);
+    if (grids) {
+        expect_grids(ref, grids, next.n_past, next.done);
     }
+}
+
+static void expect_end(struct gi_ref *ref, const struct step *step, uint32_t token)
+{
+    gi_ref_expect_step_end(ref, &step->state, step->grids, step->is_sound, token);
 }
 
 static double score_of(const struct step *step, uint32_t id)

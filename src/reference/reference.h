@@ -9,6 +9,7 @@
 #define GI_REFERENCE_H
 
 #include "gpu/dispatch/dispatch_table.h"
+#include "gpu/dispatch/step_state.h"
 #include "ops/record/activation.h"
 
 #define GI_REF_NONE UINT32_MAX // an offset of something that a kernel does not have
@@ -210,6 +211,10 @@ struct gi_ref_filter {
 uint32_t gi_ref_filter(const float *logits, const uint32_t *ids, uint32_t n,
                        const struct gi_ref_filter *filter);
 
+// Lists all that the end of a step writes but its token, in the ring (binding 0), step_state (2)
+// and the grids of an indirect list (3), which are NULL in another.
+void gi_ref_expect_step_end(struct gi_ref *ref, const struct gi_step_state *state,
+                            const struct gi_grid_slot *grids, bool is_sound, uint32_t token);
 double gi_ref_mean(const float *x, uint32_t n); // of x (n)
 // Returns the mean of the squares of x (n) less mean: of RMSNorm with 0, of LayerNorm its variance.
 double gi_ref_mean_square(const float *x, uint32_t n, double mean);

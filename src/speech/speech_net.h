@@ -4,15 +4,23 @@
 #ifndef GI_SPEECH_SPEECH_NET_H
 #define GI_SPEECH_SPEECH_NET_H
 
-#include "base/error.h"
-
-#include <stdint.h>
+#include "speech/window/whisper_choice.h"
 
 enum gi_net_result {
     GI_NET_FAILED,
     GI_NET_DONE,
     GI_NET_BUSY, // call again with the same arguments, after other work; another call replaces it
 };
+
+// A text whose next tokens a network chooses itself, each the most likely one.
+struct gi_net_text {
+    uint32_t seq, n_past;                   // the tokens of the sequence that are kept
+    const uint32_t *tokens;                 // (n) that come next, before those that are chosen
+    uint32_t n;                             // 1 but after a prompt
+    const struct gi_whisper_window *window; // the tokens that were chosen before
+    const struct gi_whisper_choice *choice; // its suppressed is not NULL, the temperature is 0
+};
+enum { GI_NET_TOKENS = 32 }; // that it chooses in a call, at most
 
 struct gi_speech_net {
     void *user; // first argument of every function
@@ -36,6 +44,12 @@ struct gi_speech_net {
     enum gi_net_result (*decode_each)(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
                                       const uint32_t *tokens, float *const *logits,
                                       struct glinfer_error *err);
+    // Chooses the next tokens of a text under its window's rules, at least one: to the end of the
+    // window, or as many as suit. *no_speech: the probability of that token before all of them,
+    // written if the window has no token. May be NULL: then decode does so token by token.
+    enum gi_net_result (*write)(void *user, const struct gi_net_text *text,
+                                struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
+                                float *no_speech, struct glinfer_error *err);
     // Makes sequence `to` a copy of the first n_past tokens of `from`. May be NULL if n_seq is 1.
     bool (*copy)(void *user, uint32_t to, uint32_t from, uint32_t n_past,
                  struct glinfer_error *err);

@@ -145,6 +145,14 @@ static bool reaches_end(const struct gi_whisper_window *window)
     return window->seek + window->n_frames + GI_WHISPER_LEAST_SOUND >= window->end;
 }
 
+uint32_t gi_whisper_last_time(const struct gi_whisper_window *window)
+{
+    const uint32_t begin = window->seek + GI_WHISPER_LEAST_SOUND;
+    const uint32_t n_left = window->end > begin ? window->end - begin : 0;
+    const uint32_t n = (n_left + GI_WHISPER_FRAMES_A_TIME - 1) / GI_WHISPER_FRAMES_A_TIME;
+    return window->ids->time + (n > 0 ? n : 1); // <|0.00|> moves nothing
+}
+
 // After a single timestamp at the end, the rest of the window is silent.
 static void complete(struct gi_whisper_window *window)
 {

@@ -78,6 +78,9 @@ void gi_whisper_begin(struct gi_whisper_window *window);
 void gi_whisper_finish(struct gi_whisper_window *window);
 // Returns the tokens that may follow.
 struct gi_whisper_mask gi_whisper_next_mask(const struct gi_whisper_window *window);
+// Returns the first timestamp that completes the window: it and those after it reach the end of the
+// sound.
+uint32_t gi_whisper_last_time(const struct gi_whisper_window *window);
 // Adds a token. Fails with NO_MEMORY. When the window is complete, its result is tokens [0,
 // n_result) and n_frames is final.
 bool gi_whisper_push(struct gi_whisper_window *window, struct gi_whisper_token token,

@@ -190,9 +190,10 @@ static void dump_tables(struct glinfer_session *session)
         struct glinfer_error err = {0};
         const bool is_step = i > GI_LIST_STEP && i < GI_LIST_LOGITS; // the first has its layers
         const bool is_deaf = i == GI_LIST_HEAR && !session->model->weights.conv1;
+        const bool is_mute = i == GI_LIST_SPEECH && session->model->speech.ids.n_vocab == 0;
         char name[32];
         snprintf(name, sizeof(name), "list %u", i);
-        if (!is_step && !is_deaf) {
+        if (!is_step && !is_deaf && !is_mute) {
             print_list(name, gi_tables_list(&session->tables, i, &err), programs, &err);
         }
     }

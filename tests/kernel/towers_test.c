@@ -1,8 +1,9 @@
 // towers_test MODEL GOLDEN: the towers of a tiny Whisper model against what numpy computes in
 // double (tools/golden/make_tiny_whisper.py), and against themselves: tokens in pieces and one by
-// one, and any number of positions after any other. Exits 77 without a device.
+// one, any number of positions after any other, and tokens that the GPU chooses and those that the
+// CPU does. Exits 77 without a device.
 #include "engine/model/plan/towers.h"
-#include "engine/speech/speech_towers.h"
+#include "engine/speech/speech_chain.h"
 #include "tests/golden/fixture/tiny_model.h"
 
 #include <math.h>
@@ -14,6 +15,10 @@ enum { MAX_LINE = 1 << 16, MAX_WIDTH = 256, MAX_VOCAB = 512, MAX_SOUND = 128 * 1
 
 static const uint32_t text[] = {7, 3, 0, 11, 5, 190, 64, 64, 9, 2, 33, 101};
 enum { N_TEXT = sizeof(text) / sizeof(text[0]) };
+
+// A vocabulary like Whisper's.
+static const struct gi_whisper_ids ids = {
+    .n_vocab = 200, .end = 110, .start = 111, .no_speech = 138, .no_times = 139, .time = 140};
 
 // Maximum differences.
 struct tolerance {
@@ -80,6 +85,7 @@ static struct glinfer_model *load_towers(struct test *t, const char *path)
     }
     t->tiny.model = towers[GI_TOWER_DECODER];
     t->tiny.model->encoder = towers[GI_TOWER_ENCODER];
+    t->tiny.model->speech.ids = ids;
     return t->tiny.model;
 }
 
@@ -139,6 +145,108 @@ static void check_limits(struct test *t)
         err.status != GLINFER_STATUS_CONTEXT_FULL) {
         fail(t, "a token after the last: status", 0, err.status, GLINFER_STATUS_CONTEXT_FULL);
     }
+}
+
+//-- choices ---------------------------------------------------------------------------------------
+
+// Chooses a token on the CPU after those of a window, whose prompt is the first n of text. Sets
+// *no_speech before the first.
+static struct gi_whisper_token choose(struct test *t, const struct gi_whisper_choice *choice,
+                                      const struct gi_whisper_window *window, uint32_t n,
+                                      float *no_speech)
+{
+    static float logits[MAX_VOCAB];
+    struct glinfer_error err = {0};
+    struct gi_whisper_token token = {0};
+    const uint32_t count = (uint32_t)window->count;
+    const uint32_t *last = count > 0 ? &window->data[count - 1].id : text;
+    const struct gi_whisper_mask mask = gi_whisper_next_mask(window);
+    check(gi_speech_decode(&t->towers, 1, count > 0 ? n + count - 1 : 0, last, count > 0 ? 1 : n,
+                           logits, &err),
+          &err);
+    if (count == 0) {
+        *no_speech = gi_whisper_probability(logits, 0, ids.n_vocab, ids.no_speech);
+    }
+    if (gi_whisper_choose(choice, &mask, logits, &token, 1) != 1) {
+        fail(t, "tokens that may follow token", count, 0, 1);
+    }
+    return token;
+}
+
+static void compare_choice(struct test *t, uint32_t at, const struct gi_whisper_token *found,
+                           const struct gi_whisper_token *expected)
+{
+    if (found->id != expected->id || found->time != expected->time) {
+        fail(t, "a chosen token at", at, found->id, expected->id);
+        fail(t, "the timestamp in its place at", at, found->time, expected->time);
+    }
+    if (!(fabs((double)found->logprob - (double)expected->logprob) <= 1e-5)) {
+        fail(t, "a log-probability at", at, (double)found->logprob, (double)expected->logprob);
+    }
+}
+
+// Lets the GPU write a window, and chooses each token again on the CPU.
+static uint32_t check_window(struct test *t, struct gi_whisper_window *window,
+                             const struct gi_whisper_choice *choice, uint32_t n_prompt)
+{
+    struct gi_whisper_token out[GI_NET_TOKENS];
+    enum gi_whisper_progress progress = GI_WHISPER_CONTINUES;
+    struct glinfer_error err = {0};
+    float no_speech[2] = {NAN, NAN}; // of the GPU, of the CPU
+    gi_whisper_begin(window);
+    while (progress == GI_WHISPER_CONTINUES && !t->has_failed) {
+        const uint32_t count = (uint32_t)window->count;
+        struct gi_net_text written = {0, 0, text, n_prompt, window, choice};
+        uint32_t n = 0;
+        if (count > 0) {
+            written.n_past = n_prompt + count - 1;
+            written.tokens = &window->data[count - 1].id;
+            written.n = 1;
+        }
+        check(gi_speech_write(&t->towers, &written, out, &n, &no_speech[0], &err), &err);
+        if (t->towers.end_ns > 0 && n > 1) {
+            fail(t, "tokens of a call that is late, at", count, n, 1);
+        }
+        for (uint32_t i = 0; i < n && progress == GI_WHISPER_CONTINUES; i++) {
+            const struct gi_whisper_token token =
+                choose(t, choice, window, n_prompt, &no_speech[1]);
+            compare_choice(t, count + i, &out[i], &token);
+            check(gi_whisper_push(window, token, &progress, &err), &err);
+        }
+    }
+    if (!(fabsf(no_speech[0] - no_speech[1]) <= 1e-6F)) {
+        fail(t, "probability of no speech", 0, (double)no_speech[0], (double)no_speech[1]);
+    }
+    return (uint32_t)window->count;
+}
+
+// Tokens that the GPU chooses in chains are those that the CPU chooses one by one.
+static void check_choices(struct test *t)
+{
+    static const struct {
+        uint32_t n_prompt, end; // frames
+        bool without_times, is_suppressed, is_late;
+    } cases[] = {
+        {3, 3000, false, false, false}, {1, 80, false, true, true}, {5, 3000, true, true, false}};
+    const uint32_t none[8] = {0}, some[8] = {0x92492492, 0x41041041, 0x24924924, 0x11111111,
+                                             0x10101010, 0x22222222, 0x88888888};
+    uint32_t n_token = 0, n_time = 0;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct gi_whisper_choice choice = {
+            .ids = &ids, .suppressed = cases[i].is_suppressed ? some : none, .blank = 33};
+        struct gi_whisper_window window = {.ids = &ids,
+                                           .end = cases[i].end,
+                                           .max_tokens = t->tiny.model->hparams.n_ctx_train -
+                                                         cases[i].n_prompt,
+                                           .without_times = cases[i].without_times};
+        t->towers.end_ns = cases[i].is_late; // a time of the clock in the past
+        n_token += check_window(t, &window, &choice, cases[i].n_prompt);
+        for (size_t j = 0; j < window.count; j++) {
+            n_time += window.data[j].id >= ids.time;
+        }
+        gi_whisper_finish(&window);
+    }
+    printf("%u tokens chosen, %u of them timestamps\n", n_token, n_time);
 }
 
 //-- against the reference -------------------------------------------------------------------------
@@ -254,6 +362,7 @@ int main(int argc, char **argv)
     model->device->is_busy = true;
     check_file(&t, argv[2]);
     check_limits(&t);
+    check_choices(&t);
     model->device->is_busy = false;
     gi_device_leave(model->device, &saved);
     gi_speech_towers_finish(&t.towers);

@@ -5,6 +5,7 @@
 #include "gpu/dispatch/multi_executor.h"
 #include "graph/graph_ends.h"
 #include "ops/gemm/batch_form.h"
+#include "ops/sample/speech_choice.h"
 
 #include <string.h>
 
@@ -130,6 +131,16 @@ void gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool 
     }
 }
 
+// Records the choice of a transcript's token.
+static void record_speech_choice(struct gi_tables *tables)
+{
+    const struct gi_whisper_ids *ids = &tables->model->speech.ids;
+    const struct gi_speech_tokens tokens = {ids->end, ids->time, ids->no_speech};
+    struct gi_graph *graph = &tables->graph;
+    gi_op_speech_choice(&graph->recorder, &tokens, &graph->adjust, &graph->logits,
+                        &tables->step_buffers);
+}
+
 // Cuts the rows of a batch to few tokens, for which ops choose kernels by the rows that there are.
 static void cut_rows(struct gi_tables *tables)
 {
@@ -154,9 +165,10 @@ static enum gi_step_end end_of(uint32_t list)
 struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
                                            struct glinfer_error *err)
 {
-    const bool has_layers = list <= GI_LIST_LOGITS, is_norm = list == GI_LIST_NORM;
+    const bool is_speech = list == GI_LIST_SPEECH, is_norm = list == GI_LIST_NORM;
+    const bool has_layers = list <= GI_LIST_LOGITS || is_speech;
     const bool is_prompt = list <= GI_LIST_PROMPT_SMALL || is_norm || list == GI_LIST_HEAR;
-    const bool has_choice = !is_prompt && list != GI_LIST_LOGITS;
+    const bool has_choice = !is_prompt && list != GI_LIST_LOGITS && !is_speech;
     struct gi_graph *graph = &tables->graph;
     if (!is_prompt && !gi_model_check_decoder(tables->model, err)) {
         return NULL;
@@ -175,8 +187,11 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
         gi_graph_norm_rows(graph, &graph->recorder, "output_norm", graph->hparams->n_layer - 1,
                            GI_NORM_NEXT, &graph->norm);
     }
-    if (!is_prompt && list < GI_LIST_CHOICE) {
+    if (!is_prompt && (list < GI_LIST_CHOICE || is_speech)) {
         record_output(tables, has_choice && end_of(list) == GI_STEP_END_SMALL_K);
+    }
+    if (is_speech) {
+        record_speech_choice(tables);
     }
     if (has_choice) {
         record_choice(tables, end_of(list), &tables->step_buffers);
@@ -309,7 +324,8 @@ static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
     const struct gi_tables *tables = user;
     const uint32_t n_ctx = tables->graph.kv_cache[0].n_ctx;
     const bool is_end = i >= GI_LIST_PROMPT_END && i < GI_LIST_NORM;
-    const bool is_step = i >= GI_LIST_STEP && i < GI_LIST_PROMPT_END;
+    const bool has_end = i >= GI_LIST_STEP && i < GI_LIST_NORM;
+    const bool is_step = (has_end && !is_end) || i == GI_LIST_SPEECH;
     uint32_t n_tokens = i == GI_LIST_PROMPT_SMALL ? tables->n_small
                         : is_step                 ? 1
                         : is_end                  ? END_TOKENS
@@ -324,7 +340,7 @@ static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
         .max_steps = 1000,
         .seed_lo = 17,
     };
-    if (is_step || is_end) {
+    if (has_end) {
         gi_list_set_end(&test->state, end_of(i));
     }
 }

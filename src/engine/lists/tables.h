@@ -17,6 +17,7 @@ enum {
     GI_LIST_CHOICE = GI_LIST_PROMPT_END + GI_STEP_END_COUNT, // a step's logits, to a token
     GI_LIST_NORM = GI_LIST_CHOICE + GI_STEP_END_COUNT,       // the norm of all rows of a batch
     GI_LIST_HEAR,                                            // the first convolution of a sound
+    GI_LIST_SPEECH,                                          // a step of a transcript
     GI_LIST_COUNT,
 };
 

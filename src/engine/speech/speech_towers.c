@@ -63,7 +63,9 @@ static bool prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
     const uint32_t writing = 1u << GI_LIST_PROMPT | 1u << GI_LIST_LOGITS;
     bool ok = gi_tables_prepare(&towers->encoder->tables, hearing, NULL, NULL, err);
     for (uint32_t i = 0; ok && i < towers->n_decoder; i++) {
-        ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, err);
+        const bool is_greedy = i == 0 && towers->decoders[i]->model->speech.ids.n_vocab > 0;
+        const uint32_t lists = writing | (uint32_t)is_greedy << GI_LIST_SPEECH;
+        ok = gi_tables_prepare(&towers->decoders[i]->tables, lists, NULL, NULL, err);
     }
     return ok;
 }
@@ -158,19 +160,25 @@ static bool check_room(const struct gi_speech_towers *towers, uint32_t decoder, 
                         n_past, n_ctx);
 }
 
+bool gi_speech_read(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
+                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err)
+{
+    struct glinfer_session *session = towers->decoders[decoder];
+    return check_room(towers, decoder, n_past, n, err) && gi_runner_begin(&session->runner, err) &&
+           (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, NULL, err)) &&
+           gi_session_set_keys(session, towers->n_key, 1, err);
+}
+
 bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
                       const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err)
 {
     struct glinfer_session *session = towers->decoders[decoder];
-    if (!check_room(towers, decoder, n_past, n, err)) {
+    if (!gi_speech_read(towers, decoder, n_past, tokens, n, err)) {
         return false;
     }
     const struct gi_step_state state = {
         .token = tokens[n - 1], .n_past = n_past + n - 1, .n_tokens = 1};
-    return gi_runner_begin(&session->runner, err) &&
-           (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, NULL, err)) &&
-           gi_session_set_keys(session, towers->n_key, 1, err) &&
-           run_list(session, GI_LIST_LOGITS, &state, err) && fetch_logits(session, logits, err);
+    return run_list(session, GI_LIST_LOGITS, &state, err) && fetch_logits(session, logits, err);
 }
 
 bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,

@@ -13,6 +13,7 @@ struct gi_speech_towers {
     uint32_t n_key; // positions that the encoder has heard; 0: nothing yet
     float *rows;    // of sound, as the GPU has them
     struct gi_speech_align align;
+    uint64_t end_ns; // time of the clock when the call is to return; 0: no matter
 };
 
 // Creates the sessions, n of the decoder; the context is not entered. Fails as
@@ -31,6 +32,10 @@ bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_
 // CONTEXT_FULL, GPU_FAULT.
 bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
                       const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err);
+// Reads n tokens but for the last, which a step is to read, at the place where the step begins.
+// Fails as gi_speech_decode does.
+bool gi_speech_read(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
+                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err);
 // Makes n tokens the text of a decoder, for gi_speech_weigh. Fails as gi_speech_decode does, and
 // with NO_MEMORY.
 bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,

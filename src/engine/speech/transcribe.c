@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/session/cache_rows.h"
+#include "engine/speech/speech_chain.h"
 #include "speech/mel.h"
 #include "speech/vad.h"
 
@@ -26,6 +27,15 @@ static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, cons
     struct glinfer_transcription *self = user;
     return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits, err) ? GI_NET_DONE
                                                                                 : GI_NET_FAILED;
+}
+
+static enum gi_net_result write(void *user, const struct gi_net_text *text,
+                                struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
+                                float *no_speech, struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    return gi_speech_write(&self->towers, text, out, n_out, no_speech, err) ? GI_NET_DONE
+                                                                            : GI_NET_FAILED;
 }
 
 static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct glinfer_error *err)
@@ -65,6 +75,7 @@ static void describe_net(struct glinfer_transcription *self)
         .n_seq = self->towers.n_decoder,
         .encode = encode,
         .decode = decode,
+        .write = write,
         .copy = copy,
         .attend = attend,
         .align = align,
@@ -196,6 +207,7 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
     const uint64_t end = gi_clock_ns() + UINT64_C(1000) * budget_us;
     enum gi_transcriber_state own = GI_TRANSCRIBER_WORKS;
     bool ok = true;
+    transcription->towers.end_ns = budget_us > 0 ? end : 0;
     do {
         ok = gi_transcriber_step(transcription->transcriber, &own, err);
     } while (ok && own == GI_TRANSCRIBER_WORKS && (budget_us == 0 || gi_clock_ns() < end));

@@ -227,6 +227,7 @@ static const struct {
     {"sample/adjust", count_adjust},
     {"sample/logprob", count_logprob},
     {"sample/logit_rows", NULL},
+    {"sample/speech_", NULL},
     {"sample/", count_sample},
     {"measure/rate_fma", count_rate},
     {"measure/", NULL},

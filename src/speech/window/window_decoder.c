@@ -268,9 +268,45 @@ static enum gi_net_result decode_prompt(struct gi_window_decoder *decoder,
     return result;
 }
 
+// Adds the tokens that the network chooses to the only beam. What comes after the end is dropped.
+static enum gi_net_result write_text(struct gi_window_decoder *decoder, bool *is_over,
+                                     struct glinfer_error *err)
+{
+    const struct gi_speech_net *net = decoder->net;
+    struct gi_beam *beam = &decoder->beams[0];
+    struct gi_whisper_window *window = &beam->window;
+    const uint32_t count = (uint32_t)window->count;
+    struct gi_whisper_token tokens[GI_NET_TOKENS];
+    struct gi_net_text text = {beam->seq,         0,      decoder->prompt,
+                               decoder->n_prompt, window, &decoder->choice};
+    uint32_t n = 0;
+    if (count > 0) {
+        text.n_past = decoder->n_prompt + count - 1;
+        text.tokens = &window->data[count - 1].id;
+        text.n = 1;
+    }
+    const enum gi_net_result result =
+        net->write(net->user, &text, tokens, &n, &decoder->no_speech, err);
+    for (uint32_t i = 0; result == GI_NET_DONE && i < n && beam->progress == GI_WHISPER_CONTINUES;
+         i++) {
+        beam->sum += (double)tokens[i].logprob;
+        if (!gi_whisper_push(window, tokens[i], &beam->progress, err)) {
+            return GI_NET_FAILED;
+        }
+    }
+    decoder->n_beam = decoder->at = result == GI_NET_DONE ? 1 : decoder->n_beam;
+    *is_over = beam->progress != GI_WHISPER_CONTINUES;
+    return result;
+}
+
 enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
                                           struct glinfer_error *err)
 {
+    const struct gi_whisper_choice *choice = &decoder->choice;
+    if (decoder->net->write && decoder->n_wanted == 1 && choice->temperature <= 0 &&
+        choice->suppressed) {
+        return write_text(decoder, is_over, err);
+    }
     const enum gi_net_result result =
         decoder->n_beam == 0 ? decode_prompt(decoder, err) : decode_beams(decoder, err);
     *is_over = false;

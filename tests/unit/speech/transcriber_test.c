@@ -284,6 +284,34 @@ TEST(silence_has_no_text)
     expect(&run, "|.");
 }
 
+// The network chooses three tokens at a time, the last of them past the end.
+TEST(a_network_that_chooses_tokens_writes_the_same)
+{
+    for (int is_unlikely = 0; is_unlikely < 2; is_unlikely++) {
+        struct run run;
+        begin(&run, ENGLISH, tell_badly, &cat_story);
+        n_bad = is_unlikely ? 1 : 0;
+        run.fake.net.write = fake_write;
+        transcribe(&run, 2 * RATE, 2 * RATE);
+        assert_int_equal(run.fake.n_window, is_unlikely ? 2 : 1);
+        assert_int_equal(run.fake.n_write, is_unlikely ? 6 : 3);
+        assert_int_equal(run.fake.n_decode, 3 * run.fake.n_write);
+        expect(&run, "[0-1000 the cat][1000-2000 sat]|.");
+    }
+}
+
+TEST(a_network_that_chooses_tokens_hears_silence)
+{
+    struct run run;
+    begin(&run, ENGLISH, tell_badly, &cat_story);
+    n_bad = UINT32_MAX;
+    run.fake.net.write = fake_write;
+    run.fake.no_speech = 30;
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    assert_int_equal(run.fake.windows[0].n_attempt, 1);
+    expect(&run, "|.");
+}
+
 //-- beams -------------------------------------------------------------------------------------
 
 TEST(beams_find_the_likelier_text)

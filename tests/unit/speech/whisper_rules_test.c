@@ -146,6 +146,24 @@ TEST(tokens_that_may_follow)
     }
 }
 
+TEST(timestamps_near_the_end_of_the_sound_are_the_last)
+{
+    static const struct {
+        uint32_t seek, end, last; // units of 20 ms
+    } cases[] = {{0, 211, 101}, {0, 210, 100}, {0, 3000, 1495}, {2000, 2500, 245},
+                 {0, 10, 1},    {500, 400, 1}, {0, 9000, 4495}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (uint32_t is_last = 0; is_last < 2 && cases[i].last <= 1500; is_last++) {
+            DECODED d = {0};
+            begin(&d, ENGLISH, cases[i].seek, cases[i].end);
+            assert_int_equal(gi_whisper_last_time(&d.window), ENGLISH_TIME + cases[i].last);
+            const int tokens[] = {1, T((int)(cases[i].last - 1 + is_last))};
+            push(&d, tokens, 2);
+            assert_int_equal(d.progress, is_last ? GI_WHISPER_COMPLETE : GI_WHISPER_CONTINUES);
+        }
+    }
+}
+
 //-- windows and segments ----------------------------------------------------------------------
 
 struct segment {

@@ -104,6 +104,48 @@ enum gi_net_result fake_decode_each(void *user, const uint32_t *seqs, uint32_t n
     return result;
 }
 
+enum gi_net_result fake_write(void *user, const struct gi_net_text *text,
+                              struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
+                              float *no_speech, struct glinfer_error *err)
+{
+    enum { N_WRITTEN = 3 };
+    static float logits[51866];
+    static struct gi_whisper_token tokens[FAKE_N_CONTEXT + N_WRITTEN];
+    struct fake_net *fake = user;
+    struct gi_whisper_window window = *text->window;
+    uint32_t n_past = text->n_past, n = text->n;
+    const uint32_t *next = text->tokens;
+    enum gi_whisper_progress progress;
+    assert_true(text->choice->temperature <= 0 && text->choice->suppressed);
+    window.data = tokens;
+    window.capacity = sizeof(tokens);
+    for (size_t i = 0; i < window.count; i++) {
+        tokens[i] = text->window->data[i];
+    }
+    const bool is_often_busy = fake->is_often_busy;
+    for (*n_out = 0; *n_out < N_WRITTEN; n_past += n, n = 1, next = &out[(*n_out)++].id) {
+        const enum gi_net_result result = decode(user, text->seq, n_past, next, n, logits, err);
+        fake->is_often_busy = false; // a call is busy as a whole
+        if (result != GI_NET_DONE) {
+            fake->is_often_busy = is_often_busy;
+            return result;
+        }
+        if (window.count == 0) {
+            *no_speech = gi_whisper_probability(logits, 0, fake->ids.n_vocab, fake->ids.no_speech);
+        }
+        const struct gi_whisper_mask mask = gi_whisper_next_mask(&window);
+        if (gi_whisper_choose(text->choice, &mask, logits, &out[*n_out], 1) == 0) {
+            fake->is_often_busy = is_often_busy;
+            gi_error_set(err, GLINFER_STATUS_GPU_FAULT, "no logit is a number");
+            return GI_NET_FAILED;
+        }
+        must(gi_whisper_push(&window, out[*n_out], &progress, err), err);
+    }
+    fake->is_often_busy = is_often_busy;
+    fake->n_write++;
+    return GI_NET_DONE;
+}
+
 static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct glinfer_error *err)
 {
     struct fake_net *fake = user;

@@ -39,7 +39,7 @@ struct fake_net {
         uint32_t tokens[FAKE_N_CONTEXT], n;
     } seqs[FAKE_N_SEQ];
     struct fake_window windows[FAKE_N_WINDOW];
-    uint32_t n_window, n_decode, n_copy, n_align, n_detected, n_together;
+    uint32_t n_window, n_decode, n_copy, n_align, n_detected, n_together, n_write;
     uint32_t n_call, failed_call; // the call of this number fails, from 1; 0: none
     bool is_often_busy;
     bool was_busy;
@@ -51,6 +51,11 @@ void fake_net_init(struct fake_net *fake, uint32_t n_vocab, fake_logits logits, 
 enum gi_net_result fake_decode_each(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
                                     const uint32_t *tokens, float *const *logits,
                                     struct glinfer_error *err);
+
+// Chooses tokens, past the end of the text, too, if it is made a function of the network.
+enum gi_net_result fake_write(void *user, const struct gi_net_text *text,
+                              struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
+                              float *no_speech, struct glinfer_error *err);
 
 // A text that goes on with the same tokens whatever came before.
 struct fake_story {
