@@ -1,0 +1,75 @@
+"""The files that `glinfer transcribe` writes, by a Whisper model of random weights whose text means nothing.
+
+    transcribe.py GLINFER
+
+Status 77: no device, or a build that cannot read sound.
+"""
+import csv
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "serve"))
+sys.argv.append("")  # speech_test reads the name of another model
+from speech_test import N_AUDIO, N_HEAD, N_MEL, N_TEXT, N_VOCAB, WIDTH, make_sound, write_whisper
+from serving import same, true
+
+TIME = r"(\d\d):(\d\d):(\d\d)[.,](\d{3})"
+
+
+def transcribe(folder, sound, *flags):
+    """Returns what the command prints."""
+    done = subprocess.run([sys.argv[1], "transcribe", "-m", folder / "tiny.bin", "-q", "--no-vad", "-nf", "-l", "german", *flags],
+                          input=sound, capture_output=True)
+    said = done.stderr.decode()
+    if "no usable GPU" in said or "unknown flag" in said:  # builds without libsndfile know no flags of sound
+        print(said)
+        sys.exit(77)
+    same(done.returncode, 0, said)
+    return done.stdout.decode()
+
+
+def find_times(text):
+    """Returns all times of a text in ms."""
+    return [((int(h) * 60 + int(m)) * 60 + int(s)) * 1000 + int(ms) for h, m, s, ms in re.findall(TIME, text)]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        write_whisper(folder / "tiny.bin")
+        (folder / "x.wav").write_bytes(make_sound(2))
+        told = transcribe(folder, b"", folder / "x.wav", "-otxt", "-osrt", "-ovtt", "-olrc", "-ocsv", "-ojf", "-of", folder / "out")
+        files = {path.suffix: path.read_text() for path in folder.glob("out.*")}
+        same(sorted(files), [".csv", ".json", ".lrc", ".srt", ".txt", ".vtt"], "files")
+        whole = json.loads(files[".json"])
+        parts = whole["transcription"]
+        texts = [part["text"] for part in parts]
+        times = [part["offsets"][side] for part in parts for side in ("from", "to")]
+        true(parts and all(part["tokens"] for part in parts), whole)
+        same(files[".txt"], "".join(text + "\n" for text in texts), "the text")
+        same(re.findall(r"\]  (.*)", told), texts, "what is printed")
+        for text in told, files[".srt"], files[".vtt"]:
+            same(find_times(text), times, text)
+        rows = list(csv.reader(files[".csv"].splitlines()))
+        same(rows, [["start", "end", "text"]] + [[*map(str, times[2 * i:2 * i + 2]), text] for i, text in enumerate(texts)], "the table")
+        same(re.findall(r"^\[\d\d:\d\d\.\d\d\](.*)", files[".lrc"], re.M), texts, "the lyrics")
+        model = whole["model"]
+        tower = {"state": WIDTH, "head": N_HEAD, "layer": 1}
+        same((model["multilingual"], model["vocab"], model["mels"], model["ftype"]), (True, N_VOCAB, N_MEL, 0), "the model")
+        same((model["audio"], model["text"]), ({"ctx": N_AUDIO, **tower}, {"ctx": N_TEXT, **tower}), "its towers")
+        same((whole["params"]["language"], whole["result"]["language"]), ("german", "de"), "the language")
+        raw = (folder / "x.wav").read_bytes()[44:]
+        same(transcribe(folder, raw, "-", "-oj", "-of", folder / "raw"), told, "raw samples")
+        plain = json.loads((folder / "raw.json").read_text())
+        for part in parts:
+            del part["tokens"]
+        same(plain["transcription"], parts, "JSON without tokens")
+
+
+if __name__ == "__main__":
+    main()
