@@ -1,7 +1,7 @@
 // The functions of glinfer.h for transcriptions.
 #include "base/arguments.h"
 #include "engine/api/call.h"
-#include "engine/speech/transcribe.h"
+#include "engine/speech/speech_transcription.h"
 
 bool glinfer_model_hears(const struct glinfer_model *model)
 {

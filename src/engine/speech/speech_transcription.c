@@ -1,4 +1,4 @@
-#include "engine/speech/transcribe.h"
+#include "engine/speech/speech_transcription.h"
 
 #include "base/arguments.h"
 #include "base/array.h"
