@@ -41,7 +41,7 @@ NOT_RUN = {
     r"cmake --preset|cmake --install build --prefix /usr/local|\(cd build && cpack": "tests install, install.package",
     r"(build/)?glinfer pull ": "fetches a file",
     r"curl ": "asks a server, as golden.serve does",
-    r"(arecord .*)?(build/)?glinfer transcribe ": "needs a model of speech and sound",
+    r"(arecord .*)?((build/)?glinfer transcribe |\./transcribe |\./voice/voice )|.* --speech-model ": "needs a model of speech and sound",
 }
 # Blocks of another kind, by the beginning of their first line.
 NOT_COMMANDS = {

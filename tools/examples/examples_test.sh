@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# examples_test.sh BUILD MODEL CHAT COMMAND
+# examples_test.sh BUILD MODEL CHAT COMMAND SERVE_TESTS
 #
 # Runs the examples of the folder BUILD with a tiny model and checks their output; ask also with CHAT, a tiny model that
-# has a chat template, where it answers as COMMAND, glinfer itself, does.
+# has a chat template, where it answers as COMMAND, glinfer itself, does. A script of SERVE_TESTS writes a speech model.
 set -euo pipefail
-build=$1 model=$2 chat=$3 command=$4
+build=$1 model=$2 chat=$3 command=$4 serve_tests=$5
 scratch=$build/examples_test
 mkdir -p "$scratch"
 rm -f "$scratch"/*
@@ -34,6 +34,13 @@ run json "$model" Paris
 grep -qa '^country: .' "$scratch/out.txt" || die "json filled in no country"
 grep -qaE '^population: [0-9]+$' "$scratch/out.txt" || die "json filled in no population"
 grep -qaE '^capital: (yes|no)$' "$scratch/out.txt" || die "json filled in no boolean"
+
+# A speech model of random weights hears words in noise, here in the bytes of a program.
+write_whisper='import sys; sys.path.insert(0, sys.argv[3]); from speech_test import write_whisper; write_whisper(sys.argv[1])'
+PYTHONDONTWRITEBYTECODE=1 python3 -c "$write_whisper" "$scratch/whisper.bin" - "$serve_tests"
+head -c 64000 "$build/transcribe" >"$scratch/noise.raw"
+run transcribe "$scratch/whisper.bin" "$scratch/noise.raw"
+grep -qE '^ +[0-9.]+ s +[^ ]+$' "$scratch/out.txt" || die "transcribe printed no text"
 
 run kiosk -m "$model" --seconds 2 --png "$scratch"
 for line in '^intervals of frames: [0-9]+; median [0-9.]+ ms' '^frames missed: [0-9]+ of 120 at 60 Hz$' \
