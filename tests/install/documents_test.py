@@ -41,11 +41,12 @@ NOT_RUN = {
     r"cmake --preset|cmake --install build --prefix /usr/local|\(cd build && cpack": "tests install, install.package",
     r"(build/)?glinfer pull ": "fetches a file",
     r"curl ": "asks a server, as golden.serve does",
-    r"(arecord .*)?((build/)?glinfer transcribe |\./transcribe |\./voice/voice )|.* --speech-model ": "needs a model of speech and sound",
+    r"(arecord .*)?((build/)?glinfer transcribe |\./transcribe |\./kiosk/voice )|.* --speech-model ": "needs a model of speech and sound",
 }
 # Blocks of another kind, by the beginning of their first line.
 NOT_COMMANDS = {
     "kiosk -m MODEL [": "a synopsis",
+    "voice -m MODEL --speech-model WHISPER [": "a synopsis",
     "once, when a model is loaded": "a drawing",
     "struct glinfer_device_params device_params;": "a program, which this test builds",
     "GLINFER_QUIRKS=": "a setting",

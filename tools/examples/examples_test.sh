@@ -38,7 +38,7 @@ grep -qaE '^capital: (yes|no)$' "$scratch/out.txt" || die "json filled in no boo
 # A speech model of random weights hears words in noise, here in the bytes of a program.
 write_whisper='import sys; sys.path.insert(0, sys.argv[3]); from speech_test import write_whisper; write_whisper(sys.argv[1])'
 PYTHONDONTWRITEBYTECODE=1 python3 -c "$write_whisper" "$scratch/whisper.bin" - "$serve_tests"
-head -c 64000 "$build/transcribe" >"$scratch/noise.raw"
+head -c 64000 "$command" >"$scratch/noise.raw"
 run transcribe "$scratch/whisper.bin" "$scratch/noise.raw"
 grep -qE '^ +[0-9.]+ s +[^ ]+$' "$scratch/out.txt" || die "transcribe printed no text"
 
@@ -53,6 +53,13 @@ for picture in "$scratch"/kiosk-{0,1,2,3}.png; do
 done
 cmp -s "$scratch/kiosk-0.png" "$scratch/kiosk-3.png" && die "the sign does not move"
 cat "$scratch/out.txt"
+
+run voice -m "$model" --speech-model "$scratch/whisper.bin" --sound "$scratch/noise.raw" --seconds 4 --png "$scratch"
+for line in '^> w[0-9]+' '^frames missed: [0-9]+ of 240 at 60 Hz$' '^durations of glinfer_transcription_step: [1-9]' \
+    '^durations of glinfer_step: [1-9]' '^heard: 1 utterances in 2\.0 s of sound$' '^answers: [0-9]+, tokens: [1-9]'; do
+    grep -qaE "$line" "$scratch/out.txt" || die "voice printed no line like $line"
+done
+[ -s "$scratch/voice-3.png" ] || die "voice wrote no picture"
 
 for card in /dev/null "$scratch/no-card"; do
     ! "$build/kiosk" -m "$model" --kms "$card" 2>"$scratch/err.txt" || die "kiosk shows something on $card"

@@ -1,16 +1,12 @@
 // kiosk -m MODEL: draws a sign that moves, off-screen or on a display, while a model answers beside
 // it in the same thread: each frame is rendered first, then glinfer_step has a budget of its time.
 // See README.md.
-#include "png.h"
-#include "sign.h"
-#include "timing.h"
+#include "frames.h"
 
 #include <glinfer.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
-    N_PICTURES = 4,
     MAX_PROMPT = 256,
     MAX_TEXT = 4096,
     N_PREDICT = 160,
@@ -21,7 +17,6 @@ enum {
 
 static const char usage[] = "usage: kiosk -m MODEL [--seconds N] [--fps N] [--budget-us N] "
                             "[--png DIR] [--kms CARD]\n";
-static const char title[] = "Ask the kiosk";
 static const char *const questions[] = {
     "What can be seen in a museum of science?",
     "Tell me about the history of the railway.",
@@ -31,15 +26,14 @@ static const char *const questions[] = {
 
 struct kiosk {
     // Flags:
-    const char *model_path, *png_dir, *card;
-    uint32_t seconds, fps, budget_us;
+    const char *model_path;
+    uint32_t budget_us;
 
-    struct screen screen; // with a card
-    struct sign sign;
-    const char *failure; // of the two; NULL: there was none
+    struct frames frames;
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
+    struct glinfer_error err;
     int fd; // of the device
     char text[MAX_TEXT];
     size_t text_size;
@@ -47,14 +41,12 @@ struct kiosk {
     bool is_answering;
     double slowest; // seconds that a call has taken lately
     double begin_seconds;
-    struct durations intervals, renders, calls;
+    struct durations calls;
     struct {
         double time, seconds; // since the start; how long
     } late[MAX_LATE];         // the first calls that took longer than budget and box
     uint32_t n_late;
-    double start, warm_seconds;
-    uint32_t n_missed;
-    uint8_t *pictures[N_PICTURES];
+    double warm_seconds;
 };
 
 //-- the model -------------------------------------------------------------------------------------
@@ -68,7 +60,7 @@ static bool open_model(struct kiosk *kiosk, struct glinfer_error *err)
     // The device has a context of its own on the sign's display.
     struct glinfer_host_gl host;
     glinfer_host_gl_init(&host);
-    host.display = kiosk->sign.display;
+    host.display = kiosk->frames.sign.display;
     struct glinfer_device_params device_params;
     glinfer_device_params_init(&device_params);
     device_params.host = &host;
@@ -129,7 +121,7 @@ static bool step(struct kiosk *kiosk, struct glinfer_error *err)
     kiosk->slowest = seconds > kiosk->slowest ? seconds : 0.98 * kiosk->slowest;
     kiosk->slowest = kiosk->slowest < limit ? kiosk->slowest : limit;
     if (seconds > limit && kiosk->n_late < MAX_LATE) {
-        kiosk->late[kiosk->n_late].time = start - kiosk->start;
+        kiosk->late[kiosk->n_late].time = start - kiosk->frames.start;
         kiosk->late[kiosk->n_late++].seconds = seconds;
     }
     if (!ok || event.kind == GLINFER_EVENT_END) {
@@ -167,10 +159,13 @@ static bool warm_up(struct kiosk *kiosk, struct glinfer_error *err)
 // Runs the model within a frame: one call, and more while there is work and a call as long as the
 // slowest recent one would end before the next frame. After the end of an answer the next one
 // begins in the same frame.
-static bool answer(struct kiosk *kiosk, double next, struct glinfer_error *err)
+static bool answer(void *user, double next)
 {
+    struct kiosk *kiosk = user;
     do {
-        if ((!kiosk->is_answering && !begin(kiosk, err)) || !step(kiosk, err)) {
+        if ((!kiosk->is_answering && !begin(kiosk, &kiosk->err)) || !step(kiosk, &kiosk->err)) {
+            // The sign goes on, and says why there are no answers.
+            snprintf(kiosk->text, MAX_TEXT, "%s", kiosk->err.message);
             return false;
         }
     } while (kiosk->is_answering ? timing_wait(next - kiosk->slowest, kiosk->fd)
@@ -178,86 +173,10 @@ static bool answer(struct kiosk *kiosk, double next, struct glinfer_error *err)
     return true;
 }
 
-//-- frames ----------------------------------------------------------------------------------------
-
-// Keeps the picture of some frames, spread over the time; they are written at the end.
-static void keep_picture(struct kiosk *kiosk, uint32_t frame, uint32_t n_frames)
-{
-    for (uint32_t i = 0; kiosk->png_dir && i < N_PICTURES; i++) {
-        if (!kiosk->pictures[i] && frame + 1 >= n_frames * (i + 1) / N_PICTURES) {
-            kiosk->pictures[i] = malloc((size_t)SIGN_WIDTH * SIGN_HEIGHT * 4);
-            if (kiosk->pictures[i]) {
-                sign_read(&kiosk->sign, kiosk->pictures[i]);
-            }
-            return;
-        }
-    }
-}
-
-static bool write_pictures(struct kiosk *kiosk)
-{
-    char path[4096];
-    bool ok = true;
-    for (uint32_t i = 0; i < N_PICTURES; i++) {
-        snprintf(path, sizeof(path), "%s/kiosk-%u.png", kiosk->png_dir ? kiosk->png_dir : "", i);
-        if (kiosk->pictures[i] && !png_write(path, kiosk->pictures[i], SIGN_WIDTH, SIGN_HEIGHT)) {
-            perror(path);
-            ok = false;
-        }
-        free(kiosk->pictures[i]);
-    }
-    return ok;
-}
-
-static void show(struct kiosk *kiosk, double time)
-{
-    sign_render(&kiosk->sign, time, title, kiosk->text);
-    if (kiosk->card && !kiosk->failure) {
-        kiosk->failure = sign_show(&kiosk->sign, &kiosk->screen);
-    }
-}
-
-// Draws a frame at each tick of 1 / fps seconds. A frame that begins after the next tick has missed
-// it; the frames after it keep to the ticks.
-static bool run(struct kiosk *kiosk, struct glinfer_error *err)
-{
-    const double period = 1.0 / kiosk->fps;
-    const uint32_t n_frames = kiosk->seconds * kiosk->fps;
-    bool ok = true;
-    show(kiosk, 0.0); // drivers compile at the first of them
-    sign_wait(&kiosk->sign);
-    const double start = kiosk->start = timing_now();
-    double last = start;
-    for (uint32_t frame = 0; frame < n_frames; frame++) {
-        timing_wait(start + frame * period, -1);
-        sign_wait(&kiosk->sign);
-        const double now = timing_now();
-        if (frame > 0) {
-            durations_add(&kiosk->intervals, now - last);
-        }
-        last = now;
-        while (now >= start + (frame + 1) * period && frame + 1 < n_frames) {
-            kiosk->n_missed++;
-            frame++;
-        }
-        show(kiosk, now - start);
-        durations_add(&kiosk->renders, timing_now() - now);
-        keep_picture(kiosk, frame, n_frames);
-        if (ok && !answer(kiosk, start + (frame + 1) * period, err)) {
-            ok = false; // the sign goes on, and says why there are no answers
-            snprintf(kiosk->text, MAX_TEXT, "%s", err->message);
-        }
-    }
-    return ok;
-}
-
 static void report(struct kiosk *kiosk)
 {
     const double limit = 1e-3 * (kiosk->budget_us + BOX_US);
-    const uint32_t n_frames = kiosk->seconds * kiosk->fps;
-    durations_print(&kiosk->intervals, "intervals of frames");
-    printf("frames missed: %u of %u at %u Hz\n", kiosk->n_missed, n_frames, kiosk->fps);
-    durations_print(&kiosk->renders, "times of rendering");
+    frames_report(&kiosk->frames);
     printf("glinfer_step: %.2f %% within %.1f ms, %u us of budget and %u us\n",
            durations_share(&kiosk->calls, limit), limit, kiosk->budget_us, BOX_US);
     durations_print(&kiosk->calls, "durations of glinfer_step");
@@ -266,39 +185,24 @@ static void report(struct kiosk *kiosk)
     }
     printf("glinfer_begin: %u, longest %.2f ms\n", kiosk->n_begun, 1e3 * kiosk->begin_seconds);
     printf("tokens: %u, %.1f tokens/s\n", kiosk->n_tokens,
-           (double)kiosk->n_tokens / kiosk->seconds);
+           (double)kiosk->n_tokens / kiosk->frames.seconds);
 }
 
 //-- life ------------------------------------------------------------------------------------------
-
-static bool take_number(const char *text, uint32_t most, uint32_t *value)
-{
-    char *end = NULL;
-    const unsigned long number = strtoul(text, &end, 10);
-    *value = (uint32_t)number;
-    return *text >= '0' && *text <= '9' && !*end && number <= most;
-}
 
 static bool take_flags(struct kiosk *kiosk, int argc, char **argv)
 {
     bool ok = argc % 2 == 1;
     for (int i = 1; ok && i + 1 < argc; i += 2) {
-        const char *flag = argv[i], *value = argv[i + 1];
-        if (strcmp(flag, "-m") == 0) {
-            kiosk->model_path = value;
-        } else if (strcmp(flag, "--png") == 0) {
-            kiosk->png_dir = value;
-        } else if (strcmp(flag, "--kms") == 0) {
-            kiosk->card = value;
-        } else if (strcmp(flag, "--seconds") == 0) {
-            ok = take_number(value, 86400, &kiosk->seconds);
-        } else if (strcmp(flag, "--fps") == 0) {
-            ok = take_number(value, 1000, &kiosk->fps);
+        if (strcmp(argv[i], "-m") == 0) {
+            kiosk->model_path = argv[i + 1];
+        } else if (strcmp(argv[i], "--budget-us") == 0) {
+            ok = frames_take_number(argv[i + 1], 1000000, &kiosk->budget_us);
         } else {
-            ok = strcmp(flag, "--budget-us") == 0 && take_number(value, 1000000, &kiosk->budget_us);
+            ok = frames_take_flag(&kiosk->frames, argv[i], argv[i + 1]);
         }
     }
-    return ok && kiosk->model_path && kiosk->seconds > 0 && kiosk->fps > 0;
+    return ok && kiosk->model_path;
 }
 
 static void close_kiosk(struct kiosk *kiosk)
@@ -306,37 +210,34 @@ static void close_kiosk(struct kiosk *kiosk)
     glinfer_session_destroy(&kiosk->session);
     glinfer_model_destroy(&kiosk->model);
     glinfer_device_destroy(&kiosk->device);
-    sign_close(&kiosk->sign); // ends the display: the device was there before
-    screen_close(&kiosk->screen);
-    durations_finish(&kiosk->intervals);
-    durations_finish(&kiosk->renders);
+    frames_close(&kiosk->frames); // ends the display: the device was there before
     durations_finish(&kiosk->calls);
 }
 
 int main(int argc, char **argv)
 {
     static struct kiosk kiosk = {
-        .seconds = 20, .fps = 60, .budget_us = 4000, .fd = -1, .screen = {.fd = -1}};
-    struct glinfer_error err = {0};
+        .budget_us = 4000,
+        .fd = -1,
+        .frames = {.seconds = 20, .fps = 60, .name = "kiosk", .title = "Ask the kiosk"},
+    };
+    struct frames *frames = &kiosk.frames;
+    frames->text = kiosk.text;
     if (!take_flags(&kiosk, argc, argv)) {
         fputs(usage, stderr);
         return 2;
     }
-    kiosk.failure = kiosk.card ? screen_open(&kiosk.screen, kiosk.card) : NULL;
-    if (!kiosk.failure) {
-        kiosk.failure = sign_open(&kiosk.sign, kiosk.card ? &kiosk.screen : NULL);
-    }
-    bool ok = !kiosk.failure && open_model(&kiosk, &err) && warm_up(&kiosk, &err);
+    bool ok = frames_open(frames) && open_model(&kiosk, &kiosk.err) && warm_up(&kiosk, &kiosk.err);
     if (ok) {
         printf("sign: %ux%u on %s\n", SIGN_WIDTH, SIGN_HEIGHT,
                (const char *)glGetString(GL_RENDERER));
         printf("warming up: %.2f s\n", kiosk.warm_seconds);
-        ok = run(&kiosk, &err);
+        ok = frames_run(frames, answer, &kiosk);
         report(&kiosk);
-        ok = write_pictures(&kiosk) && ok && !kiosk.failure;
+        ok = frames_write(frames) && ok && !frames->failure;
     }
     if (!ok) {
-        fprintf(stderr, "kiosk: %s\n", kiosk.failure ? kiosk.failure : err.message);
+        fprintf(stderr, "kiosk: %s\n", frames->failure ? frames->failure : kiosk.err.message);
     }
     close_kiosk(&kiosk);
     return ok ? 0 : 1;
