@@ -1100,9 +1100,9 @@ enum glinfer_transcription_state {
     GLINFER_TRANSCRIPTION_DONE,  // the whole text has been told
 };
 
-// Works for about budget_us microseconds (0: until it waits or is done), at least for one token or
-// for the encoding of one window. Fails with CANCELLED, DRIVER, GPU_LOST, GPU_FAULT, NO_MEMORY; the
-// next step repeats the window.
+// Works for about budget_us microseconds (0: until it waits or is done). It may exceed them by the
+// unit of work in progress, normally less than 10 ms, and returns early if it waits. Fails with
+// CANCELLED, DRIVER, GPU_LOST, GPU_FAULT, NO_MEMORY; the next step repeats the window.
 GLINFER_API bool glinfer_transcription_step(struct glinfer_transcription *transcription,
                                             uint32_t budget_us,
                                             enum glinfer_transcription_state *state,

@@ -9,7 +9,7 @@
 enum gi_net_result {
     GI_NET_FAILED,
     GI_NET_DONE,
-    GI_NET_BUSY, // call again with the same arguments, after other work; another call replaces it
+    GI_NET_BUSY, // call again with the same arguments, after other work, or drop the call
 };
 
 // A text whose next tokens a network chooses itself, each the most likely one.
@@ -31,6 +31,8 @@ struct gi_speech_net {
     uint32_t n_layer, n_head; // of the decoder
     uint32_t n_seq;           // sequences, at least 1
 
+    // Gives up a call that was busy, since another window follows. May be NULL.
+    void (*drop)(void *user);
     // Encodes n_frame frames (even, at most 2 * n_audio_ctx) of the scaled log-mel spectrogram,
     // mel: (n_frame, n_mel). All sequences are over the latest encoded window.
     enum gi_net_result (*encode)(void *user, const float *mel, uint32_t n_frame,

@@ -161,9 +161,12 @@ static struct gi_whisper_token choose(struct test *t, const struct gi_whisper_ch
     const uint32_t count = (uint32_t)window->count;
     const uint32_t *last = count > 0 ? &window->data[count - 1].id : text;
     const struct gi_whisper_mask mask = gi_whisper_next_mask(window);
-    check(gi_speech_decode(&t->towers, 1, count > 0 ? n + count - 1 : 0, last, count > 0 ? 1 : n,
-                           logits, &err),
-          &err);
+    enum gi_net_result result;
+    do {
+        result = gi_speech_decode(&t->towers, 1, count > 0 ? n + count - 1 : 0, last,
+                                  count > 0 ? 1 : n, logits, &err);
+    } while (result == GI_NET_BUSY);
+    check(result == GI_NET_DONE, &err);
     if (count == 0) {
         *no_speech = gi_whisper_probability(logits, 0, ids.n_vocab, ids.no_speech);
     }
@@ -203,8 +206,12 @@ static uint32_t check_window(struct test *t, struct gi_whisper_window *window,
             written.tokens = &window->data[count - 1].id;
             written.n = 1;
         }
-        check(gi_speech_write(&t->towers, &written, out, &n, &no_speech[0], &err), &err);
-        if (t->towers.end_ns > 0 && n > 1) {
+        enum gi_net_result result;
+        do {
+            result = gi_speech_write(&t->towers, &written, out, &n, &no_speech[0], &err);
+        } while (result == GI_NET_BUSY);
+        check(result == GI_NET_DONE, &err);
+        if (t->towers.call.pause_ns > 0 && n > 1) {
             fail(t, "tokens of a call that is late, at", count, n, 1);
         }
         for (uint32_t i = 0; i < n && progress == GI_WHISPER_CONTINUES; i++) {
@@ -239,7 +246,7 @@ static void check_choices(struct test *t)
                                            .max_tokens = t->tiny.model->hparams.n_ctx_train -
                                                          cases[i].n_prompt,
                                            .without_times = cases[i].without_times};
-        t->towers.end_ns = cases[i].is_late; // a time of the clock in the past
+        t->towers.call.pause_ns = cases[i].is_late; // a time of the clock in the past
         n_token += check_window(t, &window, &choice, cases[i].n_prompt);
         for (size_t j = 0; j < window.count; j++) {
             n_time += window.data[j].id >= ids.time;

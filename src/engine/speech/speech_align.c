@@ -1,7 +1,6 @@
 #include "engine/speech/speech_align.h"
 
 #include "base/array.h"
-#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "quant/quant.h"
 
@@ -62,47 +61,38 @@ static uint32_t find_attention(const struct gi_dispatch_table *list, const struc
     return 0;
 }
 
-// The queries of a layer are in the graph's rows q when its attention is due.
-static bool run_layers(struct gi_speech_align *align, struct glinfer_session *decoder,
-                       uint32_t first, uint32_t n, struct gi_readback *readback,
-                       struct glinfer_error *err)
+// The list stops before the attention of each layer, when its queries are in the graph's rows q.
+enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_speech_call *call,
+                                       const struct gi_step_state *state, struct glinfer_error *err)
 {
-    struct gi_runner *runner = &decoder->runner;
-    struct gi_tables *tables = &decoder->tables;
-    struct gi_executor *executor = gi_tables_find(tables, GI_LIST_PROMPT, err);
-    struct gi_replay_cursor cursor = {0};
-    const struct gi_chain chain = {
-        .n_past = first, .n_tokens = n, .n_steps = 1, .box = &runner->box, .cursor = &cursor};
-    const uint32_t width = query_width(&decoder->model->hparams);
-    uint32_t layer = 0;
-    bool ok = executor && gi_time_box_reserve(&runner->box, decoder->model->device->programs, err);
-    while (ok) {
-        cursor.stop = find_attention(gi_multi_executor_list(executor), &tables->graph.cross_state,
-                                     cursor.entry);
-        ok = gi_runner_run(runner, executor, &chain, err) && gi_time_box_close(&runner->box, err);
-        if (!ok || !cursor.is_paused) {
+    struct glinfer_session *session = call->session;
+    const struct gi_tables *tables = &session->tables;
+    struct gi_executor *executor = gi_tables_find(&session->tables, GI_LIST_PROMPT, err);
+    struct gi_replay_cursor *cursor = &call->cursor;
+    const uint32_t width = query_width(&session->model->hparams);
+    const uint64_t size = (uint64_t)state->n_tokens * width * sizeof(float);
+    enum gi_net_result result = executor ? GI_NET_DONE : GI_NET_FAILED;
+    while (result == GI_NET_DONE) {
+        const bool is_at_stop = call->is_open && cursor->stop > 0 && cursor->entry == cursor->stop;
+        if (is_at_stop) { // and the queries were fetched
+            float *rows =
+                &align->queries[((size_t)align->layer++ * align->n_token + state->n_past) * width];
+            memcpy(rows, session->logits.data, size);
+        }
+        align->layer = call->is_open ? align->layer : 0;
+        if (!call->is_open || is_at_stop) {
+            cursor->stop = find_attention(gi_multi_executor_list(executor),
+                                          &tables->graph.cross_state, cursor->entry);
+        }
+        result = gi_speech_call_run(call, GI_LIST_PROMPT, state, err);
+        if (result == GI_NET_DONE && !call->is_open) {
             break;
         }
-        float *rows = &align->queries[((size_t)layer * align->n_token + first) * width];
-        ok = fetch(readback, runner->gpu, tables->graph.q.range,
-                   (uint64_t)n * width * sizeof(float), rows, err);
-        layer++;
+        if (result == GI_NET_DONE) {
+            result = gi_speech_call_fetch(call, &tables->graph.q.range, size, err);
+        }
     }
-    return ok;
-}
-
-bool gi_speech_align_run(struct gi_speech_align *align, struct glinfer_session *decoder,
-                         uint32_t first, uint32_t n, struct glinfer_error *err)
-{
-    const uint64_t size = (uint64_t)n * query_width(&decoder->model->hparams) * sizeof(float);
-    struct gi_gpu *gpu = gi_session_gpu(decoder);
-    struct gi_readback readback;
-    if (!gi_readback_init(&readback, gpu, size, err)) {
-        return false;
-    }
-    const bool ok = run_layers(align, decoder, first, n, &readback, err);
-    gi_readback_finish(&readback, gpu);
-    return ok;
+    return result;
 }
 
 //-- weights ---------------------------------------------------------------------------------------

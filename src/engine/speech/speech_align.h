@@ -4,12 +4,13 @@
 #ifndef GI_ENGINE_SPEECH_ALIGN_H
 #define GI_ENGINE_SPEECH_ALIGN_H
 
-#include "engine/session/session.h"
+#include "engine/speech/speech_call.h"
 
 struct gi_speech_align {
     float *queries; // (n_cross, n_token, n_head * head_dim); owned
     size_t capacity;
     uint32_t n_cross, n_token;
+    uint32_t layer; // of cross-attention, whose queries come next
 };
 
 // Accepts all-zero.
@@ -18,11 +19,11 @@ void gi_speech_align_finish(struct gi_speech_align *align);
 // Makes room for the queries of n tokens. Fails with NO_MEMORY.
 bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparams *decoder,
                            uint32_t n, struct glinfer_error *err);
-// Runs a decoder's list of prompts over a batch of tokens, of which the first is token `first` of
-// the text, and copies their queries; step_state and the tokens are written. Fails as gi_runner_run
-// and gi_readback_wait do, and with NO_MEMORY.
-bool gi_speech_align_run(struct gi_speech_align *align, struct glinfer_session *decoder,
-                         uint32_t first, uint32_t n, struct glinfer_error *err);
+// Runs the decoder's list of prompts over a batch of tokens, as gi_speech_call_run does, and
+// fetches their queries. Fails as gi_speech_call_run and gi_speech_call_fetch do.
+enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_speech_call *call,
+                                       const struct gi_step_state *state,
+                                       struct glinfer_error *err);
 // Writes the weights of one head of a layer of cross-attention for n_key keys, (n_token, n_key).
 // Fails with NO_MEMORY, GPU_LOST, DRIVER.
 bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_session *decoder,

@@ -18,8 +18,8 @@ static uint32_t choose_length(const struct gi_speech_towers *towers,
     if (!gi_gpu_limits(runner->gpu)->is_indirect && most_ns > IN_VAIN_NS) {
         most_ns = IN_VAIN_NS;
     }
-    if (towers->end_ns > 0) {
-        const uint64_t left = towers->end_ns > now ? towers->end_ns - now : 0;
+    if (towers->call.pause_ns > 0) {
+        const uint64_t end = towers->call.pause_ns, left = end > now ? end - now : 0;
         most_ns = left < most_ns ? left : most_ns;
     }
     const uint32_t ramp = gi_min_u32(gi_max_u32(FIRST, n_chosen), GI_NET_TOKENS);
@@ -85,10 +85,11 @@ static bool is_last(const struct gi_step_state *state, uint32_t token)
 }
 
 // Reads the tokens of a chain up to the last of the text.
-static bool take_tokens(struct glinfer_session *session, const struct gi_step_state *state,
+static bool take_tokens(const struct gi_speech_call *call, const struct gi_step_state *state,
                         struct gi_whisper_token *out, uint32_t *n_out, float *no_speech,
                         struct glinfer_error *err)
 {
+    struct glinfer_session *session = call->session;
     struct gi_runner *runner = &session->runner;
     struct gi_landing landing;
     bool is_over = false;
@@ -110,36 +111,67 @@ static bool take_tokens(struct glinfer_session *session, const struct gi_step_st
         *no_speech = landing.entries[0].probs[1].logprob;
     }
     *n_out = n;
-    if (state->step > 0 && n > 0 && n == landing.n_steps) { // nothing but steps, in full
+    const bool is_timed = state->step > 0 && !call->is_divided; // nothing but steps
+    if (is_timed && n > 0 && n == landing.n_steps) {            // in full
         runner->step_ns = (gi_clock_ns() - landing.begin_ns) / n;
     }
     return gi_runner_check_count(runner, &landing, n, err);
 }
 
-bool gi_speech_write(struct gi_speech_towers *towers, const struct gi_net_text *text,
-                     struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out, float *no_speech,
-                     struct glinfer_error *err)
+// Submits the chain, or as much of it as the step has time for: steps that may not fit a
+// submission.
+static enum gi_net_result submit(struct gi_speech_call *call, const struct gi_step_state *state,
+                                 struct glinfer_error *err)
 {
-    struct glinfer_session *session = towers->decoders[text->seq];
+    struct glinfer_session *session = call->session;
     struct gi_runner *runner = &session->runner;
-    if (!gi_speech_read(towers, text->seq, text->n_past, text->tokens, text->n, err)) {
-        return false;
-    }
-    const struct gi_step_state state = first_state(text);
-    const uint32_t n_left =
-        gi_min_u32(state.max_steps - state.step, session->sequence.n_ctx - state.n_past);
-    const uint32_t n_step = gi_min_u32(n_left, choose_length(towers, session, state.step));
-    const bool is_boxed = runner->step_ns == 0 || runner->step_ns * n_step > runner->budget_ns;
+    const bool is_boxed =
+        call->is_open || runner->step_ns == 0 || runner->step_ns * call->n_step > runner->budget_ns;
     struct gi_executor *executor = gi_tables_find(&session->tables, GI_LIST_SPEECH, err);
-    const struct gi_chain chain = {.n_past = state.n_past,
+    const struct gi_chain chain = {.n_past = state->n_past,
                                    .n_tokens = 1,
-                                   .n_steps = n_step,
+                                   .n_steps = call->n_step,
                                    .begin_ns = gi_clock_ns(),
-                                   .box = is_boxed ? &runner->box : NULL};
-    return executor &&
-           (!is_boxed ||
-            gi_time_box_reserve(&runner->box, session->model->device->programs, err)) &&
-           write_rules(session, text, err) && gi_runner_write(runner, &state, err) &&
-           gi_runner_submit(runner, executor, &chain, state.step, err) &&
-           take_tokens(session, &state, out, n_out, no_speech, err);
+                                   .box = is_boxed ? &runner->box : NULL,
+                                   .cursor = is_boxed ? &call->cursor : NULL};
+    if (!executor ||
+        (is_boxed && !gi_time_box_reserve(&runner->box, session->model->device->programs, err)) ||
+        !gi_runner_submit(runner, executor, &chain, state->step, err)) {
+        return GI_NET_FAILED;
+    }
+    call->is_open = call->cursor.is_paused;
+    return call->is_open ? gi_speech_call_pause(call, err) : GI_NET_DONE;
+}
+
+enum gi_net_result gi_speech_write(struct gi_speech_towers *towers, const struct gi_net_text *text,
+                                   struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
+                                   float *no_speech, struct glinfer_error *err)
+{
+    enum { READ, STEPS, TAKE };
+    struct gi_speech_call *call = &towers->call;
+    struct glinfer_session *session = towers->decoders[text->seq];
+    const struct gi_step_state state = first_state(text);
+    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    if (result == GI_NET_DONE && call->stage == READ) {
+        result = gi_speech_read(towers, text->n_past, text->tokens, text->n, err);
+        if (result == GI_NET_DONE &&
+            (!write_rules(session, text, err) || !gi_runner_write(&session->runner, &state, err))) {
+            result = GI_NET_FAILED;
+        }
+        const uint32_t n_left =
+            gi_min_u32(state.max_steps - state.step, session->sequence.n_ctx - state.n_past);
+        call->n_step = gi_min_u32(n_left, choose_length(towers, session, state.step));
+        call->stage += result == GI_NET_DONE;
+    }
+    if (result == GI_NET_DONE && call->stage == STEPS) {
+        result = submit(call, &state, err);
+        call->stage += result == GI_NET_DONE;
+    }
+    if (result == GI_NET_DONE) {
+        result = gi_speech_call_wait(call, err);
+    }
+    if (result == GI_NET_DONE && !take_tokens(call, &state, out, n_out, no_speech, err)) {
+        result = GI_NET_FAILED;
+    }
+    return gi_speech_call_leave(call, result);
 }

@@ -43,21 +43,7 @@ void gi_speech_towers_finish(struct gi_speech_towers *towers)
     *towers = (struct gi_speech_towers){0};
 }
 
-// Runs a list over n_tokens tokens after n_past.
-static bool run_list(struct glinfer_session *session, uint32_t list,
-                     const struct gi_step_state *state, struct glinfer_error *err)
-{
-    struct gi_runner *runner = &session->runner;
-    struct gi_executor *executor = gi_tables_find(&session->tables, list, err);
-    const struct gi_chain chain = {
-        .n_past = state->n_past, .n_tokens = state->n_tokens, .n_steps = 1, .box = &runner->box};
-    return executor && gi_time_box_reserve(&runner->box, session->model->device->programs, err) &&
-           gi_runner_write(runner, state, err) && gi_runner_run(runner, executor, &chain, err) &&
-           gi_time_box_close(&runner->box, err);
-}
-
-// Prepares all lists before the first window: the self-test of a list uses the memory of others.
-static bool prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
+bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
 {
     const uint32_t hearing = 1u << GI_LIST_HEAR | 1u << GI_LIST_PROMPT;
     const uint32_t writing = 1u << GI_LIST_PROMPT | 1u << GI_LIST_LOGITS;
@@ -70,15 +56,14 @@ static bool prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
     return ok;
 }
 
-bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
-                      struct glinfer_error *err)
+// Writes the sound that the encoder is to hear.
+static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
+                        struct glinfer_error *err)
 {
-    struct glinfer_session *session = towers->encoder;
-    const struct gi_graph *graph = &session->tables.graph;
+    struct gi_runner *runner = &towers->encoder->runner;
+    const struct gi_graph *graph = &towers->encoder->tables.graph;
     const uint32_t n_mel = graph->hparams->n_sound, stride = graph->sound.stride;
     const size_t n_row = (size_t)n_frame + 2; // of them the first and the last are silence
-    const struct gi_step_state frames = {.n_tokens = n_frame},
-                               positions = {.n_tokens = n_frame / 2};
     for (size_t i = 0; i < n_row; i++) {
         const bool is_sound = i > 0 && i + 1 < n_row;
         memset(towers->rows + i * stride, 0, stride * sizeof(float));
@@ -86,62 +71,80 @@ bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_
             memcpy(towers->rows + i * stride, mel + (i - 1) * n_mel, n_mel * sizeof(float));
         }
     }
-    towers->n_key = 0;
     // The row before the first frame, which the second convolution reads.
     float *zeros = gi_array_zeroed(graph->hparams->n_embd, sizeof(float), "a spectrogram", err);
-    const bool ok = zeros && prepare(towers, err) && gi_runner_begin(&session->runner, err) &&
-                    gi_runner_fill(&session->runner, &graph->sound.range, towers->rows,
+    const bool ok = zeros &&
+                    gi_runner_fill(runner, &graph->sound.range, towers->rows,
                                    n_row * stride * sizeof(float), err) &&
-                    gi_runner_fill(&session->runner, &graph->qkv.range, zeros,
-                                   graph->hparams->n_embd * sizeof(float), err) &&
-                    run_list(session, GI_LIST_HEAR, &frames, err) &&
-                    run_list(session, GI_LIST_PROMPT, &positions, err);
+                    gi_runner_fill(runner, &graph->qkv.range, zeros,
+                                   graph->hparams->n_embd * sizeof(float), err);
     free(zeros);
-    towers->n_key = ok ? n_frame / 2 : 0;
     return ok;
+}
+
+enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float *mel,
+                                    uint32_t n_frame, struct glinfer_error *err)
+{
+    enum { SOUND, HEAR, POSITIONS, SETTLE };
+    struct gi_speech_call *call = &towers->call;
+    const struct gi_step_state frames = {.n_tokens = n_frame},
+                               positions = {.n_tokens = n_frame / 2};
+    enum gi_net_result result = gi_speech_call_enter(call, towers->encoder, err);
+    towers->n_key = 0;
+    if (result == GI_NET_DONE && call->stage == SOUND) {
+        const bool ok = gi_speech_prepare(towers, err) && write_sound(towers, mel, n_frame, err);
+        result = ok ? GI_NET_DONE : GI_NET_FAILED;
+        call->stage = HEAR;
+    }
+    if (result == GI_NET_DONE && call->stage == HEAR) {
+        result = gi_speech_call_run(call, GI_LIST_HEAR, &frames, err);
+        call->stage += result == GI_NET_DONE;
+    }
+    if (result == GI_NET_DONE && call->stage == POSITIONS) {
+        result = gi_speech_call_run(call, GI_LIST_PROMPT, &positions, err);
+        call->stage += result == GI_NET_DONE;
+        if (result == GI_NET_DONE && call->pause_ns > 0) { // the decoder does not wait for it
+            result = gi_speech_call_fetch(call, NULL, 0, err);
+        }
+    }
+    towers->n_key = result == GI_NET_DONE ? n_frame / 2 : 0;
+    return gi_speech_call_leave(call, result);
 }
 
 // Reads tokens whose logits are not needed, as many at a time as cross-attention allows. align:
 // takes their queries; NULL: nobody does.
-static bool read_tokens(struct gi_speech_towers *towers, struct glinfer_session *session,
-                        uint32_t n_past, const uint32_t *tokens, uint32_t n,
-                        struct gi_speech_align *align, struct glinfer_error *err)
+static enum gi_net_result read_tokens(struct gi_speech_towers *towers, uint32_t n_past,
+                                      const uint32_t *tokens, uint32_t n,
+                                      struct gi_speech_align *align, struct glinfer_error *err)
 {
+    struct gi_speech_call *call = &towers->call;
+    struct glinfer_session *session = call->session;
     const uint32_t most =
         session->tables.n_batch < towers->n_key ? session->tables.n_batch : towers->n_key;
-    bool ok = true;
-    for (uint32_t done = 0, count; ok && done < n; done += count) {
-        count = n - done < most ? n - done : most;
-        const struct gi_step_state state = {.n_past = n_past + done, .n_tokens = count};
-        ok = gi_session_set_keys(session, towers->n_key, count, err) &&
-             gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
-                            tokens + done, count * sizeof(*tokens), err) &&
-             (align ? gi_runner_write(&session->runner, &state, err) &&
-                          gi_speech_align_run(align, session, state.n_past, count, err)
-                    : run_list(session, GI_LIST_PROMPT, &state, err));
+    enum gi_net_result result = GI_NET_DONE;
+    while (result == GI_NET_DONE && call->n_done < n) {
+        const uint32_t count = n - call->n_done < most ? n - call->n_done : most;
+        const struct gi_step_state state = {.n_past = n_past + call->n_done, .n_tokens = count};
+        if (!call->is_open &&
+            (!gi_session_set_keys(session, towers->n_key, count, err) ||
+             !gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
+                             tokens + call->n_done, count * sizeof(*tokens), err))) {
+            return GI_NET_FAILED;
+        }
+        result = align ? gi_speech_align_run(align, call, &state, err)
+                       : gi_speech_call_run(call, GI_LIST_PROMPT, &state, err);
+        call->n_done += result == GI_NET_DONE ? count : 0;
     }
-    return ok;
+    return result;
 }
 
-// Reads the logits in one piece; reading the first alone also tells whether all dispatches ran.
-static bool fetch_logits(struct glinfer_session *session, float *logits, struct glinfer_error *err)
+// Takes the logits that were fetched.
+static bool take_logits(const struct glinfer_session *session, float *logits,
+                        struct glinfer_error *err)
 {
-    const struct gi_logits *from = &session->tables.graph.logits;
-    const uint64_t size = from->n_vocab * sizeof(float);
-    struct gi_gpu *gpu = gi_session_gpu(session);
-    struct gi_readback *readback = &session->logits;
-    if (readback->capacity == 0 && !gi_readback_init(readback, gpu, size, err)) {
-        return false;
-    }
-    gi_readback_begin(readback);
-    gi_readback_add_checked(readback, gpu, from->range.buffer, from->range.offset, size);
-    if (!gi_readback_end(readback, gpu, err) ||
-        !gi_runner_read(&session->runner, &from->range, logits, sizeof(*logits), err) ||
-        !gi_readback_wait(readback, gpu, err)) {
-        return false;
-    }
-    memcpy(logits, readback->data, size);
-    for (uint32_t i = 0; i < from->n_vocab; i++) {
+    const uint32_t n_vocab = session->tables.graph.logits.n_vocab;
+    memcpy(logits, session->logits.data, n_vocab * sizeof(*logits));
+    for (uint32_t i = 0; i < n_vocab; i++) {
         if (!isfinite(logits[i])) {
             return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
                                 "the GPU computed a logit that is not a number, of token %u", i);
@@ -150,48 +153,72 @@ static bool fetch_logits(struct glinfer_session *session, float *logits, struct 
     return true;
 }
 
-static bool check_room(const struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
-                       uint32_t n, struct glinfer_error *err)
+static bool check_room(const struct gi_speech_towers *towers, const struct glinfer_session *session,
+                       uint32_t n_past, uint32_t n, struct glinfer_error *err)
 {
-    const uint32_t n_ctx = towers->decoders[decoder]->sequence.n_ctx;
+    const uint32_t n_ctx = session->sequence.n_ctx;
     return (n > 0 && towers->n_key > 0 && n_past <= n_ctx && n <= n_ctx - n_past) ||
            gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
                         "%u tokens after %u do not fit the text of %u that a window may have", n,
                         n_past, n_ctx);
 }
 
-bool gi_speech_read(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
-                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err)
+enum gi_net_result gi_speech_read(struct gi_speech_towers *towers, uint32_t n_past,
+                                  const uint32_t *tokens, uint32_t n, struct glinfer_error *err)
 {
-    struct glinfer_session *session = towers->decoders[decoder];
-    return check_room(towers, decoder, n_past, n, err) && gi_runner_begin(&session->runner, err) &&
-           (n == 1 || read_tokens(towers, session, n_past, tokens, n - 1, NULL, err)) &&
-           gi_session_set_keys(session, towers->n_key, 1, err);
+    struct glinfer_session *session = towers->call.session;
+    if (!check_room(towers, session, n_past, n, err)) {
+        return GI_NET_FAILED;
+    }
+    const enum gi_net_result result = read_tokens(towers, n_past, tokens, n - 1, NULL, err);
+    return result != GI_NET_DONE || gi_session_set_keys(session, towers->n_key, 1, err)
+               ? result
+               : GI_NET_FAILED;
 }
 
-bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
-                      const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err)
+enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder,
+                                    uint32_t n_past, const uint32_t *tokens, uint32_t n,
+                                    float *logits, struct glinfer_error *err)
 {
+    enum { TOKENS, LAST, LOGITS };
+    struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[decoder];
-    if (!gi_speech_read(towers, decoder, n_past, tokens, n, err)) {
-        return false;
-    }
+    const struct gi_range *range = &session->tables.graph.logits.range;
     const struct gi_step_state state = {
         .token = tokens[n - 1], .n_past = n_past + n - 1, .n_tokens = 1};
-    return run_list(session, GI_LIST_LOGITS, &state, err) && fetch_logits(session, logits, err);
+    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    if (result == GI_NET_DONE && call->stage == TOKENS) {
+        result = gi_speech_read(towers, n_past, tokens, n, err);
+        call->stage += result == GI_NET_DONE;
+    }
+    if (result == GI_NET_DONE && call->stage == LAST) {
+        result = gi_speech_call_run(call, GI_LIST_LOGITS, &state, err);
+        call->stage += result == GI_NET_DONE;
+        if (result == GI_NET_DONE) {
+            result = gi_speech_call_fetch(
+                call, range, session->tables.graph.logits.n_vocab * sizeof(*logits), err);
+        }
+    }
+    if (result == GI_NET_DONE && !take_logits(session, logits, err)) {
+        result = GI_NET_FAILED;
+    }
+    return gi_speech_call_leave(call, result);
 }
 
-bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,
-                      uint32_t n, struct glinfer_error *err)
+enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder,
+                                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err)
 {
+    struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[decoder];
-    const struct gi_range *x = &session->tables.graph.x.range;
-    float first;
-    return check_room(towers, decoder, 0, n, err) &&
-           gi_speech_align_begin(&towers->align, &session->model->hparams, n, err) &&
-           gi_runner_begin(&session->runner, err) &&
-           read_tokens(towers, session, 0, tokens, n, &towers->align, err) &&
-           gi_runner_read(&session->runner, x, &first, sizeof(first), err); // all dispatches ran
+    if (!check_room(towers, session, 0, n, err) ||
+        !gi_speech_align_begin(&towers->align, &session->model->hparams, n, err)) {
+        return GI_NET_FAILED;
+    }
+    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    if (result == GI_NET_DONE) {
+        result = read_tokens(towers, 0, tokens, n, &towers->align, err);
+    }
+    return gi_speech_call_leave(call, result);
 }
 
 bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,

@@ -13,7 +13,7 @@ struct gi_speech_towers {
     uint32_t n_key; // positions that the encoder has heard; 0: nothing yet
     float *rows;    // of sound, as the GPU has them
     struct gi_speech_align align;
-    uint64_t end_ns; // time of the clock when the call is to return; 0: no matter
+    struct gi_speech_call call; // that is in progress, and how long a step may take
 };
 
 // Creates the sessions, n of the decoder; the context is not entered. Fails as
@@ -23,23 +23,29 @@ bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_mod
 // Marks the sessions as destroyed. Accepts all-zero.
 void gi_speech_towers_finish(struct gi_speech_towers *towers);
 
+// Makes all lists ready before the first window, since the self-test of a list uses the memory of
+// others. Fails as gi_tables_prepare does.
+bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err);
+
+// The calls of struct gi_speech_net: BUSY if the time of a step ends before.
 // Encodes n_frame frames of the scaled log-mel spectrogram, (n_frame, n_mel); n_frame is even and
 // at most twice the encoder's context. Fails with GPU_LOST, NO_MEMORY, DRIVER, CANCELLED.
-bool gi_speech_encode(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
-                      struct glinfer_error *err);
+enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float *mel,
+                                    uint32_t n_frame, struct glinfer_error *err);
 // Appends n tokens to a decoder's text, of which n_past tokens are kept, and writes the logits
 // after the last one, (n_vocab). Fails as gi_speech_encode does, and with
 // CONTEXT_FULL, GPU_FAULT.
-bool gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
-                      const uint32_t *tokens, uint32_t n, float *logits, struct glinfer_error *err);
-// Reads n tokens but for the last, which a step is to read, at the place where the step begins.
-// Fails as gi_speech_decode does.
-bool gi_speech_read(struct gi_speech_towers *towers, uint32_t decoder, uint32_t n_past,
-                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err);
+enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder,
+                                    uint32_t n_past, const uint32_t *tokens, uint32_t n,
+                                    float *logits, struct glinfer_error *err);
+// Reads n tokens but for the last, which a step is to read, at the place where the step begins, in
+// a call that was entered.
+enum gi_net_result gi_speech_read(struct gi_speech_towers *towers, uint32_t n_past,
+                                  const uint32_t *tokens, uint32_t n, struct glinfer_error *err);
 // Makes n tokens the text of a decoder, for gi_speech_weigh. Fails as gi_speech_decode does, and
 // with NO_MEMORY.
-bool gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder, const uint32_t *tokens,
-                      uint32_t n, struct glinfer_error *err);
+enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder,
+                                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err);
 // Writes the weights of one head of cross-attention for the tokens of gi_speech_attend, (n, n_key).
 // Fails with NO_MEMORY, GPU_LOST, DRIVER.
 bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,

@@ -18,15 +18,14 @@ static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame,
                                  struct glinfer_error *err)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_encode(&self->towers, mel, n_frame, err) ? GI_NET_DONE : GI_NET_FAILED;
+    return gi_speech_encode(&self->towers, mel, n_frame, err);
 }
 
 static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
                                  uint32_t n, float *logits, struct glinfer_error *err)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits, err) ? GI_NET_DONE
-                                                                                : GI_NET_FAILED;
+    return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits, err);
 }
 
 static enum gi_net_result write(void *user, const struct gi_net_text *text,
@@ -34,8 +33,7 @@ static enum gi_net_result write(void *user, const struct gi_net_text *text,
                                 float *no_speech, struct glinfer_error *err)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_write(&self->towers, text, out, n_out, no_speech, err) ? GI_NET_DONE
-                                                                            : GI_NET_FAILED;
+    return gi_speech_write(&self->towers, text, out, n_out, no_speech, err);
 }
 
 static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct glinfer_error *err)
@@ -50,7 +48,7 @@ static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n,
                                  struct glinfer_error *err)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_attend(&self->towers, 0, tokens, n, err) ? GI_NET_DONE : GI_NET_FAILED;
+    return gi_speech_attend(&self->towers, 0, tokens, n, err);
 }
 
 static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
@@ -58,6 +56,14 @@ static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
 {
     struct glinfer_transcription *self = user;
     return gi_speech_weigh(&self->towers, 0, layer, head, weights, err);
+}
+
+static void drop(void *user)
+{
+    struct glinfer_transcription *self = user;
+    if (self->towers.call.session) {
+        gi_speech_call_leave(&self->towers.call, GI_NET_FAILED);
+    }
 }
 
 static void describe_net(struct glinfer_transcription *self)
@@ -73,6 +79,7 @@ static void describe_net(struct glinfer_transcription *self)
         .n_layer = decoder->n_layer / 2,
         .n_head = decoder->n_head,
         .n_seq = self->towers.n_decoder,
+        .drop = drop,
         .encode = encode,
         .decode = decode,
         .write = write,
@@ -161,6 +168,18 @@ static uint32_t count_texts(const struct gi_transcriber_params *params)
     return n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
 }
 
+// Makes all programs ready, so that no step waits for them.
+static bool make_ready(struct glinfer_transcription *self, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!gi_device_enter(self->device, &saved, err)) {
+        return false;
+    }
+    const bool ok = gi_speech_prepare(&self->towers, err);
+    gi_device_leave(self->device, &saved);
+    return ok;
+}
+
 struct glinfer_transcription *
 gi_transcription_create(struct glinfer_model *model,
                         const struct glinfer_transcription_params *params,
@@ -176,7 +195,8 @@ gi_transcription_create(struct glinfer_model *model,
     self->device = model->device;
     self->model = model;
     if (read_vad(self, vad, err) &&
-        gi_speech_towers_create(&self->towers, model, count_texts(&own), err)) {
+        gi_speech_towers_create(&self->towers, model, count_texts(&own), err) &&
+        make_ready(self, err)) {
         describe_net(self);
         const struct gi_transcriber_inputs inputs = {&self->net, model->speech.mel,
                                                      model->speech.text, self->vad};
@@ -201,13 +221,26 @@ void gi_transcription_destroy(struct glinfer_transcription *transcription)
 
 //-- work ------------------------------------------------------------------------------------------
 
+// GPU time of a submission of a step.
+#define LEAST_BOX_NS UINT64_C(1000000)
+#define MOST_BOX_NS  UINT64_C(8000000)
+
+static uint64_t choose_box(uint64_t budget_ns)
+{
+    return budget_ns == 0             ? 0
+           : budget_ns < LEAST_BOX_NS ? LEAST_BOX_NS
+           : budget_ns > MOST_BOX_NS  ? MOST_BOX_NS
+                                      : budget_ns;
+}
+
 bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t budget_us,
                            enum glinfer_transcription_state *state, struct glinfer_error *err)
 {
-    const uint64_t end = gi_clock_ns() + UINT64_C(1000) * budget_us;
+    const uint64_t budget_ns = UINT64_C(1000) * budget_us, end = gi_clock_ns() + budget_ns;
     enum gi_transcriber_state own = GI_TRANSCRIBER_WORKS;
     bool ok = true;
-    transcription->towers.end_ns = budget_us > 0 ? end : 0;
+    transcription->towers.call.pause_ns = budget_us > 0 ? end : 0;
+    transcription->towers.call.budget_ns = choose_box(budget_ns);
     do {
         ok = gi_transcriber_step(transcription->transcriber, &own, err);
     } while (ok && own == GI_TRANSCRIBER_WORKS && (budget_us == 0 || gi_clock_ns() < end));

@@ -31,6 +31,9 @@ void gi_window_job_finish(struct gi_window_job *job)
 
 void gi_window_job_begin(struct gi_window_job *job)
 {
+    if (job->net->drop) {
+        job->net->drop(job->net->user);
+    }
     job->stage = GI_JOB_ENCODE;
     job->temperature = job->params->temperature;
     job->language_probability = 0;
