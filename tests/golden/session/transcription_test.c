@@ -1,6 +1,7 @@
 // Transcriptions through glinfer.h, of a Whisper model of random weights whose text means nothing:
 // steps, events, their repetition, the end of objects, refusals. Exits 77 without a device.
 #include "tests/data/test_data.h"
+#include "tests/golden/fixture/random_whisper.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -9,136 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-//-- a model ---------------------------------------------------------------------------------------
-
-enum { WIDTH = 64, N_HEAD = 2, N_LAYER = 1, N_AUDIO = 1500, N_TEXT = 448, N_MEL = 80 };
+enum { N_SAMPLES = 5 * GLINFER_SPEECH_RATE };
 enum { N_LISTS = 10 }; // dispatches of the encoder, at least
-enum { N_VOCAB = 51864, N_WORDS = 50257, N_SAMPLES = 5 * GLINFER_SPEECH_RATE };
 
-static struct {
-    uint8_t *data;
-    size_t size, capacity;
-    uint32_t random;
-} file;
-
-static void append(const void *bytes, size_t size)
-{
-    if (file.size + size > file.capacity) {
-        file.capacity = 2 * (file.size + size);
-        file.data = realloc(file.data, file.capacity);
-        assert_non_null(file.data);
-    }
-    memcpy(file.data + file.size, bytes, size);
-    file.size += size;
-}
-
-static void append_u32(uint32_t value)
-{
-    append(&value, sizeof(value));
-}
-
-// Appends a tensor of n_dims sizes, the innermost first, of random weights.
-static void append_tensor(const char *name, uint32_t n_dims, const uint32_t *sizes, float spread,
-                          float mean)
-{
-    size_t n = 1;
-    append_u32(n_dims);
-    append_u32((uint32_t)strlen(name));
-    append_u32(0); // f32
-    for (uint32_t i = 0; i < n_dims; i++) {
-        append_u32(sizes[i]);
-        n *= sizes[i];
-    }
-    append(name, strlen(name));
-    for (size_t i = 0; i < n; i++) {
-        file.random = file.random * 1664525u + 1013904223u;
-        const float value = mean + spread * ((float)(file.random >> 8) / (float)(1 << 23) - 1.0f);
-        append(&value, sizeof(value));
-    }
-}
-
-static void append_matrix(const char *part, const char *name, uint32_t n_col, uint32_t n_row)
-{
-    char full[128];
-    snprintf(full, sizeof(full), "%s%s.weight", part, name);
-    append_tensor(full, 2, (uint32_t[]){n_col, n_row}, 1.7f / sqrtf((float)n_col), 0);
-    if (!strstr(name, "key") && !strstr(name, "token")) {
-        snprintf(full, sizeof(full), "%s%s.bias", part, name);
-        append_tensor(full, 1, (uint32_t[]){n_row}, 0.1f, 0);
-    }
-}
-
-static void append_norm(const char *part, const char *name)
-{
-    char full[128];
-    snprintf(full, sizeof(full), "%s%s.weight", part, name);
-    append_tensor(full, 1, (uint32_t[]){WIDTH}, 0.1f, 1);
-    snprintf(full, sizeof(full), "%s%s.bias", part, name);
-    append_tensor(full, 1, (uint32_t[]){WIDTH}, 0.1f, 0);
-}
-
-static void append_attention(const char *part, const char *name)
-{
-    static const char *const matrices[] = {"query", "key", "value", "out"};
-    char full[48];
-    for (int i = 0; i < 4; i++) {
-        snprintf(full, sizeof(full), "%s.%s", name, matrices[i]);
-        append_matrix(part, full, WIDTH, WIDTH);
-    }
-    snprintf(full, sizeof(full), "%s_ln", name);
-    append_norm(part, full);
-}
-
-static void append_network(const char *part)
-{
-    append_norm(part, "mlp_ln");
-    append_matrix(part, "mlp.0", WIDTH, 4 * WIDTH);
-    append_matrix(part, "mlp.2", 4 * WIDTH, WIDTH);
-}
-
-static void append_head(void)
-{
-    const uint32_t head[] = {0x67676d6c, N_VOCAB, N_AUDIO, WIDTH,   N_HEAD, N_LAYER,
-                             N_TEXT,     WIDTH,   N_HEAD,  N_LAYER, N_MEL,  0};
-    append(head, sizeof(head));
-    append_u32(N_MEL);
-    append_u32(201);
-    for (uint32_t i = 0; i < N_MEL * 201; i++) {
-        const float filter = i % 201 / 3 == i / 201 ? 0.01f : 0;
-        append(&filter, sizeof(filter));
-    }
-    append_u32(N_WORDS);
-    for (uint32_t i = 0; i < N_WORDS; i++) {
-        char word[16];
-        const int size = i < 256 ? 1 : snprintf(word, sizeof(word), " w%u", i);
-        word[0] = i < 256 ? (char)i : word[0];
-        append_u32((uint32_t)size);
-        append(word, (size_t)size);
-    }
-}
-
-static int write_model(void **state)
-{
-    const char *const encoder = "encoder.", *const decoder = "decoder.";
-    append_head();
-    append_tensor("encoder.conv1.weight", 3, (uint32_t[]){3, N_MEL, WIDTH}, 0.1f, 0);
-    append_tensor("encoder.conv1.bias", 2, (uint32_t[]){1, WIDTH}, 0.1f, 0);
-    append_tensor("encoder.conv2.weight", 3, (uint32_t[]){3, WIDTH, WIDTH}, 0.1f, 0);
-    append_tensor("encoder.conv2.bias", 2, (uint32_t[]){1, WIDTH}, 0.1f, 0);
-    append_tensor("encoder.positional_embedding", 2, (uint32_t[]){WIDTH, N_AUDIO}, 0.5f, 0);
-    append_attention("encoder.blocks.0.", "attn");
-    append_network("encoder.blocks.0.");
-    append_norm(encoder, "ln_post");
-    append_matrix(decoder, "token_embedding", WIDTH, N_VOCAB);
-    append_tensor("decoder.positional_embedding", 2, (uint32_t[]){WIDTH, N_TEXT}, 0.5f, 0);
-    append_attention("decoder.blocks.0.", "attn");
-    append_attention("decoder.blocks.0.", "cross_attn");
-    append_network("decoder.blocks.0.");
-    append_norm(decoder, "ln");
-    *state = NULL;
-    return 0;
-}
-
+static struct random_whisper file;
 static struct tiny_model tiny;
 
 static int open_speech_model(void **state)
@@ -147,7 +22,8 @@ static int open_speech_model(void **state)
     struct glinfer_model_params params;
     struct glinfer_source source;
     struct glinfer_error err;
-    write_model(state);
+    (void)state;
+    file = random_whisper_write();
     glinfer_device_params_init(&device);
     device.allow_software = true;
     tiny.device = glinfer_device_create(&device, &err);
