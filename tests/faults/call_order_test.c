@@ -87,15 +87,10 @@ static bool keep_expected(void *user, const struct glinfer_token *token)
 // Asks a session of another device for the answer after the player's tokens.
 static void judge(struct player *player, int n_predict)
 {
-    struct glinfer_generate_params params;
     struct glinfer_error err;
-    glinfer_generate_params_init(&params);
-    params.prompt = player->ids;
-    params.n_prompt = (size_t)player->n;
-    params.n_predict = n_predict;
-    params.ignore_eos = true;
-    params.on_token = keep_expected;
-    params.token_user = player;
+    const struct glinfer_generate_params params = PARAMS(
+        generate, .prompt = player->ids, .n_prompt = (size_t)player->n, .n_predict = n_predict,
+        .ignore_eos = true, .on_token = keep_expected, .token_user = player);
     player->n_expected = player->n_told = 0;
     const unsigned pending = exchange_error(0); // of the other device
     glinfer_session_reset(game.judging);
@@ -177,7 +172,6 @@ static void recover(const struct glinfer_error *why)
 
 static void begin(struct player *player)
 {
-    struct glinfer_generate_params params;
     struct glinfer_error err = {0};
     const bool resumes = player->is_broken && any(2);
     if (player->is_answering || player->n + MOST_PROMPT + MOST_ANSWER > N_CTX) {
@@ -196,12 +190,9 @@ static void begin(struct player *player)
     if (!resumes) {
         judge(player, (int)any(MOST_ANSWER));
     }
-    glinfer_generate_params_init(&params);
-    params.prompt = player->prompt;
-    params.n_prompt = (size_t)player->n_prompt;
-    params.n_predict = player->n_expected;
-    params.ignore_eos = true;
-    params.resume = resumes;
+    const struct glinfer_generate_params params =
+        PARAMS(generate, .prompt = player->prompt, .n_prompt = (size_t)player->n_prompt,
+               .n_predict = player->n_expected, .ignore_eos = true, .resume = resumes);
     if (any(8) == 0) {
         fail_later(fail_one_call, 60);
     }
@@ -306,12 +297,9 @@ static void play(struct player *player)
 static bool open_players(bool is_joint, struct glinfer_error *err)
 {
     struct glinfer_session *sessions[N_SESSIONS] = {0};
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = N_CTX;
-    params.n_batch = 16;
-    params.chain_length = any(3) * 2;
-    params.precision = GLINFER_PRECISION_F32;
+    struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = N_CTX, .n_batch = 16, .chain_length = any(3) * 2,
+               .precision = GLINFER_PRECISION_F32);
     bool ok =
         !is_joint || glinfer_sessions_create(game.tiny.model, &params, N_SESSIONS, sessions, err);
     for (int i = 0; ok && i < N_SESSIONS; i++) {

@@ -120,11 +120,8 @@ static bool answer_in(struct glinfer_session *session, struct glinfer_error *err
 
 static bool answer(struct tiny_model *f, struct glinfer_error *err)
 {
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = 64;
-    params.chain_length = 3;
-    params.precision = GLINFER_PRECISION_F32;
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = 64, .chain_length = 3, .precision = GLINFER_PRECISION_F32);
     struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
     const bool ok = session && answer_in(session, err);
     glinfer_session_destroy(&session);
@@ -181,9 +178,7 @@ static bool score(struct tiny_model *f, struct glinfer_error *err)
 {
     static float whole[N_PROMPT];
     float own[N_PROMPT];
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = 64;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = 64);
     struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
     const bool ok = session && glinfer_score(session, prompt, N_PROMPT, own, err);
     glinfer_session_destroy(&session);

@@ -20,12 +20,10 @@ static void *live(void *arg)
 {
     struct worker *worker = arg;
     struct tiny_model tiny = {0};
-    struct glinfer_session_params params;
     struct glinfer_session *session = NULL;
     const struct glinfer_generate_params asked = ask(prompt, N_PROMPT, 20, &worker->answer);
-    glinfer_session_params_init(&params);
-    params.n_ctx = 64;
-    params.precision = GLINFER_PRECISION_F32;
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = 64, .precision = GLINFER_PRECISION_F32);
     if (tiny_model_open(&tiny, worker->path, NULL)) {
         session = glinfer_session_create(tiny.model, &params, NULL);
     }

@@ -48,9 +48,8 @@ TEST(opening_a_device_survives)
 
 static struct glinfer_model_params file_params(void)
 {
-    struct glinfer_model_params params;
-    glinfer_model_params_init(&params);
-    params.path = test_data("data/models/tiny-chat.gguf");
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = test_data("data/models/tiny-chat.gguf"));
     return params;
 }
 
@@ -99,9 +98,7 @@ TEST(loading_survives)
 
 static bool create_session(struct tiny_model *f, struct glinfer_error *err)
 {
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = 64;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = 64);
     struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
     const bool ok = session != NULL;
     glinfer_session_destroy(&session);
@@ -116,10 +113,7 @@ TEST(creating_a_session_survives)
 static bool generate(struct tiny_model *f, struct glinfer_error *err)
 {
     struct answer answer = {0};
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = 64;
-    params.chain_length = 4;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = 64, .chain_length = 4);
     const struct glinfer_generate_params asked = ask(prompt, N_PROMPT, 6, &answer);
     struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
     const bool ok = session && glinfer_generate(session, &asked, NULL, err);

@@ -43,12 +43,8 @@ static bool forget_peak(void)
 static struct glinfer_model *load(struct tiny_model *f, const char *path, uint32_t n_ctx,
                                   uint32_t n_sessions, uint64_t budget, struct glinfer_error *err)
 {
-    struct glinfer_model_params params;
-    glinfer_model_params_init(&params);
-    params.path = path;
-    params.n_ctx = n_ctx;
-    params.mem_budget = budget;
-    params.n_sessions = n_sessions;
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = path, .n_ctx = n_ctx, .mem_budget = budget, .n_sessions = n_sessions);
     return glinfer_model_load(f->device, &params, err);
 }
 
@@ -70,9 +66,7 @@ static uint64_t sum(const struct glinfer_model_info *info)
 static struct glinfer_session *start(struct glinfer_model *model, uint32_t n_ctx,
                                      struct glinfer_error *err)
 {
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = n_ctx;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = n_ctx);
     return glinfer_session_create(model, &params, err);
 }
 
@@ -151,7 +145,6 @@ TEST(sessions_take_what_loading_reckoned)
         char file[64], path[4096];
         struct glinfer_error err = {0};
         struct glinfer_session *sessions[16];
-        struct glinfer_session_params params;
         const uint32_t n_ctx = cases[i].n_ctx, n = cases[i].n_sessions;
         snprintf(file, sizeof(file), "data/models/%s.gguf", cases[i].file);
         snprintf(path, sizeof(path), "%s", test_data(file));
@@ -160,8 +153,7 @@ TEST(sessions_take_what_loading_reckoned)
         assert_fails(load(*state, path, n_ctx, n, sum(&info) - 1, &err), err, OVER_BUDGET, "");
         MODEL *model = load(*state, path, n_ctx, n, sum(&info), &err);
         must(model, &err);
-        glinfer_session_params_init(&params);
-        params.n_ctx = n_ctx;
+        const struct glinfer_session_params params = PARAMS(session, .n_ctx = n_ctx);
         must(glinfer_sessions_create(model, &params, n, sessions, &err), &err);
         if (n == 1) { // there is room for one
             assert_fails(start(model, n_ctx, &err), err, OVER_BUDGET, "");
@@ -192,11 +184,9 @@ TEST(drafts_are_prepared)
     const char *path = test_data("data/models/tiny-q4_0.gguf");
     const struct glinfer_model_info info = reckon(*state, path, 128, 1);
     struct glinfer_error err = {0};
-    struct glinfer_generate_params params;
     MODEL *model = load(*state, path, 128, 1, sum(&info), &err);
     SESSION *session = start(model, 128, &err);
-    glinfer_generate_params_init(&params);
-    params.n_predict = 4;
+    struct glinfer_generate_params params = PARAMS(generate, .n_predict = 4);
     assert_true(glinfer_session_prepare(session, &params, NULL, &err));
     params.lookup = 3;
     assert_fails(glinfer_session_prepare(session, &params, NULL, &err), err, OVER_BUDGET, "");

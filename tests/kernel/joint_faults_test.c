@@ -29,13 +29,11 @@ static struct glinfer_session *sessions[N_SLOTS];
 // Findings of other tests tell nothing here: there is no cache.
 static void open_group(const char *fault)
 {
-    struct glinfer_device_params params;
     struct glinfer_session_params session_params;
     struct gi_settings settings;
     struct glinfer_error err = {0};
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
-    params.cache_dir = "";
+    const struct glinfer_device_params params =
+        PARAMS(device, .allow_software = true, .cache_dir = "");
     gi_settings_read(&settings, &(struct gi_log){0});
     assert_true(!fault || gi_settings_set(&settings, "GLINFER_FAULT", fault));
     struct glinfer_device *device = gi_device_create(&params, &settings, &err);

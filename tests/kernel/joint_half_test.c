@@ -62,12 +62,10 @@ static struct steps answer(const struct tiny_model *f, struct glinfer_session *s
 TEST(logits_are_the_same_where_another_joins)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session_params params;
     struct glinfer_session *sessions[2];
     struct glinfer_error err = {0};
-    glinfer_session_params_init(&params);
-    params.n_ctx = 128;
-    params.precision = GLINFER_PRECISION_F16;
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = 128, .precision = GLINFER_PRECISION_F16);
     assert_true(glinfer_sessions_create(f->model, &params, 2, sessions, &err));
     if (!sessions[0]->tables.recorder.is_half) {
         skip();

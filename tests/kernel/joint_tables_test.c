@@ -23,12 +23,10 @@ struct tokens {
 
 static void open_model(struct fixture *f, const char *path)
 {
-    struct glinfer_session_params params;
     struct glinfer_error err = {0};
     assert_true(tiny_model_open(&f->tiny, test_data(path), NULL));
-    glinfer_session_params_init(&params);
-    params.n_ctx = N_CTX;
-    params.precision = GLINFER_PRECISION_F32;
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F32);
     must(glinfer_sessions_create(f->tiny.model, &params, N_SLOTS, f->sessions, &err), &err);
     f->group = f->sessions[0]->group;
 }

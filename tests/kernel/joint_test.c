@@ -43,14 +43,10 @@ struct group {
 static struct group open_group(struct tiny_model *f, uint32_t chain, uint32_t duty)
 {
     struct group group = {.f = f};
-    struct glinfer_session_params params;
     struct glinfer_error err = {0};
-    glinfer_session_params_init(&params);
-    params.chain_length = chain;
-    params.n_ctx = N_CTX;
-    params.n_batch = 8;
-    params.gpu_duty = duty;
-    params.precision = GLINFER_PRECISION_F32;
+    const struct glinfer_session_params params =
+        PARAMS(session, .chain_length = chain, .n_ctx = N_CTX, .n_batch = 8, .gpu_duty = duty,
+               .precision = GLINFER_PRECISION_F32);
     must(glinfer_sessions_create(f->model, &params, N_SLOTS, group.sessions, &err), &err);
     return group;
 }
@@ -413,11 +409,9 @@ TEST(sessions_together_take_no_more_than_they_say)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *sessions[16];
-    struct glinfer_session_params params;
     struct glinfer_error err = {0};
     const uint64_t used = f->model->used;
-    glinfer_session_params_init(&params);
-    params.n_ctx = N_CTX;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
     assert_true(glinfer_sessions_create(f->model, &params, 16, sessions, &err));
     const uint64_t all = f->model->used - used;
     for (int i = 0; i < 16; i++) {

@@ -38,9 +38,7 @@ static int close_fixture(void **state)
 static int open_session(void **state)
 {
     struct fixture *f = *state;
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = N_CTX;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
     f->session = glinfer_session_create(f->tiny.model, &params, NULL);
     return f->session ? 0 : -1;
 }
@@ -55,12 +53,9 @@ static int close_session(void **state)
 static struct glinfer_generate_params ask(int32_t n_predict)
 {
     static const int32_t prompt[] = {72, 101, 108, 108, 111};
-    struct glinfer_generate_params params;
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
-    params.n_predict = n_predict;
-    params.ignore_eos = true;
+    const struct glinfer_generate_params params =
+        PARAMS(generate, .prompt = prompt, .n_prompt = sizeof(prompt) / sizeof(prompt[0]),
+               .n_predict = n_predict, .ignore_eos = true);
     return params;
 }
 
@@ -68,17 +63,12 @@ static struct glinfer_generate_params ask(int32_t n_predict)
 static void open_under(struct tiny_model *tiny, const char *path,
                        const struct gi_settings *settings, struct gi_log log)
 {
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
     struct glinfer_error err = {0};
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
-    device.log = log.fn;
-    device.log_user = log.user;
+    const struct glinfer_device_params device =
+        PARAMS(device, .allow_software = true, .log = log.fn, .log_user = log.user);
     tiny->device = gi_device_create(&device, settings, &err);
     must(tiny->device != NULL, &err);
-    glinfer_model_params_init(&model);
-    model.path = path;
+    const struct glinfer_model_params model = PARAMS(model, .path = path);
     tiny->model = glinfer_model_load(tiny->device, &model, &err);
     must(tiny->model != NULL, &err);
 }
@@ -150,13 +140,11 @@ TEST(early_logits_change_no_token)
     assert_memory_equal(&early, &late, sizeof(late));
     for (int has_faults = 0; has_faults < 2; has_faults++) {
         struct gi_settings settings = ask_for_persistent();
-        struct glinfer_session_params params;
         struct tiny_model tiny = {0};
         settings.half = GI_CHOICE_NO;
         settings.dispatch.has_spins = has_faults;
         open_under(&tiny, test_data("data/models/tiny-q4_0.gguf"), &settings, (struct gi_log){0});
-        glinfer_session_params_init(&params);
-        params.n_ctx = N_CTX;
+        const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
         struct glinfer_session *session = glinfer_session_create(tiny.model, &params, NULL);
         assert_non_null(session);
         const struct ids found = answer_in_json(session, true);
@@ -384,15 +372,13 @@ TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
 {
     struct fixture f = {.ready = 0};
     struct gi_settings settings = ask_for_persistent();
-    struct glinfer_session_params params;
     const struct glinfer_generate_params asked = ask(8);
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
     struct glinfer_error err = {0};
     settings.dispatch.has_spins = true; // none: each wait is a fault
     open_under(&f.tiny, test_data("data/models/tiny-q4_0.gguf"), &settings,
                (struct gi_log){lose_gpu, &f});
-    glinfer_session_params_init(&params);
-    params.n_ctx = N_CTX;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
     f.session = glinfer_session_create(f.tiny.model, &params, &err);
     must(f.session != NULL, &err);
     assert_false(glinfer_generate(f.session, &asked, &stats, &err));
@@ -411,13 +397,11 @@ TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
 static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
 {
     struct tiny_model tiny = {0};
-    struct glinfer_session_params params;
     struct glinfer_error err = {0};
     const struct gi_settings settings = ask_for_persistent();
     open_under(&tiny, path, &settings, (struct gi_log){0});
-    glinfer_session_params_init(&params);
-    params.n_ctx = n_ctx;
-    params.n_batch = n_batch;
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = n_ctx, .n_batch = n_batch);
     struct glinfer_session *session = glinfer_session_create(tiny.model, &params, &err);
     must(session != NULL, &err);
     struct gi_gpu *gpu = tiny.model->device->gpu;

@@ -63,13 +63,11 @@ static void check(bool is_done, const struct glinfer_error *err)
 // with.
 static struct glinfer_model *load_towers(struct test *t, const char *path)
 {
-    struct glinfer_device_params device;
     struct glinfer_model_params params;
     struct glinfer_source source;
     struct glinfer_model *towers[GI_TOWER_COUNT];
     struct glinfer_error err = {0};
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
+    const struct glinfer_device_params device = PARAMS(device, .allow_software = true);
     t->tiny.device = glinfer_device_create(&device, &err);
     if (!t->tiny.device) {
         printf("skipped: %s\n", err.message);

@@ -61,13 +61,10 @@ static struct glinfer_session *open_typed(const struct glinfer_model *model,
                                           enum glinfer_cache_type type_k,
                                           enum glinfer_cache_type type_v, uint32_t n_ctx)
 {
-    struct glinfer_session_params params;
     struct glinfer_error err;
-    glinfer_session_params_init(&params);
-    params.type_k = type_k;
-    params.type_v = type_v;
-    params.n_ctx = n_ctx;
-    params.precision = GLINFER_PRECISION_F32;
+    const struct glinfer_session_params params =
+        PARAMS(session, .type_k = type_k, .type_v = type_v, .n_ctx = n_ctx,
+               .precision = GLINFER_PRECISION_F32);
     struct glinfer_session *session =
         glinfer_session_create((struct glinfer_model *)model, &params, &err);
     must(session, &err);
@@ -200,7 +197,6 @@ TEST(what_another_session_saved_is_refused)
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
     struct glinfer_session *other = open_typed(f->model, 0, GLINFER_CACHE_Q8_0, 64);
     struct glinfer_session *small = open_typed(f->model, 0, 0, 16);
-    struct glinfer_model_params params;
     struct glinfer_error err;
     size_t size;
     begin(session);
@@ -208,8 +204,8 @@ TEST(what_another_session_saved_is_refused)
     expect_refusal(other, data, size, GLINFER_STATUS_INVALID_ARGUMENT,
                    "keys in f16 and values in f16, the session has f16 and q8_0");
     expect_refusal(small, data, size, GLINFER_STATUS_CONTEXT_FULL, "holds 22 tokens");
-    glinfer_model_params_init(&params);
-    params.path = test_data("data/models/tiny-q8_0.gguf");
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = test_data("data/models/tiny-q8_0.gguf"));
     struct glinfer_model *model = glinfer_model_load(f->device, &params, &err);
     assert_non_null(model);
     struct glinfer_session *stranger = open_typed(model, 0, 0, 64);

@@ -34,7 +34,6 @@ static void call_all(void)
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
     struct glinfer_profile_params profile;
     struct glinfer_tune_params tune;
-    struct glinfer_model_params model;
     struct glinfer_error err = {0};
     float logprobs[N_PROMPT];
     struct glinfer_event event = {.struct_size = sizeof(event)};
@@ -43,8 +42,8 @@ static void call_all(void)
     glinfer_profile_params_init(&profile);
     profile.n_prompt = 2;
     glinfer_tune_params_init(&tune);
-    glinfer_model_params_init(&model);
-    model.path = test_data("data/models/tiny-q4_0.gguf");
+    const struct glinfer_model_params model =
+        PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"));
     if (called) {
         expect_no_call(glinfer_generate(called, &params, NULL, &err), &err);
         expect_no_call(glinfer_session_prepare(called, &params, NULL, &err), &err);
@@ -105,13 +104,12 @@ TEST(a_callback_does_not_call_back)
 
 TEST(progress_of_loading_does_not_call_back)
 {
-    struct glinfer_model_params params;
     struct glinfer_error err;
     tiny = *state;
     n_refused = 0;
-    glinfer_model_params_init(&params);
-    params.path = test_data("data/models/tiny-q4_0.gguf");
-    params.progress = call_back_from_progress;
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"),
+               .progress = call_back_from_progress);
     struct glinfer_model *model = glinfer_model_load(tiny->device, &params, &err);
     assert_non_null(model);
     assert_true(n_refused >= 4);
@@ -130,10 +128,9 @@ TEST(a_model_destroyed_in_a_callback_ends_with_the_call)
     struct tiny_model *f = *state;
     SESSION *session = open_session(f, 1, 64, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, NULL);
-    struct glinfer_model_params other;
     struct glinfer_error err;
-    glinfer_model_params_init(&other);
-    other.path = test_data("data/models/tiny-q8_0.gguf");
+    const struct glinfer_model_params other =
+        PARAMS(model, .path = test_data("data/models/tiny-q8_0.gguf"));
     struct glinfer_model *model = glinfer_model_load(f->device, &other, &err);
     assert_non_null(model);
     params.on_token = destroy_model;
@@ -152,17 +149,13 @@ static bool destroy_device_and_cancel(void *user, enum glinfer_phase phase, uint
 
 TEST(a_device_destroyed_in_a_load_that_fails_ends_with_the_call)
 {
-    struct glinfer_device_params device_params;
-    struct glinfer_model_params params;
     struct glinfer_error err;
-    glinfer_device_params_init(&device_params);
-    device_params.allow_software = true;
+    const struct glinfer_device_params device_params = PARAMS(device, .allow_software = true);
     struct glinfer_device *device = glinfer_device_create(&device_params, &err);
     assert_non_null(device);
-    glinfer_model_params_init(&params);
-    params.path = test_data("data/models/tiny-q8_0.gguf");
-    params.progress = destroy_device_and_cancel;
-    params.progress_user = &device;
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = test_data("data/models/tiny-q8_0.gguf"),
+               .progress = destroy_device_and_cancel, .progress_user = &device);
     assert_fails(glinfer_model_load(device, &params, &err), err, CANCELLED, "");
     assert_null(device);
 }
@@ -188,9 +181,7 @@ static int be_a_child(struct tiny_model *f, struct glinfer_session *session)
     }
     glinfer_session_destroy(&session);
     tiny_model_close(f);
-    struct glinfer_device_params device;
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
+    const struct glinfer_device_params device = PARAMS(device, .allow_software = true);
     if (glinfer_device_create(&device, &err) || err.status != GLINFER_STATUS_NO_DEVICE ||
         !strstr(err.message, "forked")) {
         return 4;
@@ -241,11 +232,8 @@ static void destroy_device(void *user, enum glinfer_log_level level, const char 
 
 static struct glinfer_device *open_device(glinfer_log_fn log)
 {
-    struct glinfer_device_params params;
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
-    params.cache_dir = "";
-    params.log = log;
+    const struct glinfer_device_params params =
+        PARAMS(device, .allow_software = true, .cache_dir = "", .log = log);
     struct glinfer_device *device = glinfer_device_create(&params, NULL);
     assert_non_null(device);
     return device;
@@ -287,12 +275,10 @@ static void destroy_model_from_log(void *user, enum glinfer_log_level level, con
 TEST(a_model_destroyed_while_a_session_is_created_ends_with_the_call)
 {
     struct tiny_model own = {0};
-    struct glinfer_session_params params;
     struct glinfer_error err = {0};
     assert_true(tiny_model_open_on(&own, open_device(destroy_model_from_log),
                                    test_data("data/models/tiny-q4_0.gguf"), NULL));
-    glinfer_session_params_init(&params);
-    params.n_ctx = 1u << 24;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = 1u << 24);
     owner = own.model;
     destroyed = own.device;
     assert_null(glinfer_session_create(own.model, &params, &err));

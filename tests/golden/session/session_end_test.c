@@ -56,15 +56,13 @@ TEST(what_loading_refuses_is_not_called_supported)
     struct tiny_model *f = *state;
     char path[] = "/tmp/glinfer-vocabulary-XXXXXX";
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    struct glinfer_model_params params;
     struct glinfer_error err = {0};
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
     copy_file(test_data("data/models/tiny-q4_0.gguf"), path);
     take_row(path);
-    glinfer_model_params_init(&params);
-    params.path = path;
+    const struct glinfer_model_params params = PARAMS(model, .path = path);
     assert_null(glinfer_model_load(f->device, &params, &err));
     assert_true(glinfer_model_inspect(&params, &info, NULL));
     unlink(path);
@@ -133,11 +131,8 @@ static bool open_compiling(struct tiny_model *f, struct compiling *compiling,
                            struct glinfer_error *err)
 {
     const struct glinfer_generate_params expected = ask(prompt, 0, 4, NULL);
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.expected = &expected;
-    params.progress = count_compiling;
-    params.progress_user = compiling;
+    const struct glinfer_session_params params = PARAMS(
+        session, .expected = &expected, .progress = count_compiling, .progress_user = compiling);
     struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
     const bool is_open = session != NULL;
     glinfer_session_destroy(&session);
@@ -215,13 +210,10 @@ TEST(a_duty_leaves_time_to_others)
     struct glinfer_session *sessions[2] = {0};
     double fastest[2] = {INFINITY, INFINITY};
     for (uint32_t i = 0; i < 2; i++) {
-        struct glinfer_session_params own;
         struct glinfer_error err;
-        glinfer_session_params_init(&own);
-        own.n_ctx = 64;
-        own.chain_length = 1;
-        own.precision = GLINFER_PRECISION_F32;
-        own.gpu_duty = duties[i];
+        const struct glinfer_session_params own =
+            PARAMS(session, .n_ctx = 64, .chain_length = 1, .precision = GLINFER_PRECISION_F32,
+                   .gpu_duty = duties[i]);
         sessions[i] = glinfer_session_create(f->model, &own, &err);
         assert_non_null(sessions[i]);
         time_answer(sessions[i], duties[i], &answers[i]);

@@ -177,18 +177,13 @@ TEST(a_generation_compiles_what_none_of_its_kind_did)
 TEST(what_is_expected_is_compiled_ahead)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session_params params;
-    struct glinfer_generate_params expected;
     struct glinfer_error err;
     int n_calls = 0;
-    glinfer_generate_params_init(&expected);
-    expected.temperature = 1;
-    expected.top_k = 40;
-    glinfer_session_params_init(&params);
-    params.n_ctx = 256;
-    params.expected = &expected;
-    params.progress = count_compiling;
-    params.progress_user = &n_calls;
+    const struct glinfer_generate_params expected =
+        PARAMS(generate, .n_predict = -1, .temperature = 1, .top_k = 40);
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = 256, .expected = &expected, .progress = count_compiling,
+               .progress_user = &n_calls);
     SESSION *session = glinfer_session_create(f->model, &params, &err);
     assert_non_null(session);
     assert_true(n_calls > 0);
@@ -200,15 +195,11 @@ TEST(what_is_expected_is_compiled_ahead)
 TEST(what_is_expected_may_be_of_an_older_caller)
 {
     struct tiny_model *f = *state;
-    struct glinfer_session_params params;
-    struct glinfer_generate_params expected;
     struct glinfer_error err;
-    glinfer_generate_params_init(&expected);
+    struct glinfer_generate_params expected = PARAMS(generate, .n_predict = -1, .n_probs = 8);
     expected.struct_size = offsetof(struct glinfer_generate_params, n_probs);
-    expected.n_probs = 8;
-    glinfer_session_params_init(&params);
-    params.n_ctx = 256;
-    params.expected = &expected;
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = 256, .expected = &expected);
     SESSION *session = glinfer_session_create(f->model, &params, &err);
     assert_non_null(session);
     assert_int_equal(compile_calls(session, N_PROMPT, 0), 0);

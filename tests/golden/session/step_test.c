@@ -187,11 +187,8 @@ TEST(late_calls_do_not_make_chains_long)
     const struct timespec pause = {.tv_nsec = 3000000};
     struct tiny_model *f = *state;
     struct glinfer_error err = {0};
-    struct glinfer_session_params params;
     struct glinfer_event event = {0};
-    glinfer_session_params_init(&params);
-    params.n_ctx = 256;
-    params.max_batch_ms = 1;
+    const struct glinfer_session_params params = PARAMS(session, .n_ctx = 256, .max_batch_ms = 1);
     SESSION *session = glinfer_session_create(f->model, &params, &err);
     assert_non_null(session);
     must_begin(session, ask(prompt, N_PROMPT, 150, NULL));

@@ -18,14 +18,11 @@ static struct tiny_model tiny;
 
 static int open_speech_model(void **state)
 {
-    struct glinfer_device_params device;
-    struct glinfer_model_params params;
     struct glinfer_source source;
     struct glinfer_error err;
     (void)state;
     file = random_whisper_write();
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
+    const struct glinfer_device_params device = PARAMS(device, .allow_software = true);
     tiny.device = glinfer_device_create(&device, &err);
     if (!tiny.device) {
         printf("skipped: %s\n", err.message);
@@ -35,8 +32,7 @@ static int open_speech_model(void **state)
     source.kind = GLINFER_SOURCE_MEMORY;
     source.data = file.data;
     source.length = file.size;
-    glinfer_model_params_init(&params);
-    params.source = &source;
+    const struct glinfer_model_params params = PARAMS(model, .source = &source);
     tiny.model = glinfer_model_load(tiny.device, &params, &err);
     if (!tiny.model) {
         printf("%s\n", err.message);
@@ -247,7 +243,6 @@ TEST(wrong_params_are_refused)
 TEST(speech_and_text_differ)
 {
     struct glinfer_error err;
-    struct glinfer_model_params text;
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     assert_true(glinfer_model_hears(tiny.model));
     glinfer_model_describe(tiny.model, &info);
@@ -256,8 +251,8 @@ TEST(speech_and_text_differ)
     assert_int_equal(info.file_type, 0);
     assert_null(glinfer_session_create(tiny.model, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    glinfer_model_params_init(&text);
-    text.path = test_data("data/models/tiny-q4_0.gguf");
+    const struct glinfer_model_params text =
+        PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"));
     struct glinfer_model *model = glinfer_model_load(tiny.device, &text, &err);
     assert_non_null(model);
     assert_false(glinfer_model_hears(model));
@@ -275,10 +270,8 @@ TEST(speech_and_text_differ)
 
 static struct glinfer_session *measured_session(void)
 {
-    struct glinfer_session_params params;
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-    glinfer_session_params_init(&params);
-    params.allows_speech = true;
+    const struct glinfer_session_params params = PARAMS(session, .allows_speech = true);
     struct glinfer_session *session = glinfer_session_create(tiny.model, &params, &err);
     must(session, &err);
     return session;
@@ -350,14 +343,11 @@ TEST(a_session_that_measures_has_no_text)
 {
     SESSION *session = measured_session();
     struct glinfer_error err;
-    struct glinfer_generate_params params;
     struct glinfer_session *pair[2];
-    struct glinfer_session_params several;
     float vector[WIDTH];
     size_t n;
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = 2;
+    const struct glinfer_generate_params params =
+        PARAMS(generate, .n_predict = -1, .prompt = prompt, .n_prompt = 2);
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_false(glinfer_begin(session, &params, &err));
@@ -366,8 +356,7 @@ TEST(a_session_that_measures_has_no_text)
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_false(glinfer_embed(session, prompt, 2, NULL, vector, WIDTH, &n, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    glinfer_session_params_init(&several);
-    several.allows_speech = true;
+    const struct glinfer_session_params several = PARAMS(session, .allows_speech = true);
     assert_false(glinfer_sessions_create(tiny.model, &several, 2, pair, &err));
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
 }
