@@ -11,7 +11,7 @@ enum {
     NEAR_END = 500,            // frames; the last window of a sound without past text
     SILENCE = 100,             // least frames of silence after the sound that is encoded
     GRANULE = 128,             // frames; the encoder's input is a multiple of it
-    LEAST_INPUT = 640,         // frames; with less the decoder repeats itself
+    LEAST_INPUT = 768,         // frames; with less the decoder repeats itself
     PARTIAL = GI_MEL_RATE / 2, // samples of new sound between partial texts
     HEARD_WINDOWS = 32,        // of the VAD, in a step
     LIVE_STRETCH = 28,         // s; longer speech is cut so that a window holds it

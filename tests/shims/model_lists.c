@@ -146,7 +146,7 @@ int main(int argc, char **argv)
         const bool is_speech = session->encoder;
         const char *depths = strcmp(argv[2], "-") != 0 ? argv[2] : is_speech ? "0" : "0,512,4096";
         const char *prompts = strcmp(argv[3], "-") != 0 ? argv[3]
-                              : is_speech               ? "1500,320"
+                              : is_speech               ? "1500,384"
                                                         : "128,512";
         is_good = show_all(session, depths, false, &err) && show_all(session, prompts, true, &err);
         glFinish();

@@ -299,7 +299,7 @@ static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64
 // with its text, and the decoder.
 static void plan_speech(struct bench *bench)
 {
-    enum { COMMAND_POSITIONS = 320, COMMAND_TOKENS = 16, N_GEN = 128 };
+    enum { COMMAND_POSITIONS = 384, COMMAND_TOKENS = 16, N_GEN = 128 };
     const int64_t n_ctx = bench->session.info.n_encoder_ctx;
     const int64_t n_command = n_ctx < COMMAND_POSITIONS ? n_ctx : COMMAND_POSITIONS;
     add_test(bench, n_ctx, 0, 0, 1);

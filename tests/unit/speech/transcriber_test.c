@@ -12,7 +12,7 @@ TEST(a_short_sound_is_one_short_window)
     begin(&run, ENGLISH, fake_tell, &cat_story);
     transcribe(&run, 2 * RATE, 2 * RATE);
     assert_int_equal(run.fake.n_window, 1);
-    assert_int_equal(run.fake.windows[0].n_frame, 640); // the least
+    assert_int_equal(run.fake.windows[0].n_frame, 768); // the least
     assert_in_range(run.fake.windows[0].n_loud, 199, 202);
     assert_int_equal(run.fake.windows[0].n_prompt, 1);
     assert_int_equal(run.fake.n_decode, 7); // the last timestamp is the end of the sound
@@ -56,7 +56,7 @@ TEST(long_sounds_are_cut_at_the_last_timestamp)
     assert_int_equal(windows[1].n_prompt, 6);
     assert_int_equal(windows[1].prompt[0], run.fake.ids.previous);
     assert_memory_equal(&windows[1].prompt[1], first, 4 * sizeof(uint32_t));
-    assert_int_equal(windows[2].n_frame, 640);
+    assert_int_equal(windows[2].n_frame, 768);
     assert_int_equal(windows[2].n_prompt, 1);
     expect(&run, "[0-25000 the][25000-51000 sat][51000-55000 sat]|.");
 }
