@@ -25,6 +25,8 @@ struct tolerance {
     double row, logits, weight; // of attention
 };
 
+// Sums in f32 of at most 1,024 products, over and over.
+static const struct tolerance exact_tolerance = {1e-4, 1e-4, 1e-4};
 // Keys and values are kept in f16, with 11 bits: the outputs of a model of two layers, whose
 // scores and sums they enter, differ by some of these roundings. Rows of the encoder have an RMS
 // of 2 to 3, logits of 1.
@@ -362,7 +364,9 @@ int main(int argc, char **argv)
     const struct gi_hparams *encoder = &model->encoder->hparams;
     make_sound(&t, 2 * encoder->n_ctx_train * encoder->n_sound);
     check(gi_speech_towers_create(&t.towers, model, 2, &err), &err);
-    t.tolerance = t.towers.encoder->tables.recorder.is_half ? f16_tolerance : f32_tolerance;
+    t.tolerance = t.towers.encoder->tables.recorder.is_half              ? f16_tolerance
+                  : t.towers.encoder->params.type_k == GLINFER_CACHE_F32 ? exact_tolerance
+                                                                         : f32_tolerance;
     check(gi_device_enter(model->device, &saved, &err), &err);
     model->device->is_busy = true;
     check_file(&t, argv[2]);

@@ -7,12 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Returns the type of keys and values: f32 for weights of f32, since those of f16 dominate the
+// rounding of such a model, and otherwise f16, which halves what a step reads of them.
+static enum glinfer_cache_type choose_cache(const struct glinfer_model *model)
+{
+    const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
+    return weight->parts[0].quant->type == GI_GGML_TYPE_F32 ? GLINFER_CACHE_F32 : GLINFER_CACHE_F16;
+}
+
 bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
                              uint32_t n_decoder, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &model->encoder->hparams;
-    const struct glinfer_session_params params = {.n_ctx = hparams->n_ctx_train};
-    const struct glinfer_session_params text = {.n_ctx = model->hparams.n_ctx_train};
+    const enum glinfer_cache_type type = choose_cache(model);
+    const struct glinfer_session_params params = {
+        .n_ctx = hparams->n_ctx_train, .type_k = type, .type_v = type};
+    struct glinfer_session_params text = params;
+    text.n_ctx = model->hparams.n_ctx_train;
     *towers = (struct gi_speech_towers){.n_decoder = n_decoder};
     towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
                                    gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
