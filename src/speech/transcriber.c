@@ -371,6 +371,12 @@ static bool finish(struct gi_transcriber *t, enum gi_transcriber_state *state,
     return true;
 }
 
+void gi_transcriber_repeat(struct gi_transcriber *t)
+{
+    t->is_working = false;
+    t->partial_begin = t->partial_end = 0;
+}
+
 static bool step_window(struct gi_transcriber *t, struct glinfer_error *err)
 {
     const enum gi_net_result result = gi_window_job_step(&t->job, err);
@@ -378,8 +384,7 @@ static bool step_window(struct gi_transcriber *t, struct glinfer_error *err)
         return end_window(t, err);
     }
     if (result == GI_NET_FAILED) {
-        t->is_working = false;
-        t->partial_begin = t->partial_end = 0;
+        gi_transcriber_repeat(t);
     }
     return result == GI_NET_BUSY;
 }

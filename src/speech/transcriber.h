@@ -77,6 +77,8 @@ enum gi_transcriber_state {
 // and the next step begins the window again.
 bool gi_transcriber_step(struct gi_transcriber *transcriber, enum gi_transcriber_state *state,
                          struct glinfer_error *err);
+// Begins the window in progress again with the next step: the network has lost it.
+void gi_transcriber_repeat(struct gi_transcriber *transcriber);
 // Takes the oldest event; false if the queue is empty. Its pointers are valid until the next call.
 bool gi_transcriber_poll(struct gi_transcriber *transcriber, struct gi_transcript_event *event);
 

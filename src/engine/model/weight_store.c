@@ -400,7 +400,7 @@ enum { WANTED_BUFFERS = 3 };
 static bool is_alike(const struct gi_weight *a, const struct gi_weight *b)
 {
     return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->n_parts == b->n_parts &&
-           a->parts[0].quant == b->parts[0].quant;
+           gi_weight_quant(a) == gi_weight_quant(b);
 }
 
 static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)

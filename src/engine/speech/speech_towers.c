@@ -12,7 +12,8 @@
 static enum glinfer_cache_type choose_cache(const struct glinfer_model *model)
 {
     const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
-    return weight->parts[0].quant->type == GI_GGML_TYPE_F32 ? GLINFER_CACHE_F32 : GLINFER_CACHE_F16;
+    return gi_weight_quant(weight)->type == GI_GGML_TYPE_F32 ? GLINFER_CACHE_F32
+                                                             : GLINFER_CACHE_F16;
 }
 
 bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
@@ -52,6 +53,16 @@ void gi_speech_towers_finish(struct gi_speech_towers *towers)
     free(towers->rows);
     gi_speech_align_finish(&towers->align);
     *towers = (struct gi_speech_towers){0};
+}
+
+bool gi_speech_was_lost(struct gi_speech_towers *towers)
+{
+    const bool was_lost = towers->epoch > 0 && towers->encoder->runner.epoch != towers->epoch;
+    if (was_lost) {
+        towers->call = (struct gi_speech_call){0};
+        towers->epoch = towers->n_key = 0;
+    }
+    return was_lost;
 }
 
 bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
@@ -105,6 +116,7 @@ enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float
     if (result == GI_NET_DONE && call->stage == SOUND) {
         const bool ok = gi_speech_prepare(towers, err) && write_sound(towers, mel, n_frame, err);
         result = ok ? GI_NET_DONE : GI_NET_FAILED;
+        towers->epoch = towers->encoder->runner.epoch;
         call->stage = HEAR;
     }
     if (result == GI_NET_DONE && call->stage == HEAR) {

@@ -12,6 +12,7 @@ struct gi_speech_towers {
     uint32_t n_decoder;
     uint32_t n_key; // positions that the encoder has heard; 0: nothing yet
     float *rows;    // of sound, as the GPU has them
+    uint32_t epoch; // of the encoder's runner, when it began to hear; 0: nothing yet
     struct gi_speech_align align;
     struct gi_speech_call call; // that is in progress, and how long a step may take
 };
@@ -23,6 +24,9 @@ bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_mod
 // Marks the sessions as destroyed. Accepts all-zero.
 void gi_speech_towers_finish(struct gi_speech_towers *towers);
 
+// Returns true once if the device was recovered since the encoder began to hear: its keys and the
+// call in progress are gone.
+bool gi_speech_was_lost(struct gi_speech_towers *towers);
 // Makes all lists ready before the first window, since the self-test of a list uses the memory of
 // others. Fails as gi_tables_prepare does.
 bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err);

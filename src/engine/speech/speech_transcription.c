@@ -239,6 +239,9 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
     const uint64_t budget_ns = UINT64_C(1000) * budget_us, end = gi_clock_ns() + budget_ns;
     enum gi_transcriber_state own = GI_TRANSCRIBER_WORKS;
     bool ok = true;
+    if (gi_speech_was_lost(&transcription->towers)) {
+        gi_transcriber_repeat(transcription->transcriber);
+    }
     transcription->towers.call.pause_ns = budget_us > 0 ? end : 0;
     transcription->towers.call.budget_ns = choose_box(budget_ns);
     do {

@@ -60,6 +60,12 @@ static inline uint32_t gi_weight_splits(const struct gi_weight *weight)
     return weight->n_parts;
 }
 
+// Returns the type of the first rows of a weight.
+static inline const struct gi_quant *gi_weight_quant(const struct gi_weight *weight)
+{
+    return weight->parts[0].quant;
+}
+
 static inline uint32_t gi_weight_blocks(const struct gi_weight *weight)
 {
     return (weight->n_cols + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK;

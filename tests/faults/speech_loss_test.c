@@ -1,0 +1,134 @@
+// Tests that a transcription goes on after its device was lost and recovered, wherever that is, as
+// if nothing had happened. Exits 77 without a device.
+#include "engine/device/device.h"
+#include "tests/golden/fixture/random_whisper.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_SAMPLES = 2 * GLINFER_SPEECH_RATE, N_LOSS = 6 };
+
+static struct random_whisper file;
+static struct glinfer_device *device;
+static struct glinfer_model *model;
+
+static int open_model(void **state)
+{
+    struct glinfer_device_params params;
+    struct glinfer_model_params load;
+    struct glinfer_source source;
+    struct glinfer_error err;
+    (void)state;
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    device = glinfer_device_create(&params, &err);
+    if (!device) {
+        printf("skipped: %s\n", err.message);
+        exit(77);
+    }
+    file = random_whisper_write();
+    glinfer_source_init(&source);
+    source.kind = GLINFER_SOURCE_MEMORY;
+    source.data = file.data;
+    source.length = file.size;
+    glinfer_model_params_init(&load);
+    load.source = &source;
+    model = glinfer_model_load(device, &load, &err);
+    return model ? 0 : -1;
+}
+
+static int close_model(void **state)
+{
+    (void)state;
+    glinfer_model_destroy(&model);
+    glinfer_device_destroy(&device);
+    free(file.data);
+    return 0;
+}
+
+// Lets dispatch n from now on lose the device; 0: none does.
+static void set_fault(uint32_t n)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "lost:*:%u", gi_gpu_counts(device->gpu)->n_faults + n);
+    assert_true(gi_settings_set(&device->settings, "GLINFER_FAULT", n > 0 ? text : NULL));
+}
+
+static struct glinfer_transcription *begin(void)
+{
+    static float samples[N_SAMPLES];
+    struct glinfer_transcription_params params;
+    struct glinfer_error err;
+    glinfer_transcription_params_init(&params);
+    params.temperature_step = 0;
+    params.has_words = true;
+    struct glinfer_transcription *t = glinfer_transcription_create(model, &params, &err);
+    assert_non_null(t);
+    for (int i = 0; i < N_SAMPLES; i++) {
+        samples[i] = 0.3F * sinf(0.02F * (float)i * (1 + 0.2F * sinf(0.0003F * (float)i)));
+    }
+    must(glinfer_transcription_feed(t, samples, N_SAMPLES, &err), &err);
+    glinfer_transcription_end(t);
+    return t;
+}
+
+// Hears the sound to its end, and brings the device back where it is lost: when a step says so, or
+// on purpose after step n_step.
+static uint32_t hear(uint32_t budget_us, uint32_t n_step, char *text, size_t capacity)
+{
+    struct glinfer_transcription *t = begin();
+    enum glinfer_transcription_state state = GLINFER_TRANSCRIPTION_WORKS;
+    struct glinfer_transcript_event event;
+    struct glinfer_error err;
+    size_t size = 0;
+    uint32_t n = 0, n_lost = 0;
+    while (state == GLINFER_TRANSCRIPTION_WORKS) {
+        const bool ok = glinfer_transcription_step(t, budget_us, &state, &err);
+        if (!ok) {
+            assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+        }
+        if (!ok || ++n == n_step) {
+            set_fault(0);
+            must(glinfer_device_recover(device, NULL, NULL, &err), &err);
+            n_lost++;
+        }
+        while (glinfer_transcription_poll(t, &event)) {
+            size += (size_t)snprintf(text + size, capacity - size, "%llu-%llu %s\n",
+                                     (unsigned long long)event.from_ms,
+                                     (unsigned long long)event.to_ms, event.text ? event.text : "");
+            assert_true(size < capacity);
+        }
+    }
+    assert_int_equal(state, GLINFER_TRANSCRIPTION_DONE);
+    glinfer_transcription_destroy(&t);
+    return n_lost;
+}
+
+TEST(a_lost_window_begins_again)
+{
+    static char whole[8192], again[8192];
+    assert_int_equal(hear(0, 0, whole, sizeof(whole)), 0);
+    assert_true(strlen(whole) > 8);
+    static const uint32_t places[N_LOSS] = {1, 9, 20, 30, 60, 80}; // of dispatches
+    for (size_t i = 0; i < N_LOSS; i++) {
+        set_fault(places[i]);
+        assert_int_equal(hear(i % 2 ? 2000 : 0, 0, again, sizeof(again)), 1);
+        assert_string_equal(again, whole);
+    }
+}
+
+// Another user of the device finds the loss, and recovers it between two steps.
+TEST(a_window_begins_again_after_the_recovery_of_another)
+{
+    static char whole[8192], again[8192];
+    hear(0, 0, whole, sizeof(whole));
+    for (uint32_t n = 1; n <= 12; n += 4) {
+        assert_int_equal(hear(1000, n, again, sizeof(again)), 1);
+        assert_string_equal(again, whole);
+    }
+}
+
+RUN_TESTS(open_model, close_model)
