@@ -181,6 +181,30 @@ def it_forgets_clients_that_go(server, sound):
     true("glinfer:answers_cancelled_total 1\n" in server.get("/metrics")[2], "metrics")
 
 
+def it_takes_turns(server, sound):
+    """Neither an answer nor a transcription waits for the end of the other."""
+    stream = server.stream("/completion", prompt="Once", grammar='root ::= ([a-z] [a-z] [a-z] " "){4000}')
+    texts, done = [], threading.Event()
+
+    def read():
+        for event in stream:
+            texts.append(event)
+            if done.is_set():
+                break
+
+    next(stream)
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(3):
+        before = len(texts)
+        same(send(server, {}, sound)[0], 200, "a sound beside an answer")
+        true(len(texts) > before, "an answer goes on beside a sound")
+    true(reader.is_alive(), "the answer has not ended")
+    done.set()
+    reader.join()
+    stream.close()
+
+
 def it_serves_speech_alone(path, sound):
     with Server(GLINFER, None, "--speech-model", path) as server:
         same([model["id"] for model in server.get("/v1/models")[2]["data"]], ["tiny-whisper.bin"], "models")
@@ -244,6 +268,7 @@ def main():
             it_refuses(server, sound)
             it_shares_the_device(server, sound)
             it_forgets_clients_that_go(server, sound)
+            it_takes_turns(server, make_sound(8))
             same(server.end(), 0, "the end")
         it_serves_speech_alone(path, sound)
 
