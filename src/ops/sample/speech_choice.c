@@ -6,7 +6,7 @@
 #include <assert.h>
 
 enum {
-    WG_SIZE = 128,
+    WG_SIZE = 64,                 // in groups of 128 Mali-T has too few registers
     MAX_GROUPS = 64,              // each is summed up by an invocation of the group that chooses
     GROUP_WORDS = 12,             // sums of a group: glsl/lib/speech_kinds.glsl
     RULE_WORDS = 64,              // up to the sums
