@@ -2,7 +2,7 @@
 // window and softcap.
 //   WINDOW   1: a token sees the last params.window keys only, its own included
 //   SOFTCAP  1: scores s become softcap * tanh(s / softcap)
-//   AFTER    1: a token of a batch also sees the next params.after keys of the batch
+//   AFTER    1: a token of a batch also sees the next params.after keys of the batch, without a window all of them
 //   ALIBI    1: scores become less with the distance of the key, by a slope of each head
 //   SINKS    1: each head has a sink, the score of a key without a value, at params.sinks of the vectors
 // SCORE_LOG2 is 1 in kernels that keep scores times log2(e).
@@ -54,7 +54,11 @@ uint first_seen(uint n_seen)
 // Returns one past the last key that a token sees, n_seen being the keys up to its own.
 uint end_seen(uint n_seen)
 {
+#if WINDOW
     return min(n_seen + params.after, state.n_past + state.n_tokens);
+#else
+    return state.n_past + state.n_tokens;
+#endif
 }
 #else
 uint end_seen(uint n_seen)

@@ -1,6 +1,6 @@
-// model_programs MODEL...: compiles every program that answers, or embeddings, of the models need,
-// one after the other, and writes what the library and the driver say meanwhile to standard error.
-// Needs no result, so it also works over a simulated kernel.
+// model_programs MODEL...: compiles every program that answers, embeddings or transcriptions of the
+// models need, one after the other, and writes what the library and the driver say meanwhile to
+// standard error. Needs no result, so it also works over a simulated kernel.
 #include "glinfer.h"
 
 #include <stdio.h>
@@ -28,6 +28,19 @@ static bool compile(struct glinfer_model *model, float temperature, struct glinf
     return is_good;
 }
 
+// Nothing is computed, so measuring ends in a failure after the programs are compiled.
+static bool compile_speech(struct glinfer_model *model, struct glinfer_error *err)
+{
+    struct glinfer_speech_times times = {.struct_size = sizeof(times)};
+    struct glinfer_transcription *transcription = glinfer_transcription_create(model, NULL, err);
+    const bool is_good = transcription != NULL;
+    if (transcription) {
+        glinfer_transcription_measure(transcription, 64, 2, &times, NULL);
+    }
+    glinfer_transcription_destroy(&transcription);
+    return is_good;
+}
+
 static void print_line(void *user, enum glinfer_log_level level, const char *message)
 {
     (void)user, (void)level;
@@ -41,7 +54,9 @@ static bool compile_model(struct glinfer_device *device, const char *path,
     glinfer_model_params_init(&params);
     params.path = path;
     struct glinfer_model *model = glinfer_model_load(device, &params, err);
-    const bool is_good = model && compile(model, 0.0F, err) && compile(model, 0.8F, err);
+    const bool is_good = model && (glinfer_model_hears(model)
+                                       ? compile_speech(model, err)
+                                       : compile(model, 0.0F, err) && compile(model, 0.8F, err));
     glinfer_model_destroy(&model);
     return is_good;
 }

@@ -431,6 +431,7 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
+    assert(rule->after == 0 || rule->window > 0 || rule->after >= layer->n_ctx);
     const struct batch_shape shape = choose_shape(recorder->gpu, layer, gi_half_form(out), rule);
     const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
                            (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&

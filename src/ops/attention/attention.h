@@ -15,7 +15,8 @@ struct gi_score_rule {
     float scale;
     float softcap;   // scores s become softcap * tanh(s / softcap); 0: no softcap
     uint32_t window; // number of keys that a token sees, its own as the last; 0: all
-    // For batches only: keys after its own that a token also sees, and ALiBi's largest bias; 0: off
+    // For batches only: keys after its own that a token also sees (without a window at least n_ctx,
+    // which is all), and ALiBi's largest bias; 0: off
     uint32_t after;
     float max_bias;
     // A step_state whose n_past and n_tokens count the keys in place of the list's: attention over
